@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::InputKeys;
 use crate::algo::{GraphTask, ListTask, On, Task};
 use crate::error::{Error, Result};
 use crate::formats::{AskedWeights, TextOptions};
@@ -20,6 +21,8 @@ use crate::results::OutputFormat;
 /// A job file after validation: every value in range, every default filled in, every `$VAR` expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
+    /// The job file.
+    pub file: PathBuf,
     /// `[job] name`, else a name made of the input's, else the stem of the job file's. It is a single path component.
     pub name: String,
     /// `[job] workdir`, else `gpugraph.work/NAME`. Relative to the folder the command runs in.
@@ -34,6 +37,10 @@ pub struct Job {
     pub directed: bool,
     /// `[input] first_id`: the id that results and the job file give the first vertex.
     pub first_id: FirstId,
+    /// True if the workdir has a graph that keeps direction: as long as the input does, results of that one and new ones are of one graph.
+    pub keeps_direction: bool,
+    /// The keys of `[input]` as they are written.
+    pub input_keys: InputKeys,
     /// `[input] expect`: size that a plan assumes of missing files. A run reads the files.
     pub expect: Option<Expect>,
     /// Limits on the use of the machine. They are never part of a fingerprint.
@@ -59,10 +66,11 @@ impl Job {
         self.keep || self.needs_upper() || self.graph_tasks().any(|task| task.needs().degrees)
     }
 
-    /// Returns the direction of edges in the graph that is prepared: it is kept if a task, or another job, may read it.
+    /// Returns the direction of edges in the graph that is prepared: it is kept if a task, or another job, may read it, or an earlier
+    /// one of this workdir did.
     pub fn direction(&self) -> Direction {
         let reads = |task: &dyn GraphTask| task.needs().direction;
-        Direction::of(self.directed && (self.keep || self.graph_tasks().any(reads)))
+        Direction::of(self.directed && (self.keep || self.keeps_direction || self.graph_tasks().any(reads)))
     }
 
     /// Returns true if a task takes edges without direction, of a graph that may keep it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
-use super::{FORMATS, keys, list, name, weighted};
+use super::{FORMATS, InputKeys, keys, list, name, weighted};
 use crate::algo::{ALGORITHMS, InputKind, On, Task};
 use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
@@ -55,6 +55,7 @@ pub(super) fn job(
     // A job without tasks prepares its graph for other jobs; of a list there is nothing to keep.
     let keep = kind == InputKind::Graph && (keep || tasks.is_empty());
     Some(Job {
+        file: file.to_owned(),
         name: name?,
         workdir: workdir?,
         scratch,
@@ -62,6 +63,8 @@ pub(super) fn job(
         input: input?,
         directed,
         first_id: first_id.map(FirstId).unwrap_or_default(),
+        keeps_direction: false,
+        input_keys: InputKeys::of(root.get("input").and_then(|entry| entry.node.as_table())),
         expect,
         limits,
         run,

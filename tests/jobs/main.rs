@@ -9,6 +9,7 @@ mod commands;
 mod declared;
 mod failpoints;
 mod ids;
+mod identity;
 mod inputs;
 mod limits;
 mod pipeline;

@@ -38,6 +38,8 @@ pub struct Input {
     named: Vec<PathBuf>,
     chunk: usize,
     weights: Weights,
+    /// True if the direction of edges is kept.
+    pub(crate) keeps_direction: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -74,6 +76,7 @@ impl Input {
             named: paths.to_vec(),
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         })
     }
 
@@ -89,6 +92,7 @@ impl Input {
             named: vec![path.to_owned()],
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         })
     }
 
@@ -129,6 +133,7 @@ impl Input {
             named: paths.to_vec(),
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         })
     }
 
@@ -141,6 +146,7 @@ impl Input {
             named: Vec::new(),
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         }
     }
 
@@ -178,7 +184,8 @@ impl Input {
     }
 
     /// Says that the direction of edges is kept: scans then refuse files that hold one of both directions of each edge.
-    pub fn with_direction(self) -> Input {
+    pub fn with_direction(mut self) -> Input {
+        self.keeps_direction = true;
         self.with_use_of_direction(UseOfDirection::Followed)
     }
 

@@ -59,6 +59,7 @@ pub(super) fn open_or_build(
         limits::refuse(&Plan::after(&session.job, &session.machine(), input, &info, (&runs, &layout), &done)?)?;
         return open(session, info, stored, &layout);
     }
+    super::refuse_readers(session)?;
     let input = &match info.weights {
         Some(GraphWeights { kind, .. }) => input.clone().with_weights(Weights::Read(kind)),
         None => input.clone(),

@@ -33,6 +33,7 @@ use crate::job::plan::{Plan, limits};
 use crate::job::ranks;
 use crate::job::session::{Moved, Session, Watched};
 use crate::job::state::finished::Finished;
+use crate::job::state::lock::Reader;
 use crate::job::state::manifest::{key, weights_of};
 use crate::job::state::order_writer::Ordered;
 use crate::memory::Buffer;
@@ -67,7 +68,6 @@ pub(crate) enum Prepared {
 /// Those of every stage.
 pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     let input = input::of_job(&session.job)?;
-    let input = if session.job.direction() == Direction::Directed { input.with_direction() } else { input };
     let mut memory = addresses(&input, &session.budget)?;
     let cache = InputCache::new(&mut memory, &input, &session.budget)?;
     let (info, order) = Ordering { session, input: &input, cache: &cache }.open_or_run()?;
@@ -87,6 +87,14 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     Ok(Prepared::Graph(Box::new(graph)))
 }
 
+/// Refuses to make a graph anew that a job of another workdir reads. Collective.
+///
+/// # Errors
+/// [`Error::Busy`].
+fn refuse_readers(session: &Session) -> Result<()> {
+    session.agreed(|| Reader::refuse(&session.job.workdir))
+}
+
 /// The first pass over the edges, and the order of vertices that follows from it.
 struct Ordering<'s, 'm> {
     session: &'s mut Session,
@@ -97,11 +105,10 @@ struct Ordering<'s, 'm> {
 impl Ordering<'_, '_> {
     /// Finds the stages `ingest` and `relabel` done, or runs them; the order comes along where it was just made.
     fn open_or_run(mut self) -> Result<(InputInfo, Option<Ordered>)> {
-        let identity = input::version_key(self.input)?;
+        let identity = input::version_key(self.input, &self.session.job.input_keys)?;
         ranks::check_input(&self.session.comm, &self.input.name(), identity)?;
         self.session.gpu.wait()?;
         if let Some(mut info) = self.session.manifest.found::<InputInfo>("relabel", identity)
-            && info.direction == self.session.job.direction()
             && self.is_stored(&info)?
         {
             info.first_id = self.session.job.first_id;
@@ -140,15 +147,22 @@ impl Ordering<'_, '_> {
     /// Runs the stages `ingest` and `relabel`.
     fn run(&mut self, identity: u64) -> Result<(InputInfo, Ordered)> {
         let (input, cache) = (self.input, self.cache);
+        refuse_readers(self.session)?;
         let folder = self.session.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
         let mut found = self.ingest(CacheUse::For(cache), None)?;
         let direction = self.session.job.direction();
-        let name = if direction == Direction::Directed { "arcs" } else { "graph" };
-        let content_of =
-            |found: &Ingested| key(name, &(found.checksum, found.edges, found.declared, input::formats_of(input)));
-        if let Err(e) = occupied::check_content(&self.session.job, &self.session.manifest, content_of(&found)?) {
+        let reading = input::reading(input, &self.session.job.input_keys);
+        let content_by = |direction, found: &Ingested| {
+            let name = if direction == Direction::Directed { "arcs" } else { "graph" };
+            key(name, &(found.checksum, found.edges, found.declared, &reading))
+        };
+        let content_of = |found: &Ingested| content_by(direction, found);
+        let reversed = content_by(direction.other(), &found)?;
+        let checked =
+            occupied::check_content(&self.session.job, &self.session.manifest, content_of(&found)?, Some(reversed));
+        if let Err(e) = checked {
             // If nothing is in it, it was made above.
             let _ = std::fs::remove_dir(&folder);
             return Err(e);

@@ -164,7 +164,7 @@ impl Plan {
             return Ok(plan);
         }
         let input = crate::job::input::of_job(job)?;
-        let identity = crate::job::input::version_key(&input)?;
+        let identity = crate::job::input::version_key(&input, &job.input_keys)?;
         if let Some(mut info) = manifest.found::<InputInfo>("relabel", identity)
             && let Ok(runs) = order::read_runs(&job.workdir.join("graph"), info.content)
         {

@@ -196,7 +196,8 @@ impl Report {
             (None, Input::List { elements, .. }) => format!("elements {elements}"),
             (None, Input::Edges { edges, .. }) => format!("edges {edges}"),
         };
-        let lines: Vec<String> = self.results.0.iter().map(|result| result.line(&size)).collect();
+        let own = || self.results.0.iter().filter(|result| result.from.is_none());
+        let lines: Vec<String> = own().map(|result| result.line(&size)).collect();
         let answer = if lines.is_empty() { format!("prepared  {size} ") } else { lines.join("\n") + "," };
         let sorted = self.graph.as_ref().is_some_and(|graph| graph.ids == Ids::Sorted) && workdir.join(IDS).is_file();
         let mut ids = String::new();
@@ -210,7 +211,7 @@ impl Report {
         }
         let report = workdir.join("report.json");
         let line = format!("{answer} {:.1} s in all{ids}  {}", self.seconds_total, report.display());
-        let blocks = self.results.0.iter().filter_map(|result| result.answer.as_ref()?.block.as_deref());
+        let blocks = own().filter_map(|result| result.answer.as_ref()?.block.as_deref());
         [line.as_str()].into_iter().chain(blocks).collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 }
@@ -218,6 +219,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::state::manifest::Manifest;
     use crate::job::state::record::TaskRecord;
 
     fn report(trials: &[f64], ids: Ids) -> Report {
@@ -226,7 +228,9 @@ mod tests {
         });
         let mut record = TaskRecord::default();
         record.table = serde_json::json!({ "per_vertex": false });
-        (record.found, record.seconds) = (Some(found), trials.to_vec());
+        (record.found, record.seconds, record.done) = (Some(found), trials.to_vec(), true);
+        let mut manifest = Manifest { asked: vec!["triangle".into()], ..Manifest::default() };
+        manifest.tasks.insert("triangle".into(), record);
         Report {
             schema: SCHEMA,
             job: "karate".into(),
@@ -261,7 +265,7 @@ mod tests {
             seconds: 2.0,
             seconds_total: 3.5,
             resumes: 1,
-            results: Results::of([("triangle", &record)].into_iter(), usize::MAX, &[]),
+            results: Results::of(&manifest, usize::MAX, &[]),
         }
     }
 

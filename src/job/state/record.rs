@@ -9,11 +9,14 @@ use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::manifest::{hex, key, weights_of};
 use crate::prepare::prepared::InputInfo;
 use crate::process::figures::Figures;
+use crate::process::log;
 use crate::results::{Output, OutputFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+use std::time::SystemTime;
 
 /// One task of a workdir, done or begun.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -47,6 +50,34 @@ pub struct TaskRecord {
     pub format: OutputFormat,
     /// Its files of results, by their paths in the workdir.
     pub outputs: BTreeMap<String, Output>,
+    /// The job that found its result; `None` before there is one, and in manifests of older versions.
+    #[serde(default)]
+    pub from: Option<Origin>,
+    /// Number of the files that hold it.
+    #[serde(default)]
+    pub files: Option<usize>,
+}
+
+/// The job that found a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Its job file, as it was named on the command line.
+    pub job: String,
+    /// The time at which the result was there, as `2026-11-20T12:00:00Z`.
+    pub time: String,
+}
+
+impl Origin {
+    /// Returns that of a result of `job` which is there now.
+    pub(crate) fn now(job: &Job) -> Origin {
+        Origin { job: job.file.display().to_string(), time: log::timestamp(SystemTime::now()) }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "by {} at {}", self.job, self.time)
+    }
 }
 
 /// The contents that tasks are computed on.
@@ -113,6 +144,18 @@ impl TaskRecord {
         self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
     }
 
+    /// Returns the keys of the table that have other values in `task`, as both have them: first those of this result, if there is one.
+    pub fn other_keys(&self, task: &dyn Task) -> Vec<[String; 2]> {
+        let (before, now) = (&self.table, task.table());
+        let mut keys: Vec<&String> =
+            [before, &now].into_iter().filter_map(Value::as_object).flat_map(|table| table.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        let differs = |key: &&&String| self.found.is_some() && before.get(key.as_str()) != now.get(key.as_str());
+        let told = |table: &Value, key: &str| format!("{key} = {}", table.get(key).unwrap_or(&Value::Null));
+        keys.iter().filter(differs).map(|key| [told(before, key), told(&now, key)]).collect()
+    }
+
     /// Returns the key, which the files of its units have too.
     pub fn key(&self) -> Option<u64> {
         u64::from_str_radix(&self.key, 16).ok()
@@ -127,7 +170,8 @@ impl TaskRecord {
 
     /// Returns true if every file of its results is in `workdir` as it was written.
     pub fn is_whole(&self, workdir: &Path) -> bool {
-        self.outputs.iter().all(|(name, output)| output.is_of(&workdir.join(name)))
+        let has_all = self.files.is_none_or(|files| files == self.outputs.len());
+        has_all && self.outputs.iter().all(|(name, output)| output.is_of(&workdir.join(name)))
     }
 
     /// Begins the work of this key: what is noted of other work goes, trials of the same stay. Its files are removed by now.

@@ -2,8 +2,9 @@
 
 use crate::algo::run::Units;
 use crate::algo::{self, Devices, Outcome, Run, Task};
-use crate::config::Device;
+use crate::config::{Device, InputSpec};
 use crate::error::{Error, Result};
+use crate::job::input;
 use crate::job::session::{Moved, Session};
 use crate::job::state::record::{Contents, task_key};
 use crate::list::List;
@@ -154,6 +155,8 @@ impl TaskRunner<'_> {
             let folder = s.job.workdir.join("units");
             let construction = s.seconds_of_stages();
             let meters = s.job.run.energy.then(|| s.gpu.meters());
+            let is_prepared = matches!(s.job.input, InputSpec::Prepared(_));
+            let input = || input::open(&s.job.input);
             let mut run = Run {
                 comm: &s.comm,
                 threads: s.threads,
@@ -162,6 +165,7 @@ impl TaskRunner<'_> {
                 progress,
                 columns: Columns::new(&s.job.workdir, s.job.output.format, graph, name),
                 is_last,
+                input: (graph.is_some() && !is_prepared).then_some(&input),
                 units: Units { folder: &folder, algorithm: name, trial, key },
                 construction,
                 meters: meters.as_ref(),

@@ -3,7 +3,7 @@
 use super::order;
 use super::prepared::Graph;
 use crate::error::{At, Error, Result};
-use crate::graph::ids::{InputId, Vertex};
+use crate::graph::ids::{DenseId, InputId, Vertex};
 use crate::memory::{Budget, Buffer};
 use crate::store::map::{Mapped, as_u64};
 
@@ -49,10 +49,29 @@ impl InputIds {
     /// Returns the id of a vertex.
     #[inline]
     pub fn of(&self, vertex: Vertex) -> InputId {
-        let dense = self.dense[vertex.index()];
+        self.of_dense(self.dense(vertex))
+    }
+
+    /// Returns the dense id of a vertex.
+    #[inline]
+    pub fn dense(&self, vertex: Vertex) -> DenseId {
+        DenseId(self.dense[vertex.index()])
+    }
+
+    /// Returns the input's id of a dense one.
+    #[inline]
+    pub fn of_dense(&self, dense: DenseId) -> InputId {
         match &self.list {
-            Some(list) => InputId(as_u64(list.body()).unwrap_or_default()[dense as usize]),
-            None => InputId(dense.into()),
+            Some(list) => InputId(as_u64(list.body()).unwrap_or_default()[dense.index()]),
+            None => InputId(dense.0.into()),
+        }
+    }
+
+    /// Returns the dense id of an id of the input, which may lack an edge; `None` for an id that the input cannot have.
+    pub fn find(&self, InputId(id): InputId) -> Option<DenseId> {
+        match &self.list {
+            Some(list) => as_u64(list.body())?.binary_search(&id).ok().map(|place| DenseId(place as u32)),
+            None => u32::try_from(id).ok().map(DenseId),
         }
     }
 }

@@ -183,6 +183,7 @@ impl Ordering<'_, '_> {
         let mut info = InputInfo {
             edges: found.edges,
             loops: found.loops,
+            first_loop: found.first_loop,
             distinct_at_most: found.distinct_at_most,
             vertices: found.declared.unwrap_or(0).max(found.degrees.len() as u64),
             ids: found.degrees.len() as u64,

@@ -10,6 +10,7 @@
 //! | `searches` | what searches from many sources have in common |
 //! | `sources`, `weights` | keys that several tables have |
 //! | `own`, `bits`, `row_parts`, `team`, `meeting` | parts of several algorithms: vertices of a rank, sets of vertices, passes over rows, threads |
+//! | `reread` | the edges of an input, read again to check results |
 //! | `energy` | joules of a trial |
 
 mod algorithm;
@@ -24,6 +25,7 @@ mod meeting;
 #[cfg(test)]
 mod model_tests;
 mod own;
+pub mod reread;
 mod row_parts;
 pub mod run;
 pub mod searches;

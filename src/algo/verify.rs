@@ -1,11 +1,12 @@
 //! Checks of results: what a task is lent for them, and the verdicts it gives.
 
+use super::reread::Ids;
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
 use crate::list::List;
 use crate::memory::Budget;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
-use crate::results::Output;
+use crate::results::{Output, OutputFormat, Value as Number, Values, column};
 use crate::store::checkpoint::Saved;
 use crate::store::journal::Record;
 use serde::Serialize;
@@ -34,6 +35,8 @@ pub struct Results<'a> {
     pub how: &'a Value,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
+    /// True if the last trial is done, which is the one that writes columns.
+    pub done: bool,
     /// The edges; otherwise why they are not to be had, in words.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
     /// Host memory for the checks.
@@ -42,12 +45,28 @@ pub struct Results<'a> {
     pub threads: usize,
 }
 
+impl Results<'_> {
+    /// Returns the values of the column whose file is `path`, but for its ending: one for each row of `ids`.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] if the task has no such file; those of [`column`].
+    pub fn column<'p, T: Number + 'p>(&self, path: &str, ids: &'p Ids) -> Result<Values<'p, T>> {
+        let formats = [OutputFormat::Npy, OutputFormat::Csv];
+        let files = formats.map(|format| (format, format!("{path}.{}", format.ending())));
+        let file = files.into_iter().find(|(_, file)| self.outputs.contains_key(file));
+        let (format, file) = file.ok_or_else(|| Error::Validation(format!("no file of the column {path}")))?;
+        column(&self.workdir.join(file), format.rows(self.info.rows(), self.info.ids), |row| ids.id(row).0)
+    }
+}
+
 /// The results of one task on a list, and what they can be held against.
 pub struct ListResults<'a> {
     /// The workdir.
     pub workdir: &'a Path,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
+    /// True if the last trial is done, which is the one that writes ranks.
+    pub done: bool,
     /// The list; otherwise why it is not to be had, in words.
     pub list: std::result::Result<&'a List, String>,
     /// Host memory for the checks.

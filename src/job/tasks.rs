@@ -5,7 +5,7 @@ use crate::algo::{self, Devices, Outcome, Run, Task};
 use crate::config::Device;
 use crate::error::{Error, Result};
 use crate::job::session::{Moved, Session};
-use crate::job::state::record::{Contents, task_key};
+use crate::job::state::record::{ComputedOn, Contents, task_key};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 use crate::process::progress::Unit;
@@ -29,6 +29,17 @@ impl On<'_> {
         match self {
             On::Graph(graph) => Contents::of(&graph.info),
             On::List(list) => Contents::of_list(list.identity),
+        }
+    }
+
+    /// Returns the graph that a task is computed on, if it is one.
+    fn graph(self, task: &dyn Task) -> Option<ComputedOn> {
+        match (self, task.on()) {
+            (On::Graph(graph), algo::On::Graph(task)) => {
+                let stored = graph.for_task(task.needs().direction).stored.clone();
+                Some(ComputedOn { info: graph.info.clone(), stored })
+            }
+            _ => None,
         }
     }
 
@@ -112,7 +123,8 @@ impl TaskRunner<'_> {
             // What was spent on another table or graph is not of it.
             self.session.manifest.spent.stages.remove(name);
         }
-        record.begin(key, task, self.on.contents(), units, self.session.job.output.format);
+        let on = (self.on.contents(), self.on.graph(task));
+        record.begin(key, task, on, units, self.session.job.output.format);
         let trials = self.session.job.run.trials;
         let first = (record.seconds.len() as u32).min(trials - 1);
         self.session.save_manifest()?;

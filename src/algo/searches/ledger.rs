@@ -151,10 +151,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             }
         }
         let mut how = json!({ "sources": how, "harmonic_mean_teps": harmonic_mean_teps(&samples) });
-        let info = &self.graph.info;
-        let scale = info.vertices.max(1).next_power_of_two().ilog2();
-        let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
-        let size = Size { scale, edge_factor, ranks: run.comm.ranks() as u64, construction: run.construction };
+        let size = Size { construction: run.construction, ..Size::of(&self.graph.info, run.comm.ranks() as u64) };
         if let Some(block) = Block::new(T::KERNEL, size, &samples).filter(|_| self.options.roots > 0) {
             how["graph500"] = block.fields();
         }

@@ -10,7 +10,7 @@
 //! | `tree` | searches by levels, which all leave the same trees |
 //! | `gpu`, `on_rank0` | the common part of searches on a GPU, and a search that other ranks wait for |
 //! | `component`, `graph500`, `figures`, `answer` | what is told: edges, Graph500's block, pictures, a sentence |
-//! | `agreement`, `places`, `source_files` | checks of results |
+//! | `agreement`, `places` | checks of results |
 
 pub mod agreement;
 mod answer;
@@ -25,7 +25,6 @@ mod options;
 pub mod places;
 mod record;
 mod roots;
-mod source_files;
 mod task;
 pub mod tree;
 
@@ -35,7 +34,7 @@ pub use on_rank0::OnRank0;
 pub use options::{MOST_ROOTS, Options};
 pub use record::verify_units;
 pub use roots::Root;
-pub use source_files::{SourceFiles, differs};
+pub use agreement::differs;
 pub use task::{Claim, Kept, SearchTask};
 
 /// The parent of a vertex that was not reached.

@@ -16,6 +16,7 @@ use super::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
     UnitsContent, Verdict, WeightSource, recall,
 };
+use crate::algo::reread::Ids;
 use crate::algo::sources::Named;
 use crate::comm::agreed;
 use crate::error::{Error, Result};
@@ -28,7 +29,6 @@ use crate::memory::{bytes_of, numbers_of};
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
-use crate::results::values;
 use crate::store::journal::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -308,14 +308,14 @@ impl GraphTask for Spec {
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
         // Twice the total is the sum over vertices of the degree by that of the neighbours, modulo 2^64.
-        let path =
-            |name: &str| results.outputs.keys().find(|file| file.contains(name)).map(|file| results.workdir.join(file));
-        let (Some(degrees), Some(sums)) = (path("degree_u32"), path("sum_u64")) else {
+        if !self.columns || !results.done || results.info.direction == Direction::Directed {
             return verdict.skip("sums", "without columns there is nothing to hold the total against");
-        };
+        }
         let agree = || -> Result<String> {
             let mut twice = 0u64;
-            for (degree, sum) in values::<u32>(&degrees)?.zip(values::<u64>(&sums)?) {
+            let ids = Ids::open(results)?;
+            let degrees = results.column::<u32>("out/degree_u32", &ids)?;
+            for (degree, sum) in degrees.zip(results.column::<u64>("out/sum_u64", &ids)?) {
                 twice = twice.wrapping_add(u64::from(degree?).wrapping_mul(sum?));
             }
             match found["total"].as_u64().map(|total| total.wrapping_mul(2)) == Some(twice) {

@@ -1,14 +1,19 @@
 //! Results against each other and against the input, by a method that has nothing in common with the count.
 
-use crate::algo::triangle::sampled::{self, Counted, Sets};
+use crate::algo::reread::{Ids, Signals, Tally};
+use crate::algo::triangle::driver;
+use crate::algo::triangle::per_vertex::coefficient;
+use crate::algo::triangle::sampled::{self, Counted, Gatherer, Sets};
 use crate::algo::triangle::task::Found;
 use crate::algo::{EdgeSource, Results, Verdict};
-use crate::error::{At, Error, Result};
-use crate::formats::Watch;
-use crate::graph::ids::InputId;
+use crate::error::{Error, Result};
+use crate::formats::{Edges, Visitor};
+use crate::memory::Reservation;
+use crate::prepare::order;
 use crate::prepare::prepared::StoreInfo;
+use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::{OutputFormat, ResultRows, values};
+use crate::results::{Value, Values};
 
 /// Edges that are counted at once, at most: some seconds of work.
 const MOST: u64 = 1 << 24;
@@ -20,39 +25,48 @@ const STRIDE: u64 = 1 << 20;
 /// Standard errors that an estimate may be off: once in a million passes by chance.
 const TOLERANCE: f64 = 5.0;
 
-/// Checks a count against the degrees and its own results at vertices, and counts again.
+/// Checks a count against the degrees and its own results at vertices, if `columns` of these are there, and counts again.
 ///
 /// # Errors
 /// Those of telling, and a stop; what does not agree is in the verdict.
-pub(super) fn verify(results: &Results<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
+pub(super) fn verify(
+    columns: bool,
+    results: &Results<'_>,
+    found: &Found,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
     verdict.note("transitivity", transitivity(results.stored, found))?;
-    for name in of_vertices(results) {
-        verdict.note("sum of vertices", sum_agrees(results, name, found))?;
+    let mut ids = None;
+    if columns {
+        let summed = Ids::open(results).and_then(|list| {
+            let list = ids.insert(list);
+            sum_agrees(results, list, found)
+        });
+        verdict.note("sum of vertices", summed)?;
+        if ids.is_none() {
+            return Ok(());
+        }
     }
     match &results.edges {
-        Ok(edges) => again(edges, results, found, verdict),
+        Ok(edges) => again(edges, ids.as_ref(), results, found, verdict),
         Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked")),
     }
 }
 
-/// Names of the columns of counts.
-fn of_vertices<'a>(results: &Results<'a>) -> impl Iterator<Item = &'a String> {
-    results.outputs.keys().filter(|name| name.starts_with("out/triangles."))
-}
+/// Columns of vertices: their paths, but for the ending.
+const TRIANGLES: &str = "out/triangles";
+const CLUSTERING: &str = "out/clustering";
 
-fn sum_agrees(results: &Results<'_>, name: &str, found: &Found) -> Result<String> {
-    let format = if name.ends_with("csv") { OutputFormat::Csv } else { OutputFormat::Npy };
-    let rows = format.rows(results.info.rows(), results.info.ids);
+fn sum_agrees(results: &Results<'_>, ids: &Ids, found: &Found) -> Result<String> {
     let (mut sum, mut length) = (0, 0);
-    for count in values::<u64>(&results.workdir.join(name))? {
+    for count in results.column::<u64>(TRIANGLES, ids)? {
         (sum, length) = (sum + u128::from(count?), length + 1);
         if length % STRIDE == 0 {
             signals::check()?;
         }
     }
-    agree(length == rows, || format!("{name} has {length} rows for {rows} vertices"))?;
     agree(sum == 3 * found.triangles, || {
-        format!("{name} sums to {sum}, three times {} triangles are {}", found.triangles, 3 * found.triangles)
+        format!("vertices have {sum} triangles, three times {} are {}", found.triangles, 3 * found.triangles)
     })?;
     Ok(format!("{length} vertices have {sum} triangles, three times the count"))
 }
@@ -64,6 +78,8 @@ fn agree(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
 fn transitivity(stored: &StoreInfo, result: &Found) -> Result<String> {
     let wedges = stored.summary.wedges;
     agree(result.wedges == wedges, || format!("{} wedges, the degrees have {wedges}", result.wedges))?;
+    let units = driver::units(stored.blocks as usize);
+    agree(result.units == units, || format!("{} units, of {} blocks there are {units}", result.units, stored.blocks))?;
     agree(3 * result.triangles <= wedges, || {
         format!("{} triangles close more than {wedges} wedges", result.triangles)
     })?;
@@ -75,7 +91,13 @@ fn transitivity(stored: &StoreInfo, result: &Found) -> Result<String> {
 }
 
 /// Counts again, exactly where that is cheap, else by sampling.
-fn again(edges: &EdgeSource<'_>, results: &Results<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
+fn again(
+    edges: &EdgeSource<'_>,
+    columns: Option<&Ids>,
+    results: &Results<'_>,
+    found: &Found,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
     let threads = results.threads;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
@@ -84,8 +106,10 @@ fn again(edges: &EdgeSource<'_>, results: &Results<'_>, found: &Found, verdict: 
         EdgeSource::Blocks(graph) => (graph.stored.edges, 0, "the blocks"),
     };
     let room = results.budget.free().saturating_sub(reading);
-    let recount = Recount { edges, results, found, number, room, pool: &pool, what };
-    let per_edge = sampled::bytes_per_edge(threads);
+    let unlisted = Ids::unlisted(results)?;
+    let (ids, columns) = (columns.unwrap_or(&unlisted), columns.is_some());
+    let recount = Recount { edges, ids, columns, results, found, number, room, pool: &pool, what };
+    let per_edge = sampled::bytes_per_edge(threads, columns);
     verdict.note(
         "recount",
         match number <= MOST && number.saturating_mul(per_edge) <= room {
@@ -98,6 +122,9 @@ fn again(edges: &EdgeSource<'_>, results: &Results<'_>, found: &Found, verdict: 
 /// One recount.
 struct Recount<'a> {
     edges: &'a EdgeSource<'a>,
+    ids: &'a Ids,
+    /// True if there are columns of vertices.
+    columns: bool,
     results: &'a Results<'a>,
     found: &'a Found,
     /// Edges there are.
@@ -111,10 +138,10 @@ struct Recount<'a> {
 
 impl Recount<'_> {
     fn exact(&self) -> Result<String> {
-        let corners = of_vertices(self.results).next().is_some();
-        let kept = self.gather(1, vec![0], self.number as usize)?.into_iter().next();
-        let counted = kept.map(|edges| self.pool.install(|| sampled::count(edges, false, corners))).unwrap_or_default();
-        let Recount { results, found, what, .. } = *self;
+        let Recount { results, found, what, columns, .. } = *self;
+        let (_reserved, kept) = self.gather(1, vec![0], self.number as usize)?;
+        let kept = kept.into_iter().next();
+        let counted = kept.map(|edges| self.pool.install(|| sampled::count(edges, false, columns))).unwrap_or_default();
         let summary = &results.stored.summary;
         let mine = (u128::from(counted.triangles), counted.edges, counted.wedges, counted.max_degree);
         let theirs = (found.triangles, results.stored.edges, summary.wedges, summary.max_degree);
@@ -123,39 +150,58 @@ impl Recount<'_> {
                 "(triangles, edges, wedges, largest degree) are {mine:?} by a recount of {what}, the job has {theirs:?}"
             )
         })?;
-        self.corners_agree(&counted)?;
+        if columns {
+            self.columns_agree(&counted)?;
+        }
         Ok(format!(
             "{} triangles in {} edges of {what}, counted exactly by marking rows{}",
             counted.triangles,
             counted.edges,
-            if corners { ", those of every vertex too" } else { "" }
+            if columns { ", those of every vertex too" } else { "" }
         ))
     }
 
-    fn corners_agree(&self, counted: &Counted) -> Result<()> {
-        let Recount { results, edges, what, .. } = *self;
-        let blocks = if let EdgeSource::Blocks(graph) = edges { Some(*graph) } else { None };
-        let columns: Vec<&String> = of_vertices(results).collect();
-        if columns.is_empty() {
-            return Ok(());
-        }
-        // In the order of rows, for a column is long and read once.
-        let rows = ResultRows::open(results.workdir, results.outputs, blocks)?;
-        let place = |&(vertex, triangles): &(u64, u64)| {
-            let (row, id) = rows.of(vertex);
-            (row, id, triangles)
+    /// Checks every value of the columns of vertices.
+    fn columns_agree(&self, counted: &Counted) -> Result<()> {
+        let Recount { results, edges, ids, .. } = *self;
+        let order = match edges {
+            EdgeSource::Blocks(graph) => Some(order::map(&graph.folder, graph.info.content)?),
+            EdgeSource::Input(_) => None,
         };
-        let mut counts: Vec<(Option<usize>, InputId, u64)> = counted.corners.iter().map(place).collect();
-        counts.sort_unstable();
-        for name in columns {
-            let path = results.workdir.join(name);
-            let mut column = values::<u64>(&path)?.enumerate();
-            for &(row, id, triangles) in &counts {
-                let told = row.and_then(|row| column.find(|(at, _)| *at == row)).map(|(_, told)| told).transpose()?;
-                agree(told == Some(triangles), || {
-                    let told = told.map_or_else(|| "has no row for it".to_owned(), |told| format!("has {told}"));
-                    format!("vertex {id} has {triangles} triangles by a recount of {what}, {name} {told}")
-                })?;
+        let places = order.as_ref().map(|order| order.ids()).transpose()?;
+        // What was counted is by id, as rows are; or by the place in the order of vertices.
+        let counted_at = |row: u64| {
+            let vertex = match places {
+                Some(places) => places.get(row as usize).copied().filter(|&place| place != ISOLATED).map(u64::from),
+                None => Some(ids.id(row).0),
+            };
+            vertex.and_then(|vertex| counted.ids.binary_search(&vertex).ok())
+        };
+        let triangles = |row| counted_at(row).map_or(0, |at| counted.corners[at]);
+        let clustering = |row| counted_at(row).map_or(0.0, |at| coefficient(counted.degrees[at], counted.corners[at]));
+        self.holds(TRIANGLES, results.column(TRIANGLES, ids)?, |row, value: u64| (value == triangles(row), triangles(row)))?;
+        self.holds(CLUSTERING, results.column(CLUSTERING, ids)?, |row, value: f64| {
+            (value.to_bits() == clustering(row).to_bits(), clustering(row))
+        })
+    }
+
+    /// Checks every value of a column by `check`, which returns whether a value is right and the one that is.
+    fn holds<T: Value>(
+        &self,
+        path: &str,
+        column: Values<'_, T>,
+        check: impl Fn(u64, T) -> (bool, T),
+    ) -> Result<()> {
+        let name = path.trim_start_matches("out/");
+        for (row, value) in (0..).zip(column) {
+            let value = value?;
+            let (is_right, right) = check(row, value);
+            agree(is_right, || {
+                let (id, what) = (self.ids.id(row), self.what);
+                format!("vertex {id} has {name} {right} by a recount of {what}, its column has {value}")
+            })?;
+            if row % STRIDE == 0 {
+                signals::check()?;
             }
         }
         Ok(())
@@ -164,7 +210,7 @@ impl Recount<'_> {
     fn estimate(&self) -> Result<String> {
         let Recount { number: edges, room, pool, what, .. } = *self;
         let threads = pool.current_num_threads();
-        let per_edge = sampled::bytes_per_edge(threads) + (COLOURINGS - 1) * sampled::WAITING;
+        let per_edge = sampled::bytes_per_edge(threads, false) + (COLOURINGS - 1) * sampled::WAITING;
         let most = MOST.min(room / per_edge).max(1);
         // A hub's colour may have more than its share.
         let fits = |colours: u64| edges / colours + edges / colours / 4 + 4096 <= most;
@@ -172,7 +218,7 @@ impl Recount<'_> {
         let (mut estimates, mut pairs) = (Vec::new(), 0.0);
         for pass in 0..PASSES {
             let seeds = |pass: u64| (0..COLOURINGS).map(|set| pass * COLOURINGS + set + 1).collect::<Vec<_>>();
-            let kept = loop {
+            let (_reserved, kept) = loop {
                 match self.gather(colours, seeds(pass), most as usize) {
                     // Only before the first estimate, so that all are of one kind.
                     Err(Error::Stopped(_)) if signals::stop_requested().is_none() && colours < 1 << 40 => {
@@ -211,26 +257,19 @@ impl Recount<'_> {
     }
 
     /// One pass over all edges. [`Error::Stopped`] if more were kept than there is room for.
-    fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<Vec<Vec<[u64; 2]>>> {
-        let (info, threads) = (self.results.info, self.results.threads);
+    fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<(Reservation, Vec<Vec<[u64; 2]>>)> {
+        let (info, threads, columns) = (self.results.info, self.results.threads, self.columns && colours == 1);
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;
-        let counting = sampled::bytes_per_edge(threads) - sampled::WAITING;
-        let _reserved = self.results.budget.reserve(waiting + counting * room as u64, "counting again")?;
+        let counting = sampled::bytes_per_edge(threads, columns) - sampled::WAITING;
+        let reserved = self.results.budget.reserve(waiting + counting * room as u64, "counting again")?;
         let sets = Sets::new(colours, seeds, room);
         match self.edges {
             EdgeSource::Input(input) => {
-                let mut gatherers: Vec<_> = (0..threads).map(|_| sets.gatherer()).collect();
-                let scan = input.scan(&mut gatherers, &Signals)?;
-                gatherers.iter_mut().try_for_each(|gatherer| gatherer.finish())?;
-                if (scan.checksum, scan.edges) != (info.checksum, info.edges) {
-                    return Err(Error::input(
-                        input.name(),
-                        At::File,
-                        "the edges that the job counted",
-                        "others, under the same size",
-                        "the results are of what was there before: `gpugraph run JOB.toml --fresh` counts what is there now",
-                    ));
-                }
+                let reader = || Reader { ids: self.ids, tally: Tally::default(), gatherer: sets.gatherer() };
+                let mut readers: Vec<_> = (0..threads).map(|_| reader()).collect();
+                let scan = input.scan(&mut readers, &Signals)?;
+                readers.iter_mut().try_for_each(|reader| reader.gatherer.finish())?;
+                Tally::check(readers.iter().map(|reader| reader.tally), &scan, input, self.ids, info)?;
             }
             EdgeSource::Blocks(graph) => {
                 let mut gatherer = sets.gatherer();
@@ -246,14 +285,29 @@ impl Recount<'_> {
                 gatherer.finish()?;
             }
         }
-        Ok(sets.into_kept())
+        Ok((reserved, sets.into_kept()))
     }
 }
 
-struct Signals;
+/// Gathers one thread's edges of the input.
+struct Reader<'a> {
+    ids: &'a Ids,
+    tally: Tally,
+    gatherer: Gatherer<'a>,
+}
 
-impl Watch for Signals {
-    fn advance(&self, _: u64) -> Result<()> {
-        signals::check()
+impl Reader<'_> {
+    fn edge(&mut self, ends: [u64; 2]) -> Result<()> {
+        self.tally.edge(self.ids, ends);
+        self.gatherer.edge(ends[0], ends[1])
+    }
+}
+
+impl Visitor for Reader<'_> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => edges.iter().try_for_each(|edge| self.edge(edge.map(u64::from))),
+            Edges::Wide(edges) => edges.iter().try_for_each(|&edge| self.edge(edge)),
+        }
     }
 }

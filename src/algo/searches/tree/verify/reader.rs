@@ -4,12 +4,11 @@ use super::columns::{NOBODY, UNREACHED};
 use crate::algo::Results;
 use crate::algo::searches::places::Places;
 use crate::algo::searches::tree::fault::{Fault, breaks};
-use crate::algo::searches::{SourceFiles, differs};
+use crate::algo::searches::differs;
 use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::values;
 
 /// Rows between two looks at signals.
 const STRIDE: u64 = 1 << 20;
@@ -29,9 +28,9 @@ impl Reader<'_> {
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
         let wrong = |fault: Fault| fault.of_source(&source.to_string(), &|place| places.name(place));
         let root = places.ids.row(source.0).ok_or_else(|| differs(source, "no vertex of the input"))?;
-        let files = SourceFiles { algorithm: self.algorithm, results: self.results, source };
-        let (parents, levels) = (files.path("parent")?, files.path("level")?);
-        let (mut parents, mut levels) = (values::<i64>(&parents)?, values::<i32>(&levels)?);
+        let folder = format!("out/{}/{source}", self.algorithm);
+        let mut parents = self.results.column::<i64>(&format!("{folder}/parent"), &places.ids)?;
+        let mut levels = self.results.column::<i32>(&format!("{folder}/level"), &places.ids)?;
         let mut row = 0;
         loop {
             let (parent, level) = match (parents.next().transpose()?, levels.next().transpose()?) {
@@ -78,7 +77,6 @@ impl Reader<'_> {
                 signals::check()?;
             }
         }
-        files.check_rows(row)?;
         Ok(place(root))
     }
 }

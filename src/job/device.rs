@@ -270,9 +270,10 @@ impl GpuSession {
         })
     }
 
-    /// Returns `limits.gpu_memory` as used, and the most that was; both 0 without a GPU.
-    pub fn memory(&self) -> (u64, u64) {
-        self.opened.as_ref().map_or((0, 0), |used| (used.device.limit(), used.device.peak()))
+    /// Returns `limits.gpu_memory` as used, the most that was taken of it, and what the driver took beside that; all 0 without a GPU.
+    pub fn memory(&self) -> [u64; 3] {
+        let memory = |used: &InUse| [used.device.limit(), used.device.peak(), used.device.beside()];
+        self.opened.as_ref().map_or([0; 3], memory)
     }
 }
 

@@ -99,7 +99,7 @@ fn close(
     started: Instant,
 ) -> Result<(Report, bool)> {
     session.progress.metrics().end(&result.as_ref().err().map_or_else(|| "finished".into(), ToString::to_string));
-    let spent = Spent { gpu_memory_peak: session.gpu.memory().1, ..session.progress.spent() };
+    let spent = Spent { gpu_memory_peak: session.gpu.memory()[1], ..session.progress.spent() };
     let began = session.began;
     let Session { job: Job { workdir: folder, .. }, comm, manifest, .. } = &mut session;
     manifest.close(started.elapsed().as_secs_f64(), &spent);

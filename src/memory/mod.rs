@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub use bytes::{Number, byte_cells, bytes_of, bytes_of_mut, cells, numbers_of, word_cells};
 pub use pages::{discard, populate, random_access, will_need};
 pub use process::Process;
-pub use space::{addresses_left, share_arena};
+pub use space::{addresses_left, set_allocator};
 
 /// Bytes set aside for the process itself, and the part of the limit that they are between these bounds. A small limit holds small graphs
 /// alone, whose tables are small: one of 500 vertices takes 1.2 MiB in all with two threads.
@@ -90,6 +90,12 @@ impl Budget {
     /// Returns the bytes that are not reserved.
     pub fn free(&self) -> u64 {
         self.0.limit.saturating_sub(self.0.used.load(Ordering::Relaxed))
+    }
+
+    /// Returns the bytes that are free for what takes all that there is, where the process has taken `taken` bytes by now: what it took beyond
+    /// all reservations, such as memory of a GPU's driver, is not free either.
+    pub fn free_beside(&self, taken: u64) -> u64 {
+        self.limit().saturating_sub(self.0.used.load(Ordering::Relaxed).max(taken))
     }
 
     /// Reserves `bytes` until the result is dropped.

@@ -78,7 +78,8 @@ pub fn relabel(
     std::thread::scope(|scope| {
         let parts = degrees[mine.clone()].chunks(chunk).enumerate();
         let first = mine.start;
-        let counting: Vec<_> = parts.map(|(i, part)| scope.spawn(move || count(part, first + i * chunk, len))).collect();
+        let counting: Vec<_> =
+            parts.map(|(i, part)| scope.spawn(move || count(part, first + i * chunk, len))).collect();
         for thread in counting {
             let (table, part_hubs) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             counts.push(table);

@@ -126,7 +126,7 @@ fn the_smallest_limit_does_and_a_twentieth_less_does_not() {
         };
         // Before the degrees are known, one that is too small for any is named with a bound, and that one does.
         let refused = limited(1 << 20, &[]).expect(7);
-        assert!(refused.error().contains("a bound"), "{}", refused.error());
+        assert!(refused.error().contains("upper bound"), "{}", refused.error());
         limited(named(refused.error()), &[]).expect(0);
         let report = job.run();
         let needed = number(&job.plan(&[]), "host_memory_needed").next_multiple_of(1 << 20);
@@ -153,14 +153,14 @@ fn named(error: &str) -> u64 {
 fn a_refusal_says_whether_it_is_a_bound() {
     let job = Job::new("kronecker = { scale = 18, edge_factor = 16, seed = 5 }", "[limits]\nthreads = 2\n");
     let limited = |command: &str| job.ran(&[command, "job.toml", "--set", "limits.host_memory=27MiB"]).expect(7);
-    assert!(limited("plan").error().contains("a bound"), "{}", limited("plan").err);
+    assert!(limited("plan").error().contains("upper bound"), "{}", limited("plan").err);
     let text = job.ran(&["plan", "job.toml"]).expect(0).out;
-    assert!(text.contains("it is a bound") && text.contains("at most"), "{text}");
+    assert!(text.contains("(upper bound)") && text.contains("at most"), "{text}");
     job.run();
     let known = limited("plan");
-    assert!(!known.error().contains("bound") && known.error().contains("the smallest that does"), "{}", known.err);
+    assert!(!known.error().contains("bound") && known.error().contains("the smallest that works"), "{}", known.err);
     let text = job.ran(&["plan", "job.toml"]).expect(0).out;
-    assert!(text.contains("is the smallest that does") && !text.contains("bound"), "{text}");
+    assert!(text.contains("is the smallest that works") && !text.contains("bound"), "{text}");
 }
 
 /// Eight tebibytes: whatever repeats there are, half of the bound is surely taken.

@@ -133,7 +133,8 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
     let budget = roomy(how.threads);
     let (edges, loops) = (found.edges, found.loops);
     let ids = found.degrees.len() as u64;
-    let Relabelled { map, runs, .. } = relabel(found.degrees, found.edges, how.threads, &budget, &Comm::Solo).expect("relabel");
+    let Relabelled { map, runs, .. } =
+        relabel(found.degrees, found.edges, how.threads, &budget, &Comm::Solo).expect("relabel");
     let layout = match how.target {
         Some(target) => Layout::with_target(&runs, target),
         None => Layout::new(&runs, edges - loops, Direction::Undirected),

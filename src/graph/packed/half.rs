@@ -70,7 +70,8 @@ pub fn pack_half(
     match outcome {
         Ok(()) => Ok(Catalogue::of_packed(half.layout.clone(), packer.into_parts().0)),
         Err(why) => {
-            let unpacked = in_memory.into_iter().map(|block| block.into_inner().unwrap_or_else(PoisonError::into_inner));
+            let unpacked =
+                in_memory.into_iter().map(|block| block.into_inner().unwrap_or_else(PoisonError::into_inner));
             let reserved = reserved.into_inner().unwrap_or_else(PoisonError::into_inner);
             Err((why, Box::new(HalfPacked { half, unpacked: unpacked.collect(), reserved, packer })))
         }
@@ -107,8 +108,7 @@ impl HalfPacked {
         for b in (0..half.len()).filter(|&b| is_packed[b]) {
             let BlockSize { rows, entries } = half.size(b);
             let _unpacked = budget.reserve(HostBlock::bytes(rows, entries), "rows that are unpacked")?;
-            let (mut lengths, mut targets) =
-                (Vec::with_capacity(rows as usize), Vec::with_capacity(entries as usize));
+            let (mut lengths, mut targets) = (Vec::with_capacity(rows as usize), Vec::with_capacity(entries as usize));
             let waited = waiting.remove(&b);
             let block = waited.as_ref().map_or_else(|| placed.block(b), BlockPacker::rows);
             for local in 0..rows as usize {

@@ -36,12 +36,7 @@ pub(super) fn pack_or_store(session: &mut Session, graph: &mut Graph, layout: &L
 }
 
 /// Packs both halves, the upper as it is made of the lower. If memory has no room for the lower one, what became of that is in `begun`.
-fn pack(
-    session: &mut Session,
-    graph: &mut Graph,
-    layout: &Layout,
-    begun: &mut Option<Box<HalfPacked>>,
-) -> Result<()> {
+fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout, begun: &mut Option<Box<HalfPacked>>) -> Result<()> {
     session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
         let wanted = vec![true; layout.blocks()];
         let packer = Packer::new(layout.blocks(), &s.budget)?;

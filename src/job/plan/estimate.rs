@@ -237,7 +237,8 @@ impl Sized<'_> {
             Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting),
             Err(_) => (u64::MAX, u64::MAX),
         };
-        let most_kept = if self.is_bound() && !self.graph.sparse { InputCache::most_bytes(input, machine.ranks) } else { 0 };
+        let most_kept =
+            if self.is_bound() && !self.graph.sparse { InputCache::most_bytes(input, machine.ranks) } else { 0 };
         let (kept, with_cached) = kept(most_kept, self.sizes, machine, input.chunk() as u64, ingest.max(relabel));
         // How much each of both takes depends on degrees: one bound for both.
         let (partition, sort) = match self.is_bound() {

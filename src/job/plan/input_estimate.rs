@@ -102,7 +102,17 @@ pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> InputEstimate {
     let sparse = ingest::sparse(ids - 1, edges, input.wide());
     let (ids, ids_at_least) = if sparse { (edges.saturating_mul(2).min(u64::from(u32::MAX)), 0) } else { (ids, ids) };
     let likely = likely::degrees(edges, ids, likely::GRAPH500);
-    InputEstimate { edges, edges_about: edges, distinct: edges, ids, ids_at_least, rows: ids, sparse, may_be_sparse: sparse, likely }
+    InputEstimate {
+        edges,
+        edges_about: edges,
+        distinct: edges,
+        ids,
+        ids_at_least,
+        rows: ids,
+        sparse,
+        may_be_sparse: sparse,
+        likely,
+    }
 }
 
 fn is_binary(part: &Part) -> bool {

@@ -2,11 +2,11 @@
 
 use crate::config::Job;
 use crate::error::Result;
+use crate::job::plan::done::Done;
 use crate::job::plan::estimate::{SMALL_FILES, TaskCost};
 use crate::job::plan::limits::Surely;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
-use crate::job::plan::done::Done;
 use crate::job::plan::{Basis, Plan};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::Contents;

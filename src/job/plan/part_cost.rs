@@ -47,13 +47,7 @@ impl PartCost {
         };
         let seconds = machine.preparers(graph.ids).transpose(graph.edges, graph.vertices);
         if let Some(packing) = Packing::of(machine, job, (graph.edges, graph.vertices, graph.direction)) {
-            return PartCost {
-                name: TRANSPOSE_STAGE,
-                memory: packing.peak,
-                least: packing.peak,
-                disk: 0,
-                seconds,
-            };
+            return PartCost { name: TRANSPOSE_STAGE, memory: packing.peak, least: packing.peak, disk: 0, seconds };
         }
         let memory = TransposeMemory::new(&shape, machine.threads, machine.free_for_edges());
         PartCost {

@@ -182,7 +182,8 @@ impl Ingest<'_, '_> {
         let expected = input.estimate_edges()?;
         // A dictionary's ids have no gaps.
         let wide = input.wide() && dictionary.is_none();
-        let _reading = budget.reserve(input.scratch_bytes(threads) + samples_bytes(threads, input), "reading the input")?;
+        let _reading =
+            budget.reserve(input.scratch_bytes(threads) + samples_bytes(threads, input), "reading the input")?;
         let end = end_of_ids(expected, dictionary.is_some(), wide, largest);
         let by_device = match device {
             Some(device) => device.counting(end, largest.is_some(), expected, budget)?,

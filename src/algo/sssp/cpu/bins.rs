@@ -93,7 +93,8 @@ impl<S: Copy> Bins<S> {
     pub fn new(vertices: u32, budget: &Budget) -> Result<Bins<S>> {
         let step = step(vertices.into());
         let ring = (0..RING).map(|_| Vec::new()).collect();
-        let memory = Room { reserved: budget.reserve(bytes(vertices.into()), PURPOSE)?, step, taken: 0, is_lacking: false };
+        let memory =
+            Room { reserved: budget.reserve(bytes(vertices.into()), PURPOSE)?, step, taken: 0, is_lacking: false };
         let far_first = u64::MAX;
         Ok(Bins { ring, base: 0, far: Vec::new(), far_first, told: Vec::new(), spare: Vec::new(), memory })
     }

@@ -1,5 +1,8 @@
 //! Threads that do one thing together.
 
+pub mod barrier;
+pub mod narrow;
+
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -22,7 +22,7 @@ pub struct Backoff {
 
 impl Backoff {
     /// Returns the time to sleep now: a tenth of the time waited so far, between 20 µs and 1 ms; `None` at first, after offering the core.
-    pub fn next(&mut self) -> Option<Duration> {
+    pub fn nap(&mut self) -> Option<Duration> {
         let now = Instant::now();
         let waited = now - *self.since.get_or_insert(now);
         if waited > AWAKE || cores_are_shared() {
@@ -35,7 +35,7 @@ impl Backoff {
 
     /// Waits for a moment.
     pub fn take(&mut self) {
-        if let Some(nap) = self.next() {
+        if let Some(nap) = self.nap() {
             std::thread::sleep(nap);
         }
     }
@@ -85,12 +85,12 @@ mod tests {
     fn waits_grow_and_begin_anew_after_progress() {
         let mut backoff = Backoff::default();
         let begun = Instant::now();
-        let first = std::iter::from_fn(|| Some(backoff.next())).find_map(|nap| nap);
+        let first = std::iter::from_fn(|| Some(backoff.nap())).find_map(|nap| nap);
         assert!(first >= Some(NAPS[0]));
         backoff.since = Some(begun.checked_sub(Duration::from_secs(1)).unwrap());
-        assert_eq!(backoff.next(), Some(NAPS[1]));
+        assert_eq!(backoff.nap(), Some(NAPS[1]));
         backoff.reset();
-        assert!(backoff.next().is_none_or(|nap| nap == NAPS[0]));
+        assert!(backoff.nap().is_none_or(|nap| nap == NAPS[0]));
     }
 
     #[test]

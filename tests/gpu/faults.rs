@@ -114,6 +114,7 @@ fn memory_that_a_launch_lacks_is_named_or_the_processor_goes_on() {
         without_gpu(&gpu, &env, &[], 7, &words, known);
         assert_eq!(number(&gpu.place.read_report(), "limits.gpu_memory"), 0);
         // What the error advises helps.
+        gpu.forget();
         gpu.run(&env, &[GPU, "limits.gpu_memory=256MiB"]).expect(0);
         failed += 1;
     }

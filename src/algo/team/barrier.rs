@@ -1,7 +1,8 @@
 //! A barrier for threads that meet every few microseconds, and that leaves the cores to others where they do not.
 
+use super::cores;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time for which a thread polls before it sleeps, if every thread has a core. Waking a thread takes about as long.
@@ -28,13 +29,10 @@ pub struct Attendance<'b>(&'b Barrier);
 impl Barrier {
     /// Makes a barrier for `threads` threads.
     pub fn new(threads: usize) -> Barrier {
-        // It reads files of the cgroup, which takes longer than many rounds.
-        static CORES: OnceLock<usize> = OnceLock::new();
-        let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
         Barrier {
             threads,
             // A thread that polls on a core that another one needs makes all wait.
-            awake: if threads <= cores { AWAKE } else { Duration::ZERO },
+            awake: if threads <= cores() { AWAKE } else { Duration::ZERO },
             arrived: AtomicUsize::new(0),
             round: AtomicU32::new(0),
             sleepers: AtomicUsize::new(0),

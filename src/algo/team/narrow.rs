@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-/// A round with fewer edges is narrow on any machine.
+/// A round with fewer edges is narrow on any machine, where every thread has a core.
 pub const LEAST: u64 = 1 << 11;
 /// A round with more edges is narrow on none.
 const MOST: u64 = 1 << 16;
@@ -22,11 +22,13 @@ const ALONE: [u32; 2] = [64, 1 << 16];
 
 /// The judge of rounds, asked by the first thread.
 pub struct Narrow {
+    /// Threads for a core: with more, meeting takes so many times as long.
+    share: u64,
     /// Seconds that one thread takes for an edge: about the median.
     of_edge: Option<f64>,
     /// Rounds by all threads since they were judged, with their edges and seconds.
     together: Window,
-    /// Rounds up to [`MOST`] edges that one thread is still to take, and those the next time.
+    /// Rounds that one thread is still to take though they have enough edges for all, and those the next time.
     alone: u32,
     next: u32,
     /// The round that is timed.
@@ -47,21 +49,32 @@ struct Round {
     begun: Instant,
 }
 
-impl Default for Narrow {
-    fn default() -> Narrow {
-        Narrow { of_edge: None, together: Window::default(), alone: 0, next: ALONE[0], round: None }
-    }
-}
-
 impl Narrow {
+    /// Begins to judge the rounds of a search by `threads` threads.
+    pub fn new(threads: usize) -> Narrow {
+        Narrow::of(threads.div_ceil(super::cores()) as u64)
+    }
+
+    fn of(share: u64) -> Narrow {
+        Narrow { share, of_edge: None, together: Window::default(), alone: 0, next: ALONE[0], round: None }
+    }
+
     /// Returns the number of edges from which on a round is for all threads.
     pub fn bound(&self) -> u64 {
-        if self.alone > 0 { MOST } else { LEAST }
+        if self.alone > 0 { self.most() } else { self.least() }
+    }
+
+    fn least(&self) -> u64 {
+        LEAST * self.share
+    }
+
+    fn most(&self) -> u64 {
+        MOST * self.share
     }
 
     /// Ends the round before, and begins one with so many edges, by one thread or by all.
     pub fn begin(&mut self, edges: u64, is_alone: bool) {
-        let is_timed = (TIMED..MOST).contains(&edges);
+        let is_timed = (TIMED..self.most()).contains(&edges);
         if !is_timed && self.round.is_none() {
             return;
         }
@@ -77,7 +90,7 @@ impl Narrow {
             let sample = seconds / edges as f64;
             // A step up or down, however far off the sample is: a thread may lose its core for longer than a thousand rounds take.
             self.of_edge = Some(self.of_edge.map_or(sample, |old| old * if sample > old { 1.1 } else { 0.9 }));
-            self.alone = self.alone.saturating_sub(u32::from(edges >= LEAST));
+            self.alone = self.alone.saturating_sub(u32::from(edges >= self.least()));
             return;
         }
         self.together.rounds += 1;
@@ -114,7 +127,7 @@ mod tests {
 
     #[test]
     fn rounds_are_for_those_who_take_less_time() {
-        let mut narrow = Narrow::default();
+        let mut narrow = Narrow::of(1);
         assert_eq!(rounds(&mut narrow, 100, LEAST - 1, [1e-5, 1.0]), 100);
         // All threads are faster, then as fast, then ever slower.
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
@@ -126,19 +139,21 @@ mod tests {
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
         // Wide rounds are for all, however long they take.
         assert_eq!(rounds(&mut narrow, 100, MOST, [1e-5, 1.0]), 0);
+        // Four threads on each core.
+        assert_eq!([4 * LEAST - 1, 4 * LEAST].map(|edges| rounds(&mut Narrow::of(4), 9, edges, [1e-5, 5e-6])), [9, 0]);
     }
 
     #[test]
     fn one_thread_shows_what_it_takes_where_rounds_are_wide_from_the_first() {
-        let mut narrow = Narrow::default();
+        let mut narrow = Narrow::of(1);
         assert_eq!(rounds(&mut narrow, 1000, 2 * LEAST, [1e-5, 5e-6]), TRIAL);
-        let mut narrow = Narrow::default();
+        let mut narrow = Narrow::of(1);
         assert!(rounds(&mut narrow, 1000, 2 * LEAST, [1e-5, 1e-3]) > 900);
     }
 
     #[test]
     fn a_round_without_a_core_changes_little() {
-        let mut narrow = Narrow::default();
+        let mut narrow = Narrow::of(1);
         rounds(&mut narrow, 100, LEAST - 1, [1e-5, 1.0]);
         narrow.took(LEAST - 1, true, 1.0);
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);

@@ -140,7 +140,7 @@ impl Mover<'_, '_> {
             }
             if moved {
                 backoff.reset();
-            } else if let Some(nap) = backoff.next() {
+            } else if let Some(nap) = backoff.nap() {
                 // A message to send ends the wait.
                 if let Ok((to, message)) = self.posted.recv_timeout(nap) {
                     self.pump.send(to, message);

@@ -95,7 +95,7 @@ impl<'s> Walk<'s> {
         let unexplored = self.entries - edges;
         let mut frontier =
             Frontier { vertices: 1, edges, unexplored, grows: true, step: Step::TopDown, known: 0, is_listed: true };
-        let (mut round, mut narrow) = (0, Narrow::default());
+        let (mut round, mut narrow) = (0, Narrow::new(self.threads));
         while frontier.vertices > 0 {
             let started = Instant::now();
             let read = || if self.graph.on_disk { disk::bytes_read() } else { 0 };

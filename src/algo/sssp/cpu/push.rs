@@ -87,7 +87,7 @@ pub fn push<A: Arithmetic>(
     let bucket_of = |sum: A::Sum| if options.is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
     // No turn of a later bucket begins.
     let last = options.cap.map_or(u64::MAX - 1, |cap| bucket_of(cap) + 1);
-    let (mut narrow, mut all) = (Narrow::default(), AllBins::new());
+    let (mut narrow, mut all) = (Narrow::new(walk.threads), AllBins::new());
     loop {
         let mut turn = match here.is_alone {
             true => next_alone(walk, here, &mut all, last, options.wide)?,

@@ -9,9 +9,10 @@
 //! the first MiB).
 
 use crate::formats::Visitor;
-use crate::formats::lines::{blanks, excerpt, next_line, number, weight_end};
+use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
 use crate::formats::scan::layout::{Head, Layout};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::text::decimal_commas;
 use crate::formats::weights::Weight;
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
@@ -46,9 +47,9 @@ impl Cursor {
     }
 }
 
-/// Reads the header from `prefix`, the first bytes of the file.
-pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
-    let mut at = 0;
+/// Reads the header from `start` on in `prefix`, the first bytes of the file.
+pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
+    let mut at = start;
     while prefix.get(at) == Some(&b'%') {
         at = next_line(prefix, at);
     }
@@ -190,7 +191,22 @@ impl Adjacency {
         };
         match end {
             Some(end) if matches!(data.get(end), None | Some(b' ' | b'\t' | b'\r' | b'\n')) => Ok(end),
-            _ => Err(self.wrong(at, cursor.vertex + 1, excerpt(data, at)).into()),
+            _ => Err(self.wrong_number(data, at, cursor.vertex + 1).into()),
+        }
+    }
+
+    #[cold]
+    fn wrong_number(&self, data: &[u8], at: usize, vertex: u64) -> Fault {
+        let line = data[..at].iter().rposition(|c| *c == b'\n').map_or(0, |n| n + 1);
+        if has_lone_return(data, line) {
+            return Fault { at, ..lone_return(data, line) };
+        }
+        let fault = self.wrong(at, vertex, excerpt(data, at));
+        // Two ids in front tell what separates the columns.
+        let number = data[at..].split(|c| c.is_ascii_whitespace()).next().unwrap_or_default();
+        match decimal_commas(&[b"0 0 ", number].concat()) {
+            Some(remedy) if self.weighted => Fault { remedy: remedy.into(), ..fault },
+            _ => fault,
         }
     }
 

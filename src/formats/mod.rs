@@ -15,12 +15,14 @@
 //! | `binary`, `graph500`, `metis` | the other parsers |
 //! | `arrays` | numpy's files, and GAP's serialized graphs |
 //! | `parquet` | Apache Parquet tables |
+//! | `contents`, `foreign` | name what a file holds if its first bytes are not those of its format |
 //! | `suspect` | recognises pairs of another type than their name tells |
 //! | `weights` | the types of weights, and what makes a number one |
 //! | `packing` | unpacks files |
 
 mod arrays;
 mod binary;
+pub(crate) mod contents;
 mod foreign;
 mod format;
 mod gr;

@@ -21,10 +21,13 @@ pub(super) use sample::largest;
 pub(super) use stream::{MEMORY, read};
 
 use crate::error::{At, Error, Result};
+use crate::formats::contents;
 use crate::formats::packing::Decoder;
 use crate::formats::scan::layout::{Head, Layout};
 use crate::formats::{Format, Packing, Part};
 use npy::{Array, Wrong};
+
+const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 
 /// A type of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +142,10 @@ pub(super) fn have_weights(part: &Part) -> bool {
 /// # Errors
 /// Bad input for a malformed file, or one without edges that can be read.
 pub(super) fn table(part: &Part) -> Result<EdgeArrays> {
+    read_header(part).map_err(|error| contents::instead(part).unwrap_or(error))
+}
+
+fn read_header(part: &Part) -> Result<EdgeArrays> {
     let path = part.path();
     let unreadable = |e| Error::unreadable(path, &e);
     if part.format() == Format::Npz {
@@ -146,7 +153,10 @@ pub(super) fn table(part: &Part) -> Result<EdgeArrays> {
     }
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut start = Decoder::new(part.packing(), BufReader::with_capacity(4096, file), path).map_err(unreadable)?;
-    let table = header(part.format(), &mut start).map_err(|wrong| refused(path, At::Byte(0), wrong))?;
+    let table = header(part.format(), &mut start).map_err(|wrong| match part.format() {
+        Format::Npy => refused(path, At::Byte(0), wrong),
+        _ => Error::input(path, At::Byte(0), wrong.0, wrong.1, NOT_GAP),
+    })?;
     if part.packing() == Packing::Plain && part.bytes() != table.length {
         let (at, expected) =
             (At::Byte(part.bytes().min(table.length)), format!("{} bytes, as the header says", table.length));

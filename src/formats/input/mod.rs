@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::formats::input::generated::EdgeGenerator;
 use crate::formats::scan::{self, input_cache, packed, plain, read, records, sink};
+use crate::formats::weights::Unread;
 use crate::formats::{
     CacheUse, Format, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, Weights, arrays, parquet,
     weights,
@@ -204,6 +205,11 @@ impl Input {
         Ok(false)
     }
 
+    /// Returns columns of numbers that are not read in the first file, if its edges have no weights.
+    pub fn unread(&self) -> Option<Unread> {
+        self.parts().first().and_then(Unread::of)
+    }
+
     /// Returns the bytes of a chunk.
     pub(crate) fn chunk(&self) -> usize {
         self.chunk
@@ -340,7 +346,7 @@ impl Input {
         match &self.source {
             Source::Files(parts) => scan::files(self, parts, share, ordered, cache, visitors, watch),
             Source::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
-                Err(weights::missing(&self.name))
+                Err(weights::missing(&self.name, None))
             }
             Source::Generated(generator) => {
                 generated::scan(&**generator, share, (self.chunk, self.weights), visitors, watch)

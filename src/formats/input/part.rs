@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{At, Error, Result};
 use crate::formats::format::ending;
-use crate::formats::{Format, Packing, TextOptions, arrays, graph500, parquet};
+use crate::formats::{Format, Packing, TextOptions, arrays, contents, graph500, parquet};
 
 /// A file of an input.
 #[derive(Debug, Clone)]
@@ -56,7 +56,14 @@ impl Part {
             ));
         }
         let named = format.is_some();
-        let format = Format::of(path, format)?;
+        let format = match Format::of(path, format)? {
+            // NetworkX and others write text to files of this ending.
+            Format::U32 if !named && ending(path).as_deref() == Some("edgelist") => {
+                let start = contents::start_of(path, packing.unwrap_or_else(|| Packing::of(path)));
+                if contents::is_text(&start) { Format::Text } else { Format::U32 }
+            }
+            format => format,
+        };
         let mut part = Part::of(path.to_owned(), format, meta.len(), named, packing);
         if format == Format::Npz && part.packing != Packing::Zip {
             let remedy = "unpack it: the arrays within are packed already";

@@ -74,6 +74,17 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], 
     Ok(([u, v], [first, second]))
 }
 
+/// Returns the names of columns of numbers other than the leaves of the ids.
+pub(super) fn others(schema: &SchemaDescriptor, ids: [usize; 2]) -> Vec<String> {
+    let fields = schema.root_schema().get_fields();
+    let is_other = |leaf: &usize| {
+        let field = &fields[schema.get_column_root_idx(*leaf)];
+        let is_float = || !field.is_group() && matches!(field.get_physical_type(), Physical::FLOAT | Physical::DOUBLE);
+        !ids.contains(leaf) && (signed(field).is_some() || is_float())
+    };
+    (0..schema.num_columns()).filter(is_other).map(|leaf| shown(schema.column(leaf).name())).collect()
+}
+
 impl End {
     fn of(field: &Type, description: ColumnDescPtr) -> Option<End> {
         let signed = signed(field)?;

@@ -27,6 +27,7 @@ use crate::formats::scan::packed::Packed;
 use crate::formats::scan::plain::PlainFiles;
 use crate::formats::scan::share::{Seen, Share};
 use crate::formats::scan::sink::{Counted, Fault, Sink, Stop};
+use crate::formats::weights::Unread;
 use crate::formats::{Format, Input, Packing, Part, Visitor, Watch, WeightType, Weights, weights};
 
 /// The result of a pass.
@@ -45,6 +46,9 @@ pub struct Scan {
     /// which they are read; `None` if no edge has one, or weights are skipped.
     pub weights: Option<WeightType>,
 }
+
+/// Most vertices that a header may declare.
+const MOST_VERTICES: u64 = 1 << 63;
 
 /// The state that all threads of a scan share.
 pub(crate) struct ScanState<'a> {
@@ -152,10 +156,22 @@ impl<'a> ScanState<'a> {
     /// Sets the header of a part, which the thread that read it does once.
     ///
     /// # Errors
-    /// [`Error::Usage`] if weights are read, and the part has none.
+    /// [`Error::Usage`] if weights are read, and the part has none; bad input for a header of more vertices than any file has.
     pub fn set_head(&self, part: usize, head: Head) -> Result<&Head> {
         if self.weights.is_read() && !head.weighted {
-            return Err(weights::missing(&self.parts[part].path().display().to_string()));
+            let part = &self.parts[part];
+            return Err(weights::missing(&part.path().display().to_string(), Unread::of(part).as_ref()));
+        }
+        if let Some(vertices) = head.vertices.filter(|vertices| *vertices > MOST_VERTICES) {
+            let path = self.parts[part].path();
+            let remedy = "correct the number of vertices in the header";
+            return Err(Error::input(
+                path,
+                At::File,
+                "a header of at most 2^63 vertices",
+                vertices.to_string(),
+                remedy,
+            ));
         }
         Ok(self.heads[part].get_or_init(|| head))
     }

@@ -284,7 +284,8 @@ impl<'a> Blocks<'a> {
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
-                    return Err(damaged(self.part, self.decoder.stored(), &e));
+                    let at = self.decoder.stored().taken();
+                    return Err(packing::refused(self.part.packing(), self.part.path(), at, &e));
                 }
             }
         }
@@ -304,15 +305,4 @@ pub(crate) fn open<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decode
     }
     part.unchanged(stored.length())?;
     Decoder::new(part.packing(), stored, path).map_err(|e| Error::unreadable(path, &e))
-}
-
-/// Returns the error of a file that can't be unpacked.
-pub(crate) fn damaged(part: &Part, stored: &Stored<'_>, error: &std::io::Error) -> Error {
-    let (packing, path) = (part.packing(), part.path());
-    let damaged = || {
-        let remedy = "the file is cut short or damaged: fetch or make it again";
-        (format!("a whole {} stream", packing.name()), remedy)
-    };
-    let (expected, remedy) = packing::too_large(packing, path, error).unwrap_or_else(damaged);
-    Error::input(path, At::Byte(stored.taken()), expected, error.to_string(), remedy)
 }

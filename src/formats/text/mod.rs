@@ -17,6 +17,7 @@ mod kinds;
 pub(super) mod names;
 mod options;
 mod table;
+mod unread;
 mod window;
 
 use std::borrow::Cow;
@@ -25,12 +26,14 @@ use crate::formats::Part;
 use crate::formats::lines::{Grammar, Weight, excerpt, lone_return};
 use crate::formats::scan::layout::{HEAD, Head, Layout};
 use crate::formats::scan::sink::Fault;
-use advice::{ANOTHER, COLUMNS, SKIP, advice, advice_of_two, chosen};
+pub(in crate::formats) use advice::decimal_commas;
+use advice::{ANOTHER, COLUMNS, OTHER_COLUMNS, SKIP, advice, advice_of_two, chosen};
 pub(crate) use counts::Counts;
 use fields::{Delimiter, Field, split};
 use names::Ends;
 pub use options::{Columns, TextOptions};
 pub(crate) use table::TableGrammar;
+pub(in crate::formats) use unread::unread;
 use window::{Next, Window};
 
 /// Returns the layout of lines of two ids, and of a weight in all of them if the first has one.
@@ -57,13 +60,26 @@ fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Opti
     })
 }
 
-/// Finds where the edges begin and how their lines are parsed, from `prefix`, the first bytes of the file.
-pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
+/// Finds where the edges begin and how their lines are parsed, from `prefix`, the first bytes of the file, whose text begins at `start`.
+///
+/// # Errors
+/// The fault of the first line that can't be read.
+pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
+    read_head(prefix, start, part).map_err(|fault| {
+        // What separates the columns decides about all else, so a comma that does not is the better reason.
+        let window = Window::new(prefix);
+        let lines = prefix[fault.at..window.bytes.len().max(fault.at)].split(|c| *c == b'\n').take(2);
+        match lines.into_iter().find_map(decimal_commas) {
+            Some(remedy) => Fault { expected: "numbers with decimal points".into(), remedy: remedy.into(), ..fault },
+            None => fault,
+        }
+    })
+}
+
+fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     let options = part.text();
     let window = Window::new(prefix);
-    kinds::check(window.bytes, part.is_named())?;
-    // Some spreadsheets write a byte order mark.
-    let start = if prefix.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    kinds::check(&window.bytes[start..], part.is_named())?;
     let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
     let head = |body, layout: Layout| {
         let weighted = match &layout {
@@ -262,7 +278,9 @@ impl Kind<'_> {
                     return Ok(Some(ends));
                 }
                 let expected = format!("whole numbers in columns {} and {}, as chosen", ends.u + 1, ends.v + 1);
-                Err(first.fault(&expected, "choose other columns ([input] columns, convert --columns), or skip_lines"))
+                let ends = [ends.u, ends.v];
+                let remedy = advice::of_numbers(first.text, ends).map_or(OTHER_COLUMNS.into(), Cow::from);
+                Err(first.fault(&expected, remedy))
             }
             Columns::Names(wanted) => {
                 let expected = format!("a heading with the columns {}", wanted.join(" and "));
@@ -288,13 +306,15 @@ impl Kind<'_> {
                 line.fields.len() >= 2 && line.fields[..2].iter().all(|f| !f.is_number() && !f.text.is_empty())
             };
             if self.second.is_some_and(is_text) {
-                let remedy = advice::numbering(first.text, first.delimiter, advice::ends(&first.fields), false);
+                let remedy =
+                    advice::numbering(first.text, first.delimiter, advice::ends(&first.fields), advice::Head::None);
                 return Err(first.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
             }
             let expected = "edges, or a heading that names two columns of ids (source and target, src and dst, from and to, u and v)";
             let remedy = match self.second.and_then(|row| advice::separator(row.text)) {
                 Some(remedy) => remedy.into(),
                 None if first.fields.len() == 1 => SKIP.into(),
+                None if let Some(remedy) = advice::of_numbers(first.text, [0, 1]) => remedy.into(),
                 None => advice::of_heading(&first.names()),
             };
             return Err(first.fault(expected, remedy));
@@ -349,7 +369,7 @@ impl Kind<'_> {
         let is_word =
             |column: usize| row.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty());
         if heading.is_some() && is_word(ends.u) && is_word(ends.v) {
-            let remedy = advice::numbering(row.text, row.delimiter, [ends.u, ends.v], true);
+            let remedy = advice::numbering(row.text, row.delimiter, [ends.u, ends.v], advice::Head::First);
             return Err(row.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
         }
         let plain = (ends.u, ends.v) == (0, 1) && columns <= 3 && !row.fields.iter().any(|field| field.quoted);

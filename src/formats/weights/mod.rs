@@ -3,8 +3,10 @@
 //! A weight is a whole number below 2^32, or a finite f32 from 0 on. Both are handed over as 32 bits that are in the order of the weights.
 
 mod asked;
+mod unread;
 
 pub use asked::{AskedWeights, missing};
+pub use unread::Unread;
 
 use std::fmt;
 use std::ops::Range;

@@ -23,6 +23,7 @@ pub(crate) mod transpose;
 use crate::algo::{GraphTask, sources};
 use crate::config::Job;
 use crate::error::{Error, Result};
+use crate::formats::weights::Unread;
 use crate::formats::{CacheUse, Input, InputCache, WeightType, addresses};
 use crate::graph::direction::Direction;
 use crate::graph::weights::stored::GraphWeights;
@@ -212,16 +213,19 @@ impl Ordering<'_, '_> {
             return Ok(None);
         }
         let name = self.input.name();
-        match job.input.weights().decide_by(found.weights, found.edges, &name)? {
+        match job.input.weights().decide_by(found.weights, found.edges, self.input)? {
             Some(kind) => weights_of(content, kind, found.weights_checksum).map(Some),
             // A graph without edges has weights of any type.
             None if found.edges == 0 => weights_of(content, WeightType::U32, found.weights_checksum).map(Some),
             None => {
                 let reads = job.graph_tasks().find(|task| task.needs().weights);
                 let reads = reads.map_or("a task", |task| task.algorithm().name());
+                let (but, remedy) = match self.input.unread() {
+                    Some(Unread { found, remedy }) => (format!(", but {found}"), remedy),
+                    None => (String::new(), "name a file that has them".into()),
+                };
                 Err(Error::Usage(format!(
-                    "{name}: expected weights, which [{reads}] reads, found none; name a file that has them, or draw some: in [{reads}] \
-                     weights = {{ uniform = [1, 1000], seed = 1 }} or {{ unit = true }}"
+                    "{name}: expected weights, which [{reads}] reads, found none{but}; {remedy}; or draw some: in [{reads}] weights = {{ uniform = [1, 1000], seed = 1 }} or {{ unit = true }}"
                 )))
             }
         }

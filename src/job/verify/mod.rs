@@ -51,7 +51,7 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     }
     let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
     let threads = resources::threads(limits.threads);
-    let budget = Budget::new(resources::host_memory(&limits), threads)?;
+    let budget = Budget::new(resources::host_memory(&limits)?, threads)?;
 
     let job = place.job.clone().map(|job| streams::looked_at(job, &manifest));
     let spec = job.as_ref().map(|job| &job.input).or(manifest.input.as_ref());

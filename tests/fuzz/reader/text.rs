@@ -86,6 +86,15 @@ pub fn read(bytes: &[u8], weighted: bool) -> Option<Reading> {
         };
         alone |= edges.is_empty() && fields.len() == 1;
         let mut ends = [0; 2];
+        // Behind a semicolon words are a comment where no ids stand.
+        let is_number =
+            |column: &usize| fields.get(*column).is_some_and(|id| id.first().is_some_and(u8::is_ascii_digit));
+        if row
+            && line.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+            && !columns.iter().any(is_number)
+        {
+            continue;
+        }
         for (end, column) in ends.iter_mut().zip(columns) {
             *end = number::id(fields.get(column)?).map(|id: Id| id.take(&mut open))?;
         }

@@ -57,17 +57,20 @@ pub(crate) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
 /// Returns true if a file with these first bytes is text. If the bytes of pairs are all those of printed text, every id is above 150 million: no
 /// graph has that in its first kilobytes.
 pub(crate) fn is_text(start: &[u8]) -> bool {
+    let start = start.strip_prefix(MARK).unwrap_or(start);
     let of_edges = |c: &u8| c.is_ascii_digit() || b"\t\n\r ,;.-#%{}".contains(c);
+    is_printed(start) && (start.len() >= SHORT || start.iter().all(of_edges))
+}
+
+/// Returns true for characters in UTF-8 that text has, of which the last may be cut.
+fn is_printed(start: &[u8]) -> bool {
     let printed = |text: &str| !text.contains(|c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r'));
-    match std::str::from_utf8(start) {
-        Ok(_) if start.len() < SHORT => !start.is_empty() && start.iter().all(of_edges),
-        Ok(text) => printed(text),
-        // The last character may be cut.
-        Err(e) if e.error_len().is_none() && start.len() >= SHORT => {
-            std::str::from_utf8(&start[..e.valid_up_to()]).is_ok_and(printed)
-        }
-        Err(_) => false,
-    }
+    let whole = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        Err(e) if e.error_len().is_none() => std::str::from_utf8(&start[..e.valid_up_to()]).unwrap_or_default(),
+        Err(_) => return false,
+    };
+    !whole.is_empty() && printed(whole)
 }
 
 /// Returns the first bytes of a file, unpacked; none if it can't be read.
@@ -120,7 +123,7 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let (found, remedy) = match packing::of_bytes(&start) {
         Packing::Plain => match Foreign::of(&start) {
             Some(kind) => (kind.name().into(), kind.remedy(path, Packing::Plain)),
-            None if wide_encoding(&start).is_some() || is_text(&start) => ("text that is not packed".into(), plain()),
+            None if wide_encoding(&start).is_some() || is_printed(&start) => ("text that is not packed".into(), plain()),
             None if start.starts_with(NUMPY) => ("an array of numpy that is not packed".into(), plain()),
             None => {
                 let remedy = format!("fetch or make it again; or if it is not packed {}", plain());

@@ -42,6 +42,18 @@ pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> 
     Ok(start)
 }
 
+/// Returns the better fault of the header of a text format, which is at `fault.at` in `prefix`.
+pub(super) fn of_header(fault: Fault, prefix: &[u8]) -> Fault {
+    if has_lone_return(prefix, fault.at.min(prefix.len())) {
+        return lone_return(prefix, fault.at);
+    }
+    if prefix[..prefix.len().min(START)].contains(&0) {
+        let remedy = "name the format that the file is in: [input] format, convert --from";
+        return Fault { found: "bytes that are no text".into(), remedy: remedy.into(), ..fault };
+    }
+    fault
+}
+
 /// Returns the encoding of text with two or four bytes a character, as iconv calls it.
 pub(crate) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
     let is_ascii = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
@@ -123,7 +135,9 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let (found, remedy) = match packing::of_bytes(&start) {
         Packing::Plain => match Foreign::of(&start) {
             Some(kind) => (kind.name().into(), kind.remedy(path, Packing::Plain)),
-            None if wide_encoding(&start).is_some() || is_printed(&start) => ("text that is not packed".into(), plain()),
+            None if wide_encoding(&start).is_some() || is_printed(&start) => {
+                ("text that is not packed".into(), plain())
+            }
             None if start.starts_with(NUMPY) => ("an array of numpy that is not packed".into(), plain()),
             None => {
                 let remedy = format!("fetch or make it again; or if it is not packed {}", plain());

@@ -27,7 +27,7 @@ pub(super) struct Foreign {
 const ADVICE: &str = "convert it";
 
 /// All known formats. Every command was tried: `tests/formats/foreign.rs` runs those whose tools are installed.
-const ALL: [Foreign; 17] = [
+const ALL: [Foreign; 21] = [
     Foreign {
         name: "a pointer of Git LFS, which stands for a file that is not here",
         endings: &[],
@@ -170,6 +170,38 @@ const ALL: [Foreign; 17] = [
         line: "mkdir IN.d && tar -xf IN -C IN.d",
     },
     Foreign {
+        name: "a workbook of Excel",
+        endings: &["xlsx", "xlsm", "xls", "ods"],
+        begins: is_workbook,
+        distinctive: true,
+        advice: "save its sheet as CSV, or convert it",
+        line: "python3 -c \"import pandas as p; p.read_excel('IN').to_csv('IN.csv', index=False)\"",
+    },
+    Foreign {
+        name: "Arrow's format",
+        endings: &["feather", "arrow", "ipc"],
+        begins: |start| start.starts_with(b"ARROW1\0\0"),
+        distinctive: true,
+        advice: ADVICE,
+        line: "python3 -c \"import pandas as p; p.read_feather('IN').to_csv('IN.csv', index=False)\"",
+    },
+    Foreign {
+        name: "a database of SQLite",
+        endings: &["sqlite", "sqlite3", "db"],
+        begins: |start| start.starts_with(b"SQLite format 3\0"),
+        distinctive: true,
+        advice: "convert it, where edges is its table and source and target are the columns of ids",
+        line: "python3 -c \"import sqlite3; [print(*e) for e in sqlite3.connect('IN').execute('SELECT source, target FROM edges')]\" > IN.txt",
+    },
+    Foreign {
+        name: "a file of MATLAB",
+        endings: &["mat"],
+        begins: |start| start.starts_with(b"MATLAB "),
+        distinctive: true,
+        advice: "convert it, where A is its adjacency matrix",
+        line: "python3 -c \"import scipy.io as s, scipy.sparse as p; p.save_npz('IN.npz', p.coo_matrix(s.loadmat('IN')['A']))\"",
+    },
+    Foreign {
         name: "a zip archive",
         endings: &["zip"],
         begins: |start| matches!(start, [b'P', b'K', 3, 4, 10 | 20 | 45, 0, ..]),
@@ -271,6 +303,12 @@ fn is_page(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
     let tags = [&b"<!doctype"[..], b"<html", b"<head", b"<body", b"<!--", b"<?xml", b"<error>"];
     tags.iter().any(|tag| begins_with(start, tag))
+}
+
+/// Returns true for a zip archive of a workbook.
+fn is_workbook(start: &[u8]) -> bool {
+    let holds = |name: &[u8]| start.windows(name.len()).any(|window| window == name);
+    start.starts_with(b"PK\x03\x04") && [&b"[Content_Types].xml"[..], b"xl/", b"opendocument"].into_iter().any(holds)
 }
 
 /// Returns true for `graph [`, after comments and the name of the creator.

@@ -8,6 +8,11 @@ use crate::formats::scan::sink::Fault;
 use crate::formats::text::decimal_commas;
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
+const NAME: &str = "name the format that the file is in, as in [input] format = \"text\", convert --from text";
+const DENSE: &str = "write its entries that are not 0, if it is a matrix of edges: python3 -c \"import scipy.io as s, scipy.sparse as p; \
+    s.mmwrite('OUT.mtx', p.coo_matrix(s.mmread('IN')))\"";
+const BIPARTITE: &str = "number rows and columns together, if it is a bipartite graph: \
+    awk '/^%/{print;next} !n{n=$1;print n+$2,n+$2,$3;next} {$2+=n;print}' IN > OUT";
 const CORRECT: &str = "correct the line, or the header";
 
 /// Reads banner, comments and size line, from `start` on. Where direction is kept, a symmetric matrix is refused: its other half is not there to be read.
@@ -15,15 +20,17 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
     let end = next_line(prefix, start).min(1024);
     let banner = String::from_utf8_lossy(&prefix[start..end]).to_ascii_lowercase();
     let words: Vec<&str> = banner.split_ascii_whitespace().collect();
-    let bad = |expected: &str| Fault::new(start, expected, excerpt(prefix, start), REMEDY);
+    let bad_with = |expected: &str, remedy| Fault::new(start, expected, excerpt(prefix, start), remedy);
+    let bad = |expected: &str| bad_with(expected, REMEDY);
     let &["%%matrixmarket", object, format, field, symmetry] = words.as_slice() else {
-        return Err(bad("the header \"%%MatrixMarket matrix coordinate FIELD SYMMETRY\""));
+        let remedy = if banner.starts_with("%%matrixmarket") { REMEDY } else { NAME };
+        return Err(bad_with("the header \"%%MatrixMarket matrix coordinate FIELD SYMMETRY\"", remedy));
     };
     if object != "matrix" {
         return Err(bad("\"matrix\" as the second word"));
     }
     if format != "coordinate" {
-        return Err(bad("\"coordinate\" as the third word"));
+        return Err(bad_with("\"coordinate\" as the third word", if format == "array" { DENSE } else { REMEDY }));
     }
     let weight = match field {
         "pattern" => Weight::Never,
@@ -61,7 +68,7 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
         return Err(Fault::new(at, "three whole numbers: rows, columns and entries", excerpt(prefix, at), CORRECT));
     };
     if rows != columns {
-        return Err(Fault::new(at, "as many rows as columns", format!("{rows} rows, {columns} columns"), REMEDY));
+        return Err(Fault::new(at, "as many rows as columns", format!("{rows} rows, {columns} columns"), BIPARTITE));
     }
     let value = if weight == Weight::Never { "nothing" } else { "a number" };
     let layout = Layout::Lines(Grammar {

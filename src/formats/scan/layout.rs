@@ -58,7 +58,8 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
         Format::Metis => metis::head(prefix, start),
         Format::Gr => gr::head(prefix, start),
         Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => plain(Layout::Arrays),
-    }?;
+    };
+    let head = head.map_err(|fault| if format.is_lines() { contents::of_header(fault, prefix) } else { fault })?;
     if head.body > HEAD {
         return Err(Fault::new(
             0,

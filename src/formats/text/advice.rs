@@ -14,9 +14,16 @@ pub(super) const OTHER_COLUMNS: &str = "choose other columns ([input] columns, c
 const MORE: &str = "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2";
 const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
     convert --columns), or name the format";
-const MIXED: &str = "make the columns of all lines alike: awk '{print $1, $2}' IN > OUT keeps two of each line; of an adjacency \
-    list awk '{for (i = 2; i <= NF; i++) print $1, $i}' IN > OUT makes edges";
 
+const GROUPED: &str = "write numbers without commas, or with points if these are decimal: \
+    sed -E ':a; s/\"([0-9]+),([0-9,]+)\"/\"\\1\\2\"/; ta' IN > OUT";
+const PAIRS: &str = "write the pairs alone, one a line: grep -oE '[[(] *[0-9]+, *[0-9]+' IN | tr '[(,' '   ' > OUT";
+const LISTS_OF_PYTHON: &str = "of a dictionary of lists: python3 -c \"import ast; \
+    [print(u, v) for u, a in ast.literal_eval(open('IN').read()).items() for v in a]\" > OUT";
+/// The remedy for a table that a database or a page shows, with lines between its rows.
+pub(super) const DRAWN: &str = "keep the rows alone, without lines between them: \
+    grep -E '^[| ]*[0-9]' IN | sed -E 's/^[| ]+//; s/[| ]+/ /g' > OUT";
+pub(super) const SINGLE: &str = "write two ids a line, if each two lines are an edge: paste -d ' ' - - < IN > OUT";
 const NEIGHBOURS: &str =
     "of an adjacency list tr ':' ' ' < IN | awk '{for (i = 2; i <= NF; i++) print $1, $i}' > OUT makes edges";
 
@@ -27,7 +34,7 @@ pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
         return remedy.into();
     }
     match split(line, Delimiter::of(line, false)).unwrap_or_default().as_slice() {
-        [u, v, _, ..] if u.is_id() && v.is_id() => MIXED.into(),
+        [u, v, _, ..] if u.is_id() && v.is_id() => mixed(Delimiter::of(line, false)).into(),
         _ => advice(data),
     }
 }
@@ -44,9 +51,12 @@ pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
     }
     match split(line, delimiter).unwrap_or_default().as_slice() {
         [u] if u.is_id() => SKIP.into(),
-        [u, v] if u.is_id() && v.is_id() => MIXED.into(),
+        [u, v] if u.is_id() && v.is_id() => mixed(delimiter).into(),
         [u, v, _, ..] if u.is_id() && v.is_id() => MORE.into(),
-        [u, v, ..] if u.is_whole() && v.is_whole() => floats(delimiter, [0, 1]).into(),
+        fields if fields.len() > 1 && fields[..2].iter().all(Field::is_whole) => {
+            floats(delimiter, [0, 1], fields).into()
+        }
+        fields if lack_id(fields, [0, 1]) => without_gaps(delimiter, [0, 1]).into(),
         _ => separator(line).map_or(ANOTHER.into(), Cow::from),
     }
 }
@@ -59,7 +69,9 @@ pub(super) fn of_row(data: &[u8], delimiter: Delimiter, ends: [usize; 2]) -> Cow
     }
     let fields = split(line, delimiter).unwrap_or_default();
     match ends.map(|at| fields.get(at).is_some_and(Field::is_whole)) {
-        [true, true] if !ends.iter().all(|at| fields[*at].is_id()) => floats(delimiter, ends).into(),
+        [true, true] if !ends.iter().all(|at| fields[*at].is_id()) => floats(delimiter, ends, &fields).into(),
+        _ if fields.len() > 1 && fields.iter().all(Field::is_id) => mixed(delimiter).into(),
+        _ if lack_id(&fields, ends) => without_gaps(delimiter, ends).into(),
         _ => "correct the line, or say which columns to read: [input] columns, convert --columns".into(),
     }
 }
@@ -74,11 +86,14 @@ pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[Field<'_>]) 
     if let Some(remedy) = of_numbers(line, [0, 1]) {
         return remedy.into();
     }
-    if line.starts_with(b"(") {
-        return "write the numbers alone: tr -d '()' < IN > OUT".into();
+    if let Some(remedy) = of_pairs(line) {
+        return remedy.into();
     }
     match fields {
-        [u, v, ..] if u.is_whole() && v.is_whole() => floats(delimiter, [0, 1]).into(),
+        _ if line.starts_with(b"(") => "write the numbers alone: tr '(),' '   ' < IN > OUT".into(),
+        _ if line.starts_with(b"{") => LISTS_OF_PYTHON.into(),
+        [u, v, ..] if u.is_whole() && v.is_whole() => floats(delimiter, [0, 1], fields).into(),
+        [u, v] if u.text.ends_with(b":") && v.is_id() && u.text.iter().any(u8::is_ascii_alphabetic) => SKIP.into(),
         [u, ..] if u.text.ends_with(b":") && is_word(u) => NEIGHBOURS.into(),
         _ if let [u, v] = ids[..] => chosen(u, v),
         [u, v, ..] if is_word(u) && is_word(v) => numbering(line, delimiter, ends(fields), Head::None).into(),
@@ -98,13 +113,73 @@ pub(super) fn of_numbers(line: &[u8], ends: [usize; 2]) -> Option<String> {
     let fields = split(line, delimiter).unwrap_or_default();
     let is_grouped = |field: &Field<'_>| field.quoted && is_grouped(field.text);
     if ends.iter().any(|at| fields.get(*at).is_some_and(is_grouped)) {
-        return Some(
-            "write numbers without commas: sed -E ':a; s/\"([0-9]+),([0-9,]+)\"/\"\\1\\2\"/; ta' IN > OUT".into(),
-        );
+        return Some(GROUPED.into());
     }
-    let large = ends.iter().filter_map(|at| fields.get(*at)).find(|field| field.is_id() && field.id().is_none())?;
-    let id = String::from_utf8_lossy(large.text);
-    Some(format!("{id} takes more than 64 bits: {}", numbering(line, delimiter, ends, Head::Numbers)))
+    ends.iter().filter_map(|at| fields.get(*at)).find_map(|field| {
+        let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        let why = match field.text.strip_prefix(b"-").is_some_and(is_number) {
+            true => "is below 0",
+            false if field.is_id() && field.id().is_none() => "takes more than 64 bits",
+            false => return None,
+        };
+        let id = String::from_utf8_lossy(field.text);
+        Some(format!("{id} {why}: {}", numbering(line, delimiter, ends, Head::Numbers)))
+    })
+}
+
+/// Returns true if a column of ids has no value.
+fn lack_id(fields: &[Field<'_>], ends: [usize; 2]) -> bool {
+    let none = [&b""[..], b"nan", b"na", b"n/a", b"null", b"none", b"<na>"];
+    let is_missing = |field: &Field<'_>| none.iter().any(|none| field.text.eq_ignore_ascii_case(none));
+    fields.len() > 1 && ends.iter().any(|at| fields.get(*at).is_none_or(is_missing))
+}
+
+/// Returns the remedy for lines of which some lack an id.
+fn without_gaps(delimiter: Delimiter, ends: [usize; 2]) -> String {
+    let [u, v] = ends.map(|at| format!("${}~/^[ \"]*[0-9]/", at + 1));
+    format!("leave out lines that lack an id: awk {}'NR==1||{u}&&{v}' IN > OUT", separated(delimiter))
+}
+
+/// Returns the remedy for pairs in brackets among other things.
+pub(super) fn of_pairs(line: &[u8]) -> Option<&'static str> {
+    let brackets = line.iter().filter(|c| matches!(c, b'(' | b'[')).count();
+    let alone = line.starts_with(b"(") && brackets == 1;
+    (has_pair(line) && !alone && !line.starts_with(b"{")).then_some(PAIRS)
+}
+
+/// Returns true for a line that is drawn between the rows of a table.
+pub(super) fn is_drawn(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.len() > 2 && line.contains(&b'-') && line.iter().all(|c| b"-+|: ".contains(c))
+}
+
+/// Returns the remedy for an adjacency matrix; if `named`, with names above the rows and in front of them.
+pub(super) fn of_matrix(delimiter: Delimiter, named: bool) -> String {
+    let (from, names) = (separated(delimiter), usize::from(named));
+    let (below, base) = if named { ("NR>1", 2) } else { ("", 1) };
+    format!(
+        "say which columns are the ids if it is none ([input] columns, convert --columns), or write an edge for each entry: \
+         awk {from}'{below}{{for(i={};i<=NF;i++)if($i+0!=0)print NR-{base},i-{base},$i}}' IN > OUT",
+        names + 1
+    )
+}
+
+/// Returns true if two whole numbers, between them a comma, follow a bracket.
+fn has_pair(line: &[u8]) -> bool {
+    line.split(|c| matches!(c, b'(' | b'[')).skip(1).any(|rest| {
+        let mut numbers = rest.split(|c| *c == b',').map(<[u8]>::trim_ascii);
+        let whole = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        numbers.next().is_some_and(whole) && numbers.next().and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit)
+    })
+}
+
+/// Returns the remedy for lines of which some have more ids than two.
+fn mixed(delimiter: Delimiter) -> String {
+    let from = separated(delimiter);
+    format!(
+        "make the columns of all lines alike: awk {from}'{{print $1, $2}}' IN > OUT keeps two of each line; of an adjacency list \
+         awk {from}'{{for (i = 2; i <= NF; i++) print $1, $i}}' IN > OUT makes edges"
+    )
 }
 
 /// Returns true for digits with a comma before each three of them but the first.
@@ -130,6 +205,10 @@ pub(in crate::formats) fn decimal_commas(data: &[u8]) -> Option<&'static str> {
     let quoted = split(line, Delimiter::Comma).unwrap_or_default();
     if quoted.len() > 2 && quoted.iter().any(|field| field.quoted && is_number(field.text, b',').is_some()) {
         let ids = quoted.iter().filter(|field| field.is_id()).count();
+        let mut numbers = quoted.iter().filter(|field| field.quoted && !field.is_id());
+        if ids >= 2 && numbers.all(|field| is_grouped(field.text)) {
+            return Some(GROUPED);
+        }
         return (ids >= 2).then_some("write decimal points, if the commas in quotes are these: sed -E 's/\"(-?[0-9]+),([0-9]+)\"/\\1.\\2/g' IN > OUT");
     }
     [Delimiter::Semicolon, Delimiter::Tab, Delimiter::Blanks].into_iter().find_map(|delimiter| {
@@ -188,7 +267,7 @@ pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], he
         let rows = match heading {
             Head::None => rows,
             Head::First => format!("list({rows})[1:]"),
-            Head::Numbers => format!("{rows} if (r[{u}] + r[{v}]).isdigit()"),
+            Head::Numbers => format!("{rows} if (r[{u}] + r[{v}]).replace('-', '').isdigit()"),
         };
         format!(
             "python3 -c \"import csv; n = {{}}; [print(*(n.setdefault(x, len(n)) for x in (r[{u}], r[{v}]))) for r in {rows}]\" > OUT"
@@ -198,7 +277,7 @@ pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], he
         let below = match heading {
             Head::None => String::new(),
             Head::First => "NR>1".into(),
-            Head::Numbers => format!("{u}{v}~/^[0-9]+$/"),
+            Head::Numbers => format!("{u}{v}~/^[-0-9]+$/"),
         };
         // Lines may end as on Windows.
         format!(
@@ -209,11 +288,15 @@ pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], he
 }
 
 /// Returns the line that writes ids without a fraction.
-fn floats(delimiter: Delimiter, ends: [usize; 2]) -> String {
+fn floats(delimiter: Delimiter, ends: [usize; 2], fields: &[Field<'_>]) -> String {
     let [u, v] = ends.map(|at| at + 1);
     let from = separated(delimiter);
+    // A weight behind them stays.
+    let is_weighted = ends == [0, 1] && fields.len() == 3 && fields[2].is_number();
+    let (third, place) = if is_weighted { (",$3", " %s") } else { ("", "") };
     format!(
-        "write the ids without a fraction: tr -d '\"' < IN | awk {from}'${u}==${u}+0{{printf \"%.0f %.0f\\n\",${u},${v}}}' > OUT"
+        "write the ids without a fraction: tr -d '\"\\r' < IN | \
+         awk {from}'${u}==${u}+0{{printf \"%.0f %.0f{place}\\n\",${u},${v}{third}}}' > OUT"
     )
 }
 
@@ -230,7 +313,7 @@ fn separated(delimiter: Delimiter) -> &'static str {
 /// Characters that some write between the columns, and that are no part of words.
 const BETWEEN: [&str; 5] = ["|", "||", "::", "->", "-->"];
 /// Those that may be part of words, but hardly stand between numbers.
-const BETWEEN_NUMBERS: [&str; 9] = [":", "-", "--", "=", "=>", "/", "~", "&", "<->"];
+const BETWEEN_NUMBERS: [&str; 11] = [":", "-", "--", "=", "=>", "/", "~", "&", "<->", "\u{ff0c}", "\u{ff1b}"];
 
 /// Returns the line that writes blanks for what stands between the first two columns, if that is no delimiter.
 pub(super) fn separator(line: &[u8]) -> Option<String> {

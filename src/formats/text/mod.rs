@@ -14,6 +14,7 @@ mod counts;
 mod fields;
 mod index;
 mod kinds;
+mod matrix;
 pub(super) mod names;
 mod options;
 mod table;
@@ -23,7 +24,7 @@ mod window;
 use std::borrow::Cow;
 
 use crate::formats::Part;
-use crate::formats::lines::{Grammar, Weight, excerpt, lone_return};
+use crate::formats::lines::{Grammar, Weight, excerpt, lone_return, next_line};
 use crate::formats::scan::layout::{HEAD, Head, Layout};
 use crate::formats::scan::sink::Fault;
 pub(in crate::formats) use advice::decimal_commas;
@@ -69,7 +70,11 @@ pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fau
         // What separates the columns decides about all else, so a comma that does not is the better reason.
         let window = Window::new(prefix);
         let lines = prefix[fault.at..window.bytes.len().max(fault.at)].split(|c| *c == b'\n').take(2);
-        match lines.into_iter().find_map(decimal_commas) {
+        let mut lines = lines.into_iter();
+        if lines.clone().any(advice::is_drawn) {
+            return Fault { remedy: advice::DRAWN.into(), ..fault };
+        }
+        match lines.find_map(decimal_commas) {
             Some(remedy) => Fault { expected: "numbers with decimal points".into(), remedy: remedy.into(), ..fault },
             None => fault,
         }
@@ -80,7 +85,11 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     let options = part.text();
     let window = Window::new(prefix);
     kinds::check(&window.bytes[start..], part.is_named())?;
-    let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
+    let lines = options.skip_lines.unwrap_or(0);
+    // Excel is told so what separates the columns.
+    let is_hint = lines == 0 && prefix[start..].starts_with(b"sep=");
+    let start = if is_hint { next_line(prefix, start) } else { start };
+    let body = skip(&window, start, lines)?;
     let head = |body, layout: Layout| {
         let weighted = match &layout {
             Layout::Lines(grammar) => grammar.weight != Weight::Never,
@@ -120,7 +129,15 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
         let counts = kind.counts(&window)?;
         return Ok(head(behind, kind.layout(row, None, counts)?));
     }
-    let Some(ends) = kind.heading()? else {
+    let by_matrix = |fault| match options.columns {
+        Columns::Auto => matrix::check(&window, behind, first.delimiter, true).unwrap_or(fault),
+        _ => fault,
+    };
+    let Some(ends) = kind.heading().map_err(by_matrix)? else {
+        let is_matrix = || matrix::check(&window, at, first.delimiter, false);
+        if let (Columns::Auto, false, Some(fault)) = (&options.columns, part.is_weighted(), is_matrix()) {
+            return Err(fault);
+        }
         if options.columns == Columns::Auto && !part.is_weighted() {
             index::check(&window, &first.fields, at, first.delimiter)?;
         }
@@ -306,8 +323,9 @@ impl Kind<'_> {
                 line.fields.len() >= 2 && line.fields[..2].iter().all(|f| !f.is_number() && !f.text.is_empty())
             };
             if self.second.is_some_and(is_text) {
-                let remedy =
-                    advice::numbering(first.text, first.delimiter, advice::ends(&first.fields), advice::Head::None);
+                let numbering =
+                    || advice::numbering(first.text, first.delimiter, advice::ends(&first.fields), advice::Head::None);
+                let remedy = advice::of_pairs(first.text).map_or_else(|| numbering().into(), Cow::from);
                 return Err(first.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
             }
             let expected = "edges, or a heading that names two columns of ids (source and target, src and dst, from and to, u and v)";
@@ -322,10 +340,8 @@ impl Kind<'_> {
         Err(match first.fields.as_slice() {
             [count] if count.is_id() => {
                 let expected = "two ids a line (whole numbers from 0 to 2^64-1)";
-                first.fault(
-                    expected,
-                    "skip a line of counts with [input] skip_lines = 1 (convert --skip-lines 1), or name the format",
-                )
+                let is_single = self.second.is_some_and(|row| row.fields.len() == 1 && row.is_id(0));
+                first.fault(expected, if is_single { advice::SINGLE } else { COUNTS })
             }
             fields => {
                 let expected = "edges (two whole numbers a line), or one heading without numbers above them";
@@ -369,7 +385,16 @@ impl Kind<'_> {
         let is_word =
             |column: usize| row.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty());
         if heading.is_some() && is_word(ends.u) && is_word(ends.v) {
-            let remedy = advice::numbering(row.text, row.delimiter, [ends.u, ends.v], advice::Head::First);
+            // Names such as n1 and n2 are those of columns, or of two nodes.
+            let stem =
+                |text: &[u8]| text.trim_ascii().len() - text.iter().rev().take_while(|c| c.is_ascii_digit()).count();
+            let is_node = |at: usize| {
+                let [name, id] = [self.first, row].map(|line| line.fields.get(at).map_or(&[][..], |field| field.text));
+                stem(name) > 0 && stem(name) < name.len() && name.get(..stem(name)) == id.get(..stem(id))
+            };
+            let is_edge = is_node(ends.u) && is_node(ends.v);
+            let head = if is_edge { advice::Head::None } else { advice::Head::First };
+            let remedy = advice::numbering(row.text, row.delimiter, [ends.u, ends.v], head);
             return Err(row.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
         }
         let plain = (ends.u, ends.v) == (0, 1) && columns <= 3 && !row.fields.iter().any(|field| field.quoted);
@@ -401,6 +426,8 @@ impl Kind<'_> {
         })
     }
 }
+
+const COUNTS: &str = "skip a line of counts with [input] skip_lines = 1 (convert --skip-lines 1), or name the format";
 
 fn numbered(numbers: &[u64]) -> Ends {
     let column = |at: usize| numbers.get(at).map(|number| *number as usize - 1);

@@ -1,4 +1,4 @@
-//! What the columns under `out/` hold, in words: the report and `docs/results.md` say the same of each.
+//! Descriptions of the columns under `out/`: the report and `docs/results.md` say the same of each.
 
 use super::OutputFormat;
 use crate::store::regular;

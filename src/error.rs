@@ -61,6 +61,17 @@ pub enum Error {
         input: String,
     },
 
+    /// The workdir holds the results of other tables than those of this job (exit 5).
+    #[error("{}: holds the results of {other}, and this job has {this}; run it, or name the workdir to verify what is there", workdir.display())]
+    OtherTable {
+        /// The workdir.
+        workdir: PathBuf,
+        /// The keys of the table that they are of, as text.
+        other: String,
+        /// Those of this job.
+        this: String,
+    },
+
     /// The workdir holds unfinished work on other edges from the same stream (exit 5).
     #[error("{}: holds unfinished work on other edges from {stream}: what comes now differs at byte {at}; --fresh begins anew with that, and < /dev/null carries on with what was read before", workdir.display())]
     OtherStream {
@@ -200,7 +211,7 @@ impl Error {
             Error::Usage(_) => 2,
             Error::Input { .. } => 3,
             Error::Corrupt { .. } => 4,
-            Error::Busy { .. } | Error::Occupied { .. } | Error::OtherStream { .. } => 5,
+            Error::Busy { .. } | Error::Occupied { .. } | Error::OtherTable { .. } | Error::OtherStream { .. } => 5,
             Error::DiskFull { .. } | Error::OutputFull { .. } => 6,
             Error::Limit { .. } | Error::Addresses { .. } => 7,
             Error::Validation(_) => 8,

@@ -5,6 +5,7 @@ use crate::graph::degrees::DegreeSummary;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::half::Half;
 use crate::graph::host_block::{HostBlock, MemoryBlock};
+use crate::graph::ids::FirstId;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::placement::BlockSize;
@@ -100,6 +101,10 @@ impl Model {
             loops: 0,
             distinct_at_most: catalogue.edges(),
             vertices: ids,
+            declared: false,
+            largest: None,
+            counts_from_one: false,
+            first_id: FirstId::default(),
             ids,
             connected: self.vertices().into(),
             runs: self.runs.iter().count() as u64,

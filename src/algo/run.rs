@@ -4,6 +4,7 @@ use super::device::Devices;
 use super::energy::Meters;
 use crate::comm::Comm;
 use crate::error::Result;
+use crate::formats::Input;
 use crate::memory::Budget;
 use crate::process::progress::StageProgress;
 use crate::results::Columns;
@@ -28,6 +29,8 @@ pub struct Run<'a> {
     pub columns: Columns<'a>,
     /// True for the trial whose results stay.
     pub is_last: bool,
+    /// Opens the edges of the input once more; `None` if another job kept the graph.
+    pub input: &'a dyn Fn() -> Result<Option<Input>>,
     /// The place of its journals and checkpoints.
     pub units: Units<'a>,
     /// Seconds that this job took to prepare the graph.

@@ -1,7 +1,7 @@
 //! `sources`: the vertices that an algorithm begins at, as the input names them.
 
 use crate::error::{At, Error, Result};
-use crate::graph::ids::{DenseId, InputId, Vertex};
+use crate::graph::ids::{DenseId, FirstId, InputId, RawId, Vertex};
 use crate::jobfile::{Diagnostics, Section};
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order;
@@ -59,14 +59,6 @@ impl Sources {
 /// A vertex that a table names: what it is there, such as a source, and its id.
 pub type Named = (&'static str, InputId);
 
-/// Makes sure that the input has all vertices that a table names, as soon as its ids are known.
-///
-/// # Errors
-/// [`Error::Input`] for an id that it does not have; [`Error::Corrupt`], [`Error::Io`] of the list of sparse ids.
-pub fn check(named: &[Named], folder: &Path, info: &InputInfo) -> Result<()> {
-    if named.is_empty() { Ok(()) } else { dense(named, folder, info).map(drop) }
-}
-
 /// Returns the vertex of each id that a table names as a `what`; `None` for one without an edge. On a sparse graph an id is looked
 /// up in the list of those that occur.
 ///
@@ -81,21 +73,39 @@ pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Ve
     Ok(dense(&named, folder, info)?.into_iter().map(vertex).collect())
 }
 
-/// Returns the dense id of each vertex that is named.
-fn dense(named: &[Named], folder: &Path, info: &InputInfo) -> Result<Vec<DenseId>> {
+/// Returns the dense id of each vertex that is named. It may be one without an edge.
+///
+/// # Errors
+/// [`Error::Input`] for an id that is above or between those of the graph; [`Error::Corrupt`], [`Error::Io`] of the list of sparse ids.
+pub fn dense(named: &[Named], folder: &Path, info: &InputInfo) -> Result<Vec<DenseId>> {
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
     let list = info.sparse.then(|| Dictionary::list(&dictionary::path(folder), info.identity)).transpose()?;
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
-    let dense = |InputId(id)| match list {
+    let dense = |RawId(id)| match list {
         Some(list) => list.binary_search(&id).ok().map(|place| DenseId(place as u32)),
         // A header may declare more vertices than ids: those have no edge.
         None => (id < info.vertices).then(|| DenseId(u32::try_from(id).unwrap_or(u32::MAX))),
     };
-    let found = |&(what, id): &Named| {
-        dense(id).ok_or_else(|| {
-            let (expected, found) = (format!("a vertex of {}", info.source), format!("the {what} {id}"));
-            let remedy = format!("{what}s are ids as the input has them");
-            Error::input(&info.source, At::File, expected, found, remedy)
-        })
-    };
+    let found = |&named: &Named| info.first_id.raw(named.1).and_then(dense).ok_or_else(|| unknown(named, "", info));
     named.iter().map(found).collect()
+}
+
+/// Returns the error of a vertex that a table names and the input does not have; `why` is empty, or continues "the source 3".
+pub fn unknown((what, id): Named, why: &str, info: &InputInfo) -> Error {
+    let expected = match info.largest_id().filter(|_| !info.sparse) {
+        Some(largest) => format!("a vertex of {}, whose ids are {} to {largest}", info.source, info.first_id.0),
+        None => format!("a vertex of {}", info.source),
+    };
+    let remedy = match (info.counts_from_one, info.first_id) {
+        (false, _) => format!("{what}s are ids as the input has them"),
+        (true, FirstId(0)) if id.0 > 0 => format!(
+            "ids count from 0 here: node {id} of the file is {}; or set first_id = 1 in [input] to keep the ids of the file",
+            id.0 - 1
+        ),
+        (true, FirstId(0)) => "ids count from 0 here".to_owned(),
+        (true, _) => "ids count from 1 here, as in the file (first_id = 1 in [input])".to_owned(),
+    };
+    Error::input(&info.source, At::File, expected, format!("the {what} {id}{why}"), remedy)
 }

@@ -5,7 +5,7 @@ use crate::formats::Input;
 use crate::list::List;
 use crate::memory::Budget;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
-use crate::results::Output;
+use crate::results::{Output, Value as Number, Values, values};
 use crate::store::checkpoint::Saved;
 use crate::store::journal::Record;
 use serde::Serialize;
@@ -40,6 +40,29 @@ pub struct Results<'a> {
     pub budget: &'a Budget,
     /// Threads for the checks.
     pub threads: usize,
+}
+
+impl Results<'_> {
+    /// Reads the column at `path`: a value for each vertex, in the order of dense ids. `missing` is the value of a vertex that the
+    /// algorithm says nothing of.
+    ///
+    /// # Errors
+    /// Those of [`values`]; [`Error::Validation`] where a row before that of the first vertex holds anything else than `missing`.
+    pub fn column<'p, T: Number + PartialEq + 'p>(&self, path: &'p Path, missing: T) -> Result<Values<'p, T>> {
+        let mut values = values::<T>(path)?;
+        let is_array = path.extension().is_none_or(|ending| ending != "csv");
+        for row in 0..self.info.rows_before() * u64::from(is_array) {
+            match values.next().transpose()? {
+                Some(value) if value == missing => {}
+                value => {
+                    let found = value.map_or_else(|| "nothing".to_owned(), |value| value.shown().to_string());
+                    let what = format!("row {row}, which is of no vertex, has {found} for {}", missing.shown());
+                    return Err(Error::Validation(format!("{}: {what}", path.display())));
+                }
+            }
+        }
+        Ok(values)
+    }
 }
 
 /// The results of one task on a list, and what they can be held against.

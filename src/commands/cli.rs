@@ -28,7 +28,8 @@ pub enum Command {
     /// Run a job; it resumes by itself where an earlier run of the same job stopped
     #[command(
         after_help = "Examples:\n  gpugraph run configs/triangle.toml --set input.path=edges.u32 --set limits.host_memory=8GiB\n  \
-        gpugraph run configs/listrank.toml --set input.path=successors.list"
+        gpugraph run configs/listrank.toml --set input.path=successors.list\n\n\
+        Ids count from 0 in sources and results, also for formats that count from 1 (mtx, metis, gr); --set input.first_id=1 keeps the ids of the file."
     )]
     Run(RunArgs),
     /// Print stages, memory, disk and time of a job without running it; say which limit does not fit

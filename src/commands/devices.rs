@@ -74,12 +74,11 @@ fn mpi() -> Mpi {
 
 impl fmt::Display for Devices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (total, free) = (size::show(self.memory), size::show(self.memory_free));
-        writeln!(
-            f,
-            "host    {}: {} cores ({}), {total} of memory, {free} free",
-            self.host, self.cores, self.instructions
-        )?;
+        let memory = match (self.memory, self.memory_free) {
+            (0, 0) => "memory that /proc/meminfo does not tell".into(),
+            (total, free) => format!("{} of memory, {} free", size::show(total), size::show(free)),
+        };
+        writeln!(f, "host    {}: {} cores ({}), {memory}", self.host, self.cores, self.instructions)?;
         let driver = self.cuda.driver.as_ref().map_or_else(|| "none".into(), |v| format!("CUDA {v}"));
         writeln!(f, "driver  {driver}")?;
         let there = if self.cuda.nvrtc { "there" } else { "none" };

@@ -12,6 +12,7 @@ use self::cli::ConvertArgs;
 use crate::convert::{self, Converted, StreamCopy, Target};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
+use crate::formats::weights::Unread;
 use crate::formats::{AskedWeights, Format, Input, TextOptions, Watch};
 use crate::job::plan::resources::threads;
 use crate::job::session::Watched;
@@ -40,7 +41,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     let input = input.with_text(text)?;
     let done = shown("convert", input.bytes(), |watch, _| {
         let target = Target { format, weights: args.weights, memory: convert::MEMORY };
-        warn_of_weights(&input, target);
+        warn_of_weights(&input, target, args.columns.is_none());
         convert::convert_as(&input, &args.output, target, threads(args.threads), watch)
     });
     let done = done.map_err(|e| match &copy {
@@ -60,12 +61,21 @@ fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<Stream
     shown("reading", 0, |watch, _| StreamCopy::of(stream, format, output, watch))
 }
 
-/// Warns that the weights of the input are lost in a format that holds none.
-fn warn_of_weights(input: &Input, target: Target) {
+/// Warns that weights of the input are lost in a format that holds none, or that columns are left out that may be weights.
+fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
     let Target { format, weights, .. } = target;
+    if weights != AskedWeights::Auto {
+        return;
+    }
     // The scan reports what is wrong with a file.
-    if !format.writes_weights() && weights == AskedWeights::Auto && input.may_have_weights().unwrap_or(false) {
-        tracing::warn!("{}: has weights, which {format} does not hold; they are left out", input.name());
+    match input.may_have_weights() {
+        Ok(true) if !format.writes_weights() => {
+            tracing::warn!("{}: has weights, which {format} does not hold; they are left out", input.name());
+        }
+        Ok(false) if by_default && let Some(Unread { found, remedy }) = input.unread() => {
+            tracing::warn!("{}: {found} are left out; {remedy}", input.name());
+        }
+        _ => {}
     }
 }
 

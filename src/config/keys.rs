@@ -34,6 +34,7 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
             "list",
             "expect",
             "directed",
+            "first_id",
             "recursive",
         ],
     ),

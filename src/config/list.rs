@@ -11,7 +11,8 @@ use crate::jobfile::tree::Table;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
 /// Keys of `[input]` that say something of edges.
-const OF_GRAPHS: [&str; 7] = ["prepared", "kronecker", "uniform", "expect", "directed", "recursive", "columns"];
+const OF_GRAPHS: [&str; 8] =
+    ["prepared", "kronecker", "uniform", "expect", "directed", "first_id", "recursive", "columns"];
 
 /// Keys of a generated list.
 const LIST: [&str; 3] = ["length", "kind", "seed"];

@@ -4,6 +4,7 @@
 //! and `validate` reads each key; algorithms read their own tables.
 
 mod effective;
+mod input_keys;
 mod keys;
 mod list;
 mod name;
@@ -19,6 +20,7 @@ use std::path::Path;
 use toml::de::DeTable;
 
 pub use crate::results::OutputFormat;
+pub use input_keys::InputKeys;
 pub use spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
 
 use crate::error::{Error, Result};

@@ -8,16 +8,21 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::InputKeys;
 use crate::algo::{GraphTask, ListTask, On, Task};
+use crate::error::{Error, Result};
 use crate::formats::{AskedWeights, TextOptions};
 use crate::generate::WeightedSpec;
 use crate::graph::direction::Direction;
+use crate::graph::ids::FirstId;
 use crate::list::{Generated, ListFormat};
 use crate::results::OutputFormat;
 
 /// A job file after validation: every value in range, every default filled in, every `$VAR` expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
+    /// The job file.
+    pub file: PathBuf,
     /// `[job] name`, else a name made of the input's, else the stem of the job file's. It is a single path component.
     pub name: String,
     /// `[job] workdir`, else `gpugraph.work/NAME`. Relative to the folder the command runs in.
@@ -30,6 +35,12 @@ pub struct Job {
     pub input: InputSpec,
     /// `[input] directed`: true if tasks that follow edges do so in their direction.
     pub directed: bool,
+    /// `[input] first_id`: the id that results and the job file give the first vertex.
+    pub first_id: FirstId,
+    /// True if the workdir has a graph that keeps direction: as long as the input does, results of that one and new ones are of one graph.
+    pub keeps_direction: bool,
+    /// The keys of `[input]` as they are written.
+    pub input_keys: InputKeys,
     /// `[input] expect`: size that a plan assumes of missing files. A run reads the files.
     pub expect: Option<Expect>,
     /// Limits on the use of the machine. They are never part of a fingerprint.
@@ -55,10 +66,11 @@ impl Job {
         self.keep || self.needs_upper() || self.graph_tasks().any(|task| task.needs().degrees)
     }
 
-    /// Returns the direction of edges in the graph that is prepared: it is kept if a task, or another job, may read it.
+    /// Returns the direction of edges in the graph that is prepared: it is kept if a task, or another job, may read it, or an earlier
+    /// one of this workdir did.
     pub fn direction(&self) -> Direction {
         let reads = |task: &dyn GraphTask| task.needs().direction;
-        Direction::of(self.directed && (self.keep || self.graph_tasks().any(reads)))
+        Direction::of(self.directed && (self.keep || self.keeps_direction || self.graph_tasks().any(reads)))
     }
 
     /// Returns true if a task takes edges without direction, of a graph that may keep it.
@@ -86,6 +98,20 @@ impl Job {
     /// Returns true if a task reads weights of rows of all neighbours, in a graph that keeps direction.
     pub fn merged_has_weights(&self) -> bool {
         self.graph_tasks().any(|task| !task.needs().direction && task.needs().weights)
+    }
+
+    /// Refuses `first_id = 1` for an input, called `name`, that does not count from 1.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub fn check_first_id(&self, counts_from_one: bool, name: &str) -> Result<()> {
+        if self.first_id == FirstId(0) || counts_from_one {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "{name}: first_id = 1 in [input] is for formats that count from 1 (mtx, metis, gr); ids of this input are kept as they are: \
+             leave first_id out"
+        )))
     }
 
     /// Returns the tasks on a list, in order.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
-use super::{FORMATS, keys, list, name, weighted};
+use super::{FORMATS, InputKeys, keys, list, name, weighted};
 use crate::algo::{ALGORITHMS, InputKind, On, Task};
 use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::graph::direction::Direction;
+use crate::graph::ids::FirstId;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
@@ -43,6 +44,7 @@ pub(super) fn job(
     let keep = section.get("keep").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
     own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
     let directed = directed(&Section::of(root, "input"), input.as_ref(), diagnostics);
+    let first_id = Section::of(root, "input").get("first_id").and_then(|field| field.integer(0..=1, diagnostics));
     let expect = expect(&Section::of(root, "input"), diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
     let run = run(&Section::of(root, "run"), diagnostics);
@@ -53,12 +55,16 @@ pub(super) fn job(
     // A job without tasks prepares its graph for other jobs; of a list there is nothing to keep.
     let keep = kind == InputKind::Graph && (keep || tasks.is_empty());
     Some(Job {
+        file: file.to_owned(),
         name: name?,
         workdir: workdir?,
         scratch,
         keep,
         input: input?,
         directed,
+        first_id: first_id.map(FirstId).unwrap_or_default(),
+        keeps_direction: false,
+        input_keys: InputKeys::of(root.get("input").and_then(|entry| entry.node.as_table())),
         expect,
         limits,
         run,

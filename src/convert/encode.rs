@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use crate::formats::{Edges, Format, WeightType};
+use super::Counts;
+use crate::formats::{Edges, Format, Halves, WeightType};
 
 /// Appends edges to a buffer.
 #[derive(Debug, Clone)]
@@ -10,6 +11,8 @@ pub(super) struct Encoder {
     format: Format,
     /// The type of the weights, if there are some.
     weights: Option<WeightType>,
+    /// The delimiter of text.
+    delimiter: u8,
 }
 
 /// A value that a format can't hold.
@@ -28,8 +31,14 @@ pub(super) struct Buffers {
 }
 
 impl Encoder {
-    pub fn new(format: Format, weights: Option<WeightType>) -> Self {
-        Encoder { format, weights }
+    /// Encodes edges for a file whose name ends in `ending`.
+    pub fn new(format: Format, weights: Option<WeightType>, ending: Option<&str>) -> Self {
+        let delimiter = match (ending, weights) {
+            (Some("csv"), _) => b',',
+            (Some("tsv"), _) | (_, None) => b'\t',
+            (_, Some(_)) => b' ',
+        };
+        Encoder { format, weights, delimiter }
     }
 
     pub fn format(&self) -> Format {
@@ -54,12 +63,12 @@ impl Encoder {
                 out.weights.extend_from_slice(&as_f32(weight, kind)?.to_le_bytes());
                 return self.edge(u, v, &mut out.edges);
             }
-            let (before, first): (&[u8], _) = match self.format {
-                Format::Gr => (b"a ", 1),
-                Format::Mtx => (b"", 1),
-                _ => (b"", 0),
+            let (before, first, between): (&[u8], _, _) = match self.format {
+                Format::Gr => (b"a ", 1, b' '),
+                Format::Mtx => (b"", 1, b' '),
+                _ => (b"", 0, self.delimiter),
             };
-            line(&mut out.edges, before, u128::from(u) + first, b' ', u128::from(v) + first, b" ");
+            line(&mut out.edges, before, u128::from(u) + first, between, u128::from(v) + first, &[between]);
             append_weight(&mut out.edges, weight, kind);
             out.edges.push(b'\n');
             Ok(())
@@ -105,7 +114,7 @@ impl Encoder {
                 out.extend_from_slice(&(v as u32).to_le_bytes());
                 out.extend_from_slice(&((u >> 32 | v >> 32 << 16) as u32).to_le_bytes());
             }
-            Format::Text => line(out, b"", u.into(), b'\t', v.into(), b"\n"),
+            Format::Text => line(out, b"", u.into(), self.delimiter, v.into(), b"\n"),
             Format::Mtx | Format::Metis => line(out, b"", u128::from(u) + 1, b' ', u128::from(v) + 1, b"\n"),
             Format::Gr => line(out, b"a ", u128::from(u) + 1, b' ', u128::from(v) + 1, b" 1\n"),
             Format::Npy => unreachable!("its pairs are written as u32 or u64"),
@@ -115,16 +124,18 @@ impl Encoder {
     }
 }
 
-/// Returns the header of a format that has one.
-pub(super) fn header(format: Format, vertices: u64, edges: u64, weights: Option<WeightType>) -> String {
+/// Returns the header of a format that has one; a matrix is symmetric if its entries are halves of edges without direction.
+pub(super) fn header(format: Format, counts: Counts, weights: Option<WeightType>) -> String {
+    let Counts { vertices, edges, .. } = counts;
     match format {
         Format::Mtx => {
+            let symmetry = if counts.halves == Halves::All { "symmetric" } else { "general" };
             let field = match weights {
                 None => "pattern",
                 Some(WeightType::U32) => "integer",
                 Some(WeightType::F32) => "real",
             };
-            format!("%%MatrixMarket matrix coordinate {field} general\n{vertices} {vertices} {edges}\n")
+            format!("%%MatrixMarket matrix coordinate {field} {symmetry}\n{vertices} {vertices} {edges}\n")
         }
         Format::Gr => format!("p sp {vertices} {edges}\n"),
         Format::Metis => format!("{vertices} {edges}{}\n", if weights.is_some() { " 001" } else { "" }),
@@ -161,13 +172,13 @@ fn as_f32(weight: u32, kind: WeightType) -> Result<f32, Unfit> {
     }
 }
 
-/// Appends a weight in decimal; an f32 with as few digits as tell it from others.
+/// Appends a weight in decimal; an f32 with as few digits as tell it from other f64, which most readers take numbers for.
 #[inline]
 pub(super) fn append_weight(out: &mut Vec<u8>, weight: u32, kind: WeightType) {
     match kind {
         WeightType::U32 => number(out, weight.into()),
         // Writing to memory does not fail.
-        WeightType::F32 => drop(write!(out, "{:?}", f32::from_bits(weight))),
+        WeightType::F32 => drop(write!(out, "{:?}", f64::from(f32::from_bits(weight)))),
     }
 }
 
@@ -217,7 +228,7 @@ mod tests {
     #[test]
     fn ids_that_do_not_fit() {
         let mut out = Buffers::default();
-        let mut put = |format, edge| Encoder::new(format, None).edges(Edges::Wide(&[edge]), &[], &mut out);
+        let mut put = |format, edge| Encoder::new(format, None, None).edges(Edges::Wide(&[edge]), &[], &mut out);
         assert_eq!(put(Format::U32, [1, 1 << 32]), Err(Unfit::Id(1 << 32)));
         assert_eq!(put(Format::Graph500, [1 << 47, 1]), Err(Unfit::Id(1 << 47)));
         assert_eq!(put(Format::Graph500, [(1 << 47) - 1, 1]), Ok(()));
@@ -233,7 +244,7 @@ mod tests {
         };
         assert_eq!(text(u32::MAX, WeightType::U32), "4294967295");
         for value in [0.0f32, 1.0, 0.1, 1e-45, f32::MIN_POSITIVE, 16_777_217.0, f32::MAX] {
-            assert_eq!(text(value.to_bits(), WeightType::F32).parse(), Ok(value));
+            assert_eq!(text(value.to_bits(), WeightType::F32).parse(), Ok(f64::from(value)));
         }
         assert_eq!(as_f32(1 << 31, WeightType::U32), Ok(2_147_483_648.0));
         for inexact in [16_777_217, u32::MAX] {

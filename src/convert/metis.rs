@@ -34,8 +34,9 @@ fn write_as<E: Entry>(writing: &Writing<'_>, counts: Counts, memory: u64) -> Res
     let degrees = degrees(writing, counts.vertices)?;
     let ranges = ranges(&degrees, size_of::<E>() as u64, memory);
     let turns = Turns::new(output);
-    let header =
-        |entries: u64| output.header(encode::header(Format::Metis, counts.vertices, entries / 2, weights).as_bytes());
+    let header = |entries: u64| {
+        output.header(encode::header(Format::Metis, Counts { edges: entries / 2, ..counts }, weights).as_bytes())
+    };
     let mut next = 0;
     let mut entries = 0;
     if let [range] = ranges.as_slice() {

@@ -3,9 +3,12 @@
 //! | to | passes | what is written |
 //! |---|---|---|
 //! | `u32`, `u64`, `graph500`, `text` | 1 | the edges of the input, in its order |
-//! | `mtx`, `gr` | 2 (for the header) | the same, ids from 1; without weights `mtx` as pattern general, `gr` with lengths of 1 |
+//! | `mtx`, `gr` | 2 (for the header) | the same, ids from 1; without weights `mtx` as pattern, `gr` with lengths of 1 |
 //! | `npy` | 2 (for the header) | the edges of the input, with 32 bits an id where these fit, else 64 |
 //! | `metis` | 3 and more | the simple graph: see `convert/metis.rs` |
+//!
+//! Of edges without direction all formats have those directions that the input has: of a symmetric matrix one. Only `mtx` says so, as
+//! `symmetric`; for other formats a line warns of it.
 //!
 //! Input from a stream (`-`, pipes) is copied beside the file first: `convert/spool.rs`.
 //!
@@ -27,7 +30,8 @@ mod weights;
 use std::path::Path;
 
 use crate::error::{At, Error, Result};
-use crate::formats::{AskedWeights, Edges, Format, Input, Visitor, Watch, WeightType, Weights};
+use crate::formats::input::part::UseOfDirection;
+use crate::formats::{AskedWeights, Edges, Format, Halves, Input, Visitor, Watch, WeightType, Weights, ending};
 use crate::process::host;
 use crate::size;
 use crate::store::replace::target;
@@ -125,7 +129,9 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         return Err(Error::Usage(format!("{out}: {format} is read, not written; choose npy, or another format")));
     }
     apart(input, out)?;
-    let input = &input.clone().with_chunk(CHUNK);
+    // METIS has no direction.
+    let of_direction = if format == Format::Metis { UseOfDirection::Dropped } else { UseOfDirection::Written };
+    let input = &input.clone().with_chunk(CHUNK).with_use_of_direction(of_direction);
     let (weights, counts) = weights::decide(input, out, target, threads, watch)?;
     if weights == Some(WeightType::F32) && matches!(format, Format::Gr | Format::Metis) {
         tracing::warn!("{}: has weights with fractions, which {format} has not by its definition", out.display());
@@ -135,12 +141,12 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
     let output = Output::create(out)?;
     let input = &input.clone().with_weights(weights.map_or(Weights::Skip, Weights::Read));
     let counts = || counts.map_or_else(|| count(input, threads, watch), Ok);
-    let writing = Writing { input, output: &output, beside: beside.as_ref(), weights, threads, watch };
+    let writing = Writing { input, out, output: &output, beside: beside.as_ref(), weights, threads, watch };
     let (read, written) = match format {
         Format::Metis => metis::write(&writing, counts()?, target.memory)?,
         Format::Mtx | Format::Gr => {
             let counts = counts()?;
-            output.header(encode::header(format, counts.vertices, counts.edges, weights).as_bytes())?;
+            output.header(encode::header(format, counts, weights).as_bytes())?;
             writing.stream(format)?
         }
         Format::Npy => {
@@ -160,6 +166,8 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
 /// A file that is being written, and the edges that it gets.
 struct Writing<'a> {
     input: &'a Input,
+    /// The path of the output as it was named.
+    out: &'a Path,
     output: &'a Output,
     /// The file of weights, if these have one of their own.
     beside: Option<&'a Output>,
@@ -177,11 +185,17 @@ impl Writing<'_> {
             turns: &turns,
             beside: beside.as_ref(),
             input: self.input,
-            encoder: Encoder::new(format, self.weights),
+            encoder: Encoder::new(format, self.weights, ending(self.out).as_deref()),
             buffers: Buffers::default(),
         };
         let mut visitors: Vec<Append<'_>> = (0..self.threads).map(append).collect();
         let scan = self.input.scan_ordered(&mut visitors, self.watch)?;
+        if scan.halves == Halves::Some || (scan.halves == Halves::All && format != Format::Mtx) {
+            let out = self.out.display();
+            tracing::warn!(
+                "{out}: has one of both directions of edges that have none; do not read it with directed = true"
+            );
+        }
         Ok((scan.edges, scan.edges))
     }
 }
@@ -242,6 +256,7 @@ struct Counts {
     edges: u64,
     /// The type of the weights, if the pass looked for it.
     weights: Option<WeightType>,
+    halves: Halves,
 }
 
 /// Counts the edges and finds the largest id, in one pass.
@@ -269,5 +284,5 @@ fn count(input: &Input, threads: usize, watch: &dyn Watch) -> Result<Counts> {
         }
     };
     let vertices = counted.max(scan.declared_vertices.unwrap_or(0));
-    Ok(Counts { vertices, edges: scan.edges, weights: scan.weights })
+    Ok(Counts { vertices, edges: scan.edges, weights: scan.weights, halves: scan.halves })
 }

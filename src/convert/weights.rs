@@ -34,7 +34,7 @@ pub(super) fn decide(
     let may_have = asked != AskedWeights::None && input.may_have_weights()?;
     match (asked, asked.first()) {
         (AskedWeights::U32 | AskedWeights::F32, Weights::Read(kind)) if may_have => Ok((Some(kind), None)),
-        (AskedWeights::U32 | AskedWeights::F32, _) => Err(missing(&input.name())),
+        (AskedWeights::U32 | AskedWeights::F32, _) => Err(missing(&input.name(), input.unread().as_ref())),
         (AskedWeights::Auto, first) if may_have => {
             let counts = count(&input.clone().with_weights(first), threads, watch)?;
             Ok((counts.weights, Some(counts)))

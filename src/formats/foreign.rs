@@ -4,7 +4,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::formats::{Format, Packing, Part};
+use crate::formats::contents::MARK;
+use crate::formats::{Format, Packing, Part, ending};
 
 /// A format that is not read.
 #[derive(Debug)]
@@ -19,14 +20,22 @@ pub(super) struct Foreign {
     distinctive: bool,
     /// The advice in front of the command.
     advice: &'static str,
-    /// The command that converts a file, where IN is the file and BASE the file without its ending.
+    /// The command that converts or fetches a file, or the file to name; IN is the file and BASE the file without its ending.
     line: &'static str,
 }
 
 const ADVICE: &str = "convert it";
 
 /// All known formats. Every command was tried: `tests/formats/foreign.rs` runs those whose tools are installed.
-const ALL: [Foreign; 14] = [
+const ALL: [Foreign; 17] = [
+    Foreign {
+        name: "a pointer of Git LFS, which stands for a file that is not here",
+        endings: &[],
+        begins: |start| start.starts_with(b"version https://git-lfs.github.com/spec/"),
+        distinctive: true,
+        advice: "fetch that file within a clone of its repository",
+        line: "git lfs pull",
+    },
     Foreign {
         name: "GraphML",
         endings: &["graphml"],
@@ -44,6 +53,14 @@ const ALL: [Foreign; 14] = [
         advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_gexf('IN')), 'IN.txt', data=False)\"",
+    },
+    Foreign {
+        name: "a page of HTML or XML",
+        endings: &["html", "htm", "xml"],
+        begins: is_page,
+        distinctive: true,
+        advice: "a server may have sent it in place of the file, so read what it says, and fetch the file",
+        line: "curl -fL -o IN URL",
     },
     Foreign {
         name: "GML",
@@ -96,6 +113,15 @@ const ALL: [Foreign; 14] = [
         distinctive: false,
         advice: "convert it by WebGraph's own program, which cargo install webgraph-cli has",
         line: "webgraph to arcs BASE > BASE.txt",
+    },
+    Foreign {
+        name: "a part of a Graphalytics graph that has no edges",
+        // Its properties have an ending that WebGraph uses as well; see `Foreign::by_name`.
+        endings: &["v"],
+        begins: |_| false,
+        distinctive: false,
+        advice: "name the file of its edges alone, with directed = true if its properties say so",
+        line: "BASE.e",
     },
     Foreign {
         name: "HDF5",
@@ -154,14 +180,26 @@ const ALL: [Foreign; 14] = [
 ];
 
 impl Foreign {
-    /// Returns the format of an ending.
-    pub(super) fn by_ending(ending: &str) -> Option<&'static Foreign> {
+    /// Returns the format of a name.
+    pub(super) fn by_name(path: &Path) -> Option<&'static Foreign> {
+        let ending = ending(path)?;
+        let has_edges = ending == "properties" && path.with_extension("e").exists();
+        Foreign::by_ending(if has_edges { "v" } else { &ending })
+    }
+
+    fn by_ending(ending: &str) -> Option<&'static Foreign> {
         ALL.iter().find(|kind| kind.endings.contains(&ending))
+    }
+
+    /// Returns the format of a file's first bytes, whatever its name.
+    pub(super) fn of(start: &[u8]) -> Option<&'static Foreign> {
+        let start = start.strip_prefix(MARK).unwrap_or(start);
+        ALL.iter().find(|kind| (kind.begins)(start))
     }
 
     /// Returns the format of a file's first bytes, unless they are what its name or options announce.
     pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static Foreign> {
-        if part.format().is_arrays() {
+        if part.format() == Format::Npz && start.starts_with(b"PK") {
             return None;
         }
         if part.format() == Format::Metis && is_webgraph(part.path(), start) {
@@ -170,7 +208,12 @@ impl Foreign {
         // Pairs may begin with any bytes, and lines to be skipped with any words, so the user's word is taken for both.
         let (binary, skips) = (part.format().record().is_some(), part.text().skip_lines.unwrap_or(0) > 0);
         let believed = if binary { part.is_named() } else { skips };
-        ALL.iter().find(|kind| (kind.begins)(start)).filter(|kind| !believed && (!binary || kind.distinctive))
+        Foreign::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
+    }
+
+    /// Returns true if no other kind of file begins so.
+    pub(super) fn is_distinctive(&self) -> bool {
+        self.distinctive
     }
 
     /// Returns its name for messages.
@@ -178,11 +221,11 @@ impl Foreign {
         self.name
     }
 
-    /// Returns the advice for the file at `path`, which ends with a command.
-    pub(super) fn remedy(&self, path: &Path) -> String {
+    /// Returns the advice for the file at `path`, which ends with a command, and unpacks it first if it is packed.
+    pub(super) fn remedy(&self, path: &Path, packing: Packing) -> String {
         // GNU tar unpacks compressed archives by itself.
-        let (unpack, plain) = match Packing::of(path) {
-            Packing::Plain => (None, path.to_owned()),
+        let (unpack, plain) = match packing {
+            Packing::Plain | Packing::Zip => (None, path.to_owned()),
             _ if self.name == "a tar archive" => (None, path.to_owned()),
             packing => (Some(packing.name()), path.with_extension("")),
         };
@@ -197,7 +240,7 @@ impl Foreign {
 }
 
 /// Returns a path as it may stand in a shell command: IN with its ending, if its characters would need quotes.
-pub(super) fn typed(path: &Path) -> String {
+pub(crate) fn typed(path: &Path) -> String {
     let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
     match path.to_str() {
         Some(text) if plain(text) && !text.starts_with('-') => text.to_owned(),
@@ -220,8 +263,14 @@ fn begins_with(start: &[u8], word: &[u8]) -> bool {
 }
 
 fn is_xml_of(start: &[u8], element: &[u8]) -> bool {
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     first(start) == Some(b'<') && start.windows(element.len()).any(|window| window == element)
+}
+
+/// Returns true for HTML, and for XML of any kind.
+fn is_page(start: &[u8]) -> bool {
+    let start = start.trim_ascii_start();
+    let tags = [&b"<!doctype"[..], b"<html", b"<head", b"<body", b"<!--", b"<?xml", b"<error>"];
+    tags.iter().any(|tag| begins_with(start, tag))
 }
 
 /// Returns true for `graph [`, after comments and the name of the creator.

@@ -126,8 +126,9 @@ impl Format {
             return Err(parquet::refused(path));
         }
         format.ok_or_else(|| {
-            if let Some(kind) = ending(path).and_then(|ending| Foreign::by_ending(&ending)) {
-                return Error::input(path, At::File, "a format that is read", kind.name(), kind.remedy(path));
+            if let Some(kind) = Foreign::by_name(path) {
+                let remedy = kind.remedy(path, Packing::of(path));
+                return Error::input(path, At::File, "a format that is read", kind.name(), remedy);
             }
             Error::input(
                 path,
@@ -143,9 +144,24 @@ impl Format {
         })
     }
 
+    /// Returns true for formats whose first vertex is 1.
+    pub fn counts_from_one(self) -> bool {
+        matches!(self, Format::Mtx | Format::Metis | Format::Gr)
+    }
+
+    /// Returns true for formats whose header declares the number of vertices.
+    pub fn declares_vertices(self) -> bool {
+        self.counts_from_one() || matches!(self, Format::Npz | Format::Sg | Format::Wsg)
+    }
+
     /// Returns true for formats of arrays of numbers after a header.
     pub fn is_arrays(self) -> bool {
         matches!(self, Format::Npy | Format::Npz | Format::Sg | Format::Wsg)
+    }
+
+    /// Returns true for formats of lines of text.
+    pub(crate) fn is_lines(self) -> bool {
+        matches!(self, Format::Text | Format::Mtx | Format::Metis | Format::Gr)
     }
 
     /// Returns true if files can be written in this format.
@@ -192,6 +208,19 @@ impl Packing {
         }
     }
 
+    /// Returns true if a packed file may begin with these bytes, which may be fewer than tell it; for a plain file any do.
+    pub(crate) fn may_begin(self, start: &[u8]) -> bool {
+        let begins = |magic: &[u8]| magic.starts_with(start) || start.starts_with(magic);
+        match self {
+            Packing::Plain | Packing::Zip => true,
+            Packing::Gzip => begins(&[0x1f, 0x8b]),
+            // Frames that are to be skipped may come first.
+            Packing::Zstd => begins(&[0x28, 0xb5, 0x2f, 0xfd]) || matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]),
+            Packing::Bzip2 => begins(b"BZh"),
+            Packing::Xz => begins(b"\xfd7zXZ\0"),
+        }
+    }
+
     /// Returns its name for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -203,6 +232,12 @@ impl Packing {
             Packing::Zip => "zip",
         }
     }
+}
+
+/// Returns the ending of a packed file with its dot, as its name has it.
+pub(crate) fn packed_ending(path: &Path) -> Option<&str> {
+    let name = path.file_name()?.to_str()?;
+    (Packing::of(path) != Packing::Plain).then(|| &name[name.rfind('.').unwrap_or(name.len())..])
 }
 
 /// Returns the ending of a file name in lower case, without that of the packing.

@@ -2,14 +2,15 @@
 //! they are the weights.
 
 use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line};
-use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::scan::sink::Fault;
+use crate::formats::text::decimal_commas;
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
 
-/// Reads comments and the problem line.
-pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
-    let mut at = 0;
+/// Reads comments and the problem line, from `start` on.
+pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
+    let mut at = start;
     loop {
         let first = blanks(prefix, at);
         match prefix.get(first) {
@@ -43,7 +44,8 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
         quoted: None,
         counts: None,
         expected: format!("\"a FROM TO LENGTH\" with ids from 1 to {nodes}"),
-        remedy: |_| REMEDY.into(),
+        remedy: |data| decimal_commas(data).unwrap_or(REMEDY).into(),
     });
-    Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs), weighted: true })
+    let directions = Directions::Listed;
+    Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs), weighted: true, directions })
 }

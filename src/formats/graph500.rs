@@ -162,11 +162,10 @@ impl WeightsFile {
             for (index, (record, &weight)) in batch.iter().zip(&*weights).enumerate() {
                 let (u, v) = ends(record).map_err(|high| negative(nth * BATCH + index, high))?;
                 let weight = f32::from_bits(weight);
-                let pushed = sink.push_weighted(u, v, Weight::Float(weight.into()));
-                pushed.map_err(|mistake| {
+                sink.push_weighted(u, v, Weight::Single(weight), |mistake| {
                     let at = At::Byte((from + index as u64) * WEIGHT as u64);
                     Error::input(&self.path, at, mistake.expected(), weight.to_string(), mistake.remedy())
-                })??;
+                })?;
             }
         }
         Ok(())

@@ -135,9 +135,12 @@ fn parse_as<const WEIGHTED: bool, V: Visitor>(
     Ok(())
 }
 
-/// Parses a line with quotes by the parser of tables. Returns the start of the next line.
+/// Parses a line with quotes by the parser of tables, and passes over comments that only this one knows. Returns the start of the next line.
 #[cold]
 fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<usize, Stop> {
+    if let Some(next) = grammar.quoted.as_ref().and_then(|table| table.remark(data, line)) {
+        return Ok(next);
+    }
     let has_quotes = || data[line..next_line(data, line)].contains(&b'"');
     let edge = grammar.quoted.as_ref().filter(|_| has_quotes()).and_then(|table| table.edge_at(data, line));
     let Some(edge) = edge else { return Err(wrong(data, line, grammar)) };
@@ -318,7 +321,7 @@ pub(crate) fn has_lone_return(data: &[u8], line: usize) -> bool {
 
 /// Returns the error of a line with a lone carriage return.
 pub(crate) fn lone_return(data: &[u8], line: usize) -> Fault {
-    let remedy = "write line feeds: tr '\\r' '\\n' < OLD > NEW";
+    let remedy = "write line feeds: tr '\\r' '\\n' < IN > OUT";
     let found = format!("a carriage return inside {}", excerpt(data, line));
     Fault::new(line, "lines that end with a line feed", found, remedy)
 }

@@ -3,16 +3,19 @@
 //! weights; sizes and weights of vertices must be numbers and are not read.
 //!
 //! Such a file lists each undirected edge twice, once in the line of either end, and it is handed over twice, with the weight of either
-//! entry: should these differ, the smaller one counts, as of repeated edges. Files that list each edge
-//! once, such as those of the GAP suite, are read as well: the lists must hold EDGES or 2 EDGES ids. GAP also writes FMT 100 for graphs
-//! without vertex sizes. Since a size is never missing, an empty line of a vertex reveals such a file (in a packed file, if it is within
-//! the first MiB).
+//! entry: should these differ, the smaller one counts, as of repeated edges. An edge that stands at one end alone is refused (`mirror`).
+//! Files that list each edge once, such as those of the GAP suite, are read as well unless direction is kept: the lists must hold EDGES or
+//! 2 EDGES ids. GAP also writes FMT 100 for graphs without vertex sizes. Since a size is never missing, an empty line of a vertex reveals
+//! such a file (in a packed file, if it is within the first MiB).
+
+use std::io::BufRead;
 
 use crate::formats::Visitor;
-use crate::formats::lines::{blanks, excerpt, next_line, number, weight_end};
-use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
+use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
-use crate::formats::weights::Weight;
+use crate::formats::text::decimal_commas;
+use crate::formats::weights::{Mistake, Weight};
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
 
@@ -46,9 +49,9 @@ impl Cursor {
     }
 }
 
-/// Reads the header from `prefix`, the first bytes of the file.
-pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
-    let mut at = 0;
+/// Reads the header from `start` on in `prefix`, the first bytes of the file.
+pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
+    let mut at = start;
     while prefix.get(at) == Some(&b'%') {
         at = next_line(prefix, at);
     }
@@ -76,7 +79,8 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
     let sizes = sizes && !(flags == "100" && empty_vertex_line(&prefix[body..]));
     let leading = u64::from(sizes) + constraints;
     let layout = Layout::Metis(Adjacency { vertices, leading, weighted });
-    Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges), weighted })
+    let directions = Directions::BothOrHalf;
+    Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges), weighted, directions })
 }
 
 /// Returns true if there is an empty line before the last one.
@@ -89,6 +93,24 @@ fn empty_vertex_line(body: &[u8]) -> bool {
         at = next_line(body, at);
     }
     false
+}
+
+/// Returns the number of the line of `vertex`, from 1, in a file that `from` reads from its start.
+///
+/// # Errors
+/// Those of `from`.
+pub(crate) fn line_of(vertex: u64, from: &mut impl BufRead) -> std::io::Result<u64> {
+    // The header is the first line that is no comment.
+    let (mut line, mut left) = (0, vertex + 2);
+    while let Some(first) = from.fill_buf()?.first() {
+        line += 1;
+        left -= u64::from(*first != b'%');
+        if left == 0 {
+            break;
+        }
+        from.skip_until(b'\n')?;
+    }
+    Ok(line)
 }
 
 /// Counts the lines of vertices that start in `data`, which begins at the start of a line.
@@ -171,13 +193,14 @@ impl Adjacency {
             let end = weight_end(data, at);
             if let (Some(end), true) = (end, wanted && column >= self.leading) {
                 let weight = Weight::Text(&data[at..end]);
-                let pushed = sink.push_weighted(cursor.vertex, cursor.neighbour, weight);
-                pushed.map_err(|mistake| mistake.fault(at, shown(&data[at..end])))??;
+                let refused = |mistake: Mistake| mistake.fault(at, shown(&data[at..end])).into();
+                sink.push_weighted::<Stop>(cursor.vertex, cursor.neighbour, weight, refused)?;
             }
             end
         } else {
             match number(data, at) {
                 Some((id, end)) if id >= 1 && id <= self.vertices => {
+                    sink.list(cursor.vertex, id - 1);
                     if wanted {
                         cursor.neighbour = id - 1;
                     } else {
@@ -190,7 +213,22 @@ impl Adjacency {
         };
         match end {
             Some(end) if matches!(data.get(end), None | Some(b' ' | b'\t' | b'\r' | b'\n')) => Ok(end),
-            _ => Err(self.wrong(at, cursor.vertex + 1, excerpt(data, at)).into()),
+            _ => Err(self.wrong_number(data, at, cursor.vertex + 1).into()),
+        }
+    }
+
+    #[cold]
+    fn wrong_number(&self, data: &[u8], at: usize, vertex: u64) -> Fault {
+        let line = data[..at].iter().rposition(|c| *c == b'\n').map_or(0, |n| n + 1);
+        if has_lone_return(data, line) {
+            return Fault { at, ..lone_return(data, line) };
+        }
+        let fault = self.wrong(at, vertex, excerpt(data, at));
+        // Two ids in front tell what separates the columns.
+        let number = data[at..].split(|c| c.is_ascii_whitespace()).next().unwrap_or_default();
+        match decimal_commas(&[b"0 0 ", number].concat()) {
+            Some(remedy) if self.weighted => Fault { remedy: remedy.into(), ..fault },
+            _ => fault,
         }
     }
 

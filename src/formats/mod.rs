@@ -15,12 +15,15 @@
 //! | `binary`, `graph500`, `metis` | the other parsers |
 //! | `arrays` | numpy's files, and GAP's serialized graphs |
 //! | `parquet` | Apache Parquet tables |
+//! | `contents`, `foreign` | name what a file holds if its first bytes are not those of its format |
+//! | `mirror` | checks that files of edges without direction list each in both |
 //! | `suspect` | recognises pairs of another type than their name tells |
 //! | `weights` | the types of weights, and what makes a number one |
 //! | `packing` | unpacks files |
 
 mod arrays;
 mod binary;
+pub(crate) mod contents;
 mod foreign;
 mod format;
 mod gr;
@@ -28,6 +31,7 @@ pub(crate) mod graph500;
 pub mod input;
 mod lines;
 mod metis;
+mod mirror;
 mod mtx;
 pub(crate) mod packing;
 mod parquet;
@@ -43,11 +47,11 @@ pub use input::estimate::largest_in;
 pub use input::files::Look;
 pub use input::generated::EdgeGenerator;
 pub use input::part::Part;
-pub use scan::Scan;
 pub use scan::input_cache::{CacheUse, InputCache, Slab, addresses};
 pub use scan::map::unmapped;
 pub(crate) use scan::read::Reader;
 pub use scan::share::{Seen, Share};
+pub use scan::{Halves, Scan};
 pub use text::{Columns, TextOptions};
 pub use weights::{AskedWeights, WeightType, Weights};
 

@@ -3,18 +3,19 @@
 //! must be numbers: they are the weights. Where weights are skipped, a value may be `nan`.
 
 use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
-use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::scan::sink::Fault;
+use crate::formats::text::decimal_commas;
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
 const CORRECT: &str = "correct the line, or the header";
 
-/// Reads banner, comments and size line. Where direction is kept, a symmetric matrix is refused: its other half is not there to be read.
-pub(crate) fn head(prefix: &[u8], keeps_direction: bool) -> Result<Head, Fault> {
-    let end = next_line(prefix, 0).min(1024);
-    let banner = String::from_utf8_lossy(&prefix[..end]).to_ascii_lowercase();
+/// Reads banner, comments and size line, from `start` on. Where direction is kept, a symmetric matrix is refused: its other half is not there to be read.
+pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result<Head, Fault> {
+    let end = next_line(prefix, start).min(1024);
+    let banner = String::from_utf8_lossy(&prefix[start..end]).to_ascii_lowercase();
     let words: Vec<&str> = banner.split_ascii_whitespace().collect();
-    let bad = |expected: &str| Fault::new(0, expected, excerpt(prefix, 0), REMEDY);
+    let bad = |expected: &str| Fault::new(start, expected, excerpt(prefix, start), REMEDY);
     let &["%%matrixmarket", object, format, field, symmetry] = words.as_slice() else {
         return Err(bad("the header \"%%MatrixMarket matrix coordinate FIELD SYMMETRY\""));
     };
@@ -34,10 +35,10 @@ pub(crate) fn head(prefix: &[u8], keeps_direction: bool) -> Result<Head, Fault> 
     }
     if keeps_direction && symmetry == "symmetric" {
         let remedy = "write both halves of the matrix as general, or leave direction out (directed = false in [input])";
-        return Err(Fault::new(0, "general as the last word, as direction is kept", excerpt(prefix, 0), remedy));
+        return Err(Fault::new(0, "general as the last word, as direction is kept", excerpt(prefix, start), remedy));
     }
 
-    let mut at = next_line(prefix, 0);
+    let mut at = next_line(prefix, start);
     loop {
         match prefix.get(blanks(prefix, at)) {
             None => return Err(Fault::new(prefix.len(), "a line of rows, columns and entries", "the end", CORRECT)),
@@ -75,8 +76,9 @@ pub(crate) fn head(prefix: &[u8], keeps_direction: bool) -> Result<Head, Fault> 
         quoted: None,
         counts: None,
         expected: format!("row and column from 1 to {rows} and {value} behind them"),
-        remedy: |_| CORRECT.into(),
+        remedy: |data| decimal_commas(data).unwrap_or(CORRECT).into(),
     });
     let (body, weighted) = (next_line(prefix, at), weight != Weight::Never);
-    Ok(Head { layout, body, vertices: Some(rows), entries: Some(entries), weighted })
+    let directions = if symmetry == "symmetric" { Directions::Half } else { Directions::Listed };
+    Ok(Head { layout, body, vertices: Some(rows), entries: Some(entries), weighted, directions })
 }

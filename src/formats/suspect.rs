@@ -26,7 +26,7 @@ pub(super) fn check(
     length: Option<u64>,
     more: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<()> {
-    let (Format::U32 | Format::U64) = part.format() else { return Ok(()) };
+    let (Format::U32 | Format::U64 | Format::Graph500) = part.format() else { return Ok(()) };
     let mut seen = Seen::new(length.is_none_or(|length| length.is_multiple_of(16)));
     seen.look(start);
     let wrong = seen.kind(part.format()).is_some() || seen.nonzero == 0;
@@ -62,6 +62,7 @@ enum Kind {
     Ids64,
     Ids32,
     Swapped64,
+    Swapped32,
     Float64,
     Float32,
 }
@@ -72,6 +73,9 @@ impl Kind {
             Kind::Ids64 => "what looks like 64-bit ids: every second 32-bit word is 0",
             Kind::Ids32 => "what looks like pairs of 32-bit ids: both halves of every 64-bit word are small",
             Kind::Swapped64 => "what looks like big-endian 64-bit ids: every first 32-bit word is 0",
+            Kind::Swapped32 => {
+                "what looks like big-endian 32-bit ids: they are small in that order, and huge in this one"
+            }
             Kind::Float64 => "what looks like 64-bit floats",
             Kind::Float32 => "what looks like 32-bit floats",
         }
@@ -81,8 +85,9 @@ impl Kind {
         let (path, format) = (part.path(), part.format());
         let convert = |kind: &str| {
             let name = path.display();
+            let (word, ending) = if format == Format::Graph500 { ("<u4", "graph500") } else { ("<u8", "u64") };
             format!(
-                "convert them: python3 -c \"import numpy as n; n.fromfile('{name}', '{kind}').astype('<u8').tofile('{name}.u64')\"; \
+                "convert them: python3 -c \"import numpy as n; n.fromfile('{name}', '{kind}').astype('{word}').tofile('{name}.{ending}')\"; \
                  or if they are ids name the format: --set input.format={format} (in the job format = \"{format}\", for convert --from {format})"
             )
         };
@@ -94,6 +99,7 @@ impl Kind {
                             ids are that large"
                 .into(),
             Kind::Swapped64 => convert(">i8"),
+            Kind::Swapped32 => convert(">u4"),
             Kind::Float64 => convert("<f8"),
             Kind::Float32 => convert("<f4"),
         };
@@ -113,8 +119,15 @@ struct Seen {
     /// random are not that small.)
     small_halves: bool,
     two_halves: Vec<u64>,
-    /// True if the low half of every 64-bit word is 0, and the high half below 2^24 in the other byte order.
+    /// True if the low half of every 64-bit word is 0; the number of words whose highest byte is not, which is the lowest in the other byte
+    /// order; and true if the high half is below 2^24 in that order.
+    low_zero: bool,
+    high_bytes: u64,
     swapped64: bool,
+    /// True if every 32-bit word is below 2^29 in the other byte order; and the largest of both orders.
+    swapped32: bool,
+    largest_swapped: u32,
+    largest32: u32,
     /// True if all are floats of 0 or of usual size; and true if these are integers.
     float64: bool,
     whole64: bool,
@@ -133,7 +146,12 @@ impl Seen {
             ids64: whole,
             small_halves: true,
             two_halves: Vec::new(),
+            low_zero: whole,
+            high_bytes: 0,
             swapped64: whole,
+            swapped32: true,
+            largest_swapped: 0,
+            largest32: 0,
             float64: whole,
             whole64: whole,
             float32: true,
@@ -145,7 +163,8 @@ impl Seen {
     /// Examines the whole words of `bytes`, whose offset in the file is a multiple of 16.
     fn look(&mut self, bytes: &[u8]) {
         for word in bytes.as_chunks::<8>().0 {
-            if !(self.ids64 || self.small_halves || self.swapped64 || self.float64 || self.float32) {
+            let halves = self.small_halves || self.low_zero || self.swapped32;
+            if !(self.ids64 || halves || self.float64 || self.float32) {
                 return;
             }
             let word = u64::from_le_bytes(*word);
@@ -156,6 +175,8 @@ impl Seen {
             if self.small_halves && low != 0 && high != 0 {
                 self.two_halves.push(word);
             }
+            self.low_zero &= low == 0;
+            self.high_bytes += u64::from(high >> 24 != 0);
             self.swapped64 &= low == 0 && high & 0xff == 0;
             self.high |= word & (1 << 31) != 0;
             let double = f64::from_bits(word);
@@ -164,6 +185,9 @@ impl Seen {
             for half in [low, high] {
                 let single = f64::from(f32::from_bits(half));
                 self.nonzero32 += u64::from(half != 0);
+                self.swapped32 &= half.swap_bytes() < 1 << 29;
+                self.largest_swapped = self.largest_swapped.max(half.swap_bytes());
+                self.largest32 = self.largest32.max(half);
                 self.float32 &= half == 0 || (LEAST..4.3e9).contains(&single);
                 self.whole32 &= single.fract() == 0.0;
             }
@@ -182,10 +206,20 @@ impl Seen {
             && different(&|word| word >> 32).min(different(&|word| word & 0xffff_ffff)) * 10 <= words * 8
     }
 
+    /// Returns true if 32-bit words are ids of the other byte order: each is below 2^24 there, or many are below 2^29 there and not here.
+    fn are_swapped32(&self) -> bool {
+        let enough = if self.largest_swapped < 1 << 24 { 4 } else { 64 };
+        let here = if self.largest_swapped < 1 << 24 { 1 << 24 } else { 1 << 29 };
+        self.swapped32 && self.nonzero32 >= enough && self.largest32 >= here && !self.float32
+    }
+
     /// Returns the type that they probably are, if not `format`. Integral floats have bits that ids would not have by chance; fractions
     /// need more evidence.
     fn kind(&self, format: Format) -> Option<Kind> {
         let wide = format == Format::U64;
+        if format == Format::Graph500 {
+            return self.are_swapped32().then_some(Kind::Swapped32);
+        }
         match self {
             Seen { nonzero: 0, .. } => None,
             Seen { ids64: true, .. } => (!wide).then_some(Kind::Ids64),
@@ -193,8 +227,12 @@ impl Seen {
             Seen { float64: true, whole64: true, nonzero: 2.., .. } => Some(Kind::Float64),
             Seen { float64: true, high: true, nonzero: 8.., .. } => Some(Kind::Float64),
             Seen { swapped64: true, nonzero: 8.., .. } if !wide => Some(Kind::Swapped64),
+            Seen { low_zero: true, nonzero: 4.., .. } if wide && 2 * self.high_bytes > self.nonzero => {
+                Some(Kind::Swapped64)
+            }
             Seen { float32: true, whole32: true, nonzero32: 4.., .. } => Some(Kind::Float32),
             Seen { float32: true, nonzero32: 16.., .. } => Some(Kind::Float32),
+            _ if self.are_swapped32() => Some(Kind::Swapped32),
             _ => None,
         }
     }

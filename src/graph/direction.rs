@@ -31,6 +31,11 @@ impl Direction {
         if is_directed { Direction::Directed } else { Direction::Undirected }
     }
 
+    /// Returns the direction that this is not.
+    pub fn other(self) -> Self {
+        Direction::of(self == Direction::Undirected)
+    }
+
     /// Returns the binary logarithm of the rows of a vertex.
     #[inline]
     pub fn shift(self) -> u32 {

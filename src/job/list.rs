@@ -23,7 +23,7 @@ pub(crate) fn run(session: &mut Session) -> Result<Subject> {
         tracing::info!("this job is done already; --fresh runs it again");
         return Ok(subject);
     }
-    occupied::check_content(&session.job, &session.manifest, list.identity)?;
+    occupied::check_content(&session.job, &session.manifest, list.identity, None)?;
     session.gpu.begin(&session.job, session.threads, &session.budget)?;
     session.gpu.wait()?;
     session.gpu.meet();

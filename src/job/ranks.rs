@@ -158,14 +158,17 @@ fn part_of<'a>(
 }
 
 /// The limit of this rank in bytes: as configured, else its part of what the machine has free.
-pub(crate) fn host_memory(job: &Job, comm: &Comm) -> u64 {
+///
+/// # Errors
+/// [`crate::Error::Usage`] if none is configured, and free memory can't be read.
+pub(crate) fn host_memory(job: &Job, comm: &Comm) -> Result<u64> {
     match job.limits.host_memory {
-        Some(limit) => limit,
+        Some(limit) => Ok(limit),
         None => {
             let free = resources::host_memory(&job.limits);
             // All have looked before any takes some.
             comm.barrier();
-            free / comm.local_ranks() as u64
+            Ok(free? / comm.local_ranks() as u64)
         }
     }
 }

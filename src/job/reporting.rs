@@ -29,7 +29,6 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
     let host_memory_peak = host_memory_peak.max(before.host_memory_peak);
     let gpu_memory_peak = gpu_memory_peak.max(before.gpu_memory_peak);
     let stages = report::in_all(std::mem::take(&mut session.stages), before);
-    let results = session.tasks().into_iter().filter_map(|name| Some((name, session.manifest.tasks.get(name)?)));
     let mut report = Report {
         schema: Report::SCHEMA,
         job: session.job.name.clone(),
@@ -44,7 +43,7 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
         seconds,
         seconds_total: session.manifest.seconds + seconds,
         resumes: session.manifest.resumes,
-        results: Results::of(results, session.job.run.trials as usize, &session.job.tasks),
+        results: Results::of(&session.manifest, session.job.run.trials as usize, &session.job.tasks),
     };
     if session.comm.leads() {
         // Where nothing was done, the report of the run that did it stands.
@@ -55,10 +54,12 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
             report.seconds_total = session.manifest.seconds;
             return Ok(report);
         }
+        // The manifest, the report for eyes and this one tell the same.
+        session.began = true;
         let output = report.save(&session.job.workdir)?;
         session.manifest.outputs.insert("report.json".into(), output);
         if let Subject::Graph(finished) = subject {
-            session.manifest.are_of(finished.info.content);
+            session.manifest.are_of(finished.info.content, &session.job.input_keys);
         }
     }
     Ok(report)
@@ -75,6 +76,8 @@ fn input(subject: &Subject) -> report::Input {
                 self_loops: info.loops,
                 duplicates: info.edges - info.loops - stored.edges,
                 checksum: format!("{:016x}", info.checksum),
+                first_id: info.first_id,
+                counts_from_one: info.counts_from_one,
             }
         }
         Subject::List { source, bytes, length } => {
@@ -89,6 +92,8 @@ fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
     Some(report::Graph {
         vertices: info.vertices,
         isolated: info.vertices - info.connected,
+        with_edges: info.connected,
+        largest_id: info.largest_id(),
         edges: stored.edges,
         max_degree: stored.summary.max_degree,
         blocks: stored.blocks,

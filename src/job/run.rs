@@ -3,6 +3,7 @@
 use crate::comm::{Comm, agreed};
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
+use crate::graph::direction::Direction;
 use crate::job::graph::{self, Prepared, merge, transpose};
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::resources::Resources;
@@ -10,7 +11,7 @@ use crate::job::plan::{Plan, limits};
 use crate::job::results::report::Report;
 use crate::job::session::Session;
 use crate::job::state::finished::{Finished, Subject};
-use crate::job::state::lock::Lock;
+use crate::job::state::lock::{Lock, Reader};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::Storing;
 use crate::job::state::{clean, kept, workdir};
@@ -50,13 +51,19 @@ fn begin(job: Job, fresh: bool, comm: &Comm, started: Instant, lock: &mut Option
     let manifest = agreed(comm, || {
         workdir::check(&job)?;
         *lock = Some(Lock::acquire(&folder)?);
+        if fresh || !job.keep {
+            // The graph goes, now or when the job is done.
+            Reader::refuse(&folder)?;
+        }
         let manifest;
         (manifest, done) = start::take_up(&job, fresh)?;
         Ok(manifest)
     })?;
     ranks::check_shared(&folder, comm)?;
     // From here on files are all that the input is.
-    let job = streams::replaced(job, &manifest);
+    let mut job = streams::replaced(job, &manifest);
+    let before = manifest.last::<InputInfo>("relabel");
+    job.keeps_direction = before.is_some_and(|info| info.direction == Direction::Directed);
     if !comm.leads() {
         log::attach(&folder)?;
     }
@@ -156,7 +163,11 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
     if done.is_none() {
         session.gpu.begin(&session.job, session.threads, &session.budget)?;
     }
-    if prepared_elsewhere {
+    let mut _reader = None;
+    if let InputSpec::Prepared(other) = &session.job.input {
+        if session.comm.leads() {
+            _reader = Reader::enter(other, &session.job.workdir);
+        }
         // No input is read meanwhile.
         session.gpu.wait()?;
         session.gpu.meet();
@@ -170,13 +181,15 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
         None => {
             let prepared = match &session.job.input {
                 InputSpec::Prepared(other) => {
+                    let other = &other.clone();
                     // One rank for all makes sure that it is whole.
                     session.agreed(|| kept::check(other))?;
-                    let graph = kept::open(other)?;
+                    let mut graph = kept::open(other)?;
                     kept::check_weights(&graph, &session.job, other)?;
+                    kept::number(&mut graph, &session.job, other)?;
                     let Graph { info, stored, folder, .. } = &graph;
-                    graph::check_named(session, info, folder)?;
-                    occupied::check_content(&session.job, &session.manifest, info.content)?;
+                    graph::named::check(session, info, folder, None, None)?;
+                    occupied::check_content(&session.job, &session.manifest, info.content, None)?;
                     occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
                     Prepared::Graph(Box::new(graph))
                 }
@@ -237,6 +250,6 @@ fn finished(session: &Session) -> Result<Option<Finished>> {
         }
     }
     let input = input::of_job(job)?;
-    let identity = input::version_key(&input)?;
+    let identity = input::version_key(&input, &job.input_keys)?;
     manifest.found::<InputInfo>("relabel", identity).map_or(Ok(None), |info| Finished::of(job, manifest, info))
 }

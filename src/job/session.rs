@@ -96,7 +96,7 @@ impl Session {
     pub fn new(job: Job, manifest: Manifest, comm: Comm) -> Result<Self> {
         let started = Instant::now();
         let threads = ranks::threads(&job, &comm);
-        let limit = ranks::host_memory(&job, &comm);
+        let limit = ranks::host_memory(&job, &comm)?;
         check_addresses(limit)?;
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(limit);

@@ -28,7 +28,9 @@ pub(crate) fn take_up(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manife
     let input = take_up_streams(job, &mut manifest, done.as_ref())?;
     if manifest.has_results() && manifest.job != job.name {
         let (other, workdir) = (&manifest.job, workdir.display());
-        tracing::warn!("{workdir} has the results of job {other}: what is not this job's as well is replaced");
+        tracing::warn!(
+            "{workdir} has the results of job {other}: those of this job's tables are replaced, others stay"
+        );
     }
     manifest.input = Some(input);
     manifest.asked = job.tasks.iter().map(|task| task.algorithm().name().to_owned()).collect();

@@ -52,6 +52,8 @@ pub struct Look {
     pub job: String,
     /// Name that the job file has, where the workdir is of a job with another name.
     pub asked: Option<String>,
+    /// The tables of the job file whose keys have other values than those that the results are of, as both have them.
+    pub differs: Vec<[String; 2]>,
     /// The state of the job.
     pub state: State,
     /// The process that holds the workdir, or held it last without releasing it.
@@ -150,6 +152,25 @@ impl JobPlace {
         let job = self.job.as_ref().filter(|job| job.name != manifest.job)?;
         Some(&job.name)
     }
+
+    /// Returns the tables of the job file whose keys have other values than those that the results in `manifest` are of: the name of each, and
+    /// what both have, first the results.
+    pub fn differences(&self, manifest: &Manifest) -> Vec<(&'static str, [String; 2])> {
+        let Some(job) = self.job.as_ref().filter(|_| manifest.has_results()) else { return Vec::new() };
+        let of_tasks = job.tasks.iter().filter_map(|task| {
+            let name = task.algorithm().name();
+            Some((name, manifest.tasks.get(name)?.other_keys(&**task)))
+        });
+        let all = [("input", manifest.other_keys(job))].into_iter().chain(of_tasks);
+        let both = |(table, keys): (_, Vec<_>)| (table, [0, 1].map(|side| told(table, &keys, side)));
+        all.filter(|(_, keys)| !keys.is_empty()).map(both).collect()
+    }
+}
+
+/// Returns the values of keys on one side, behind the table that has them.
+fn told(table: &str, keys: &[[String; 2]], side: usize) -> String {
+    let values: Vec<&str> = keys.iter().map(|both| both[side].as_str()).collect();
+    format!("[{table}] {}", values.join(", "))
 }
 
 /// Looks at a workdir.
@@ -179,6 +200,7 @@ pub fn look(place: &JobPlace) -> Result<Look> {
         workdir: workdir.clone(),
         job: manifest.job.clone(),
         asked: place.asked(&manifest).map(str::to_owned),
+        differs: place.differences(&manifest).into_iter().map(|(_, both)| both).collect(),
         state,
         silent_seconds: silent_seconds.filter(|_| running),
         // While a job runs the manifest says that it was killed, for it may be.
@@ -192,7 +214,7 @@ pub fn look(place: &JobPlace) -> Result<Look> {
         units: units
             .filter(|_| state != State::Finished)
             .map(|units| Units { done: units.done.min(units.total), ..units }),
-        results: Results::of(manifest.tasks_in_order().filter(|(_, task)| task.done), usize::MAX, &[]),
+        results: Results::of(&manifest, usize::MAX, &[]),
         now,
         owner,
     })
@@ -300,6 +322,9 @@ impl fmt::Display for Look {
         if let Some(asked) = &self.asked {
             writeln!(f, "warning   the job file is of {asked}: what stands here is of {}, which ran last", self.job)?;
         }
+        for [before, now] in &self.differs {
+            writeln!(f, "warning   the job file has {now}: what stands here is of {before}")?;
+        }
         writeln!(f, "state     {state}")?;
         writeln!(f, "resumes   {}, {} of finished runs", self.resumes, duration(self.seconds))?;
         for stage in &self.stages {
@@ -328,11 +353,12 @@ impl fmt::Display for Look {
             let limit = now.memory_limit.map_or_else(String::new, |limit| format!(" of {}", bytes(limit)));
             writeln!(f, "memory    {}{limit}, {} at most", bytes(now.memory), bytes(now.memory_peak))?;
         }
-        self.results
-            .0
-            .iter()
-            .filter_map(|result| result.answer.as_ref())
-            .try_for_each(|answer| writeln!(f, "{}", answer.main))
+        for result in &self.results.0 {
+            let Some(answer) = &result.answer else { continue };
+            let from = result.from.as_ref().map_or_else(String::new, |from| format!("  (found {from})"));
+            writeln!(f, "{}{from}", answer.main)?;
+        }
+        Ok(())
     }
 }
 

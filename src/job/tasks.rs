@@ -2,17 +2,18 @@
 
 use crate::algo::run::Units;
 use crate::algo::{self, Devices, Outcome, Run, Task};
-use crate::config::Device;
+use crate::config::{Device, InputSpec};
 use crate::error::{Error, Result};
+use crate::job::input;
 use crate::job::session::{Moved, Session};
-use crate::job::state::record::{Contents, task_key};
+use crate::job::state::record::{Contents, Origin, TaskRecord, task_key};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 use crate::process::progress::Unit;
 use crate::results::{Columns, Output};
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The input that tasks are computed on.
 #[derive(Clone, Copy)]
@@ -108,6 +109,7 @@ impl TaskRunner<'_> {
         let TaskWork { task, name, key, units, .. } = *work;
         self.forget_files(name)?;
         let record = self.session.manifest.tasks.entry(name.into()).or_default();
+        let goes_on = record.is_of(key) && !record.done;
         if !record.is_of(key) {
             // What was spent on another table or graph is not of it.
             self.session.manifest.spent.stages.remove(name);
@@ -115,6 +117,9 @@ impl TaskRunner<'_> {
         record.begin(key, task, self.on.contents(), units, self.session.job.output.format);
         let trials = self.session.job.run.trials;
         let first = (record.seconds.len() as u32).min(trials - 1);
+        if goes_on && self.session.comm.leads() && !self.has_units(name, first) {
+            tracing::info!("{name} begins anew: the run before ended before any of it was saved");
+        }
         self.session.save_manifest()?;
         for trial in first..trials {
             let is_last = trial + 1 == trials;
@@ -128,7 +133,8 @@ impl TaskRunner<'_> {
             record.outputs.extend(outputs);
             (record.device, record.figures) = (device.into(), figures);
             if is_last {
-                self.session.manifest.are_of(self.on.contents().edges);
+                (record.from, record.files) = (Some(Origin::now(&self.session.job)), Some(record.outputs.len()));
+                self.session.manifest.are_of(self.on.contents().edges, &self.session.job.input_keys);
             }
             self.session.save_manifest()?;
         }
@@ -154,7 +160,12 @@ impl TaskRunner<'_> {
             let folder = s.job.workdir.join("units");
             let construction = s.seconds_of_stages();
             let meters = s.job.run.energy.then(|| s.gpu.meters());
+            let input = || match &s.job.input {
+                InputSpec::Prepared(_) => Ok(None),
+                spec => input::open(spec).map(Some),
+            };
             let mut run = Run {
+                input: &input,
                 comm: &s.comm,
                 threads: s.threads,
                 budget: &s.budget,
@@ -185,10 +196,11 @@ impl TaskRunner<'_> {
         })
     }
 
-    /// Forgets tasks of another graph, with their files: what is there of another table is replaced when it is its turn.
+    /// Forgets tasks of another graph or with other ids, with their files: what is there of another table is replaced when it is its turn.
     fn forget_others(&mut self) -> Result<()> {
-        let edges = self.on.contents().edges;
-        let others = self.session.manifest.tasks.iter().filter(|(name, record)| !record.is_on(name, edges));
+        let Contents { edges, first_id, .. } = self.on.contents();
+        let is_other = |name: &str, record: &TaskRecord| record.first_id != first_id || !record.is_on(name, edges);
+        let others = self.session.manifest.tasks.iter().filter(|(name, record)| is_other(name, record));
         let others: Vec<String> = others.map(|(name, _)| name.clone()).collect();
         for name in others {
             self.forget_files(&name)?;
@@ -197,32 +209,52 @@ impl TaskRunner<'_> {
         Ok(())
     }
 
-    /// Removes the files of a task, so that none of them is taken for one of this job; what other tasks have too stays.
+    /// Removes the files of a task, so that none of them is taken for one of this job; what other tasks have too stays. As long as one is there,
+    /// the record tells of all.
     fn forget_files(&mut self, name: &str) -> Result<()> {
-        let Some(record) = self.session.manifest.tasks.get_mut(name) else { return Ok(()) };
-        let outputs = std::mem::take(&mut record.outputs);
-        let kept: HashSet<&String> =
-            self.session.manifest.tasks.values().flat_map(|task| task.outputs.keys()).collect();
-        for file in outputs.keys().filter(|file| self.session.comm.leads() && !kept.contains(file)) {
-            let path = self.session.job.workdir.join(file);
-            match std::fs::remove_file(&path) {
-                Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", &path, e)),
-                _ => remove_empty_folders(&path, &self.session.job.workdir.join("out")),
-            }
+        let Some(record) = self.session.manifest.tasks.get(name) else { return Ok(()) };
+        let others = self.session.manifest.tasks.iter().filter(|(other, _)| *other != name);
+        let kept: HashSet<&String> = others.flat_map(|(_, task)| task.outputs.keys()).collect();
+        let removed = record.outputs.keys().filter(|file| !kept.contains(file));
+        let workdir = &self.session.job.workdir;
+        self.session.agreed(|| removed.into_iter().try_for_each(|file| remove_output(workdir, file)))?;
+        if let Some(record) = self.session.manifest.tasks.get_mut(name) {
+            record.outputs.clear();
         }
         Ok(())
     }
 
     /// Removes journals and checkpoints of a task that is done, which nobody reads and nobody would repair.
     fn forget_units(&self, name: &str) -> Result<()> {
-        let entries = std::fs::read_dir(self.session.job.workdir.join("units")).into_iter().flatten().flatten();
-        let is_of = |file: &str| Units::named(file).is_some_and(|(algorithm, _, _)| algorithm == name);
-        for path in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_of)).map(|entry| entry.path()) {
+        for path in self.units_of(|algorithm, _| algorithm == name) {
             let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
             removed.map_err(|e| Error::io("remove", &path, e))?;
         }
         Ok(())
     }
+
+    /// Returns true if something of a trial is stored.
+    fn has_units(&self, name: &str, trial: u32) -> bool {
+        self.units_of(|algorithm, number| (algorithm, number) == (name, trial)).next().is_some()
+    }
+
+    /// Returns the files of the units of those algorithms and trials that `wants` says.
+    fn units_of(&self, wants: impl Fn(&str, u32) -> bool) -> impl Iterator<Item = PathBuf> {
+        let entries = std::fs::read_dir(self.session.job.workdir.join("units")).into_iter().flatten().flatten();
+        let is_wanted =
+            move |file: &str| Units::named(file).is_some_and(|(algorithm, trial, _)| wants(algorithm, trial));
+        entries.filter(move |entry| entry.file_name().to_str().is_some_and(&is_wanted)).map(|entry| entry.path())
+    }
+}
+
+/// Removes a file of results, and its folders if they are empty now.
+fn remove_output(workdir: &Path, file: &str) -> Result<()> {
+    let path = workdir.join(file);
+    match std::fs::remove_file(&path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", &path, e)),
+        _ => remove_empty_folders(&path, &workdir.join("out")),
+    }
+    Ok(())
 }
 
 /// Removes the folders between `file` and `out` that are empty now.

@@ -1,5 +1,7 @@
 //! The job file as a tree of values with their places. Unlike the parser's own tree it is owned, so that values of `--set` can be inserted.
 
+use std::fmt;
+
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostics::TextSpan;
@@ -21,6 +23,29 @@ pub enum Value {
     Array(Vec<Node>),
     /// A table, inline or not.
     Table(Table),
+}
+
+/// Shows the value as TOML on one line. However a value is written, the same one is the same text.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::String(text) => write!(f, "{text:?}"),
+            Value::Integer(integer) => integer.fmt(f),
+            Value::Float(float) => write!(f, "{float:?}"),
+            Value::Boolean(boolean) => boolean.fmt(f),
+            Value::Datetime => f.write_str("a time"),
+            Value::Array(nodes) => {
+                let values: Vec<String> = nodes.iter().map(|node| node.value.to_string()).collect();
+                write!(f, "[{}]", values.join(", "))
+            }
+            Value::Table(table) => {
+                let mut entries: Vec<String> =
+                    table.entries.iter().map(|entry| format!("{} = {}", entry.key, entry.node.value)).collect();
+                entries.sort();
+                write!(f, "{{ {} }}", entries.join(", "))
+            }
+        }
+    }
 }
 
 /// A value and its place.

@@ -14,6 +14,7 @@
 //! | `generate`, `shuffle`, `swapped` | generated lists; a random order; the order of the published experiment |
 
 mod binary;
+mod contents;
 mod format;
 mod generate;
 mod opened;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{At, Error, Result};
 use crate::formats::packing::{self, Decoder};
-use crate::formats::{Packing, Watch};
+use crate::formats::{Packing, Watch, contents};
 use crate::list::ListFormat;
 use crate::list::binary::widen;
 use crate::list::plain::PIECE;
@@ -63,22 +63,13 @@ impl<'a> PackedFile<'a> {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(self.damaged(&e)),
+                Err(e) => return Err(packing::refused(self.packing, self.path, self.taken(), &e)),
             }
         }
         let taken = self.taken();
         self.watch.advance(taken.saturating_sub(self.told))?;
         self.told = taken.max(self.told);
         Ok(filled)
-    }
-
-    fn damaged(&self, error: &std::io::Error) -> Error {
-        let damaged = || {
-            let remedy = "the file is cut short or damaged: fetch or make it again";
-            (format!("a whole {} stream", self.packing.name()), remedy)
-        };
-        let (expected, remedy) = packing::too_large(self.packing, self.path, error).unwrap_or_else(damaged);
-        Error::input(self.path, At::Byte(self.taken()), expected, error.to_string(), remedy)
     }
 
     /// Hands over all numbers in order, until `each` returns false: those of an array as they are, those of text with the length.
@@ -119,6 +110,9 @@ impl<'a> PackedFile<'a> {
         loop {
             let filled = carried + self.fill(&mut bytes[carried..carried + UNPACKED])?;
             let is_last = filled < carried + UNPACKED;
+            if offset == 0 && carried == 0 && bytes.starts_with(contents::MARK) {
+                bytes[..contents::MARK.len()].fill(b' ');
+            }
             bytes[filled..filled + PADDING].fill(b' ');
             let behind = bytes[..filled].iter().rposition(|byte| *byte <= b' ').map_or(0, |space| space + 1);
             let end = if is_last { filled } else { behind };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{At, Error, Result};
-use crate::formats::{Reader, Watch};
+use crate::formats::{Reader, Watch, contents};
 use crate::list::ListFormat;
 use crate::list::binary::{first_bad, widen};
 use crate::list::refusals;
@@ -69,6 +69,8 @@ pub(super) struct PlainFile<'a> {
     pub reader: Reader,
     /// Bytes of a chunk.
     pub chunk: usize,
+    /// Bytes of a byte order mark at its start, which text begins behind.
+    mark: u64,
     pub watch: &'a dyn Watch,
 }
 
@@ -79,7 +81,13 @@ impl<'a> PlainFile<'a> {
         if reader.length() != bytes {
             return Err(refusals::changed(path, At::File));
         }
-        Ok(PlainFile { path, reader, chunk, watch })
+        let mut start = [0; contents::MARK.len()];
+        let is_marked = bytes >= start.len() as u64 && {
+            reader.read(0, &mut start)?;
+            start == contents::MARK
+        };
+        let mark = if is_marked { start.len() as u64 } else { 0 };
+        Ok(PlainFile { path, reader, chunk, mark, watch })
     }
 
     fn bounds(&self, chunk: u64) -> Range<u64> {
@@ -158,6 +166,8 @@ impl<'a> PlainFile<'a> {
         bytes[0] = b' ';
         self.reader.read(first, &mut bytes[before..whole])?;
         bytes[whole..].fill(b' ');
+        let marked = self.mark.saturating_sub(first) as usize;
+        bytes[before..whole.min(before + marked)].fill(b' ');
         let end = 1 + (bounds.end - bounds.start) as usize;
         // A number that goes on behind what was read must not look whole.
         if last < self.reader.length() && bytes[end..whole].iter().all(|byte| *byte > b' ') {

@@ -5,6 +5,8 @@ use std::path::Path;
 use crate::error::{At, Error};
 use crate::list::{ListFormat, MAX_NARROW};
 
+/// The line that writes the number of elements in front of their successors.
+const COUNTED: &str = "(wc -w < IN; cat IN) > OUT";
 const AGAIN: &str = "fetch or make the file again, or name its format";
 
 /// A successor that is neither an element nor -1.
@@ -20,26 +22,33 @@ pub(super) fn no_number(path: &Path, at: u64, bytes: &[u8]) -> Error {
         [] => format!("the byte {:#04x}", bytes.first().copied().unwrap_or(0)),
         found => format!("{:?}", String::from_utf8_lossy(found)),
     };
-    let remedy = "write numbers alone, apart by blanks or ends of lines";
+    let remedy = match found.contains([',', ';']) {
+        true => "write blanks between the numbers: tr ',;' '  ' < IN > OUT",
+        false => "write numbers alone, apart by blanks or ends of lines",
+    };
     Error::input(path, At::Byte(at), "a whole number of at most 63 bits", found, remedy)
 }
 
 /// Text without a number.
-pub(super) fn no_length(path: &Path) -> Error {
-    let remedy = "write the number of elements first (0 for a list of none)";
-    Error::input(path, At::File, "the number of elements, then their successors", "no number", remedy)
+pub(super) fn no_length(path: &Path, bytes: u64) -> Error {
+    let (found, remedy) = match bytes {
+        0 => ("an empty file", "fetch or make it again; a list of no elements is the number 0"),
+        _ => ("no number", "write the number of elements first (0 for a list of none)"),
+    };
+    Error::input(path, At::File, "the number of elements, then their successors", found, remedy)
 }
 
 /// Text that begins with a negative number.
 pub(super) fn negative_length(path: &Path, found: i64) -> Error {
-    let remedy = "write the number of elements before the successors";
+    let remedy = format!("write it before the successors: {COUNTED}");
     Error::input(path, At::File, "the number of elements first", found.to_string(), remedy)
 }
 
 /// Text with fewer or more successors than it says.
 pub(super) fn other_length(path: &Path, length: u64, found: u64) -> Error {
     let expected = format!("{length} successors, as its first number says");
-    Error::input(path, At::File, expected, found.to_string(), "fetch or make the file again")
+    let remedy = format!("fetch or make the file again; or write the number of elements first if it lacks: {COUNTED}");
+    Error::input(path, At::File, expected, found.to_string(), remedy)
 }
 
 /// A file of numbers the last of which is not whole.

@@ -11,6 +11,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::input::{files, identity};
 use crate::formats::{Packing, Unwatched, Watch};
 use crate::list::binary::first_bad;
+use crate::list::contents;
 use crate::list::packed::{self, PackedFile};
 use crate::list::plain::{self, PIECE, PlainFile, each_chunk};
 use crate::list::{Generated, ListFormat, MAX_NARROW, refusals};
@@ -80,8 +81,8 @@ impl ListSource {
             return Err(Error::input(path, At::File, "a file with a list", "a pipe or a device", remedy));
         }
         let format = ListFormat::of(path, format)?;
-        let packing = Packing::of(path);
-        let file = ListFile { path: path.to_owned(), format, packing, bytes: meta.len(), index: Arc::default() };
+        let (packing, bytes) = (Packing::of(path), meta.len());
+        let file = ListFile { path: path.to_owned(), format, packing, bytes, index: Arc::default() };
         Ok(ListSource { origin: Origin::File(file), chunk: CHUNK })
     }
 
@@ -199,32 +200,61 @@ impl ListSource {
         }
         match &self.origin {
             Origin::Generated(list) => generate(list, elements, self.chunk, threads, watch, visit),
-            Origin::File(file) if file.packing != Packing::Plain => file.scan_packed(length, elements, watch, visit),
             Origin::File(file) => {
-                let open = PlainFile::open(&file.path, file.bytes, self.chunk, watch)?;
-                match file.format {
-                    ListFormat::List => {
-                        let index = file.index(self.chunk, threads, watch)?;
-                        open.scan_text(&index.counts, elements, threads, visit)
-                    }
-                    format => open.scan_array(format, length, elements, threads, visit),
-                }
+                let scanned = file.scan(length, elements, (self.chunk, threads), watch, visit);
+                scanned.map_err(|error| file.explained(error))
             }
         }
     }
 }
 
 impl ListFile {
+    fn scan(
+        &self,
+        length: u64,
+        elements: Range<u64>,
+        (chunk, threads): (usize, usize),
+        watch: &dyn Watch,
+        visit: Visit<'_>,
+    ) -> Result<()> {
+        if self.packing != Packing::Plain {
+            return self.scan_packed(length, elements, watch, visit);
+        }
+        let open = PlainFile::open(&self.path, self.bytes, chunk, watch)?;
+        match self.format {
+            ListFormat::List => open.scan_text(&self.index(chunk, threads, watch)?.counts, elements, threads, visit),
+            format => open.scan_array(format, length, elements, threads, visit),
+        }
+    }
+
+    /// Returns the better of an error and that of a file that holds something else than its format says.
+    fn explained(&self, error: Error) -> Error {
+        match error {
+            Error::Input { .. } => {
+                contents::instead(&self.path, self.format, self.packing, self.bytes).unwrap_or(error)
+            }
+            error => error,
+        }
+    }
+
     fn index(&self, chunk: usize, threads: usize, watch: &dyn Watch) -> Result<&Index> {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
+        if self.format == ListFormat::I32
+            && let Some(error) = contents::of_64_bits(&self.path, self.packing, self.bytes)
+        {
+            return Err(error);
+        }
         let silent = Silent(watch);
         let index = match (self.packing, self.format.width()) {
-            (Packing::Plain, Some(width)) => Index { length: self.whole(self.bytes, width)?, counts: Vec::new() },
-            (Packing::Plain, None) => self.index_text(chunk, threads, &silent)?,
-            _ => self.index_packed(&silent)?,
+            (Packing::Plain, Some(width)) => {
+                self.whole(self.bytes, width).map(|length| Index { length, counts: Vec::new() })
+            }
+            (Packing::Plain, None) => self.index_text(chunk, threads, &silent),
+            _ => self.index_packed(&silent),
         };
+        let index = index.map_err(|error| self.explained(error))?;
         Ok(self.index.get_or_init(|| index))
     }
 
@@ -246,7 +276,7 @@ impl ListFile {
         let all = counts.last().copied().unwrap_or(0);
         let Some(first) = open.first_number(&counts)? else {
             open.check_text(threads)?;
-            return Err(refusals::no_length(&self.path));
+            return Err(refusals::no_length(&self.path, self.bytes));
         };
         match self.told(first, all - 1) {
             // No scan looks at a list without elements.
@@ -273,7 +303,7 @@ impl ListFile {
         let length = match (self.format.width(), first) {
             (Some(width), _) => self.whole(all * width, width)?,
             (None, Some(first)) => self.told(first, all - 1)?,
-            (None, None) => return Err(refusals::no_length(&self.path)),
+            (None, None) => return Err(refusals::no_length(&self.path, self.bytes)),
         };
         Ok(Index { length, counts: Vec::new() })
     }

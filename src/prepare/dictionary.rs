@@ -6,7 +6,7 @@
 use super::partition::changed;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Input, Visitor, Watch};
-use crate::graph::ids::{DenseId, InputId};
+use crate::graph::ids::{DenseId, RawId};
 use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
 use crate::store::file::{Kind, NewFile, Seal};
 use crate::store::map::{Mapped, as_u64};
@@ -142,7 +142,7 @@ impl Dictionary {
     }
 
     /// Returns the dense id of an id of the input; `None` if the input does not hold it.
-    pub fn find(&self, InputId(id): InputId) -> Option<DenseId> {
+    pub fn find(&self, RawId(id): RawId) -> Option<DenseId> {
         let ids = self.ids();
         let range = (id.checked_sub(*ids.first()?)? >> self.shift) as usize;
         let (from, to) = (*self.starts.get(range)?, *self.starts.get(range + 1)?);
@@ -170,7 +170,7 @@ impl<'d, V> Numbered<'d, V> {
     fn look_up<T: Copy + Into<u64>>(&mut self, dictionary: &Dictionary, edges: &[[T; 2]]) -> Result<()> {
         self.batch.clear();
         for &[u, v] in edges {
-            match [u, v].map(|id| dictionary.find(InputId(id.into()))) {
+            match [u, v].map(|id| dictionary.find(RawId(id.into()))) {
                 [Some(DenseId(a)), Some(DenseId(b))] => self.batch.push([a, b]),
                 _ => return Err(changed(self.source)),
             }

@@ -3,7 +3,7 @@
 use super::order;
 use super::prepared::Graph;
 use crate::error::{At, Error, Result};
-use crate::graph::ids::{InputId, Vertex};
+use crate::graph::ids::{FirstId, InputId, RawId, Vertex};
 use crate::memory::{Budget, Buffer};
 use crate::store::map::{Mapped, as_u64};
 
@@ -11,8 +11,9 @@ use crate::store::map::{Mapped, as_u64};
 pub struct InputIds {
     /// The dense id of each.
     dense: Buffer<u32>,
-    /// The sorted ids, if they are sparse.
+    /// The sorted raw ids, if they are sparse.
     list: Option<Mapped>,
+    first_id: FirstId,
 }
 
 impl InputIds {
@@ -43,16 +44,22 @@ impl InputIds {
             let what = format!("{} bytes, where {} ids are ordered", list.body().len(), map.len());
             return Err(Error::corrupt(list.path(), At::File, what));
         }
-        Ok(InputIds { dense, list })
+        Ok(InputIds { dense, list, first_id: info.first_id })
     }
 
-    /// Returns the id of a vertex.
+    /// Returns the id of a vertex, as users know it.
     #[inline]
     pub fn of(&self, vertex: Vertex) -> InputId {
+        self.first_id.input(self.raw(vertex))
+    }
+
+    /// Returns the id of a vertex, as readers deliver it.
+    #[inline]
+    pub fn raw(&self, vertex: Vertex) -> RawId {
         let dense = self.dense[vertex.index()];
         match &self.list {
-            Some(list) => InputId(as_u64(list.body()).unwrap_or_default()[dense as usize]),
-            None => InputId(dense.into()),
+            Some(list) => RawId(as_u64(list.body()).unwrap_or_default()[dense as usize]),
+            None => RawId(dense.into()),
         }
     }
 }
@@ -66,7 +73,11 @@ pub fn name(graph: &Graph, v: u32) -> Result<String> {
     let order = order::map(folder, info.content)?;
     let row = order.ids()?.iter().position(|&vertex| vertex == v);
     let row = row.ok_or_else(|| Error::internal("name a vertex", "it has no id"))?;
-    let Some(list) = graph.sparse_ids()? else { return Ok(row.to_string()) };
-    let id = as_u64(list.body()).and_then(|ids| ids.get(row));
-    id.map(u64::to_string).ok_or_else(|| Error::internal("name a vertex", "it has no id"))
+    let list = graph.sparse_ids()?;
+    let id = match &list {
+        Some(list) => as_u64(list.body()).and_then(|ids| ids.get(row).copied()),
+        None => Some(row as u64),
+    };
+    let id = id.ok_or_else(|| Error::internal("name a vertex", "it has no id"))?;
+    Ok(info.first_id.input(RawId(id)).to_string())
 }

@@ -9,6 +9,7 @@ use crate::graph::degrees;
 use crate::graph::degrees::DegreeSummary;
 use crate::graph::direction::Direction;
 use crate::graph::half::Half;
+use crate::graph::ids::{FirstId, InputId, RawId};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::packed::pack_half;
@@ -28,8 +29,20 @@ pub struct InputInfo {
     pub loops: u64,
     /// Upper bound of the edges that are neither loops nor repeats.
     pub distinct_at_most: u64,
-    /// Vertices: the declared number, else the largest id + 1; with sparse ids, the number of different ones.
+    /// Vertices: the number that the input declares, else the largest id + 1; with sparse ids, the number of different ones.
     pub vertices: u64,
+    /// True if the input declares its vertices, so that one without an edge is a vertex as well.
+    #[serde(default)]
+    pub declared: bool,
+    /// The largest raw id of a vertex; `None` if there is no vertex.
+    #[serde(default)]
+    pub largest: Option<u64>,
+    /// True if every file of the input is of a format that counts from 1. Raw ids are one less than the file's then.
+    #[serde(default)]
+    pub counts_from_one: bool,
+    /// The id that this job gives the vertex whose raw id is 0. Each job that reads a kept graph has its own, so it is not kept.
+    #[serde(skip)]
+    pub first_id: FirstId,
     /// Length of the map: the largest id + 1, or the number of different sparse ids.
     pub ids: u64,
     /// Vertices with an edge that is not a loop.
@@ -60,9 +73,19 @@ pub struct InputInfo {
 }
 
 impl InputInfo {
-    /// Returns the rows of a column with a value for each vertex: one for each sparse id, else one for each vertex, isolated ones included.
+    /// Returns the number of vertices that a column has a value for: those whose sparse ids occur, else all, isolated ones included.
     pub fn rows(&self) -> u64 {
         if self.sparse { self.ids } else { self.vertices }
+    }
+
+    /// Returns the rows that a NumPy column has before that of the first vertex, so that a vertex's id is its index.
+    pub fn rows_before(&self) -> u64 {
+        if self.sparse { 0 } else { self.first_id.0 }
+    }
+
+    /// Returns the largest id of a vertex, as users know it.
+    pub fn largest_id(&self) -> Option<InputId> {
+        self.largest.map(|largest| self.first_id.input(RawId(largest)))
     }
 
     /// Returns the layout of the lower half of rows of vertices of these degrees.
@@ -73,6 +96,17 @@ impl InputInfo {
     /// Returns the layout of the upper half of rows.
     pub fn upper_layout(&self, runs: &DegreeRuns) -> Layout {
         Layout::upper(runs, self.edges - self.loops, self.direction)
+    }
+}
+
+/// Says how ids in results and job files relate to those of an input that counts from 1; `None` for other inputs, whose ids are kept.
+pub fn numbering(counts_from_one: bool, first_id: FirstId) -> Option<&'static str> {
+    match (counts_from_one, first_id) {
+        (false, _) => None,
+        (true, FirstId(0)) => {
+            Some("ids count from 0: node 1 of the file is 0 (first_id = 1 in [input] keeps the file's)")
+        }
+        (true, _) => Some("ids count from 1, as in the file"),
     }
 }
 

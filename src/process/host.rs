@@ -57,16 +57,17 @@ pub struct Memory {
     pub by_addresses: bool,
 }
 
-/// Reads [`Memory`]. If nothing can be read, sizes are 0.
+/// Reads [`Memory`]. Sizes that nothing tells are 0: that of a machine whose /proc/meminfo can't be read, and of what is free if nothing else
+/// bounds it either.
 pub fn memory() -> Memory {
     let text = read("/proc/meminfo").unwrap_or_default();
-    let total = kib_of(&text, "MemTotal:").unwrap_or(0);
-    let available = kib_of(&text, "MemAvailable:").unwrap_or(total);
+    let total = kib_of(&text, "MemTotal:");
+    let available = kib_of(&text, "MemAvailable:").or(total);
     // Mapped files, stacks and the allocator take addresses too: 80 % of this is half of what `ulimit -v` leaves.
     let addresses = crate::memory::addresses_left().map(|left| left / 8 * 5);
-    let limits = [cgroup_free(), granted_memory().map(|grant| grant.saturating_sub(process_memory())), addresses];
-    let free = limits.into_iter().flatten().fold(available, u64::min);
-    Memory { total, free, by_addresses: addresses == Some(free) }
+    let granted = granted_memory().map(|grant| grant.saturating_sub(process_memory()));
+    let free = [available, cgroup_free(), granted, addresses].into_iter().flatten().min().unwrap_or(0);
+    Memory { total: total.unwrap_or(0), free, by_addresses: addresses == Some(free) }
 }
 
 /// Returns the memory that the scheduler granted on this node, in bytes: it may enforce the grant by polling, without a cgroup. PBS does

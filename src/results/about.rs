@@ -17,9 +17,10 @@ pub struct About {
 }
 
 /// All columns.
-pub const COLUMNS: [About; 14] = [
+pub const COLUMNS: [About; 15] = [
     about("triangles", "triangles that the vertex is in", "0"),
     about("clustering", "share of pairs of neighbours that are joined, from 0 to 1", "0"),
+    about("degree", "neighbours in the simple graph without direction", "0"),
     about(
         "parent",
         "vertex before this one on the way from the source; a source or root is its own",

@@ -62,7 +62,7 @@ impl<T: Value> Column<T> {
                 OutputFormat::Npy => values(rows).for_each(|value| value.append(bytes)),
                 OutputFormat::Csv => {
                     for (row, value) in (written + rows.start..).zip(values(rows)) {
-                        writeln!(bytes, "{row},{value}").map_err(|e| Error::internal("write a number", e))?;
+                        writeln!(bytes, "{row},{}", value.shown()).map_err(|e| Error::internal("write a number", e))?;
                     }
                 }
             }

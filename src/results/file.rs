@@ -47,9 +47,9 @@ impl Output {
         }
     }
 
-    /// Returns true if the file at `path` is as it was written.
+    /// Returns true if the file at `path` is as it was written. A link in its place is not, wherever it leads: what is there may change.
     pub fn is_of(&self, path: &Path) -> bool {
-        let as_long = std::fs::metadata(path).is_ok_and(|meta| meta.len() == self.bytes);
+        let as_long = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == self.bytes);
         as_long && Output::of_file(path).is_ok_and(|found| found == *self)
     }
 }

@@ -14,7 +14,7 @@ pub mod write;
 pub use column::Column;
 pub use file::Output;
 pub use read::{Values, values};
-pub use rows::ResultRows;
+pub use rows::{ResultRows, raw_ids};
 pub use value::Value;
 pub use write::Columns;
 
@@ -40,15 +40,6 @@ impl OutputFormat {
         match self {
             OutputFormat::Npy => "npy",
             OutputFormat::Csv => "csv",
-        }
-    }
-
-    /// Returns the number of rows of results on a graph with `rows` vertices, whose map has `ids` ids. An array has a row for every vertex
-    /// that the input declares; a text has one for every id that may occur, as a header may declare many more.
-    pub fn rows(self, rows: u64, ids: u64) -> u64 {
-        match self {
-            OutputFormat::Npy => rows,
-            OutputFormat::Csv => rows.min(ids),
         }
     }
 

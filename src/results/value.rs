@@ -5,11 +5,14 @@ use std::io::{Result, Write};
 use std::str::FromStr;
 
 /// A number that NumPy stores and that text shows.
-pub trait Value: Copy + Display + FromStr {
+pub trait Value: Copy + FromStr {
     /// NumPy's name of the type, such as `<u8`.
     const DESCR: &'static str;
     /// Bytes of a number.
     const BYTES: usize;
+
+    /// Returns the number as text shows it, which an f64 read from it equals.
+    fn shown(self) -> impl Display;
 
     /// Writes the number, little-endian.
     ///
@@ -25,10 +28,14 @@ pub trait Value: Copy + Display + FromStr {
 }
 
 macro_rules! value {
-    ($($number:ty, $descr:literal;)*) => {$(
+    ($($number:ty, $descr:literal, $shown:ty;)*) => {$(
         impl Value for $number {
             const DESCR: &'static str = $descr;
             const BYTES: usize = size_of::<$number>();
+
+            fn shown(self) -> impl Display {
+                <$shown>::from(self)
+            }
 
             fn put(self, out: &mut dyn Write) -> Result<()> {
                 out.write_all(&self.to_le_bytes())
@@ -47,10 +54,25 @@ macro_rules! value {
 }
 
 value! {
-    u32, "<u4";
-    i32, "<i4";
-    u64, "<u8";
-    i64, "<i8";
-    f32, "<f4";
-    f64, "<f8";
+    u32, "<u4", u32;
+    i32, "<i4", i32;
+    u64, "<u8", u64;
+    i64, "<i8", i64;
+    f32, "<f4", f64;
+    f64, "<f8", f64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_has_the_digits_of_the_same_f64() {
+        for value in [0.0f32, 1.5, 0.1, 4_418_424_320.0, 1e-45, f32::MAX, f32::INFINITY] {
+            let text = value.shown().to_string();
+            assert_eq!(text.parse(), Ok(f64::from(value)), "{text}");
+            assert_eq!(text.parse(), Ok(value), "{text}");
+        }
+        assert_eq!(4_294_967_296f32.shown().to_string(), "4294967296");
+    }
 }

@@ -7,7 +7,7 @@ use super::column::{Column, npy_header};
 use super::file::{Output, make};
 use super::{IDS, OutputFormat, Value};
 use crate::error::{Error, Result};
-use crate::graph::ids::{DenseId, InputId, Vertex};
+use crate::graph::ids::{DenseId, InputId, RawId, Vertex};
 use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
@@ -140,12 +140,12 @@ impl<'a> Columns<'a> {
         let graph = self.open()?;
         let Some(order) = &self.order else { return Err(Error::internal("write results", "no order of vertices")) };
         let map = order.ids()?;
-        let rows = self.format.rows(graph.info.rows(), map.len() as u64);
+        let (rows, before, first_id) = (graph.info.rows(), graph.info.rows_before(), graph.info.first_id);
         // Rows beyond all ids have no vertex.
         let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
         let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
-        let row_of = |InputId(id)| sparse.map_or(Some(id), |ids| ids.binary_search(&id).ok().map(|row| row as u64));
-        let own = own.and_then(|(source, value)| Some((row_of(source)?, value)));
+        let row_of = |RawId(id)| sparse.map_or(Some(id), |ids| ids.binary_search(&id).ok().map(|row| row as u64));
+        let own = own.and_then(|(source, value)| Some((row_of(first_id.raw(source)?)?, value)));
         let value = |row: u64| match dense(row).and_then(|id| relabel::vertex(map, id)) {
             Some(vertex) => of(vertex),
             None => own.filter(|&(source, _)| source == row).map_or(isolated, |(_, value)| value),
@@ -158,13 +158,14 @@ impl<'a> Columns<'a> {
                 // A header may declare many more vertices than have edges.
                 let zero = is_zero(isolated) && own.is_none();
                 let stored = if zero { rows.min(map.len() as u64) } else { rows };
-                npy(&to, rows, (0..stored).map(value), rows - stored)?
+                let before_all = (0..before).map(|_| isolated);
+                npy(&to, before + rows, before_all.chain((0..stored).map(value)), rows - stored)?
             }
             OutputFormat::Csv => make(&to, 0, |out| {
                 writeln!(out, "id,{name}")?;
-                (0..rows).try_for_each(|id| {
-                    let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
-                    writeln!(out, "{shown},{}", value(id))
+                (0..rows).try_for_each(|row| {
+                    let raw = sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row);
+                    writeln!(out, "{},{}", first_id.input(RawId(raw)), value(row).shown())
                 })
             })?,
         };
@@ -184,7 +185,8 @@ impl<'a> Columns<'a> {
             let ids = as_u64(file.body()).unwrap_or_default();
             let to = self.workdir.join(IDS);
             make_folder_of(&to)?;
-            self.written.insert(IDS.into(), npy(&to, info.rows(), ids.iter().copied(), 0)?);
+            let ids = ids.iter().map(|&raw| info.first_id.input(RawId(raw)).0);
+            self.written.insert(IDS.into(), npy(&to, info.rows(), ids, 0)?);
             self.ids = Some(file);
         }
         Ok(graph)

@@ -182,6 +182,7 @@ impl Graph {
         let tables = ["[triangle]\n".into(), "[triangle]\nper_vertex = true\n".into()];
         let files = vec![
             ("triangles".into(), "<u8", self.column([0; 8], |id| of(id).to_le_bytes())),
+            ("degree".into(), "<u4", self.column([0; 4], |id| (self.degree(id) as u32).to_le_bytes())),
             ("clustering".into(), "<f8", self.column([0; 8], |id| clustering(id).to_le_bytes())),
         ];
         (tables, json!({ "triangles": triangles, "wedges": wedges }), files)

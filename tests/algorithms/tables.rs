@@ -105,7 +105,7 @@ fn sparse_ids_stay_while_any_task_has_results_by_them() {
     job(&place, &graph, "[triangle]\nper_vertex = true\n[sums]\n");
     report(&place, &[]);
     let left = outputs(&place.workdir());
-    assert_eq!(left.keys().collect::<Vec<_>>(), ["clustering.npy", "ids.npy", "triangles.npy"]);
+    assert_eq!(left.keys().collect::<Vec<_>>(), ["clustering.npy", "degree.npy", "ids.npy", "triangles.npy"]);
     assert!(left.iter().all(|(name, bytes)| before[name] == *bytes));
     place.gpugraph(&["verify", "job.toml"]).expect(0);
 }
@@ -117,7 +117,7 @@ fn another_format_writes_all_columns_again_and_leaves_none_of_the_other() {
     let first = report(&place, &["run.trials=2"]);
     let second = report(&place, &["run.trials=2", "output.format=csv"]);
     let names: Vec<String> = outputs(&place.workdir()).into_keys().collect();
-    assert!(names.len() == 8 && names.iter().all(|name| name.ends_with(".csv")), "{names:?}");
+    assert!(names.len() == 9 && names.iter().all(|name| name.ends_with(".csv")), "{names:?}");
     // The first trials of both are those of the first run.
     for task in ["triangle", "sums"] {
         let trials = |report: &Value| report["results"][task]["trials"].clone();

@@ -1,6 +1,7 @@
 //! `convert` between all formats: what goes in comes out.
 
 use crate::gather::Gather;
+use crate::support::Place;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -30,6 +31,37 @@ fn to(input: &Path, out: &Path) -> Result<Converted> {
 /// METIS with this memory for its lists.
 fn metis(memory: u64) -> Target {
     Target { format: Format::Metis, weights: AskedWeights::Auto, memory }
+}
+
+#[test]
+fn a_symmetric_matrix_stays_one_and_other_formats_say_that_they_have_half() {
+    let place = Place::new();
+    let entries = "2 1 5\n3 2 4\n3 3 1\n";
+    let symmetric = format!("%%MatrixMarket matrix coordinate integer symmetric\n3 3 3\n{entries}");
+    place.write("s.mtx", &symmetric);
+    place.write("once.graph", "3 2\n2\n3\n\n");
+    place.write("both.graph", "3 2\n2\n1 3\n2\n");
+    let convert = |from: &str, to: &str| {
+        let said = place.gpugraph(&["convert", from, to]).expect(0).err;
+        (std::fs::read_to_string(place.path(to)).unwrap(), said.contains("one of both directions"))
+    };
+    assert_eq!(convert("s.mtx", "g.mtx"), (symmetric.clone(), false));
+    let pattern = |kind: &str, entries: &str| {
+        format!("%%MatrixMarket matrix coordinate pattern {kind}\n3 3 {}\n{entries}", entries.lines().count())
+    };
+    assert_eq!(convert("once.graph", "g.mtx"), (pattern("symmetric", "1 2\n2 3\n"), false));
+    assert_eq!(convert("both.graph", "g.mtx"), (pattern("general", "1 2\n2 1\n2 3\n3 2\n"), false));
+    assert_eq!(convert("s.mtx", "g.txt"), ("1 0 5\n2 1 4\n2 2 1\n".into(), true));
+    assert_eq!(convert("s.mtx", "g.gr").1, true);
+    assert_eq!(convert("once.graph", "g.csv"), ("0,1\n1,2\n".into(), true));
+    assert_eq!(convert("both.graph", "g.csv"), ("0,1\n1,0\n1,2\n2,1\n".into(), false));
+    assert_eq!(convert("s.mtx", "g.graph"), ("3 2 001\n2 5 \n1 5 3 4 \n2 4 \n".into(), false));
+    // A part that is general makes the whole so.
+    std::fs::create_dir(place.path("parts")).unwrap();
+    place.write("parts/1.mtx", &symmetric);
+    place.write("parts/2.mtx", symmetric.replace("symmetric", "general"));
+    let (text, warned) = convert("parts", "g.mtx");
+    assert!(text.contains("integer general\n3 3 6\n") && warned, "{text}");
 }
 
 fn both_ways(edges: &[[u64; 2]]) -> Vec<[u64; 2]> {

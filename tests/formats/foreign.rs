@@ -52,7 +52,7 @@ fn tar(text: &str) -> Vec<u8> {
 }
 
 /// The same, stored in a zip archive.
-fn zip(text: &str) -> Vec<u8> {
+pub fn zip(text: &str) -> Vec<u8> {
     let (name, length) = (b"edges.txt", (text.len() as u32).to_le_bytes());
     let mut crc = flate2::Crc::new();
     crc.update(text.as_bytes());

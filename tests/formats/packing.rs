@@ -142,7 +142,10 @@ fn packed_pairs_without_the_ending_are_no_graph_of_the_packed_bytes() {
             std::fs::write(&path, &packed).unwrap();
             let Err(error) = scan(&path, 8 << 20, 2) else { panic!("{name} of {kind} was read as it is") };
             assert_eq!(error.exit_code(), 3, "{kind}: {error}");
-            assert!(error.to_string().contains("stream; give the file the ending .gz"), "{kind}: {error}");
+            assert!(
+                error.to_string().contains(&format!("stream; give the file the ending .{kind}: mv ")),
+                "{kind}: {error}"
+            );
             // It is pairs all the same if its format is named.
             let named = Input::open(&[path], Some(format.parse().unwrap())).unwrap();
             let mut visitors = [Gather(vec![])];

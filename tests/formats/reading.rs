@@ -265,6 +265,49 @@ fn message(name: &str, contents: &[u8]) -> String {
     shown
 }
 
+/// METIS lists of a ring of `n` vertices, of which vertex `odd` lists another neighbour.
+fn ring(n: u64, odd: u64) -> String {
+    let line = |v: u64| format!("{} {}\n", (v + n - 2) % n + 1, if v == odd { (v + 7) % n + 1 } else { v % n + 1 });
+    format!("{n} {n}\n{}", (1..=n).map(line).collect::<String>())
+}
+
+#[test]
+fn lists_without_direction_are_symmetric_or_refused() {
+    // Each edge once is a graph without direction, and not one with it.
+    let folder = tempfile::tempdir().unwrap();
+    let once = folder.path().join("a.graph");
+    std::fs::write(&once, "3 2\n2\n3\n\n").unwrap();
+    assert_eq!(edges(&once), [[0, 1], [1, 2]]);
+    let followed = open(&once).with_direction();
+    let text = read(&followed, 2).unwrap_err().to_string();
+    assert!(text.contains("a.graph:2: ") && text.contains("directed = false"), "{text}");
+    std::fs::write(&once, "3 2\n2\n3 1\n2\n").unwrap();
+    assert_eq!(read(&open(&once).with_direction(), 2).unwrap().0.len(), 4);
+
+    // Packed, the same; and a larger one takes several passes.
+    let text = ring(70_000, 60_000);
+    let packed = folder.path().join("b.graph.zst");
+    std::fs::write(&packed, zstd::encode_all(text.as_bytes(), 1).unwrap()).unwrap();
+    let said = error(&packed, None).to_string();
+    assert!(said.contains("b.graph.zst:60002: ") && said.contains("60000 in the list of vertex 60001"), "{said}");
+
+    let sg = |lists: &[&[u32]]| {
+        let count: usize = lists.iter().map(|list| list.len()).sum();
+        let mut bytes = vec![0];
+        let mut ends = vec![count as u64, lists.len() as u64, 0];
+        lists.iter().for_each(|list| ends.push(ends.last().unwrap() + list.len() as u64));
+        bytes.extend(ends.into_iter().flat_map(u64::to_le_bytes));
+        bytes.extend(lists.concat().into_iter().flat_map(u32::to_le_bytes));
+        bytes
+    };
+    let path = folder.path().join("a.sg");
+    std::fs::write(&path, sg(&[&[1], &[0, 2], &[1, 2]])).unwrap();
+    assert_eq!(edges(&path).len(), 5);
+    std::fs::write(&path, sg(&[&[1], &[0, 2], &[0, 2]])).unwrap();
+    let said = error(&path, None).to_string();
+    assert!(said.contains("a.sg: ") && said.contains("0 in the list of vertex 2"), "{said}");
+}
+
 #[test]
 fn mistakes_are_named_with_their_line() {
     let many = "1 2\n".repeat(100);
@@ -325,6 +368,12 @@ fn mistakes_are_named_with_their_line() {
         ("a.graph", "2 1 10\n1 2\nx 1\n".into(), "a.graph:3: "),
         ("a.graph", "2 1 10\n1 2\n\n".into(), "a.graph:3: "),
         ("a.graph", "2 1 2\n2\n1\n".into(), "a.graph:1: "),
+        // an edge in one list alone, or in one more often: that of the smallest pair of ids is named
+        ("a.graph", "4 3\n2\n1 3\n4\n3 1\n".into(), "a.graph:5: "),
+        ("a.graph", "% c\n4 3\n2\n%x\n1 3\n4\n3 1\n".into(), "a.graph:7: "),
+        ("a.graph", "3 3\n2 2 3\n1 3\n2\n".into(), "a.graph:2: "),
+        ("a.graph", "2 2 1\n2 7 2 7\n1 7 2 7\n".into(), "a.graph:2: "),
+        ("a.graph", ring(300, 151), "a.graph:153: "),
         ("a.u32", "12345678abc".into(), "a.u32 at byte 8: "),
         ("a.u64", "12345678".into(), "a.u64 at byte 0: "),
         ("a.graph500", "123456789012345".into(), "a.graph500 at byte 12: "),

@@ -126,11 +126,38 @@ fn pairs_of_another_width_or_byte_order_are_refused_and_large_ids_are_not() {
         let path = write(folder.path(), "a.u32", ends(n).map(u64::to_be_bytes));
         refused(&path, "big-endian", "'>i8'");
     }
+    // The other byte order: small ids, some of up to 28 bits, and those of the Graph500 reference.
+    let ids = |n: u64| ends(if n == 4 { 3 } else { 300 }).map(move |id| id * n);
+    for (n, format) in [(4, "u32"), (300_000, "u32"), (4, "u64"), (300_000, "u64")] {
+        let words: Vec<[u8; 8]> = match format {
+            "u32" => {
+                ids(n).collect::<Vec<_>>().as_chunks::<2>().0.iter().map(|[u, v]| (u << 32 | v).to_be_bytes()).collect()
+            }
+            _ => ids(n).map(u64::to_be_bytes).collect(),
+        };
+        let path = write(folder.path(), &format!("a.{format}"), words);
+        refused(&path, "big-endian", if format == "u32" { "'>u4'" } else { "'>i8'" });
+    }
+    let packed: Vec<u8> = ids(4)
+        .collect::<Vec<_>>()
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .flat_map(|[u, v]| [*u as u32, *v as u32, 0])
+        .flat_map(u32::to_be_bytes)
+        .collect();
+    let path = folder.path().join("a.graph500");
+    std::fs::write(&path, packed).unwrap();
+    refused(&path, "big-endian", "'<u4'");
+    assert_eq!(edges(&path, Some(Format::Graph500)).unwrap().len(), 6);
     let mut random = 7u64;
     let mut next = || {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         random >> 16
     };
+    // Ids that are multiples of 2^40, as of a number in the high bits.
+    let path = write(folder.path(), "a.u64", ends(300).map(|id| (id << 40).to_le_bytes()));
+    assert!(edges(&path, None).unwrap().iter().all(|edge| edge.iter().all(|id| id % (1 << 40) == 0)));
     // Ids of 40 bits, of 60 (account numbers), and small ones.
     for bits in [40, 48, 10] {
         let path = write(folder.path(), "a.u64", (0..2000).map(|_| (next() & ((1 << bits) - 1)).to_le_bytes()));

@@ -150,6 +150,29 @@ fn names_in_a_heading_say_which_columns_are_ids() {
 }
 
 #[test]
+fn knowledge_graphs_lead_from_head_to_tail_and_arcs_say_what_they_do() {
+    let want = [[1, 2], [2, 3], [3, 4]];
+    reads("a.csv", "head,relation,tail\n1,7,2\n2,7,3\n3,8,4\n", "auto", &want);
+    reads("a.tsv", "t\tr\th\n2\tknows\t1\n3\tknows\t2\n4\tis\t3\n", "auto", &want);
+    reads("a.csv", "subject,predicate,object\n1,a,2\n2,b,3\n3,c,4\n", "auto", &want);
+    // Without direction all is one; with it the names alone do not say.
+    let place = Place::new();
+    let input = |columns: &str| {
+        let path = place.write("a.csv", "head,tail\n1,2\n");
+        Input::open(&[path], None).unwrap().with_text(options(columns, None)).unwrap()
+    };
+    assert_eq!(scan(&input("auto"), 1).unwrap().len(), 1);
+    for (columns, want) in [("head,tail", [[1, 2]]), ("tail,head", [[2, 1]])] {
+        assert_eq!(scan(&input(columns).with_direction(), 1).unwrap(), want);
+    }
+    let text = scan(&input("auto").with_direction(), 1).unwrap_err().to_string();
+    assert!(text.contains("a.csv:1: ") && text.contains("columns = [\"tail\", \"head\"]"), "{text}");
+    let said = place.gpugraph(&["convert", "a.csv", "b.txt"]).expect(3).err;
+    assert!(said.contains("a.csv:1: ") && said.contains("--columns"), "{said}");
+    place.gpugraph(&["convert", "a.csv", "b.graph"]).expect(0);
+}
+
+#[test]
 fn a_heading_that_names_no_ids_is_refused() {
     for (name, contents) in [
         ("a.csv", "a,b,c\n1,2,3\n"),
@@ -311,7 +334,26 @@ fn a_first_line_of_counts_is_refused_and_skipped() {
     refuses("a.txt", "5 3\n10 20\n20 30\n40 50\n", "auto", &[":1: ", "skip_lines"]);
     refuses("a.txt", "4\n1 2\n", "auto", &[":1: ", "skip_lines"]);
     refuses("a.txt", "# c\n\n4\n1 2\n", "1,2", &[":3: ", "skip_lines"]);
+    // Both directions counted, of edges that have one line; or one, of edges that have two.
+    for header in ["4 8", "4 4 8", "4 8 7"] {
+        refuses("a.txt", format!("{header}\n{edges}"), "auto", &[":1: ", "twice the number of lines", "skip_lines"]);
+    }
+    refuses("a.txt", "3 6\n0 1\n1 2\n0 2\n", "auto", &[":1: ", "twice the number of lines"]);
+    refuses("a.txt", "3 2\n0 1\n1 2\n1 0\n2 1\n", "auto", &[":1: ", "half the number of lines"]);
+    // Rows, columns and entries, or vertices, edges and something else.
+    for header in ["3 4 4", "4 4 9"] {
+        refuses("a.txt", format!("{header}\n1 2 7\n2 3 7\n3 4 7\n1 3 8\n"), "auto", &[":1: ", "the number of lines"]);
+    }
     // Edges, not counts.
+    for text in
+        ["3 1\n0 1\n1 2\n", "2 4\n0 1\n1 3\n", "9 6\n0 1\n1 2\n0 2\n", "3 4 1\n1 2 1\n2 3 1\n", "5 2 2\n1 2 1\n1 3 1\n"]
+    {
+        assert_eq!(
+            Case::new("a.txt", text).read(None, &TextOptions::default()).map(|e| e.len()),
+            Ok(text.lines().count()),
+            "{text:?}"
+        );
+    }
     for text in
         ["1 2\n2 3\n1 3\n", "0 1\n1 2\n", "3 4\n1 2\n2 3\n", "1 0\n", "0 2\n0 1\n1 2\n", "2 3 2\n1 2 1\n1 3 1\n"]
     {
@@ -341,6 +383,14 @@ fn a_line_of_counts_is_found_out_above_any_number_of_lines() {
     let by_ranks = case.by_ranks(None, &TextOptions::default(), 3).unwrap_err().to_string();
     assert!(by_ranks.ends_with(&text), "{by_ranks}");
     assert_eq!(case.read(None, &options("auto", Some(1))).map(|edges| edges.len()), Ok(count as usize));
+    for (counts, ratio) in [(2 * count, "twice"), (count / 2, "half")] {
+        let case = Case::new("a.txt", format!("9000 {counts}\n{edges}"));
+        let text = case.read(None, &TextOptions::default()).unwrap_err();
+        assert!(text.starts_with(":1: ") && text.contains(ratio), "{text}");
+        // So few vertices have no such number of edges.
+        let case = Case::new("a.txt", format!("1 {counts}\n{edges}"));
+        assert_eq!(case.read(None, &TextOptions::default()).map(|edges| edges.len()), Ok(count as usize + 1));
+    }
     for other in [count - 1, count + 1] {
         let case = Case::new("a.txt", format!("9000 {other}\n{edges}"));
         assert_eq!(case.read(None, &TextOptions::default()).map(|edges| edges.len()), Ok(count as usize + 1));

@@ -76,8 +76,10 @@ pub fn check(
             _ => Err("no weights are found, but read".into()),
         },
         Err(error) if code(&error) != 3 => Err(format!("exit code {}: {error}", code(&error))),
-        Err(_) => match scan(path, format, f32, way) {
+        Err(found) => match scan(path, format, f32, way) {
             Err(error) if code(&error) == 3 => Ok(()),
+            // Whole weights from 2^32 on are rounded only where f32 is named.
+            Ok(_) if found.to_string().contains("expected whole weights below 2^32") => Ok(()),
             _ => Err("weights are refused, but read".into()),
         },
     }

@@ -11,7 +11,7 @@ use gpugraph::algo::sssp::{Distance, Distances, Method};
 use gpugraph::formats::WeightType;
 use gpugraph::gpu::Workspace;
 use gpugraph::graph::direction::{Direction, Way};
-use gpugraph::graph::ids::{InputId, Vertex};
+use gpugraph::graph::ids::{RawId, Vertex};
 use gpugraph::graph::weights::drawn::DrawnWeights;
 
 use crate::rows::Rows;
@@ -68,8 +68,7 @@ impl Weighted {
         let mut ids = vec![0; rows.vertices()];
         // Ids beyond 32 bits.
         rows.place.iter().for_each(|(&id, &v)| ids[v as usize] = 3_000_000_000 * u64::from(id));
-        let weights =
-            Self::weights(&rows, |u, v| drawn.of(direction, InputId(ids[u as usize]), InputId(ids[v as usize])));
+        let weights = Self::weights(&rows, |u, v| drawn.of(direction, RawId(ids[u as usize]), RawId(ids[v as usize])));
         Weighted { rows, kind: drawn.kind(), weights, drawn: Some((drawn, ids)) }
     }
 

@@ -422,6 +422,7 @@ fn verify_names_every_damaged_file() {
         "graph/degrees",
         "graph/lower",
         "out/triangles",
+        "out/degree",
         "out/clustering",
         "report.json",
         "manifest.json",
@@ -729,7 +730,9 @@ fn submit_asks_for_no_more_than_the_plan_needs() {
     assert!(!script("run.device=auto").contains("--gres=gpu"));
     job.write(SMALL);
     job.does(&["run", "job.toml", "--quiet"]);
-    assert!(script("run.device=auto").starts_with("job.toml is done already"));
+    for device in ["auto", "gpu"] {
+        assert!(script(&format!("run.device={device}")).starts_with("job.toml is done already"), "{device}");
+    }
 }
 
 #[test]

@@ -20,9 +20,9 @@ fn a_header_of_many_rows_without_entries_writes_o_of_the_ids_that_occur() {
         std::fs::write(&job, text).unwrap();
         let done = Command::new(env!("CARGO_BIN_EXE_gpugraph")).arg("run").arg(&job).arg("--quiet").output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        for file in ["triangles.npy", "clustering.npy"] {
+        for (file, width) in [("triangles.npy", 8), ("clustering.npy", 8), ("degree.npy", 4)] {
             let meta = std::fs::metadata(workdir.join("out").join(file)).unwrap();
-            assert_eq!(meta.len(), 128 + 8 * rows, "{file}");
+            assert_eq!(meta.len(), 128 + width * rows, "{file}");
             assert!(meta.blocks() * 512 < 1 << 20, "{file} takes {} bytes of the disk", meta.blocks() * 512);
         }
         let mut start = vec![0; 128 + 8 * 4];

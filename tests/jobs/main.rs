@@ -8,6 +8,8 @@ mod cold;
 mod commands;
 mod declared;
 mod failpoints;
+mod identity;
+mod ids;
 mod inputs;
 mod limits;
 mod pipeline;

@@ -248,16 +248,21 @@ fn graphs_with_next_to_nothing() {
 #[test]
 fn sparse_ids_under_a_header_have_a_row_each() {
     let place = Place::new();
-    let text = "%%MatrixMarket matrix coordinate pattern general\n1000 1000 4\n998 999\n999 1000\n1000 998\n7 998\n";
-    let path = place.write("few.mtx", text);
+    let rows = 10_000_000_000u64;
+    let [a, b, c] = [rows - 2, rows - 1, rows];
+    let lines = format!("{rows} {rows} 4\n{a} {b}\n{b} {c}\n{c} {a}\n7 {a}\n");
+    let path = place.write("few.mtx", format!("%%MatrixMarket matrix coordinate pattern general\n{lines}"));
     let (total, report) = count(&place, &path, "");
-    assert_eq!((total, number(&report, "graph.vertices"), number(&report, "graph.isolated")), (1, 1000, 996));
-    assert_eq!(place.npy::<u64>("ids"), [6, 997, 998, 999]);
+    // There are as many vertices as rows of columns: no column has a row for each that the header declares.
+    assert_eq!((total, number(&report, "graph.vertices"), number(&report, "graph.isolated")), (1, 4, 0));
+    assert_eq!(place.npy::<u64>("ids"), [6, rows - 3, rows - 2, rows - 1]);
     assert_eq!(place.npy::<u64>("triangles"), [0, 1, 1, 1]);
     place.gpugraph(&["verify", "job.toml"]).expect(0);
-    place.run(&["--set", "output.format=csv"]).expect(0);
+    place.run(&["--set", "output.format=csv", "--set", "input.first_id=1"]).expect(0);
     let text = std::fs::read_to_string(place.workdir().join("out/triangles.csv")).expect("written");
-    assert_eq!(text, "id,triangles\n6,0\n997,1\n998,1\n999,1\n");
+    assert_eq!(text, format!("id,triangles\n7,0\n{a},1\n{b},1\n{c},1\n"));
+    assert_eq!(place.npy::<u64>("ids"), [7, a, b, c]);
+    place.gpugraph(&["verify", "job.toml"]).expect(0);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use gpugraph::error::Result;
 use gpugraph::formats::{Edges, Input, Unwatched, Visitor};
 use gpugraph::graph::degrees::DegreeSummary;
 use gpugraph::graph::direction::{Direction, Way};
-use gpugraph::graph::ids::InputId;
+use gpugraph::graph::ids::{FirstId, InputId};
 use gpugraph::graph::order::DegreeRuns;
 use gpugraph::graph::stored;
 use gpugraph::memory::{Budget, own_bytes};
@@ -72,6 +72,10 @@ impl Case {
             loops: edges.iter().filter(|[u, v]| u == v).count() as u64,
             distinct_at_most: edges.len() as u64,
             vertices: ids.len() as u64,
+            declared: declared > 0,
+            largest: ids.last().copied(),
+            counts_from_one: false,
+            first_id: FirstId::default(),
             ids: if sparse { ids.len() as u64 } else { largest },
             connected: order.len() as u64,
             runs: 0,
@@ -165,12 +169,12 @@ impl Case {
         }
     }
 
-    /// Writes columns; those of text have rows up to the largest id alone.
+    /// Writes columns.
     fn write(&self, source: u64, (parents, levels): &Columns, csv: bool) -> [(String, Output); 2] {
         let name = |column: &str| format!("out/bfs/{source}/{column}.{}", if csv { "csv" } else { "npy" });
         if csv {
             let text = |column: &str, values: Vec<i64>| {
-                let rows = self.ids.iter().zip(values).take(self.info.ids as usize);
+                let rows = self.ids.iter().zip(values);
                 let lines: Vec<String> = rows.map(|(id, value)| format!("{id},{value}\n")).collect();
                 self.put(&name(column), format!("id,{column}\n{}", lines.concat()).as_bytes())
             };
@@ -296,8 +300,7 @@ proptest! {
         let apart = |id: u64| if sparse { id * 0x1_0000_0001 + 5 } else { id };
         let edges: Vec<[u64; 2]> = edges.iter().map(|edge| edge.map(apart)).collect();
         let case = Case::new(&edges, Direction::of(directed), sparse, declared);
-        let rows = if how.csv { case.info.ids as usize } else { case.ids.len() };
-        let sources: BTreeSet<u64> = sources.iter().map(|source| case.ids[source.index(rows)]).collect();
+        let sources: BTreeSet<u64> = sources.iter().map(|source| case.ids[source.index(case.ids.len())]).collect();
         pass(&case, &sources.into_iter().collect::<Vec<_>>(), how);
     }
 }

@@ -10,6 +10,7 @@ use gpugraph::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits,
 use gpugraph::error::Error;
 use gpugraph::formats::{AskedWeights, TextOptions};
 use gpugraph::generate::{Shape, Ssca2, WeightedSpec};
+use gpugraph::graph::ids::FirstId;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -89,6 +90,10 @@ fn defaults() {
                 weights: AskedWeights::Auto,
             },
             directed: false,
+            first_id: FirstId(0),
+            keeps_direction: false,
+            file: job.file.clone(),
+            input_keys: job.input_keys.clone(),
             expect: None,
             limits: Limits { host_memory: None, gpu_memory: None, threads: 0 },
             run: Run {

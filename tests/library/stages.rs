@@ -12,7 +12,7 @@ use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{DegreeSummary, Degrees};
 use gpugraph::graph::direction::Direction;
 use gpugraph::graph::half::Half;
-use gpugraph::graph::ids::{DenseId, InputId};
+use gpugraph::graph::ids::{DenseId, RawId};
 use gpugraph::graph::layout::Layout;
 use gpugraph::graph::weights::stored::GraphWeights;
 use gpugraph::memory::{Budget, own_bytes};
@@ -254,7 +254,7 @@ proptest! {
         prop_assert_eq!(found.largest, edges.iter().flatten().copied().max());
         let length = found.largest.map_or(0, |id| id as usize + 1);
         // Few edges far apart are sparse, and have no degrees until they are numbered.
-        if !gpugraph::prepare::ingest::sparse(found.largest.unwrap_or(0), found.edges, true) {
+        if !gpugraph::prepare::ingest::sparse(found.largest.unwrap_or(0), found.edges, true, false) {
             prop_assert_eq!(found.degrees.len(), length);
             for (id, &degree) in found.degrees.iter().enumerate() {
                 prop_assert_eq!(degree, known.degrees.get(&(id as u64)).copied().unwrap_or(0));
@@ -297,7 +297,7 @@ proptest! {
     #[test]
     fn blocks_hold_the_rows_of_the_oracle(edges in multigraph(6000), how in some_how()) {
         let sparse = gpugraph::prepare::ingest::sparse(
-            edges.iter().flatten().copied().max().unwrap_or(0), edges.len() as u64, true);
+            edges.iter().flatten().copied().max().unwrap_or(0), edges.len() as u64, true, false);
         prop_assume!(!sparse);
         check(&edges, how);
     }
@@ -316,9 +316,9 @@ proptest! {
         let known: BTreeSet<u64> = edges.iter().flatten().copied().collect();
         prop_assert!(dictionary.ids().iter().eq(known.iter()));
         for (place, &id) in known.iter().enumerate() {
-            prop_assert_eq!(dictionary.find(InputId(id)), Some(DenseId(place as u32)));
+            prop_assert_eq!(dictionary.find(RawId(id)), Some(DenseId(place as u32)));
             for near in [id.wrapping_sub(1), id.wrapping_add(1)] {
-                prop_assert_eq!(dictionary.find(InputId(near)).is_some(), known.contains(&near));
+                prop_assert_eq!(dictionary.find(RawId(near)).is_some(), known.contains(&near));
             }
         }
     }

@@ -103,5 +103,5 @@ impl Gpu {
 }
 
 fn columns(workdir: &Path) -> Columns {
-    ["triangles.npy", "clustering.npy"].map(|name| fs::read(workdir.join("out").join(name)).ok()).into()
+    ["triangles.npy", "degree.npy", "clustering.npy"].map(|name| fs::read(workdir.join("out").join(name)).ok()).into()
 }

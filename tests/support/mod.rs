@@ -351,6 +351,7 @@ macro_rules! number {
 }
 
 number! {
+    u32, "<u4";
     u64, "<u8";
     f64, "<f8";
     i64, "<i8";

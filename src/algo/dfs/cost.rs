@@ -27,7 +27,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
     let after = checks.max(articulation + strong + InputIds::bytes(vertices));
     let host_memory = Walk::bytes(vertices) + after + PAGE;
-    let rows = crew.format.rows(graph.rows, graph.ids);
+    let rows = graph.rows;
     let more = 2 * (u64::from(table.articulation) + u64::from(table.components.is_some()));
     let columns = (COLUMNS + more) * (crew.format.row_bytes(8, DIGITS) * rows + 2 * PAGE);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };

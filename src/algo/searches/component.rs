@@ -4,11 +4,20 @@
 //! was reached, which keep repeats and drop loops, and takes half of that. Input degrees count alike.
 
 use super::NONE;
+use super::places::Signals;
+use crate::algo::Run;
 use crate::error::Result;
+use crate::formats::{Edges, Input, Visitor};
 use crate::graph::direction::{Direction, Way};
+use crate::graph::ids::DenseId;
 use crate::graph::order::DegreeRuns;
+use crate::memory::Budget;
 use crate::prepare::order;
+use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
+use crate::prepare::relabel::vertex;
+use crate::process::signals;
+use crate::store::map::as_u64;
 use rayon::prelude::*;
 
 /// Counts the edges of components.
@@ -28,12 +37,13 @@ impl<'a> Components<'a> {
         Ok(Components { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
     }
 
-    /// Returns the edges of what was reached from `root` by these parents; those of the input between vertices that are reached, where repeats count and loops do not; of a
-    /// directed graph, the distinct edges that leave vertices that are reached. `is_whole` says that the search reached all that edges lead to.
+    /// Returns the edges of what was reached from `root` by these parents: those of the input between vertices that are reached, where repeats
+    /// count and loops do not; of a directed graph, the distinct edges that leave vertices that are reached. `is_whole` says that the search
+    /// reached all that edges lead to.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`], [`crate::Error::Io`] of the degrees.
-    pub fn edges(&mut self, root: u32, parents: &[u32], is_whole: bool) -> Result<u64> {
+    /// [`crate::Error::Corrupt`], [`crate::Error::Io`] of the degrees; those of reading the input again, if the search is not whole.
+    pub fn edges(&mut self, root: u32, parents: &[u32], is_whole: bool, run: &Run<'_>) -> Result<u64> {
         let direction = self.graph.info.direction;
         if direction == Direction::Directed {
             let degrees = self.graph.degrees()?;
@@ -42,11 +52,21 @@ impl<'a> Components<'a> {
             let reached = parents.par_iter().enumerate().filter(|&(_, &parent)| parent != NONE);
             return Ok(reached.map(|(v, _)| leave(v)).sum());
         }
+        if !is_whole {
+            return self.within(parents, run);
+        }
         // Without direction, who reaches the root of another search reaches all that it did.
-        let known = self.counted.iter().find(|&&(other, _)| is_whole && parents[other as usize] != NONE);
+        let known = self.counted.iter().find(|&&(other, _)| parents[other as usize] != NONE);
         if let Some(&(_, edges)) = known {
             return Ok(edges);
         }
+        let edges = self.ends(parents) / 2;
+        self.counted.push((root, edges));
+        Ok(edges)
+    }
+
+    /// Returns the number of ends of edges at vertices that are reached.
+    fn ends(&self, parents: &[u32]) -> u64 {
         let reached = |first: u64, end: u64| {
             parents[first as usize..end as usize]
                 .par_iter()
@@ -54,9 +74,69 @@ impl<'a> Components<'a> {
                 .filter(|&&parent| parent != NONE)
                 .count()
         };
-        let ends: u64 =
-            self.runs.iter().map(|(degree, first, end)| u64::from(degree) * reached(first, end) as u64).sum();
-        self.counted.push((root, ends / 2));
-        Ok(ends / 2)
+        self.runs.iter().map(|(degree, first, end)| u64::from(degree) * reached(first, end) as u64).sum()
+    }
+
+    /// Returns the edges of the input with both ends reached, where an edge may lead from what is reached to what is not. Of a graph that
+    /// another job kept, whose rows have no repeats, edges of the second kind are taken to be there once.
+    fn within(&self, parents: &[u32], run: &Run<'_>) -> Result<u64> {
+        if let Some(input) = (run.input)()? {
+            return self.within_input(&input, parents, (run.threads, run.budget));
+        }
+        let is_reached = |v: u32| parents[v as usize] != NONE;
+        let mut leaving = 0;
+        for number in 0..self.graph.catalogue.len() {
+            signals::check()?;
+            let block = self.graph.catalogue.block(number);
+            for row in 0..block.rows() {
+                let is_inside = is_reached(block.first_row + row as u32);
+                leaving += block.row(row).iter().filter(|&&v| is_reached(v) != is_inside).count() as u64;
+            }
+            self.graph.catalogue.release(number);
+        }
+        Ok((self.ends(parents) - leaving) / 2)
+    }
+
+    fn within_input(&self, input: &Input, parents: &[u32], (threads, budget): (usize, &Budget)) -> Result<u64> {
+        let Graph { folder, info, .. } = self.graph;
+        let order = order::map(folder, info.content)?;
+        let (map, list) = (order.ids()?, self.graph.sparse_ids()?);
+        let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
+        let is_reached = |id: u64| {
+            let dense = match list {
+                Some(list) => list.binary_search(&id).ok().map(|place| place as u32),
+                None => u32::try_from(id).ok(),
+            };
+            dense.and_then(|dense| vertex(map, DenseId(dense))).is_some_and(|v| parents[v.index()] != NONE)
+        };
+        let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input again")?;
+        let mut visitors: Vec<_> = (0..threads).map(|_| Within { is_reached: &is_reached, edges: 0 }).collect();
+        let scan = input.scan(&mut visitors, &Signals)?;
+        match scan.checksum == info.checksum {
+            true => Ok(visitors.iter().map(|visitor| visitor.edges).sum()),
+            false => Err(changed(&input.name())),
+        }
+    }
+}
+
+/// Counts edges with both ends reached, in one thread's edges.
+struct Within<'a, F> {
+    is_reached: &'a F,
+    edges: u64,
+}
+
+impl<F: Fn(u64) -> bool + Sync> Within<'_, F> {
+    fn edge(&mut self, u: u64, v: u64) {
+        self.edges += u64::from(u != v && (self.is_reached)(u) && (self.is_reached)(v));
+    }
+}
+
+impl<F: Fn(u64) -> bool + Sync> Visitor for Within<'_, F> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => edges.iter().for_each(|&[u, v]| self.edge(u.into(), v.into())),
+            Edges::Wide(edges) => edges.iter().for_each(|&[u, v]| self.edge(u, v)),
+        }
+        Ok(())
     }
 }

@@ -79,7 +79,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         }
         let root = self.roots[source];
         let edges = match root.vertex {
-            Some(vertex) => self.components.edges(vertex, T::parents(tree), T::reaches_all(tree))?,
+            Some(vertex) => self.components.edges(vertex, T::parents(tree), T::reaches_all(&searched), run)?,
             None => 0,
         };
         let kept = Kept { root, tree, writes: self.options.write && run.is_last };
@@ -152,7 +152,9 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         }
         let mut how = json!({ "sources": how, "harmonic_mean_teps": harmonic_mean_teps(&samples) });
         let info = &self.graph.info;
-        let scale = info.vertices.max(1).next_power_of_two().ilog2();
+        // The bits of an id: of sparse ids not all that are smaller are vertices.
+        let largest = info.largest.unwrap_or(0).max(info.vertices.saturating_sub(1));
+        let scale = u64::BITS - largest.leading_zeros();
         let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
         let size = Size { scale, edge_factor, ranks: run.comm.ranks() as u64, construction: run.construction };
         if let Some(block) = Block::new(T::KERNEL, size, &samples).filter(|_| self.options.roots > 0) {

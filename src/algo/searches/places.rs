@@ -6,20 +6,21 @@
 use crate::algo::{EdgeSource, Results};
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Input, Visitor, Watch};
-use crate::graph::ids::InputId;
+use crate::graph::ids::{FirstId, InputId, RawId};
 use crate::graph::order::DegreeRuns;
 use crate::memory::Buffer;
 use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::{IDS, values};
+use crate::results::{IDS, raw_ids};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The input's ids, and the rows that columns have for them.
 pub struct Ids {
-    /// Sparse ids, ascending.
+    /// Raw ids, ascending, if they are sparse.
     sparse: Option<Buffer<u64>>,
+    first_id: FirstId,
     /// Rows that a column may have.
     rows: u64,
 }
@@ -89,24 +90,29 @@ impl Places {
 impl Ids {
     /// Reads the list of sparse ids, if ids are that.
     fn read(results: &Results<'_>) -> Result<Ids> {
-        let rows = results.info.rows();
+        let (rows, first_id) = (results.info.rows(), results.info.first_id);
         if !results.info.sparse {
-            return Ok(Ids { sparse: None, rows });
+            return Ok(Ids { sparse: None, first_id, rows });
         }
         let path = results.workdir.join(IDS);
         let mut ids: Buffer<u64> = results.budget.zeroed(rows as usize, "the input's ids (8 bytes each)")?;
         let mut read = 0;
-        for (id, slot) in values::<u64>(&path)?.zip(ids.iter_mut()) {
+        for (id, slot) in raw_ids(&path, first_id)?.zip(ids.iter_mut()) {
             *slot = id?;
             read += 1;
         }
         if read != ids.len() || !ids.is_sorted_by(|a, b| a < b) {
             return Err(Error::Validation(format!("{IDS}: not the {} ids of the input, ascending", ids.len())));
         }
-        Ok(Ids { sparse: Some(ids), rows })
+        Ok(Ids { sparse: Some(ids), first_id, rows })
     }
 
-    /// Returns the row of an id in columns.
+    /// Returns the row, in columns, of a vertex that users know by this id.
+    pub fn row_of(&self, id: InputId) -> Option<u64> {
+        self.first_id.raw(id).and_then(|RawId(raw)| self.row(raw))
+    }
+
+    /// Returns the row, in columns, of the end of an edge that a reader delivers.
     pub fn row(&self, id: u64) -> Option<u64> {
         match &self.sparse {
             Some(ids) => ids.binary_search(&id).ok().map(|row| row as u64),
@@ -116,14 +122,15 @@ impl Ids {
 
     /// Returns the id that a column of i64 names: the number of the same 64 bits, where that is an id of the input. -1 is none, but for a vertex
     /// that was `reached` in a graph with the id 2^64 - 1.
-    pub fn named(&self, number: i64, reached: bool) -> Option<u64> {
-        let id = number as u64;
-        (number >= 0 || (number != -1 || reached) && self.row(id).is_some()).then_some(id)
+    pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
+        let id = InputId(number as u64);
+        (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
     }
 
     /// Returns the id of a row.
     pub fn id(&self, row: u64) -> InputId {
-        InputId(self.sparse.as_ref().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row))
+        let raw = self.sparse.as_ref().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row);
+        self.first_id.input(RawId(raw))
     }
 
     /// Counts the degree of every row: both ends of all edges but loops.

@@ -3,7 +3,7 @@
 use super::Options;
 use crate::error::Result;
 use crate::generate::random;
-use crate::graph::ids::{InputId, Vertex};
+use crate::graph::ids::{InputId, RawId, Vertex};
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::store::map::as_u64;
@@ -48,7 +48,7 @@ pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
     let mut roots: Vec<Root> = drawn.iter().map(|&vertex| Root { id: InputId(0), vertex: Some(vertex) }).collect();
     for (dense, vertex) in ids {
         if let Some(&place) = places.get(&vertex) {
-            roots[place].id = InputId(list.map_or(dense as u64, |list| list[dense]));
+            roots[place].id = graph.info.first_id.input(RawId(list.map_or(dense as u64, |list| list[dense])));
         }
     }
     Ok(roots)

@@ -3,7 +3,6 @@
 use crate::algo::Results;
 use crate::error::{Error, Result};
 use crate::graph::ids::InputId;
-use crate::results::OutputFormat;
 use std::path::PathBuf;
 
 /// The columns that an algorithm wrote of one source.
@@ -32,11 +31,7 @@ impl SourceFiles<'_> {
     /// # Errors
     /// [`Error::Validation`] if they have not.
     pub fn check_rows(&self, rows: u64) -> Result<()> {
-        let format = match self.named("parent").is_some_and(|name| name.ends_with("csv")) {
-            true => OutputFormat::Csv,
-            false => OutputFormat::Npy,
-        };
-        let expected = format.rows(self.results.info.rows(), self.results.info.ids);
+        let expected = self.results.info.rows();
         match rows == expected {
             true => Ok(()),
             false => Err(differs(self.source, &format!("columns of {rows} rows for {expected} vertices"))),

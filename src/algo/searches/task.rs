@@ -67,7 +67,7 @@ pub trait SearchTask: Task {
     fn parents(tree: &Self::Tree) -> &[u32];
 
     /// Returns true if a search reaches all that edges lead to: a sum of decimals may be infinite before.
-    fn reaches_all(_tree: &Self::Tree) -> bool {
+    fn reaches_all(_searched: &Self::Searched) -> bool {
         true
     }
 

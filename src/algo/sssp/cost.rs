@@ -44,7 +44,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let file =
         if most > crew.free { cpu::file_bytes(vertices, entries, table.largest_weight(), graph.direction) } else { 0 };
     let sources = table.options.count();
-    let rows = crew.format.rows(graph.rows, graph.ids);
+    let rows = graph.rows;
     let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(8, 20);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
     let written = if table.options.write { sources * (columns * rows + 2 * PAGE) + ids } else { 0 };

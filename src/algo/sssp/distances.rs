@@ -98,7 +98,15 @@ pub enum Distance {
     Decimal(f32),
 }
 
+/// 2^103, half of the unit in the last place of the largest f32. Adding less than that to a finite f32 makes no infinity.
+const OVERFLOWS: f32 = f32::from_bits((127 + 103) << 23);
+
 impl Distance {
+    /// Returns true if the sum of a distance as large as this and a weight may be infinite.
+    pub fn may_overflow(self) -> bool {
+        matches!(self, Distance::Decimal(sum) if sum >= OVERFLOWS)
+    }
+
     /// Returns the distance of a source from itself.
     pub fn zero(kind: WeightType) -> Distance {
         match kind {

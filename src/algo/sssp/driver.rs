@@ -105,8 +105,8 @@ impl SearchTask for Table {
         &tree.parents
     }
 
-    fn reaches_all(tree: &Tree) -> bool {
-        matches!(tree.distances, Distances::Whole(_))
+    fn reaches_all(searched: &Searched) -> bool {
+        !searched.max_distance.may_overflow()
     }
 
     fn describe(tree: &Tree, searched: &mut Searched) {

@@ -90,9 +90,9 @@ impl<'a> Edges<'a> {
                 }
             }
             Some((drawn, ids)) => {
-                let own = ids.of(Vertex(v));
+                let own = ids.raw(Vertex(v));
                 for &u in self.halves.iter().flat_map(|half| half.row(row)) {
-                    let other = ids.of(Vertex(u));
+                    let other = ids.raw(Vertex(u));
                     let (tail, head) = if way == Way::Out { (own, other) } else { (other, own) };
                     each(u, drawn.of(self.direction, tail, head));
                 }

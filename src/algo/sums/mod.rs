@@ -28,7 +28,6 @@ use crate::memory::{bytes_of, numbers_of};
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
-use crate::results::values;
 use crate::store::journal::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -315,7 +314,7 @@ impl GraphTask for Spec {
         };
         let agree = || -> Result<String> {
             let mut twice = 0u64;
-            for (degree, sum) in values::<u32>(&degrees)?.zip(values::<u64>(&sums)?) {
+            for (degree, sum) in results.column::<u32>(&degrees, 0)?.zip(results.column::<u64>(&sums, 0)?) {
                 twice = twice.wrapping_add(u64::from(degree?).wrapping_mul(sum?));
             }
             match found["total"].as_u64().map(|total| total.wrapping_mul(2)) == Some(twice) {

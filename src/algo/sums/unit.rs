@@ -27,7 +27,7 @@ impl Source<'_> {
             (Some(WeightSource::Drawn(drawn)), Some(ids)) => {
                 let is_out =
                     direction == Direction::Undirected || direction.row(direction.vertex(row), Way::Out) == row;
-                let id = |vertex: u32| ids.of(Vertex(vertex));
+                let id = |vertex: u32| ids.raw(Vertex(vertex));
                 for &v in half.row(row) {
                     let [a, b] = if is_out { [direction.vertex(row), v] } else { [v, direction.vertex(row)] };
                     each(v, drawn.of(direction, id(a), id(b)).into());

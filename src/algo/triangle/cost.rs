@@ -67,10 +67,11 @@ fn host_memory(graph: &GraphSize<'_>, crew: &Crew, per_vertex: bool) -> [u64; 2]
     })
 }
 
-/// Returns the bytes of the columns `triangles` and `clustering`, and of the ids where these are sparse.
+/// Returns the bytes of the columns `triangles`, `degree` and `clustering`, and of the ids where these are sparse.
 fn results(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
-    let row = 2 * crew.format.row_bytes(8, 20) + if graph.sparse { 8 } else { 0 };
-    row * crew.format.rows(graph.rows, graph.ids) + 3 * PAGE
+    let columns = 2 * crew.format.row_bytes(8, 20) + crew.format.row_bytes(4, 10);
+    let row = columns + if graph.sparse { 8 } else { 0 };
+    row * graph.rows + 4 * PAGE
 }
 
 /// Returns the seconds of one trial.

@@ -68,9 +68,21 @@ pub(super) struct ClusteringBin {
     pub clustering: f64,
 }
 
-impl ClusteringBin {
-    /// Returns the clustering of vertices with these degrees and counts of triangles; those of degree 1 can have none.
-    pub fn of(degrees: &[u32], triangles: &[AtomicU64]) -> Vec<ClusteringBin> {
+/// The clustering of all vertices that have an edge.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Clustering {
+    /// Vertices of degree 2 and more, by degree.
+    #[serde(rename = "clustering")]
+    pub bins: Vec<ClusteringBin>,
+    /// The mean coefficient of all vertices that have an edge, where that of degree 1 is 0; 0 if there are none.
+    pub average_clustering: f64,
+    /// The mean coefficient of those of degree 2 and more; 0 if there are none.
+    pub average_clustering_degree_2: f64,
+}
+
+impl Clustering {
+    /// Returns the clustering of vertices with these degrees and counts of triangles.
+    pub fn of(degrees: &[u32], triangles: &[AtomicU64]) -> Clustering {
         type Sums = BTreeMap<u32, (u64, f64)>;
         let add = |mut sums: Sums, (degrees, triangles): (&[u32], &[AtomicU64])| {
             for (&degree, triangles) in degrees.iter().zip(triangles).filter(|&(&degree, _)| degree > 1) {
@@ -90,14 +102,24 @@ impl ClusteringBin {
             let entry = sums.entry(from).or_default();
             (entry.0, entry.1) = (entry.0 + vertices, entry.1 + sum);
         }
+        let (vertices, sum) = sums.values().fold((0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
         let bin = |(from, (vertices, sum))| ClusteringBin {
             from,
             to: Bin::of(from).to,
             vertices,
-            clustering: sum / vertices as f64,
+            clustering: mean(sum, vertices),
         };
-        sums.into_iter().map(bin).collect()
+        Clustering {
+            bins: sums.into_iter().map(bin).collect(),
+            average_clustering: mean(sum, degrees.len() as u64),
+            average_clustering_degree_2: mean(sum, vertices),
+        }
     }
+}
+
+/// Returns the mean of `number` numbers of this sum; 0 if there are none.
+pub(super) fn mean(sum: f64, number: u64) -> f64 {
+    if number == 0 { 0.0 } else { sum / number as f64 }
 }
 
 /// Returns the times of pairs of blocks of a count that is not done: of the units that its journal has, of `total`.
@@ -235,7 +257,10 @@ mod tests {
         let triangles = [0, 1, 0, 3, 4950, 0].map(AtomicU64::new);
         let bin = |from, to, vertices, clustering| ClusteringBin { from, to, vertices, clustering };
         let expected = [bin(2, 2, 2, 0.5), bin(3, 3, 1, 1.0), bin(96, 111, 2, 0.5)];
-        assert_eq!(ClusteringBin::of(&degrees, &triangles), expected);
+        let found = Clustering::of(&degrees, &triangles);
+        assert_eq!(found.bins, expected);
+        assert_eq!((found.average_clustering, found.average_clustering_degree_2), (3.0 / 6.0, 3.0 / 5.0));
+        assert_eq!(Clustering::of(&[], &[]), Clustering::default());
         let figures = of_result(&serde_json::json!({ "clustering": expected }));
         assert_eq!(figures[0].table().rows.len(), 3);
     }

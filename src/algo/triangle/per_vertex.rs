@@ -6,7 +6,7 @@
 use crate::algo::Run;
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::{self, Sum};
-use crate::algo::triangle::figures::ClusteringBin;
+use crate::algo::triangle::figures::Clustering;
 use crate::algo::triangle::trial::{backend, counter};
 use crate::algo::triangle::work_queue::{Between, Meeting, WorkQueue};
 use crate::comm::{Comm, agreed};
@@ -66,11 +66,11 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// Counts all units with their corners and writes the results; returns the sum and seconds, and the clustering by degree on rank 0.
+/// Counts all units with their corners and writes the results; returns the sum and seconds, and the clustering if this is the last trial.
 ///
 /// # Errors
 /// [`Error::Limit`] for 8 bytes a vertex; those of counting and of the disk.
-pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Vec<ClusteringBin>)> {
+pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clustering)> {
     let (comm, progress) = (run.comm, run.progress);
     let vertices = graph.info.connected as usize;
     let counts: Buffer<AtomicU64> = run.budget.zeroed(vertices, "counts of all vertices (8 bytes each)")?;
@@ -136,23 +136,24 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Vec<C
     Ok((sum, seconds, clustering))
 }
 
-/// Writes `triangles` and `clustering` of every vertex, of the last trial; returns the clustering by degree. The counts are checked to sum to
-/// three times `total`.
-fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) -> Result<Vec<ClusteringBin>> {
+/// Writes `triangles`, `degree` and `clustering` of every vertex, of the last trial; returns their clustering. The counts are checked to sum
+/// to three times `total`.
+fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) -> Result<Clustering> {
     let sum: u128 = counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum();
     if sum != 3 * total {
         let what = format!("the vertices have {sum} corners of {total} triangles, not three times as many");
         return Err(Error::Validation(what));
     }
     if !run.is_last {
-        return Ok(Vec::new());
+        return Ok(Clustering::default());
     }
     let file = graph.degrees()?;
     let degrees = file.body_as_u32()?;
     let count = |v: Vertex| counts[v.index()].load(Ordering::Relaxed);
     run.columns.put("triangles", 0, count)?;
+    run.columns.put("degree", 0, |v| degrees[v.index()])?;
     run.columns.put("clustering", 0.0, |v| coefficient(degrees[v.index()], count(v)))?;
-    Ok(ClusteringBin::of(degrees, counts))
+    Ok(Clustering::of(degrees, counts))
 }
 
 /// Returns the clustering coefficient of a vertex of this degree with so many triangles.

@@ -1,5 +1,7 @@
 //! Results against each other and against the input, by a method that has nothing in common with the count.
 
+use crate::algo::triangle::figures::{Clustering, mean};
+use crate::algo::triangle::per_vertex::coefficient;
 use crate::algo::triangle::sampled::{self, Counted, Sets};
 use crate::algo::triangle::task::Found;
 use crate::algo::{EdgeSource, Results, Verdict};
@@ -8,7 +10,8 @@ use crate::formats::Watch;
 use crate::graph::ids::InputId;
 use crate::prepare::prepared::StoreInfo;
 use crate::process::signals;
-use crate::results::{OutputFormat, ResultRows, values};
+use crate::results::{ResultRows, Value};
+use std::path::PathBuf;
 
 /// Edges that are counted at once, at most: some seconds of work.
 const MOST: u64 = 1 << 24;
@@ -26,35 +29,99 @@ const TOLERANCE: f64 = 5.0;
 /// Those of telling, and a stop; what does not agree is in the verdict.
 pub(super) fn verify(results: &Results<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
     verdict.note("transitivity", transitivity(results.stored, found))?;
-    for name in of_vertices(results) {
-        verdict.note("sum of vertices", sum_agrees(results, name, found))?;
-    }
     match &results.edges {
-        Ok(edges) => again(edges, results, found, verdict),
-        Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked")),
+        Ok(edges) => again(edges, results, found, verdict)?,
+        Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked"))?,
     }
+    if column(results, "triangles").is_some() {
+        verdict.note("sum of vertices", columns_agree(results, found))?;
+    }
+    Ok(())
 }
 
-/// Names of the columns of counts.
-fn of_vertices<'a>(results: &Results<'a>) -> impl Iterator<Item = &'a String> {
-    results.outputs.keys().filter(|name| name.starts_with("out/triangles."))
+/// Returns the path of a column, if the job wrote it.
+fn column(results: &Results<'_>, name: &str) -> Option<PathBuf> {
+    let beginning = format!("out/{name}.");
+    let file = results.outputs.keys().find(|file| file.starts_with(&beginning))?;
+    Some(results.workdir.join(file))
 }
 
-fn sum_agrees(results: &Results<'_>, name: &str, found: &Found) -> Result<String> {
-    let format = if name.ends_with("csv") { OutputFormat::Csv } else { OutputFormat::Npy };
-    let rows = format.rows(results.info.rows(), results.info.ids);
-    let (mut sum, mut length) = (0, 0);
-    for count in values::<u64>(&results.workdir.join(name))? {
-        (sum, length) = (sum + u128::from(count?), length + 1);
-        if length % STRIDE == 0 {
+/// Sums of columns, row by row.
+#[derive(Default)]
+struct Sums {
+    rows: u64,
+    triangles: u128,
+    degrees: u128,
+    wedges: u128,
+    max_degree: u64,
+    with_edges: u64,
+    of_degree_2: u64,
+    clustering: f64,
+}
+
+/// Checks the columns of vertices against each other, the count and the figures of degrees.
+fn columns_agree(results: &Results<'_>, found: &Found) -> Result<String> {
+    let path = |name: &str| {
+        let path = column(results, name);
+        path.ok_or_else(|| Error::Validation(format!("no file of its column {name}")))
+    };
+    let paths = [path("triangles")?, path("degree")?, path("clustering")?];
+    let mut triangles = results.column::<u64>(&paths[0], 0)?;
+    let mut degrees = results.column::<u32>(&paths[1], 0)?;
+    let mut clustering = results.column::<f64>(&paths[2], 0.0)?;
+    let mut sums = Sums::default();
+    loop {
+        let row = match (triangles.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?) {
+            (Some(triangles), Some(degree), Some(clustering)) => (triangles, degree, clustering),
+            (None, None, None) => break,
+            _ => {
+                return Err(Error::Validation(
+                    "columns of triangles, degrees and clustering of several lengths".into(),
+                ));
+            }
+        };
+        let (triangles, degree, clustering) = row;
+        let expected = coefficient(degree, triangles);
+        agree(clustering == expected, || {
+            let row = sums.rows;
+            format!("row {row} has clustering {clustering}, {triangles} triangles at degree {degree} make {expected}")
+        })?;
+        let of = u64::from(degree);
+        sums.rows += 1;
+        sums.triangles += u128::from(triangles);
+        sums.degrees += u128::from(of);
+        sums.wedges += u128::from(of) * u128::from(of.saturating_sub(1)) / 2;
+        sums.max_degree = sums.max_degree.max(of);
+        sums.with_edges += u64::from(degree > 0);
+        sums.of_degree_2 += u64::from(degree > 1);
+        sums.clustering += clustering;
+        if sums.rows % STRIDE == 0 {
             signals::check()?;
         }
     }
-    agree(length == rows, || format!("{name} has {length} rows for {rows} vertices"))?;
-    agree(sum == 3 * found.triangles, || {
-        format!("{name} sums to {sum}, three times {} triangles are {}", found.triangles, 3 * found.triangles)
+    let (rows, connected) = (results.info.rows(), results.info.connected);
+    agree(sums.rows == rows, || format!("columns of {} rows for {rows} vertices", sums.rows))?;
+    agree(sums.triangles == 3 * found.triangles, || {
+        let (sum, triangles) = (sums.triangles, found.triangles);
+        format!("vertices have {sum} triangles, three times {triangles} triangles are {}", 3 * triangles)
     })?;
-    Ok(format!("{length} vertices have {sum} triangles, three times the count"))
+    let (stored, summary) = (results.stored, &results.stored.summary);
+    let mine = (sums.degrees, sums.wedges, sums.max_degree, sums.with_edges);
+    let theirs = (2 * u128::from(stored.edges), summary.wedges, summary.max_degree, connected);
+    agree(mine == theirs, || {
+        format!(
+            "(sum of degrees, wedges, largest degree, vertices with an edge) are {mine:?} by columns, the graph has {theirs:?}"
+        )
+    })?;
+    let told: Clustering = serde_json::from_value(results.how.clone())
+        .map_err(|e| Error::Validation(format!("the manifest tells no averages of clustering: {e}")))?;
+    let averages = [mean(sums.clustering, sums.with_edges), mean(sums.clustering, sums.of_degree_2)];
+    let told = [told.average_clustering, told.average_clustering_degree_2];
+    // Columns are added up in another order.
+    agree(averages.iter().zip(told).all(|(mine, told)| (mine - told).abs() <= 1e-9), || {
+        format!("average clustering {averages:?} by columns, the job tells {told:?}")
+    })?;
+    Ok(format!("{rows} vertices have {} triangles, three times the count", sums.triangles))
 }
 
 fn agree(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
@@ -111,7 +178,7 @@ struct Recount<'a> {
 
 impl Recount<'_> {
     fn exact(&self) -> Result<String> {
-        let corners = of_vertices(self.results).next().is_some();
+        let corners = column(self.results, "triangles").is_some();
         let kept = self.gather(1, vec![0], self.number as usize)?.into_iter().next();
         let counted = kept.map(|edges| self.pool.install(|| sampled::count(edges, false, corners))).unwrap_or_default();
         let Recount { results, found, what, .. } = *self;
@@ -123,7 +190,9 @@ impl Recount<'_> {
                 "(triangles, edges, wedges, largest degree) are {mine:?} by a recount of {what}, the job has {theirs:?}"
             )
         })?;
-        self.corners_agree(&counted)?;
+        if corners {
+            self.corners_agree(&counted)?;
+        }
         Ok(format!(
             "{} triangles in {} edges of {what}, counted exactly by marking rows{}",
             counted.triangles,
@@ -132,31 +201,38 @@ impl Recount<'_> {
         ))
     }
 
+    /// Checks columns of vertices against a recount.
     fn corners_agree(&self, counted: &Counted) -> Result<()> {
-        let Recount { results, edges, what, .. } = *self;
+        let Recount { results, edges, .. } = *self;
         let blocks = if let EdgeSource::Blocks(graph) = edges { Some(*graph) } else { None };
-        let columns: Vec<&String> = of_vertices(results).collect();
-        if columns.is_empty() {
-            return Ok(());
-        }
         // In the order of rows, for a column is long and read once.
-        let rows = ResultRows::open(results.workdir, results.outputs, blocks)?;
-        let place = |&(vertex, triangles): &(u64, u64)| {
+        let rows = ResultRows::open(results.workdir, results.info, blocks)?;
+        let place = |&(vertex, triangles, degree): &(u64, u64, u32)| {
             let (row, id) = rows.of(vertex);
-            (row, id, triangles)
+            (row, id, triangles, degree)
         };
-        let mut counts: Vec<(Option<usize>, InputId, u64)> = counted.corners.iter().map(place).collect();
+        let mut counts: Vec<(Option<usize>, InputId, u64, u32)> = counted.corners.iter().map(place).collect();
         counts.sort_unstable();
-        for name in columns {
-            let path = results.workdir.join(name);
-            let mut column = values::<u64>(&path)?.enumerate();
-            for &(row, id, triangles) in &counts {
-                let told = row.and_then(|row| column.find(|(at, _)| *at == row)).map(|(_, told)| told).transpose()?;
-                agree(told == Some(triangles), || {
-                    let told = told.map_or_else(|| "has no row for it".to_owned(), |told| format!("has {told}"));
-                    format!("vertex {id} has {triangles} triangles by a recount of {what}, {name} {told}")
-                })?;
-            }
+        self.has("triangles", "triangles", counts.iter().map(|&(row, id, triangles, _)| (row, id, triangles)))?;
+        self.has("degree", "neighbours", counts.iter().map(|&(row, id, _, degree)| (row, id, degree)))
+    }
+
+    /// Checks that a column, whose values are numbers of `what`, has these in these rows, which ascend; each is of the vertex with this id.
+    fn has<T: Value + PartialEq + Default>(
+        &self,
+        name: &str,
+        what: &str,
+        expected: impl Iterator<Item = (Option<usize>, InputId, T)>,
+    ) -> Result<()> {
+        let Some(path) = column(self.results, name) else { return Ok(()) };
+        let file = path.strip_prefix(self.results.workdir).unwrap_or(&path).display();
+        let mut column = self.results.column(&path, T::default())?.enumerate();
+        for (row, id, value) in expected {
+            let told = row.and_then(|row| column.find(|(at, _)| *at == row)).map(|(_, told)| told).transpose()?;
+            agree(told == Some(value), || {
+                let told = told.map_or_else(|| "has no row for it".to_owned(), |told| format!("has {}", told.shown()));
+                format!("vertex {id} has {} {what} by a recount of {}, {file} {told}", value.shown(), self.what)
+            })?;
         }
         Ok(())
     }

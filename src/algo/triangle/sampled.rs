@@ -121,8 +121,8 @@ pub(super) struct Counted {
     pub wedges: u128,
     /// Largest degree.
     pub max_degree: u64,
-    /// Vertices with an edge, ascending, and the triangles of each; empty unless asked for.
-    pub corners: Vec<(u64, u64)>,
+    /// Vertices with an edge, ascending, with the triangles and the degree of each; empty unless asked for.
+    pub corners: Vec<(u64, u64, u32)>,
 }
 
 /// Counts what is among `edges`, which may repeat; pairs of triangles and corners only where they are asked for, as they
@@ -147,7 +147,9 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Cou
         pairs: found.of_edge.iter().map(|t| f64::from(t.load(Relaxed))).map(|t| t * (t - 1.0) / 2.0).sum(),
         wedges: degrees.iter().map(degree).map(|d| u128::from(d) * u128::from(d.saturating_sub(1)) / 2).sum(),
         max_degree: degrees.iter().map(degree).max().unwrap_or(0),
-        corners: ids.into_iter().zip(found.of_vertex.into_iter().map(AtomicU64::into_inner)).collect(),
+        corners: (ids.into_iter().zip(found.of_vertex).zip(degrees))
+            .map(|((id, triangles), degree)| (id, triangles.into_inner(), degree))
+            .collect(),
     }
 }
 
@@ -277,7 +279,9 @@ mod tests {
             (n * (n - 1) * (n - 2) / 6, n * (n - 1) / 2, n - 1)
         );
         assert_eq!(found.wedges, u128::from(n * (n - 1) * (n - 2) / 2));
-        assert!(found.corners.iter().all(|&(_, count)| count == (n - 1) * (n - 2) / 2));
+        assert!(
+            found.corners.iter().all(|&(_, count, degree)| (count, degree) == ((n - 1) * (n - 2) / 2, n as u32 - 1))
+        );
         // Every edge is in n - 2 triangles.
         assert_eq!(found.pairs, (n * (n - 1) / 2) as f64 * ((n - 2) * (n - 3) / 2) as f64);
         assert_eq!(sample(std::iter::once([3, 3]), 1, vec![7]), [Counted::default()]);

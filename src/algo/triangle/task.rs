@@ -57,7 +57,7 @@ impl Algorithm for Triangle {
 /// `[triangle]`: what to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// Also count per vertex, and write `out/triangles` and `out/clustering`.
+    /// Also count per vertex, and write `out/triangles`, `out/degree` and `out/clustering`.
     pub per_vertex: bool,
 }
 
@@ -145,8 +145,9 @@ impl GraphTask for Table {
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
         let (sum, seconds, how) = match self.per_vertex {
             false => trial::count(graph, run).map(|(sum, seconds, pairs)| (sum, seconds, json!({ "pairs": pairs })))?,
-            true => per_vertex::count(graph, run)
-                .map(|(sum, seconds, clustering)| (sum, seconds, json!({ "clustering": clustering })))?,
+            true => {
+                per_vertex::count(graph, run).map(|(sum, seconds, clustering)| (sum, seconds, json!(clustering)))?
+            }
         };
         let wedges = graph.stored.summary.wedges;
         let found = Found {

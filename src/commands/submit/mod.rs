@@ -132,23 +132,17 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         0 => CORES,
         threads => threads,
     });
-    let plan = |device| plan(job, cores, device, [1, 1]);
-    let is_done = match job.run.device {
-        Device::Gpu => false,
-        _ => plan(Device::Cpu)?.stages.iter().all(|stage| stage.done),
-    };
-    if is_done {
+    let device = if job.run.device == Device::Gpu { Device::Gpu } else { Device::Cpu };
+    let by_one_rank = plan(job, cores, device, [1, 1])?;
+    if by_one_rank.stages.iter().all(|stage| stage.done) {
         return Ok(None);
     }
-    let pays = || -> Result<bool> {
-        let has_kernels = job.tasks.is_empty() || job.tasks.iter().any(|task| !task.programs().is_empty());
-        Ok(has_kernels && plan(Device::Cpu)?.seconds >= WORTH_A_GPU)
-    };
+    let has_kernels = job.tasks.is_empty() || job.tasks.iter().any(|task| !task.programs().is_empty());
     let gpus = match (args.gpus, job.run.device) {
         (Some(gpus), _) => gpus,
         (None, Device::Cpu) => 0,
         (None, Device::Gpu) => 1,
-        (None, Device::Auto) => u32::from(pays()?),
+        (None, Device::Auto) => u32::from(has_kernels && by_one_rank.seconds >= WORTH_A_GPU),
     };
     let ranks = gpus.max(1);
     if args.nodes * ranks > 1 && mpi::version().is_none() {

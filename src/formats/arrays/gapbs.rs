@@ -1,12 +1,12 @@
 //! Reads the serialized graphs of the GAP benchmark suite: a byte that is 1 for directed graphs, the numbers of entries and of vertices (8
 //! bytes each), the start of each vertex's list and the end of the last (8 bytes each), and the lists (4 bytes a neighbour; in `.wsg`
 //! followed by its weight). In a directed graph the lists of incoming edges follow in the same way; they are skipped, since they hold the
-//! same edges. An undirected graph has each edge in both lists.
+//! same edges. An undirected graph has each edge in both lists, or is refused (`mirror`).
 
 use std::io::Read;
 
 use super::npy::Wrong;
-use super::{ArrayPlace, Column, EdgeArrays, Int, Shape};
+use super::{ArrayPlace, Column, EdgeArrays, Int, ListKind, Shape};
 
 /// Bytes before the offsets.
 const HEADER: u64 = 17;
@@ -31,5 +31,7 @@ pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<EdgeArrays, 
         |at, bytes, step| Column { place: ArrayPlace::File, at, int: Int { bytes, signed: true, big: false }, step };
     let offsets = column(HEADER, 8, 8);
     let neighbours = column(HEADER + 8 * (rows + 1), 4, step as usize);
-    Ok(EdgeArrays { shape: Shape::Adjacency { offsets, rows, neighbours }, edges, vertices: Some(rows), length })
+    let lists = if directed == 1 { ListKind::Outgoing } else { ListKind::Mutual };
+    let shape = Shape::Adjacency { offsets, rows, neighbours, lists };
+    Ok(EdgeArrays { shape, edges, vertices: Some(rows), length })
 }

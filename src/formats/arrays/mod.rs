@@ -21,10 +21,13 @@ pub(super) use sample::largest;
 pub(super) use stream::{MEMORY, read};
 
 use crate::error::{At, Error, Result};
+use crate::formats::contents;
 use crate::formats::packing::Decoder;
-use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::{Format, Packing, Part};
 use npy::{Array, Wrong};
+
+const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 
 /// A type of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +89,18 @@ pub(super) enum Shape {
     /// An array of first ends, and one of second ends.
     Columns { from: Column, to: Column },
     /// Lists of neighbours, with the start of the list of each of `rows` vertices, and the end of the last.
-    Adjacency { offsets: Column, rows: u64, neighbours: Column },
+    Adjacency { offsets: Column, rows: u64, neighbours: Column, lists: ListKind },
+}
+
+/// What the vertex of a list is to the neighbours in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListKind {
+    /// Edges lead from it.
+    Outgoing,
+    /// Edges lead to it.
+    Incoming,
+    /// Edges have no direction, and stand in the lists of both ends.
+    Mutual,
 }
 
 /// The edges of a file, as its header describes them.
@@ -98,6 +112,18 @@ pub(super) struct EdgeArrays {
     pub vertices: Option<u64>,
     /// Bytes of the unpacked file, or of its last array.
     pub length: u64,
+}
+
+impl EdgeArrays {
+    /// Returns the header of a file with these edges, which have weights if `weighted`.
+    fn head(&self, weighted: bool) -> Head {
+        let directions = match self.shape {
+            Shape::Adjacency { lists: ListKind::Mutual, .. } => Directions::Both,
+            _ => Directions::Listed,
+        };
+        let (vertices, entries) = (self.vertices, Some(self.edges));
+        Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted, directions }
+    }
 }
 
 /// Returns the offset of the first pair in a plain `.npy` of pairs, and the type of its numbers.
@@ -120,7 +146,7 @@ pub(super) fn head(part: &Part) -> Result<Head> {
     match table.shape {
         Shape::Rows { at, int, .. } => {
             let (layout, body, entries) = (Layout::Rows(int), at as usize, Some(table.edges));
-            Ok(Head { layout, body, vertices: None, entries, weighted: false })
+            Ok(Head { layout, body, vertices: None, entries, weighted: false, directions: Directions::Listed })
         }
         _ => {
             let remedy = "leave the file alone while the job runs, and run again";
@@ -139,6 +165,10 @@ pub(super) fn have_weights(part: &Part) -> bool {
 /// # Errors
 /// Bad input for a malformed file, or one without edges that can be read.
 pub(super) fn table(part: &Part) -> Result<EdgeArrays> {
+    read_header(part).map_err(|error| contents::instead(part).unwrap_or(error))
+}
+
+fn read_header(part: &Part) -> Result<EdgeArrays> {
     let path = part.path();
     let unreadable = |e| Error::unreadable(path, &e);
     if part.format() == Format::Npz {
@@ -146,7 +176,10 @@ pub(super) fn table(part: &Part) -> Result<EdgeArrays> {
     }
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut start = Decoder::new(part.packing(), BufReader::with_capacity(4096, file), path).map_err(unreadable)?;
-    let table = header(part.format(), &mut start).map_err(|wrong| refused(path, At::Byte(0), wrong))?;
+    let table = header(part.format(), &mut start).map_err(|wrong| match part.format() {
+        Format::Npy => refused(path, At::Byte(0), wrong),
+        _ => Error::input(path, At::Byte(0), wrong.0, wrong.1, NOT_GAP),
+    })?;
     if part.packing() == Packing::Plain && part.bytes() != table.length {
         let (at, expected) =
             (At::Byte(part.bytes().min(table.length)), format!("{} bytes, as the header says", table.length));

@@ -13,7 +13,7 @@ use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader
 
 use super::npy::{Array, Wrong};
 use super::weights::WeightColumn;
-use super::{ArrayPlace, EdgeArrays, Shape, refused};
+use super::{ArrayPlace, EdgeArrays, ListKind, Shape, refused};
 use crate::error::{At, Error, Result};
 
 /// Most members of an archive; those of a graph are a handful.
@@ -93,13 +93,14 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
         }
         "csr" | "csc" => {
             let ((offsets, count), (neighbours, edges)) = (column("indptr")?, column("indices")?);
-            let rows = vertices;
+            // The lists of csc are those of columns, which edges lead to.
+            let (rows, lists) = (vertices, if kind == "csr" { ListKind::Outgoing } else { ListKind::Incoming });
             if count != rows.saturating_add(1) {
                 let expected = format!("{rows} rows and one offset more");
                 return Err(Error::input(path, At::File, expected, format!("{count} offsets"), DAMAGED));
             }
             Ok(EdgeArrays {
-                shape: Shape::Adjacency { offsets, rows, neighbours },
+                shape: Shape::Adjacency { offsets, rows, neighbours, lists },
                 edges,
                 vertices: Some(vertices),
                 length: 0,
@@ -206,11 +207,18 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
             CompressionMethod::DEFLATE => true,
             other => return Err(refuse(format!("{name} packed by method {}", other.as_u16()))),
         };
+        if from > to || to > length {
+            let found = format!("the member {name} at bytes {from} to {to} of a file of {length}");
+            return Err(Error::input(path, At::File, "a whole .npz archive", found, DAMAGED));
+        }
         // Nothing deflates to less than a thousandth, so a larger claim is false.
-        let most =
-            if deflated { (to - from.min(to)).saturating_mul(1040).saturating_add(1024) } else { to - from.min(to) };
-        if from > to || to > length || size > most || members.iter().any(|member| member.name == name) {
-            return Err(refuse(format!("{name} of {size} bytes at bytes {from} to {to}, or twice")));
+        let most = if deflated { (to - from).saturating_mul(1040).saturating_add(1024) } else { to - from };
+        if size > most {
+            let expected = format!("{most} bytes at most in the member {name}");
+            return Err(Error::input(path, At::File, expected, format!("{size} by the directory"), DAMAGED));
+        }
+        if members.iter().any(|member| member.name == name) {
+            return Err(refuse(format!("two called {name}")));
         }
         members.push(Arc::new(Member { name, deflated, from, to, size, crc }));
     }

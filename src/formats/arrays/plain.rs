@@ -8,9 +8,8 @@ use super::weights::{self, WeightColumn};
 use super::{Column, EdgeArrays, Shape};
 use crate::error::{At, Error, Result};
 use crate::formats::scan::ScanState;
-use crate::formats::scan::layout::{Head, Layout};
 use crate::formats::scan::read::Reader;
-use crate::formats::scan::sink::Sink;
+use crate::formats::scan::sink::{Sink, Stop};
 use crate::formats::{Part, Visitor};
 
 /// Bytes that are read at once.
@@ -35,8 +34,7 @@ impl PlainArrays {
         part.unchanged(reader.length())?;
         let table = super::table(part)?;
         let weights = if shared.weights.is_wanted() { weights::of(part, &table)? } else { None };
-        let (vertices, entries, weighted) = (table.vertices, Some(table.edges), weights.is_some());
-        shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted })?;
+        shared.set_head(index, table.head(weights.is_some()))?;
         let plain = PlainArrays { reader, table, weights };
         if let Shape::Adjacency { offsets, rows, .. } = &plain.table.shape {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
@@ -83,19 +81,20 @@ impl PlainArrays {
                 Ends::Rows(column(&all, 2 * first))
             }
             Shape::Columns { from, to } => Ends::Columns(column(from, first), column(to, first)),
-            Shape::Adjacency { offsets, rows, neighbours } => {
+            Shape::Adjacency { offsets, rows, neighbours, lists } => {
                 self.check_offsets(part, offsets, (share(*rows, chunk), share(*rows, chunk + 1)), &column)?;
                 if first == end {
                     return self.done(shared, index, (from, to), sink);
                 }
                 let (row, start) = self.row_of(part, offsets, *rows, first)?;
                 let (offsets, neighbours) = (column(offsets, row + 1), column(neighbours, first));
-                Ends::Lists(Lists::at(offsets, neighbours, (row, start), *rows, self.table.edges))
+                Ends::Lists(Lists::at(offsets, neighbours, (row, start), *rows, self.table.edges), *lists)
             }
         };
         let weights = weights::open(self.weights.as_ref(), first, |all, next| Ok(column(all, next)))?;
         let mut walk = Walk::new((ends, weights), first, end, self.table.vertices);
         while walk.step(sink)? {}
+        shared.note((index, chunk), sink.take_noted(), Stop::into_error);
         self.done(shared, index, (from, to), sink)
     }
 

@@ -8,8 +8,7 @@ use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
 use super::{ArrayPlace, Column, Shape, npz, weights};
 use crate::error::{At, Error, Result};
 use crate::formats::packing::Stored;
-use crate::formats::scan::layout::{Head, Layout};
-use crate::formats::scan::sink::Sink;
+use crate::formats::scan::sink::{Sink, Stop};
 use crate::formats::scan::{ScanState, packed};
 use crate::formats::{Packing, Visitor};
 
@@ -34,8 +33,7 @@ pub(in crate::formats) fn read<V: Visitor>(
     let part = &shared.parts[index];
     let table = super::table(part)?;
     let weights = if shared.weights.is_wanted() { weights::of(part, &table)? } else { None };
-    let (vertices, entries, weighted) = (table.vertices, Some(table.edges), weights.is_some());
-    shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted })?;
+    shared.set_head(index, table.head(weights.is_some()))?;
     if part.packing() == Packing::Zip {
         let mut stored = Stored::open(shared, index, part.path())?;
         part.unchanged(stored.length())?;
@@ -55,8 +53,8 @@ pub(in crate::formats) fn read<V: Visitor>(
             Ends::Rows(open(&Column { place: place.clone(), at: *at, int: *int, step: int.bytes }, 0)?)
         }
         Shape::Columns { from, to } => Ends::Columns(open(from, 0)?, open(to, 0)?),
-        Shape::Adjacency { offsets, rows, neighbours } => {
-            Ends::Lists(Lists::begin(open(offsets, 0)?, open(neighbours, 0)?, *rows, table.edges)?)
+        Shape::Adjacency { offsets, rows, neighbours, lists } => {
+            Ends::Lists(Lists::begin(open(offsets, 0)?, open(neighbours, 0)?, *rows, table.edges)?, *lists)
         }
     };
     let weights = weights::open(weights.as_ref(), 0, open)?;
@@ -72,6 +70,7 @@ pub(in crate::formats) fn read<V: Visitor>(
         }
         sink.flush()?;
         shared.count(index, sink.take_count());
+        shared.note((index, 0), sink.take_noted(), Stop::into_error);
         sink.visitor.chunk_done(number.fetch_add(1, Relaxed))?;
         if shared.stopped() {
             return Ok(());
@@ -105,7 +104,7 @@ fn read_to_end(
             }
             to.finish(length, watch)?;
         }
-        (Ends::Lists(lists), Shape::Adjacency { offsets, neighbours, .. }) => {
+        (Ends::Lists(lists, _), Shape::Adjacency { offsets, neighbours, .. }) => {
             if !same(offsets, neighbours) {
                 lists.offsets.finish(None, watch)?;
             }

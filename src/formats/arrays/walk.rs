@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::weights::WeightNumbers;
-use super::{ArrayPlace, Column, Int};
+use super::{ArrayPlace, Column, Int, ListKind};
 use crate::error::{At, Error, Result};
 use crate::formats::Visitor;
 use crate::formats::scan::sink::Sink;
@@ -148,7 +148,7 @@ pub(super) enum Ends<'a> {
     /// Both ends in turn, in one array.
     Rows(Numbers<'a>),
     Columns(Numbers<'a>, Numbers<'a>),
-    Lists(Lists<'a>),
+    Lists(Lists<'a>, ListKind),
 }
 
 /// Reads edges from lists of neighbours.
@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
         let (first, second) = (&mut self.first, &mut self.second);
         let weights = &mut self.weights;
         weights.iter_mut().try_for_each(|weights| weights.read(count))?;
-        let mut push = |nth: usize, u: u64, v: u64| match weights {
+        let push = |nth: usize, u: u64, v: u64, sink: &mut Sink<'_, V>| match &*weights {
             Some(weights) => weights.push(nth, (u, v), sink),
             None => sink.push(u, v),
         };
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
                 numbers.read(2 * count, first)?;
                 check(numbers, first)?;
                 let mut pairs = first.as_chunks::<2>().0.iter().enumerate();
-                pairs.try_for_each(|(nth, [u, v])| push(nth, *u, *v))?;
+                pairs.try_for_each(|(nth, [u, v])| push(nth, *u, *v, sink))?;
             }
             Ends::Columns(from, to) => {
                 from.read(count, first)?;
@@ -225,16 +225,23 @@ impl<'a> Walk<'a> {
                 check(from, first)?;
                 check(to, second)?;
                 let mut pairs = first.iter().zip(second.iter()).enumerate();
-                pairs.try_for_each(|(nth, (u, v))| push(nth, *u, *v))?;
+                pairs.try_for_each(|(nth, (u, v))| push(nth, *u, *v, sink))?;
             }
-            Ends::Lists(lists) => {
+            Ends::Lists(lists, kind) => {
                 lists.neighbours.read(count, second)?;
                 check(&lists.neighbours, second)?;
                 for (nth, v) in second.iter().enumerate() {
                     while self.next + nth as u64 >= lists.end {
                         lists.advance()?;
                     }
-                    push(nth, lists.row, *v)?;
+                    match kind {
+                        ListKind::Outgoing => push(nth, lists.row, *v, sink)?,
+                        ListKind::Incoming => push(nth, *v, lists.row, sink)?,
+                        ListKind::Mutual => {
+                            sink.list(lists.row, *v);
+                            push(nth, lists.row, *v, sink)?;
+                        }
+                    }
                 }
             }
         }
@@ -247,7 +254,7 @@ impl<'a> Walk<'a> {
     /// # Errors
     /// Bad input if they have not.
     pub fn finish(&mut self) -> Result<()> {
-        if let Ends::Lists(lists) = &mut self.ends {
+        if let Ends::Lists(lists, _) = &mut self.ends {
             while lists.row.wrapping_add(1) < lists.rows {
                 lists.advance()?;
             }

@@ -79,7 +79,7 @@ impl<'a> WeightNumbers<'a> {
     /// Bad input for what is not a weight; those of the visitor.
     pub fn push<V: Visitor>(&self, nth: usize, (u, v): (u64, u64), sink: &mut Sink<'_, V>) -> Result<()> {
         let weight = self.weight(nth);
-        sink.push_weighted(u, v, weight).map_err(|mistake| self.wrong(nth, weight, mistake))?
+        sink.push_weighted(u, v, weight, |mistake| self.wrong(nth, weight, mistake))
     }
 
     fn weight(&self, nth: usize) -> Weight<'static> {
@@ -87,7 +87,7 @@ impl<'a> WeightNumbers<'a> {
         // Its bits are those of a float, too.
         let unsigned = Int { signed: false, ..int }.of(bytes).unwrap_or_default();
         match (self.float, int.bytes) {
-            (true, 4) => Weight::Float(f32::from_bits(unsigned as u32).into()),
+            (true, 4) => Weight::Single(f32::from_bits(unsigned as u32)),
             (true, _) => Weight::Float(f64::from_bits(unsigned)),
             (false, _) => int.of(bytes).map_or_else(|| Weight::Signed(int.negative(bytes)), Weight::Whole),
         }
@@ -98,6 +98,7 @@ impl<'a> WeightNumbers<'a> {
         let found = match weight {
             Weight::Whole(value) => value.to_string(),
             Weight::Signed(value) => value.to_string(),
+            Weight::Single(value) => value.to_string(),
             Weight::Float(value) => value.to_string(),
             Weight::Text(text) => text.escape_ascii().to_string(),
         };

@@ -88,7 +88,11 @@ fn lines(data: &[u8]) -> f64 {
 }
 
 /// Reads the first [`layout::HEAD`] bytes of a part, unpacked. Returns the bytes read and the bytes unpacked.
-pub(super) fn prefix_of(file: &std::fs::File, part: &Part, into: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
+pub(in crate::formats) fn prefix_of(
+    file: &std::fs::File,
+    part: &Part,
+    into: &mut Vec<u8>,
+) -> std::io::Result<(u64, u64)> {
     match part.packing() {
         Packing::Plain => {
             file.take(layout::HEAD as u64).read_to_end(into)?;

@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::formats::input::generated::EdgeGenerator;
+use crate::formats::input::part::UseOfDirection;
 use crate::formats::scan::{self, input_cache, packed, plain, read, records, sink};
+use crate::formats::weights::Unread;
 use crate::formats::{
     CacheUse, Format, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, Weights, arrays, parquet,
     weights,
@@ -36,6 +38,8 @@ pub struct Input {
     named: Vec<PathBuf>,
     chunk: usize,
     weights: Weights,
+    /// True if the direction of edges is kept.
+    pub(crate) keeps_direction: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -72,6 +76,7 @@ impl Input {
             named: paths.to_vec(),
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         })
     }
 
@@ -87,6 +92,7 @@ impl Input {
             named: vec![path.to_owned()],
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         })
     }
 
@@ -127,6 +133,7 @@ impl Input {
             named: paths.to_vec(),
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         })
     }
 
@@ -139,6 +146,7 @@ impl Input {
             named: Vec::new(),
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         }
     }
 
@@ -177,10 +185,28 @@ impl Input {
 
     /// Says that the direction of edges is kept: scans then refuse files that hold one of both directions of each edge.
     pub fn with_direction(mut self) -> Input {
+        self.keeps_direction = true;
+        self.with_use_of_direction(UseOfDirection::Followed)
+    }
+
+    /// Says what becomes of the direction of edges; unless said, it is dropped.
+    pub(crate) fn with_use_of_direction(mut self, of: UseOfDirection) -> Input {
         if let Source::Files(parts) = &mut self.source {
-            parts.iter_mut().for_each(|part| part.keeps_direction = true);
+            parts.iter_mut().for_each(|part| part.use_of_direction = of);
         }
         self
+    }
+
+    /// Returns an input of one file alone, which is read as before.
+    pub(crate) fn of_part(part: &Part) -> Input {
+        Input {
+            source: Source::Files(vec![part.clone()]),
+            name: part.path.display().to_string(),
+            named: vec![part.path.clone()],
+            chunk: CHUNK,
+            keeps_direction: part.use_of_direction == UseOfDirection::Followed,
+            weights: Weights::Skip,
+        }
     }
 
     /// Returns how scans treat weights.
@@ -202,6 +228,11 @@ impl Input {
             }
         }
         Ok(false)
+    }
+
+    /// Returns columns of numbers that are not read in the first file, if its edges have no weights.
+    pub fn unread(&self) -> Option<Unread> {
+        self.parts().first().and_then(Unread::of)
     }
 
     /// Returns the bytes of a chunk.
@@ -260,6 +291,19 @@ impl Input {
         match &self.source {
             Source::Files(parts) => identity::of_files(parts, self.weights.is_wanted()),
             Source::Generated(generator) => Ok(generator.identity()),
+        }
+    }
+
+    /// Returns true if every file is of a format that counts from 1. Readers deliver ids that are one less.
+    pub fn counts_from_one(&self) -> bool {
+        !self.parts().is_empty() && self.parts().iter().all(|part| part.format.counts_from_one())
+    }
+
+    /// Returns true if the number of vertices is declared, as far as formats tell: an archive may do so or not.
+    pub fn declares_vertices(&self) -> bool {
+        match &self.source {
+            Source::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
+            Source::Generated(_) => true,
         }
     }
 
@@ -340,7 +384,7 @@ impl Input {
         match &self.source {
             Source::Files(parts) => scan::files(self, parts, share, ordered, cache, visitors, watch),
             Source::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
-                Err(weights::missing(&self.name))
+                Err(weights::missing(&self.name, None))
             }
             Source::Generated(generator) => {
                 generated::scan(&**generator, share, (self.chunk, self.weights), visitors, watch)

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{At, Error, Result};
 use crate::formats::format::ending;
-use crate::formats::{Format, Packing, TextOptions, arrays, graph500, parquet};
+use crate::formats::{Format, Packing, TextOptions, arrays, contents, graph500, parquet};
 
 /// A file of an input.
 #[derive(Debug, Clone)]
@@ -22,14 +22,25 @@ pub struct Part {
     pub(crate) narrow: bool,
     /// True if the user named the format.
     pub(crate) named: bool,
-    /// True if the direction of its edges is kept.
-    pub(crate) keeps_direction: bool,
+    pub(crate) use_of_direction: UseOfDirection,
     /// True once the user was warned that its contents look like another type.
     pub(crate) warned: Arc<AtomicBool>,
     /// How its lines are read if it is text, and its columns if it is a table.
     pub(crate) text: Arc<TextOptions>,
     /// The summary of its footer, once read, if it is Parquet.
     pub(crate) summary: Arc<OnceLock<Option<parquet::Summary>>>,
+}
+
+/// What becomes of the direction of edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum UseOfDirection {
+    /// It is dropped.
+    #[default]
+    Dropped,
+    /// It is written, for others to follow or to drop.
+    Written,
+    /// It is followed.
+    Followed,
 }
 
 impl Part {
@@ -56,7 +67,14 @@ impl Part {
             ));
         }
         let named = format.is_some();
-        let format = Format::of(path, format)?;
+        let format = match Format::of(path, format)? {
+            // NetworkX and others write text to files of this ending.
+            Format::U32 if !named && ending(path).as_deref() == Some("edgelist") => {
+                let start = contents::start_of(path, packing.unwrap_or_else(|| Packing::of(path)));
+                if contents::is_text(&start) { Format::Text } else { Format::U32 }
+            }
+            format => format,
+        };
         let mut part = Part::of(path.to_owned(), format, meta.len(), named, packing);
         if format == Format::Npz && part.packing != Packing::Zip {
             let remedy = "unpack it: the arrays within are packed already";
@@ -89,7 +107,7 @@ impl Part {
             records,
             narrow,
             named,
-            keeps_direction: false,
+            use_of_direction: UseOfDirection::default(),
             warned: Arc::default(),
             text: Arc::default(),
             summary: Arc::default(),
@@ -192,11 +210,14 @@ impl Part {
         if self.format() == Format::Parquet {
             return format!("{name} columns {}", self.text().columns);
         }
-        if self.format() != Format::Text {
-            return name.into();
+        // The numbers stand for versions: of npz for the one that reads csc by columns, of text for the one that reads triples.
+        match self.format() {
+            Format::Npz => format!("{name} 2"),
+            Format::Text => {
+                let skip = self.text().skip_lines.unwrap_or(0);
+                format!("{name} 3 columns {} skip_lines {skip}", self.text().columns)
+            }
+            _ => name.into(),
         }
-        // The number 2 stands for the version that reads headings.
-        let skip = self.text().skip_lines.unwrap_or(0);
-        format!("{name} 2 columns {} skip_lines {skip}", self.text().columns)
     }
 }

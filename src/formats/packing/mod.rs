@@ -13,7 +13,8 @@ use std::path::Path;
 
 pub(super) use stored::Stored;
 
-use crate::formats::Packing;
+use crate::error::{At, Error};
+use crate::formats::{Packing, contents};
 
 /// Unpacks the bytes that `R` reads.
 pub(crate) enum Decoder<R: BufRead> {
@@ -36,8 +37,20 @@ pub(crate) fn memory(packing: Packing, path: &Path) -> u64 {
     }
 }
 
+/// Returns the error of the file `path`, which could not be unpacked at byte `at`.
+pub(crate) fn refused(packing: Packing, path: &Path, at: u64, error: &std::io::Error) -> Error {
+    let damaged = || {
+        let remedy = "the file is cut short or damaged: fetch or make it again";
+        (format!("a whole {} stream", packing.name()), remedy)
+    };
+    contents::not_packed(path, packing).unwrap_or_else(|| {
+        let (expected, remedy) = too_large(packing, path, error).unwrap_or_else(damaged);
+        Error::input(path, At::Byte(at), expected, error.to_string(), remedy)
+    })
+}
+
 /// Returns the expectation and the remedy if the error means that a packed file takes too much memory.
-pub(crate) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
+fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
     let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
     match packing {
         Packing::Zstd if error.contains("too much memory") => {

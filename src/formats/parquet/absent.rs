@@ -29,6 +29,10 @@ pub(crate) fn summary(part: &Part) -> Result<Summary> {
     Err(refused(part.path()))
 }
 
+pub(crate) fn unread(_: &Part) -> Option<(Vec<String>, String)> {
+    None
+}
+
 pub(crate) fn largest(part: &Part) -> Result<u64> {
     Err(refused(part.path()))
 }

@@ -13,7 +13,7 @@ use super::codec::Codec;
 use super::schema::{self, End};
 use super::thrift::{Compact, LIST};
 use crate::error::{At, Error, Result};
-use crate::formats::Part;
+use crate::formats::{Part, contents};
 use crate::process::panics::caught;
 
 /// Most bytes of a footer: enough for 100,000 row groups of ten columns.
@@ -31,6 +31,15 @@ pub(super) struct IdColumns {
     pub rows: u64,
     /// Most bytes that decoding the footer took.
     pub opening: u64,
+    /// Names of the other columns of numbers.
+    pub others: Vec<String>,
+}
+
+/// Returns the columns of numbers that are no ids, for messages, and what makes one of them the weight; `None` if there are none.
+pub(crate) fn unread(part: &Part) -> Option<(Vec<String>, String)> {
+    let IdColumns { ends: [u, v], others, .. } = IdColumns::read(part).ok()?;
+    let remedy = super::with_weights(part.path(), [&u.name, &v.name, others.first()?]);
+    Some((others.iter().map(|name| format!("{name:?}")).collect(), remedy))
 }
 
 /// A row group.
@@ -116,7 +125,8 @@ impl IdColumns {
             let found = format!("bytes {} to {} and {} to {}", pair[0].0, pair[0].1, pair[1].0, pair[1].1);
             return Err(damaged(part, start, "columns of row groups apart from each other", found));
         }
-        Ok(IdColumns { ends, groups, rows, opening })
+        let others = schema::others(file.schema_descr(), leaves);
+        Ok(IdColumns { ends, groups, rows, opening, others })
     }
 }
 
@@ -225,13 +235,9 @@ fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
         ));
     }
     if head != MAGIC {
-        return Err(Error::input(
-            path,
-            At::Byte(0),
-            whole,
-            "other bytes at its start",
-            "name its format, or fetch it again",
-        ));
+        let remedy = "name its format, or fetch it again";
+        let other = || Error::input(path, At::Byte(0), whole, "other bytes at its start", remedy);
+        return Err(contents::instead(part).unwrap_or_else(other));
     }
     if magic != MAGIC {
         return Err(damaged(part, length - 4, whole, "other bytes at its end"));

@@ -37,9 +37,9 @@ mod units;
 #[cfg(not(feature = "parquet"))]
 mod absent;
 #[cfg(not(feature = "parquet"))]
-pub(super) use absent::{BUILT_IN, Units, largest, summary};
+pub(super) use absent::{BUILT_IN, Units, largest, summary, unread};
 #[cfg(feature = "parquet")]
-pub(super) use {largest::largest, limits::summary, units::Units};
+pub(super) use {footer::unread, largest::largest, limits::summary, units::Units};
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -100,6 +100,19 @@ pub(super) fn remedy(path: &Path) -> String {
     format!(
         "build gpugraph with it: cargo build --release --features parquet; or {}",
         conversion(&foreign::typed(path))
+    )
+}
+
+/// Returns the advice for a table whose weights are wanted, of ids in the columns `u` and `v`.
+#[cfg(feature = "parquet")]
+fn with_weights(path: &Path, [u, v, weight]: [&str; 3]) -> String {
+    let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '));
+    let [u, v, weight] = [u, v, weight].map(|name| if is_plain(name) { name } else { "NAME" });
+    let file = foreign::typed(path);
+    format!(
+        "weights of Parquet are not read, so write a table with a column of that name: python3 -c \"import pandas as p; \
+         p.read_parquet('{file}', columns=['{u}', '{v}', '{weight}']).set_axis(['source', 'target', 'weight'], \
+         axis=1).to_csv('{file}.csv', index=False)\""
     )
 }
 

@@ -4,7 +4,8 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use crate::error::{At, Error, Result};
-use crate::formats::text::names::{Ends, chosen, columns};
+use crate::formats::input::part::UseOfDirection;
+use crate::formats::text::names::{DIRECTION, Ends, chosen, columns, is_direction_open};
 use crate::formats::{Columns, Part};
 
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
@@ -46,6 +47,12 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], 
             })
         }
     };
+    if let (Columns::Auto, Some(ends), false) = (asked, found, part.use_of_direction == UseOfDirection::Dropped)
+        && is_direction_open(&names, ends)
+    {
+        let (expected, remedy) = DIRECTION;
+        return Err(Error::input(part.path(), At::File, expected, listed(&fields), remedy));
+    }
     let Some(Ends { u, v, .. }) = found else {
         let expected = match asked {
             Columns::Auto => {
@@ -72,6 +79,17 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], 
     };
     let ((u, first), (v, second)) = (end(u)?, end(v)?);
     Ok(([u, v], [first, second]))
+}
+
+/// Returns the names of columns of numbers other than the leaves of the ids.
+pub(super) fn others(schema: &SchemaDescriptor, ids: [usize; 2]) -> Vec<String> {
+    let fields = schema.root_schema().get_fields();
+    let is_other = |leaf: &usize| {
+        let field = &fields[schema.get_column_root_idx(*leaf)];
+        let is_float = || !field.is_group() && matches!(field.get_physical_type(), Physical::FLOAT | Physical::DOUBLE);
+        !ids.contains(leaf) && (signed(field).is_some() || is_float())
+    };
+    (0..schema.num_columns()).filter(is_other).map(|leaf| shown(schema.column(leaf).name())).collect()
 }
 
 impl End {

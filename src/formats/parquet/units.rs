@@ -12,7 +12,7 @@ use super::limits::{self, Limits};
 use super::rows::RowGroupReader;
 use crate::error::Result;
 use crate::formats::Visitor;
-use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::scan::map::Map;
 use crate::formats::scan::sink::Sink;
 use crate::formats::scan::{ScanState, Worked};
@@ -49,7 +49,8 @@ impl Units {
         let map = Arc::new(Map::open(part.path())?);
         part.unchanged(map.bytes().len() as u64)?;
         let entries = Some(table.rows);
-        shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices: None, entries, weighted: false })?;
+        let (layout, directions) = (Layout::Arrays, Directions::Listed);
+        shared.set_head(index, Head { layout, body: 0, vertices: None, entries, weighted: false, directions })?;
         let (mut units, mut ends) = (Vec::new(), 0);
         let heavy = limits::is_heavy(&table, limits);
         for (number, group) in table.groups.iter().enumerate() {

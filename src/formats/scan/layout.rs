@@ -1,12 +1,13 @@
 //! The layout of a file in its format: where the body begins, where it may be cut, and how a piece is parsed.
 
 use crate::formats::arrays::Int;
-use crate::formats::foreign::Foreign;
+use crate::formats::contents;
+use crate::formats::input::part::UseOfDirection;
 use crate::formats::lines::{self, Grammar, next_line};
 use crate::formats::metis::{self, Cursor};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
 use crate::formats::text::{self, Counts, TableGrammar};
-use crate::formats::{Format, Packing, Part, Visitor, binary, gr, graph500, mtx, packing, parquet};
+use crate::formats::{Format, Part, Visitor, binary, gr, graph500, mtx};
 
 /// Headers, with their comments, end within this many bytes.
 pub(crate) const HEAD: usize = 1 << 20;
@@ -36,13 +37,42 @@ pub(crate) struct Head {
     pub entries: Option<u64>,
     /// True if its edges have weights, or may have some.
     pub weighted: bool,
+    pub directions: Directions,
+}
+
+/// Which directions of an edge a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Directions {
+    /// Those that it lists: edges have a direction, or the file does not say.
+    Listed,
+    /// One of both, of edges without direction.
+    Half,
+    /// Both, of edges without direction.
+    Both,
+    /// Both, or one if it has as many entries as edges.
+    BothOrHalf,
+}
+
+impl Head {
+    /// Returns true if a file with this header and `entries` entries holds one of both directions of each edge.
+    pub fn is_half(&self, entries: u64) -> bool {
+        match self.directions {
+            Directions::Listed | Directions::Both => false,
+            Directions::Half => true,
+            Directions::BothOrHalf => entries > 0 && self.entries == Some(entries),
+        }
+    }
 }
 
 /// Reads the header at the start of a file. `prefix` holds at least its first [`HEAD`] bytes, or all of it.
 pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
     let format = part.format();
-    let plain = |layout| Ok(Head { layout, body: 0, vertices: None, entries: None, weighted: false });
-    if let Some(fault) = another_kind(part, prefix) {
+    let plain = |layout| {
+        let directions = Directions::Listed;
+        Ok(Head { layout, body: 0, vertices: None, entries: None, weighted: false, directions })
+    };
+    let start = if format.is_lines() { contents::text_start(prefix, format)? } else { 0 };
+    if let Some(fault) = contents::another(part, &prefix[start..]) {
         return Err(fault);
     }
     let head = match format {
@@ -52,10 +82,10 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
             let weighted = part.weights_path().is_some();
             plain(Layout::Packed).map(|head| Head { weighted, ..head })
         }
-        Format::Text => text::head(prefix, part),
-        Format::Mtx => mtx::head(prefix, part.keeps_direction),
-        Format::Metis => metis::head(prefix),
-        Format::Gr => gr::head(prefix),
+        Format::Text => text::head(prefix, start, part),
+        Format::Mtx => mtx::head(prefix, start, part.use_of_direction == UseOfDirection::Followed),
+        Format::Metis => metis::head(prefix, start),
+        Format::Gr => gr::head(prefix, start),
         Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => plain(Layout::Arrays),
     }?;
     if head.body > HEAD {
@@ -67,41 +97,6 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
         ));
     }
     Ok(head)
-}
-
-/// Returns the error of a file that has text where pairs should be, or is packed. If the bytes of pairs are all those
-/// of printed text, every id is above 150 million: no graph has that in its first kilobytes.
-fn another_kind(part: &Part, prefix: &[u8]) -> Option<Fault> {
-    let (format, start) = (part.format(), &prefix[..prefix.len().min(4096)]);
-    if start.starts_with(b"\x93NUMPY") && !format.is_arrays() {
-        let remedy = "give the file the ending .npy, or name the format npy";
-        return Some(Fault::new(0, format!("{format}"), "an array of numpy", remedy));
-    }
-    if start.starts_with(parquet::MAGIC) && format != Format::Parquet && !(part.is_named() && format.record().is_some())
-    {
-        return Some(Fault::new(0, format!("{format}"), "a Parquet file", parquet::remedy(part.path())));
-    }
-    let packed = match start {
-        [0x1f, 0x8b, 8, ..] => "a gzip stream",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "a zstd stream",
-        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => "a bzip2 stream",
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "an xz stream",
-        _ => "",
-    };
-    // Pairs may be the same bytes, so that they must unpack; a format that was named is taken at its word.
-    let unpacks = || !part.is_named() && packing::of_bytes(start) != Packing::Plain;
-    if !packed.is_empty() && (format.record().is_none() || unpacks()) {
-        return Some(Fault::new(0, format!("{format}"), packed, "give the file the ending .gz, .zst, .bz2 or .xz"));
-    }
-    if let Some(kind) = Foreign::by_bytes(part, start) {
-        return Some(Fault::new(0, format!("{format}"), kind.name(), kind.remedy(part.path())));
-    }
-    let printed = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..=b'~');
-    let text = start.len() >= 24 && start.contains(&b'\n') && start.iter().all(printed);
-    (format.record().is_some() && text).then(|| {
-        let found = format!("text: {}", lines::excerpt(start, 0));
-        Fault::new(0, format!("binary edges ({format})"), found, "name the format of the text")
-    })
 }
 
 impl Layout {

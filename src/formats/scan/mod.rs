@@ -26,7 +26,8 @@ use crate::formats::scan::layout::{Head, Layout};
 use crate::formats::scan::packed::Packed;
 use crate::formats::scan::plain::PlainFiles;
 use crate::formats::scan::share::{Seen, Share};
-use crate::formats::scan::sink::{Counted, Fault, Sink, Stop};
+use crate::formats::scan::sink::{Counted, Fault, Noted, Sink, Stop};
+use crate::formats::weights::Unread;
 use crate::formats::{Format, Input, Packing, Part, Visitor, Watch, WeightType, Weights, weights};
 
 /// The result of a pass.
@@ -44,7 +45,24 @@ pub struct Scan {
     /// The type of the weights: in a scan that finds it, u32 if all are whole numbers below 2^32; in one that reads weights, the type in
     /// which they are read; `None` if no edge has one, or weights are skipped.
     pub weights: Option<WeightType>,
+    /// Which files hold one of both directions of each edge.
+    pub halves: Halves,
 }
+
+/// Which files of an input without direction hold one of both directions of each edge: symmetric Matrix Market files, and METIS files that
+/// list each edge once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halves {
+    /// None does.
+    None,
+    /// Some do, others do not.
+    Some,
+    /// All do.
+    All,
+}
+
+/// Most vertices that a header may declare.
+const MOST_VERTICES: u64 = 1 << 63;
 
 /// The state that all threads of a scan share.
 pub(crate) struct ScanState<'a> {
@@ -74,13 +92,23 @@ pub(crate) struct ScanState<'a> {
     weighted: Vec<AtomicU64>,
     /// The type that holds all weights seen, as [`share::word_of`] has it.
     found: AtomicU64,
+    /// By part: [`Counted::balance`].
+    balances: Vec<AtomicU64>,
+    noted: Mutex<Noted<Option<(ErrorPlace, Error)>>>,
+    threads: usize,
 }
 
 /// Part and chunk, by which errors are ordered.
 pub(crate) type ErrorPlace = (usize, u64);
 
 impl<'a> ScanState<'a> {
-    fn new(input: &Input, parts: &'a [Part], share: Share<'a>, ordered: bool, watch: &'a dyn Watch) -> Self {
+    fn new(
+        input: &Input,
+        parts: &'a [Part],
+        (share, threads): (Share<'a>, usize),
+        ordered: bool,
+        watch: &'a dyn Watch,
+    ) -> Self {
         let chunk = input.chunk();
         let (mut first_hash, mut first_weights_hash) = (vec![0], vec![0]);
         for part in parts {
@@ -110,6 +138,9 @@ impl<'a> ScanState<'a> {
             rows: zeros(parts.len()),
             weighted: zeros(parts.len()),
             found: AtomicU64::new(0),
+            balances: zeros(parts.len()),
+            noted: Mutex::default(),
+            threads,
         }
     }
 
@@ -143,19 +174,44 @@ impl<'a> ScanState<'a> {
 
     pub fn count(&self, part: usize, counted: Counted) {
         self.entries[part].fetch_add(counted.edges, Relaxed);
+        self.balances[part].fetch_add(counted.balance, Relaxed);
         if counted.weighted > 0 {
             self.weighted[part].fetch_add(counted.weighted, Relaxed);
             self.found.fetch_max(share::word_of(counted.weights), Relaxed);
         }
     }
 
+    /// Keeps the first in the input of the weights that a sink noted; `error` says where they are.
+    pub fn note(&self, place: ErrorPlace, noted: Option<Noted<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
+        let Some(new) = noted else { return };
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let Noted { wide, rounded } = &mut *noted;
+        for (first, new) in [(wide, new.wide), (rounded, new.rounded)] {
+            if let Some(stop) = new.filter(|_| first.as_ref().is_none_or(|(before, _)| place < *before)) {
+                *first = Some((place, error(stop)));
+            }
+        }
+    }
+
     /// Sets the header of a part, which the thread that read it does once.
     ///
     /// # Errors
-    /// [`Error::Usage`] if weights are read, and the part has none.
+    /// [`Error::Usage`] if weights are read, and the part has none; bad input for a header of more vertices than any file has.
     pub fn set_head(&self, part: usize, head: Head) -> Result<&Head> {
         if self.weights.is_read() && !head.weighted {
-            return Err(weights::missing(&self.parts[part].path().display().to_string()));
+            let part = &self.parts[part];
+            return Err(weights::missing(&part.path().display().to_string(), Unread::of(part).as_ref()));
+        }
+        if let Some(vertices) = head.vertices.filter(|vertices| *vertices > MOST_VERTICES) {
+            let path = self.parts[part].path();
+            let remedy = "correct the number of vertices in the header";
+            return Err(Error::input(
+                path,
+                At::File,
+                "a header of at most 2^63 vertices",
+                vertices.to_string(),
+                remedy,
+            ));
         }
         Ok(self.heads[part].get_or_init(|| head))
     }
@@ -185,12 +241,17 @@ impl<'a> ScanState<'a> {
             return Err(error);
         }
         let of_weights = self.weights_hashes.len();
-        let sums =
-            [&self.entries, &self.rows, &self.weighted, &self.hashes, &self.weights_hashes].into_iter().flatten();
-        let sums = sums.map(|number| number.load(Relaxed)).collect();
+        // The halves of a balance are summed apart: sums of shares do not overflow then.
+        let low = self.balances.iter().map(|balance| balance.load(Relaxed) & u64::from(u32::MAX));
+        let high = self.balances.iter().map(|balance| balance.load(Relaxed) >> 32);
+        let sums = [&self.entries, &self.rows, &self.weighted].into_iter().flatten();
+        let hashes = [&self.hashes, &self.weights_hashes].into_iter().flatten();
+        let load = |number: &AtomicU64| number.load(Relaxed);
+        let sums = sums.map(load).chain(low).chain(high).chain(hashes.map(load)).collect();
         let heads = self.heads.into_iter().map(OnceLock::into_inner);
-        let parts = self.parts.iter().map(|part| part.path().to_owned()).zip(heads).collect();
-        Ok(Seen::files(parts, sums, of_weights, self.found.into_inner(), self.weights))
+        let parts = self.parts.iter().cloned().zip(heads).collect();
+        let noted = self.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Seen::files((parts, self.threads), sums, of_weights, (self.weights, self.found.into_inner()), noted))
     }
 }
 
@@ -204,7 +265,7 @@ pub(crate) fn files<V: Visitor>(
     visitors: &mut [V],
     watch: &dyn Watch,
 ) -> Result<Seen> {
-    let shared = ScanState::new(input, parts, share, ordered, watch);
+    let shared = ScanState::new(input, parts, (share, visitors.len()), ordered, watch);
     let plain = PlainFiles::open(&shared, visitors.len())?;
     let packed = Packed::new(&shared, plain.chunks(), visitors.len());
     std::thread::scope(|scope| {

@@ -166,7 +166,9 @@ impl<'a> Packed<'a> {
             }
             None => layout.parse(&block.data, cursor, sink),
         };
-        parsed.map_err(|stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line))?;
+        let place = |stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line);
+        parsed.map_err(place)?;
+        self.shared.note((block.part, block.number), sink.take_noted(), place);
         sink.flush()?;
         self.shared.count(block.part, sink.take_count());
         sink.visitor.chunk_done(block.number)?;
@@ -284,7 +286,8 @@ impl<'a> Blocks<'a> {
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
-                    return Err(damaged(self.part, self.decoder.stored(), &e));
+                    let at = self.decoder.stored().taken();
+                    return Err(packing::refused(self.part.packing(), self.part.path(), at, &e));
                 }
             }
         }
@@ -304,15 +307,4 @@ pub(crate) fn open<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decode
     }
     part.unchanged(stored.length())?;
     Decoder::new(part.packing(), stored, path).map_err(|e| Error::unreadable(path, &e))
-}
-
-/// Returns the error of a file that can't be unpacked.
-pub(crate) fn damaged(part: &Part, stored: &Stored<'_>, error: &std::io::Error) -> Error {
-    let (packing, path) = (part.packing(), part.path());
-    let damaged = || {
-        let remedy = "the file is cut short or damaged: fetch or make it again";
-        (format!("a whole {} stream", packing.name()), remedy)
-    };
-    let (expected, remedy) = packing::too_large(packing, path, error).unwrap_or_else(damaged);
-    Error::input(path, At::Byte(stored.taken()), expected, error.to_string(), remedy)
 }

@@ -1,17 +1,18 @@
 //! The share of one rank in a scan, and how the findings of all shares are combined.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::comm::{Pass, WorkStealing};
 use crate::error::{At, Error, Result};
-use crate::formats::scan::Next;
 use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::sink::Noted;
+use crate::formats::scan::{ErrorPlace, Halves, Next};
 use crate::formats::text::Counts;
 use crate::formats::weights::NONE_LACKING;
-use crate::formats::{Scan, WeightType, Weights};
+use crate::formats::{Part, Scan, WeightType, Weights, mirror};
 
 /// One of `ranks` shares of an input. Plain files and generators are divided by chunks, packed files are not divided.
 #[derive(Debug, Clone, Copy)]
@@ -96,15 +97,20 @@ impl ChunkQueue<'_> {
 /// The findings of a scan of a share. Added up over all shares they are those of a [`Scan`] of the whole input.
 #[derive(Debug)]
 pub struct Seen {
-    parts: Vec<(PathBuf, Option<Head>)>,
-    /// The entries of each part, the lines of vertices of each part, the weighted edges of each part, and the hash of each chunk of the
-    /// input, which is zero for chunks of other shares; then hashes of weights.
+    parts: Vec<(Part, Option<Head>)>,
+    /// The number of threads of the scan.
+    threads: usize,
+    /// The entries of each part, the lines of vertices of each part, the weighted edges of each part, the low halves of the balances of each
+    /// part, the high ones, and the hash of each chunk of the input, which is zero for chunks of other shares; then hashes of weights.
     sums: Vec<u64>,
     /// The number of hashes of weights.
     weights_hashes: usize,
-    /// The largest number of vertices that a header declares, plus one, and the type of weights as [`word_of`] has it.
-    most: [u64; 2],
+    /// The largest number of vertices that a header declares, plus one, the type of weights as [`word_of`] has it, and the places of the
+    /// first whole weights that are wide or rounded as [`word_of_place`] has them.
+    most: [u64; 4],
     weights: Weights,
+    /// The errors of the first such weights of this share.
+    noted: Noted<Option<(ErrorPlace, Error)>>,
     checksum: Checksum,
 }
 
@@ -118,15 +124,16 @@ enum Checksum {
 
 impl Seen {
     pub(crate) fn files(
-        parts: Vec<(PathBuf, Option<Head>)>,
+        (parts, threads): (Vec<(Part, Option<Head>)>, usize),
         sums: Vec<u64>,
         weights_hashes: usize,
-        found: u64,
-        weights: Weights,
+        (weights, found): (Weights, u64),
+        noted: Noted<Option<(ErrorPlace, Error)>>,
     ) -> Seen {
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
-        let most = [declared.map_or(0, |n| n.saturating_add(1)), found];
-        Seen { parts, sums, weights_hashes, most, weights, checksum: Checksum::Chunks }
+        let declared = declared.map_or(0, |n| n.saturating_add(1));
+        let most = [declared, found, word_of_place(&noted.wide), word_of_place(&noted.rounded)];
+        Seen { parts, threads, sums, weights_hashes, most, weights, noted, checksum: Checksum::Chunks }
     }
 
     /// Returns the findings of a generator that made `edges` edges, with weights of this type if `weights` were wanted.
@@ -137,9 +144,9 @@ impl Seen {
         (weights, found): (Weights, Option<WeightType>),
     ) -> Seen {
         let found = found.filter(|_| weights.is_wanted());
-        let most = [vertices.saturating_add(1), word_of(found)];
-        let (parts, checksum) = (Vec::new(), Checksum::Is(checksum));
-        Seen { parts, sums: vec![edges], weights_hashes: 0, most, weights, checksum }
+        let most = [vertices.saturating_add(1), word_of(found), 0, 0];
+        let (parts, noted, checksum) = (Vec::new(), Noted::default(), Checksum::Is(checksum));
+        Seen { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, noted, checksum }
     }
 
     /// Returns the numbers to be added up over all shares.
@@ -155,7 +162,7 @@ impl Seen {
     /// Returns the findings of all shares, after their numbers were combined.
     ///
     /// # Errors
-    /// Bad input where a header of this share declares something else.
+    /// Bad input where a header of this share declares something else, or no type of weights holds one of this share.
     pub fn finish(self) -> Result<Scan> {
         let parts = self.parts.len();
         let declared_vertices = self.most[0].checked_sub(1);
@@ -166,18 +173,30 @@ impl Seen {
         };
         if let Checksum::Is(checksum) = self.checksum {
             let edges = entries.iter().sum();
-            return Ok(Scan { edges, declared_vertices, checksum, weights_checksum: 0, weights });
+            return Ok(Scan { edges, declared_vertices, checksum, weights_checksum: 0, weights, halves: Halves::None });
         }
-        let (rows, rest) = rest.split_at(parts.min(rest.len()));
-        let (weighted, hashes) = rest.split_at(parts.min(rest.len()));
-        for (((path, head), &entries), &rows) in self.parts.iter().zip(entries).zip(rows) {
-            head.as_ref().map_or(Ok(()), |head| check_counts(path, head, entries, rows))?;
+        let (by_part, hashes) = rest.split_at(4 * parts);
+        let [rows, weighted, low, high] = [0, 1, 2, 3].map(|nth| &by_part[nth * parts..(nth + 1) * parts]);
+        let (mut seen, mut halves) = (0, 0);
+        for (nth, (part, head)) in self.parts.iter().enumerate() {
+            let Some(head) = head else { continue };
+            check_counts(&part.path, head, entries[nth], rows[nth])?;
+            let balance = low[nth].wrapping_add(high[nth] << 32);
+            mirror::check(part, head, entries[nth], balance, self.threads)?;
+            seen += 1;
+            halves += usize::from(head.is_half(entries[nth]));
         }
         if weighted.iter().any(|weighted| *weighted > 0) {
-            for (((path, _), &entries), &weighted) in self.parts.iter().zip(entries).zip(weighted) {
-                check_weighted(path, entries, weighted)?;
+            for (((part, _), &entries), &weighted) in self.parts.iter().zip(entries).zip(weighted) {
+                check_weighted(&part.path, entries, weighted)?;
             }
         }
+        check_noted(self.noted, self.most, weights)?;
+        let halves = match halves {
+            0 => Halves::None,
+            halves if halves == seen => Halves::All,
+            _ => Halves::Some,
+        };
         let combined = |hashes: &[u64]| {
             let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
             xxh3_64_with_seed(&bytes, parts as u64)
@@ -185,7 +204,7 @@ impl Seen {
         let (hashes, of_weights) = hashes.split_at(hashes.len() - self.weights_hashes);
         let weights_checksum = if of_weights.is_empty() { 0 } else { combined(of_weights) };
         let edges = entries.iter().sum();
-        Ok(Scan { edges, declared_vertices, checksum: combined(hashes), weights_checksum, weights })
+        Ok(Scan { edges, declared_vertices, checksum: combined(hashes), weights_checksum, weights, halves })
     }
 }
 
@@ -202,6 +221,26 @@ fn type_of(word: u64) -> Option<WeightType> {
     [WeightType::U32, WeightType::F32].into_iter().find(|found| word_of(Some(*found)) == word)
 }
 
+/// Returns a number for the place of an error, larger for one that comes before others; 0 for none.
+fn word_of_place(first: &Option<(ErrorPlace, Error)>) -> u64 {
+    first.as_ref().map_or(0, |((part, chunk), _)| u64::MAX - ((*part as u64) << 40 | chunk))
+}
+
+/// Refuses whole weights from 2^32 on among whole weights alone. Warns of those that are rounded where f32 is the type. `most` has the places
+/// of the first of all shares, and the share that has one speaks.
+fn check_noted(noted: Noted<Option<(ErrorPlace, Error)>>, most: [u64; 4], weights: Option<WeightType>) -> Result<()> {
+    let [_, _, wide, rounded] = most;
+    let is_first = |first: &Option<(ErrorPlace, Error)>, word: u64| word_of_place(first) == word;
+    match weights {
+        Some(WeightType::F32) if is_first(&noted.rounded, rounded) => {
+            noted.rounded.iter().for_each(|(_, error)| tracing::warn!("{error}"));
+            Ok(())
+        }
+        Some(WeightType::U32) if is_first(&noted.wide, wide) => noted.wide.map_or(Ok(()), |(_, error)| Err(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a file with edges that have no weight, if other edges of the input have one.
 fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
     if weighted == entries {
@@ -215,8 +254,9 @@ fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
 fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
     const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
     let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));
-    if let Some(counts) = head.layout.counts().filter(|counts| counts.edges.checked_add(1) == Some(entries)) {
-        return Err(Error::input(path, At::Line(counts.line), Counts::EXPECTED, counts.found(), Counts::REMEDY));
+    let found = |counts: &Counts| Some((counts.line, counts.found(entries.checked_sub(1)?)?));
+    if let Some((line, found)) = head.layout.counts().and_then(found) {
+        return Err(Error::input(path, At::Line(line), Counts::EXPECTED, found, Counts::REMEDY));
     }
     match (&head.layout, head.entries) {
         (Layout::Metis(adjacency), Some(edges)) => {

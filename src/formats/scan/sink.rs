@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::error::{At, Error, Result};
-use crate::formats::weights::{Mistake, Weight};
-use crate::formats::{Edges, Visitor, WeightType, Weights};
+use crate::formats::weights::{Found, Mistake, Weight};
+use crate::formats::{Edges, Visitor, WeightType, Weights, mirror};
 
 /// Edges of a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
 pub(crate) const BATCH: usize = 4096;
@@ -24,6 +24,16 @@ pub(crate) struct Sink<'v, V: Visitor> {
     reading: Weights,
     weights: Vec<u32>,
     counted: Counted,
+    noted: Noted<Option<Stop>>,
+}
+
+/// What is kept of whole weights that perhaps no type holds, of which the type of all weights decides.
+#[derive(Debug, Default)]
+pub(crate) struct Noted<T> {
+    /// Of the first from 2^32 on.
+    pub wide: T,
+    /// Of the first that no f32 equals.
+    pub rounded: T,
 }
 
 /// The edges that were handed over.
@@ -34,12 +44,15 @@ pub(crate) struct Counted {
     pub weighted: u64,
     /// The type that holds all weights seen.
     pub weights: Option<WeightType>,
+    /// The sum of [`mirror::signed`] of all entries of lists without direction.
+    pub balance: u64,
 }
 
 impl<'v, V: Visitor> Sink<'v, V> {
     pub fn new(visitor: &'v mut V, reading: Weights) -> Self {
         let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-        Sink { visitor, wide, narrow, reading, weights: Vec::new(), counted: Counted::default() }
+        let (weights, counted) = (Vec::new(), Counted::default());
+        Sink { visitor, wide, narrow, reading, weights, counted, noted: Noted::default() }
     }
 
     /// Returns how weights are treated.
@@ -47,19 +60,52 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.reading
     }
 
-    /// Adds one edge with its weight.
+    /// Adds one edge with its weight; `refused` returns the error of a weight that is a mistake.
     ///
     /// # Errors
-    /// The mistake in the weight; the error of the visitor comes within the value.
+    /// The mistake in the weight; that of the visitor.
     #[inline]
-    pub fn push_weighted(&mut self, u: u64, v: u64, weight: Weight<'_>) -> Result<Result<()>, Mistake> {
-        let (bits, found) = self.reading.take(weight)?;
+    pub fn push_weighted<E: From<Error> + Into<Stop>>(
+        &mut self,
+        u: u64,
+        v: u64,
+        weight: Weight<'_>,
+        refused: impl Fn(Mistake) -> E,
+    ) -> Result<(), E> {
+        let (bits, found) = self.reading.take(weight).map_err(&refused)?;
         self.counted.weighted += 1;
-        self.counted.weights = self.counted.weights.max(Some(found));
-        if let Weights::Read(_) = self.reading {
-            self.weights.push(bits);
+        self.counted.weights = self.counted.weights.max(Some(found.kind()));
+        match self.reading {
+            Weights::Read(_) => self.weights.push(bits),
+            Weights::Find if matches!(found, Found::Rounded | Found::Wide { .. }) => {
+                self.note(found, |mistake| refused(mistake).into());
+            }
+            Weights::Find | Weights::Skip => {}
         }
-        Ok(self.push(u, v))
+        Ok(self.push(u, v)?)
+    }
+
+    #[cold]
+    fn note(&mut self, found: Found, refused: impl Fn(Mistake) -> Stop) {
+        let Noted { wide, rounded } = &mut self.noted;
+        if matches!(found, Found::Wide { .. }) {
+            wide.get_or_insert_with(|| refused(Mistake::Wide));
+        }
+        if matches!(found, Found::Rounded | Found::Wide { rounded: true }) {
+            rounded.get_or_insert_with(|| refused(Mistake::Rounded));
+        }
+    }
+
+    /// Returns the first weights that perhaps no type holds, of those since the last call; `None` if there were none.
+    pub fn take_noted(&mut self) -> Option<Noted<Option<Stop>>> {
+        let Noted { wide, rounded } = &self.noted;
+        (wide.is_some() || rounded.is_some()).then(|| std::mem::take(&mut self.noted))
+    }
+
+    /// Counts an entry of a list that must have its mirror image in another: `v` in that of `u`.
+    #[inline]
+    pub fn list(&mut self, u: u64, v: u64) {
+        self.counted.balance = self.counted.balance.wrapping_add(mirror::signed(u, v));
     }
 
     /// Adds one edge.
@@ -174,6 +220,16 @@ impl Fault {
     /// Returns the error at the given place.
     pub fn at(self, path: &std::path::Path, at: At) -> Error {
         Error::input(path, at, self.expected, self.found, self.remedy)
+    }
+}
+
+impl Stop {
+    /// Returns the error of a caller that makes no faults.
+    pub fn into_error(self) -> Error {
+        match self {
+            Stop::Error(error) => error,
+            Stop::Fault(fault) => Error::internal("read arrays", fault.found),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub(super) const ANOTHER: &str =
 pub(super) const COLUMNS: &str = "say which columns are the ids, as in [input] columns = [1, 2], convert --columns 1,2";
 pub(super) const SKIP: &str =
     "skip lines that are no edges with [input] skip_lines = 1 (convert --skip-lines 1), or correct the line";
+pub(super) const OTHER_COLUMNS: &str = "choose other columns ([input] columns, convert --columns), or skip_lines";
 const MORE: &str = "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2";
 const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
     convert --columns), or name the format";
@@ -22,6 +23,9 @@ const NEIGHBOURS: &str =
 /// Returns the remedy for a line in a file whose first line has just two ids.
 pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
     let line = first_line(data);
+    if let Some(remedy) = of_numbers(line, [0, 1]) {
+        return remedy.into();
+    }
     match split(line, Delimiter::of(line, false)).unwrap_or_default().as_slice() {
         [u, v, _, ..] if u.is_id() && v.is_id() => MIXED.into(),
         _ => advice(data),
@@ -35,6 +39,9 @@ pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
         return ANOTHER.into();
     }
     let delimiter = Delimiter::of(line, false);
+    if let Some(remedy) = of_numbers(line, [0, 1]) {
+        return remedy.into();
+    }
     match split(line, delimiter).unwrap_or_default().as_slice() {
         [u] if u.is_id() => SKIP.into(),
         [u, v] if u.is_id() && v.is_id() => MIXED.into(),
@@ -46,7 +53,11 @@ pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
 
 /// Returns the remedy for a line of a table whose ids are in columns `ends`, from 0.
 pub(super) fn of_row(data: &[u8], delimiter: Delimiter, ends: [usize; 2]) -> Cow<'static, str> {
-    let fields = split(first_line(data), delimiter).unwrap_or_default();
+    let line = first_line(data);
+    if let Some(remedy) = of_numbers(line, ends) {
+        return remedy.into();
+    }
+    let fields = split(line, delimiter).unwrap_or_default();
     match ends.map(|at| fields.get(at).is_some_and(Field::is_whole)) {
         [true, true] if !ends.iter().all(|at| fields[*at].is_id()) => floats(delimiter, ends).into(),
         _ => "correct the line, or say which columns to read: [input] columns, convert --columns".into(),
@@ -60,6 +71,9 @@ pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[Field<'_>]) 
     }
     let ids: Vec<usize> = (0..fields.len()).filter(|&at| fields[at].is_id()).collect();
     let is_word = |field: &Field<'_>| !field.is_number() && !field.text.is_empty();
+    if let Some(remedy) = of_numbers(line, [0, 1]) {
+        return remedy.into();
+    }
     if line.starts_with(b"(") {
         return "write the numbers alone: tr -d '()' < IN > OUT".into();
     }
@@ -67,9 +81,67 @@ pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[Field<'_>]) 
         [u, v, ..] if u.is_whole() && v.is_whole() => floats(delimiter, [0, 1]).into(),
         [u, ..] if u.text.ends_with(b":") && is_word(u) => NEIGHBOURS.into(),
         _ if let [u, v] = ids[..] => chosen(u, v),
-        [u, v, ..] if is_word(u) && is_word(v) => numbering(line, delimiter, ends(fields), false).into(),
+        [u, v, ..] if is_word(u) && is_word(v) => numbering(line, delimiter, ends(fields), Head::None).into(),
         _ => separator(line).map_or(SKIP_OR_COLUMNS.into(), Cow::from),
     }
+}
+
+/// Returns the remedy for a line with numbers that are written in another way, or are too large; `ends` are the columns of ids.
+pub(super) fn of_numbers(line: &[u8], ends: [usize; 2]) -> Option<String> {
+    if let Some(remedy) = decimal_commas(line) {
+        return Some(remedy.into());
+    }
+    let (delimiter, text) = (Delimiter::of(line, false), String::from_utf8_lossy(line));
+    if text.starts_with("; ") && text.contains(char::is_alphabetic) {
+        return Some("leave out lines of comments: grep -v '^;' IN > OUT".into());
+    }
+    let fields = split(line, delimiter).unwrap_or_default();
+    let is_grouped = |field: &Field<'_>| field.quoted && is_grouped(field.text);
+    if ends.iter().any(|at| fields.get(*at).is_some_and(is_grouped)) {
+        return Some(
+            "write numbers without commas: sed -E ':a; s/\"([0-9]+),([0-9,]+)\"/\"\\1\\2\"/; ta' IN > OUT".into(),
+        );
+    }
+    let large = ends.iter().filter_map(|at| fields.get(*at)).find(|field| field.is_id() && field.id().is_none())?;
+    let id = String::from_utf8_lossy(large.text);
+    Some(format!("{id} takes more than 64 bits: {}", numbering(line, delimiter, ends, Head::Numbers)))
+}
+
+/// Returns true for digits with a comma before each three of them but the first.
+fn is_grouped(text: &[u8]) -> bool {
+    let mut groups = text.split(|c| *c == b',');
+    let is_digits = |group: &[u8]| group.iter().all(u8::is_ascii_digit);
+    let first = groups.next().is_some_and(|group| (1..=3).contains(&group.len()) && is_digits(group));
+    text.contains(&b',') && first && groups.all(|group| group.len() == 3 && is_digits(group))
+}
+
+/// Returns the remedy if the first line of `data` has decimal commas, such as `0;1;2,5` and `0 1 2,5`.
+pub(in crate::formats) fn decimal_commas(data: &[u8]) -> Option<&'static str> {
+    let line = first_line(data);
+    let is_number = |text: &[u8], mark: u8| {
+        let text = text.strip_prefix(b"-").unwrap_or(text);
+        let mut halves = text.splitn(2, |c| *c == mark);
+        let [whole, rest] = [halves.next()?, halves.next()?];
+        let fraction = rest.split(|c| matches!(c, b'e' | b'E')).next()?;
+        let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        let grouped: Vec<u8> = whole.iter().map(|c| if *c == b'.' { b',' } else { *c }).collect();
+        (digits(fraction) && (digits(whole) || is_grouped(&grouped))).then(|| whole.contains(&b'.'))
+    };
+    let quoted = split(line, Delimiter::Comma).unwrap_or_default();
+    if quoted.len() > 2 && quoted.iter().any(|field| field.quoted && is_number(field.text, b',').is_some()) {
+        let ids = quoted.iter().filter(|field| field.is_id()).count();
+        return (ids >= 2).then_some("write decimal points, if the commas in quotes are these: sed -E 's/\"(-?[0-9]+),([0-9]+)\"/\\1.\\2/g' IN > OUT");
+    }
+    [Delimiter::Semicolon, Delimiter::Tab, Delimiter::Blanks].into_iter().find_map(|delimiter| {
+        let fields = split(line, delimiter)?;
+        let ids = fields.iter().filter(|field| field.is_id()).count();
+        let commas: Vec<bool> = fields.iter().filter_map(|field| is_number(field.text, b',')).collect();
+        let grouped = commas.contains(&true);
+        (ids >= 2 && !commas.is_empty()).then_some(match grouped {
+            true => "write decimal points, and none between thousands: tr -d . < IN | tr , . > OUT",
+            false => "write decimal points, if the commas are these: tr , . < IN > OUT",
+        })
+    })
 }
 
 /// Returns the remedy for a heading that names no columns of ids, and of rows that do not fit theirs.
@@ -96,25 +168,41 @@ pub(super) fn ends(fields: &[Field<'_>]) -> [usize; 2] {
     }
 }
 
-/// Returns the line that numbers ids which are words, like those of the line `shown`; below a heading if there is one.
-pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], heading: bool) -> String {
+/// Which lines have ids that are to be numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Head {
+    /// All.
+    None,
+    /// Those below the first.
+    First,
+    /// Those whose ids are numbers: whether there is a heading is not known.
+    Numbers,
+}
+
+/// Returns the line that numbers ids which are words, or too large, like those of the line `shown`.
+pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], heading: Head) -> String {
     let from = separated(delimiter);
     let line = if shown.contains(&b'"') {
         let ([u, v], byte) = (ends, delimiter.byte().map_or(' ', char::from).escape_default());
-        let rows = if heading {
-            "list(csv.reader(open('IN'), delimiter='{}'))[1:]"
-        } else {
-            "csv.reader(open('IN'), delimiter='{}')"
+        let rows = format!("csv.reader(open('IN'), delimiter='{byte}')");
+        let rows = match heading {
+            Head::None => rows,
+            Head::First => format!("list({rows})[1:]"),
+            Head::Numbers => format!("{rows} if (r[{u}] + r[{v}]).isdigit()"),
         };
-        let rows = rows.replace("{}", &byte.to_string());
         format!(
             "python3 -c \"import csv; n = {{}}; [print(*(n.setdefault(x, len(n)) for x in (r[{u}], r[{v}]))) for r in {rows}]\" > OUT"
         )
     } else {
         let [u, v] = ends.map(|at| format!("${}", at + 1));
-        let below = if heading { "NR>1" } else { "" };
+        let below = match heading {
+            Head::None => String::new(),
+            Head::First => "NR>1".into(),
+            Head::Numbers => format!("{u}{v}~/^[0-9]+$/"),
+        };
+        // Lines may end as on Windows.
         format!(
-            "awk {from}'function id(x){{if(!(x in n))n[x]=c++;return n[x]}} {below}{{u=id({u});print u,id({v})}}' IN > OUT"
+            "awk {from}'function id(x){{if(!(x in n))n[x]=c++;return n[x]}} {{sub(/\\r$/,\"\")}} {below}{{u=id({u});print u,id({v})}}' IN > OUT"
         )
     };
     format!("number the ids first: {line}")

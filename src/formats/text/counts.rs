@@ -1,28 +1,79 @@
-//! Recognises a first line that has the counts of vertices and edges, `n m` or `n n m`, rather than an edge.
+//! Recognises a first line that has counts, such as `n m`, `n n m`, `n m k` or `rows columns entries`, rather than an edge.
+//!
+//! The number of edges may be that of the lines, twice that (it then counts both directions of each), or half of it (each edge has a line
+//! for either direction).
 
 use super::fields::Field;
 use super::window::{Next, Window};
 use crate::formats::lines;
 use crate::formats::scan::sink::Fault;
 
-/// A first line that has counts if `edges` edges follow.
+/// A first line that has counts if as many edges follow as one of them says.
 #[derive(Debug, Clone)]
 pub(crate) struct Counts {
     /// Number of the line, from 1.
     pub line: u64,
-    /// The number of edges in it.
-    pub edges: u64,
+    /// The counts that it may have.
+    sizes: Vec<Sizes>,
     /// The line as messages show it.
-    pub shown: String,
+    shown: String,
+}
+
+/// A way to read a line of counts.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    /// The vertices that edges lead from, and those that they lead to.
+    ends: [u64; 2],
+    edges: u64,
+    /// True if it is a common one, `n m` or `n n m`.
+    common: bool,
+}
+
+/// What a number of edges is to that of the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ratio {
+    Same,
+    Twice,
+    Half,
+}
+
+impl Ratio {
+    fn of(edges: u64, lines: u64) -> Option<Ratio> {
+        match edges {
+            0 => None,
+            _ if edges == lines => Some(Ratio::Same),
+            _ if Some(edges) == lines.checked_mul(2) => Some(Ratio::Twice),
+            _ if edges.checked_mul(2) == Some(lines) => Some(Ratio::Half),
+            _ => None,
+        }
+    }
+
+    fn shown(self) -> &'static str {
+        match self {
+            Ratio::Same => "the number",
+            Ratio::Twice => "twice the number",
+            Ratio::Half => "half the number",
+        }
+    }
 }
 
 pub(super) const REMEDY: &str =
     "skip it with [input] skip_lines = 1 (convert --skip-lines 1), or say skip_lines = 0 if it is an edge";
 
 impl Counts {
-    /// Returns the text after "found" in a message about the line.
-    pub fn found(&self) -> String {
-        format!("{}, which is the number of lines that follow", self.shown)
+    /// Returns the text after "found" in a message about the line, if it has counts of a file of `following` lines below it.
+    pub fn found(&self, following: u64) -> Option<String> {
+        self.sizes.iter().find_map(|sizes| {
+            let ratio = Ratio::of(sizes.edges, following)?;
+            let [from, to] = sizes.ends.map(u128::from);
+            // So few vertices have no more edges than this. Sorted lists of edges begin with the smallest ids.
+            let possible = u128::from(sizes.edges) <= from * to;
+            (possible || (sizes.common && ratio == Ratio::Same)).then(|| self.told(ratio))
+        })
+    }
+
+    fn told(&self, ratio: Ratio) -> String {
+        format!("{}, which has {} of lines that follow", self.shown, ratio.shown())
     }
 
     /// The text after "expected".
@@ -32,11 +83,56 @@ impl Counts {
     pub const REMEDY: &str = REMEDY;
 }
 
+impl Sizes {
+    /// Returns the ways to read a line of these numbers.
+    fn of(numbers: &[u64]) -> Vec<Sizes> {
+        let sizes = |ends, edges, common| Sizes { ends, edges, common };
+        match *numbers {
+            [n, m] => vec![sizes([n, n], m, true)],
+            [rows, columns, entries] => {
+                vec![sizes([rows, columns], entries, rows == columns), sizes([rows, rows], columns, false)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns true if the ends of `edges` are those of as many vertices, numbered from 0 or 1; in the common way also if there are as many
+    /// different ones, or fewer numbered from 0 or 1. `1 2` above the other two edges of a triangle is an edge.
+    ///
+    /// A number of edges other than that of the lines must make ids with a gap if it is an id, or the lines be symmetric.
+    fn fit(&self, ratio: Ratio, edges: &[[u64; 2]]) -> bool {
+        let [from, to] = self.ends;
+        let mut ids = edges.as_flattened().to_vec();
+        ids.sort_unstable();
+        ids.dedup();
+        let (least, most) = (ids.first().copied().unwrap_or(0), ids.last().copied().unwrap_or(0));
+        if from != to {
+            let all = |base: u64| {
+                let most = |end: usize| edges.iter().map(|edge| edge[end]).max();
+                least >= base && [0, 1].map(most) == [from, to].map(|n| n.checked_sub(1).map(|n| n + base))
+            };
+            return ratio == Ratio::Same && (all(0) || all(1));
+        }
+        let exact = most.checked_add(1) == Some(from) || (most == from && least > 0) || ids.len() as u64 == from;
+        match ratio {
+            Ratio::Same if self.common => exact || most < from,
+            Ratio::Same => exact,
+            Ratio::Twice => exact && self.edges > from.saturating_add(1),
+            Ratio::Half => exact && is_symmetric(edges),
+        }
+    }
+}
+
+/// Returns true if every edge stands there in both directions.
+fn is_symmetric(edges: &[[u64; 2]]) -> bool {
+    let (mut forth, mut back) = (edges.to_vec(), edges.iter().map(|[u, v]| [*v, *u]).collect::<Vec<_>>());
+    forth.sort_unstable();
+    back.sort_unstable();
+    forth == back
+}
+
 /// Checks whether the first line, of these fields, has counts: returns a fault if it has, and the counts to be compared at the end of the
-/// file if that lies beyond `window`.
-///
-/// If all lines are in the window, their ids must fit `n` vertices numbered from 0 or 1, or there must be `n` different ones: `1 2` above
-/// the other two edges of a triangle is an edge. In longer files the number of lines decides alone.
+/// file if that lies beyond `window`: in longer files the number of lines decides alone.
 pub(super) fn check(
     fields: &[Field<'_>],
     at: usize,
@@ -44,39 +140,42 @@ pub(super) fn check(
     window: &Window<'_>,
 ) -> Result<Option<Counts>, Fault> {
     let ids: Option<Vec<u64>> = fields.iter().map(Field::id).collect();
-    let (vertices, edges) = match ids.as_deref() {
-        Some(&[n, m]) => (n, m),
-        Some(&[rows, columns, m]) if rows == columns => (rows, m),
-        _ => return Ok(None),
-    };
+    let sizes = Sizes::of(&ids.unwrap_or_default());
     let line = 1 + lines::newlines(&window.bytes[..at]);
-    let counts = Counts { line, edges, shown: lines::excerpt(window.bytes, at) };
+    let counts = Counts { line, sizes, shown: lines::excerpt(window.bytes, at) };
     if !window.whole {
-        return Ok(Some(counts).filter(|counts| counts.edges > 0));
+        return Ok(Some(counts).filter(|counts| !counts.sizes.is_empty()));
     }
-    let mut next = behind;
     let mut following = 0;
+    let mut next = behind;
     while let Next::Line { end, .. } = window.next(next) {
         following += 1;
         next = end;
     }
-    if following != edges || edges == 0 || !fit(vertices, behind, window) {
+    let ratios = counts.sizes.iter().filter_map(|sizes| Some((sizes, Ratio::of(sizes.edges, following)?)));
+    let mut ratios = ratios.peekable();
+    if ratios.peek().is_none() {
         return Ok(None);
     }
-    Err(Fault::new(at, Counts::EXPECTED, counts.found(), Counts::REMEDY))
+    let edges = edges(behind, window);
+    if edges.len() as u64 != following {
+        return Ok(None); // A line that is no edge is the fault to tell of.
+    }
+    match ratios.find(|(sizes, ratio)| sizes.fit(*ratio, &edges)) {
+        Some((_, ratio)) => Err(Fault::new(at, Counts::EXPECTED, counts.told(ratio), Counts::REMEDY)),
+        None => Ok(None),
+    }
 }
 
-/// Returns true if the ids of the lines from `at` on are those of `vertices` vertices.
-fn fit(vertices: u64, mut at: usize, window: &Window<'_>) -> bool {
-    let mut ids = Vec::new();
+/// Returns the first two numbers of each line from `at` on.
+fn edges(mut at: usize, window: &Window<'_>) -> Vec<[u64; 2]> {
+    let mut edges = Vec::new();
     while let Next::Line { start, end } = window.next(at) {
         let line = &window.bytes[start..end];
         let numbers = line.split(|c| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
-        ids.extend(numbers.take(2).map(|digits| lines::number(digits, 0).map_or(u64::MAX, |(id, _)| id)));
+        let mut numbers = numbers.map(|digits| lines::number(digits, 0).map_or(u64::MAX, |(id, _)| id));
+        edges.extend(numbers.next().zip(numbers.next()).map(|(u, v)| [u, v]));
         at = end;
     }
-    ids.sort_unstable();
-    ids.dedup();
-    let (least, most) = (ids.first().copied().unwrap_or(0), ids.last().copied().unwrap_or(0));
-    most < vertices || (most == vertices && least > 0) || ids.len() as u64 == vertices
+    edges
 }

@@ -4,10 +4,6 @@ use crate::formats::scan::sink::Fault;
 
 /// Refuses a file that begins like another format.
 pub(super) fn check(start: &[u8], named: bool) -> Result<(), Fault> {
-    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        let remedy = "convert it: iconv -f UTF-16 -t UTF-8 IN > OUT";
-        return Err(Fault::new(0, "text of one byte a character", "UTF-16", remedy));
-    }
     // A format that is named is taken at its word.
     if !named && start.starts_with(b"%%MatrixMarket") {
         let remedy =

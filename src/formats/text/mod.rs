@@ -14,23 +14,29 @@ mod counts;
 mod fields;
 mod index;
 mod kinds;
+mod line;
 pub(super) mod names;
 mod options;
 mod table;
+mod unread;
 mod window;
 
 use std::borrow::Cow;
 
 use crate::formats::Part;
-use crate::formats::lines::{Grammar, Weight, excerpt, lone_return};
-use crate::formats::scan::layout::{HEAD, Head, Layout};
+use crate::formats::input::part::UseOfDirection;
+use crate::formats::lines::{Grammar, Weight};
+use crate::formats::scan::layout::{Directions, HEAD, Head, Layout};
 use crate::formats::scan::sink::Fault;
-use advice::{ANOTHER, COLUMNS, SKIP, advice, advice_of_two, chosen};
+pub(in crate::formats) use advice::decimal_commas;
+use advice::{COLUMNS, OTHER_COLUMNS, SKIP, advice, advice_of_two, chosen};
 pub(crate) use counts::Counts;
-use fields::{Delimiter, Field, split};
+use fields::{Delimiter, Field};
+use line::Line;
 use names::Ends;
 pub use options::{Columns, TextOptions};
 pub(crate) use table::TableGrammar;
+pub(in crate::formats) use unread::unread;
 use window::{Next, Window};
 
 /// Returns the layout of lines of two ids, and of a weight in all of them if the first has one.
@@ -57,13 +63,26 @@ fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Opti
     })
 }
 
-/// Finds where the edges begin and how their lines are parsed, from `prefix`, the first bytes of the file.
-pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
+/// Finds where the edges begin and how their lines are parsed, from `prefix`, the first bytes of the file, whose text begins at `start`.
+///
+/// # Errors
+/// The fault of the first line that can't be read.
+pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
+    read_head(prefix, start, part).map_err(|fault| {
+        // What separates the columns decides about all else, so a comma that does not is the better reason.
+        let window = Window::new(prefix);
+        let lines = prefix[fault.at..window.bytes.len().max(fault.at)].split(|c| *c == b'\n').take(2);
+        match lines.into_iter().find_map(decimal_commas) {
+            Some(remedy) => Fault { expected: "numbers with decimal points".into(), remedy: remedy.into(), ..fault },
+            None => fault,
+        }
+    })
+}
+
+fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     let options = part.text();
     let window = Window::new(prefix);
-    kinds::check(window.bytes, part.is_named())?;
-    // Some spreadsheets write a byte order mark.
-    let start = if prefix.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    kinds::check(&window.bytes[start..], part.is_named())?;
     let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
     let head = |body, layout: Layout| {
         let weighted = match &layout {
@@ -71,7 +90,7 @@ pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
             Layout::Table(table) => table.is_weighted(),
             _ => false,
         };
-        Head { layout, body, vertices: None, entries: None, weighted }
+        Head { layout, body, vertices: None, entries: None, weighted, directions: Directions::Listed }
     };
     let (at, behind) = match window.next(body) {
         Next::Line { start, end } => (start, end),
@@ -111,6 +130,13 @@ pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
         let counts = kind.counts(&window)?;
         return Ok(head(body, kind.layout(&first, None, counts)?));
     };
+    if options.columns == Columns::Auto
+        && part.use_of_direction != UseOfDirection::Dropped
+        && names::is_direction_open(&first.names(), ends)
+    {
+        let (expected, remedy) = names::DIRECTION;
+        return Err(first.fault(expected, remedy));
+    }
     match (&second, broken) {
         (_, Some(fault)) => Err(fault),
         (Some(row), None) => Ok(head(behind, kind.layout(row, Some(ends), None)?)),
@@ -136,74 +162,6 @@ fn skip(window: &Window<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
         };
     }
     Ok(at)
-}
-
-/// A line of the window, split into fields.
-struct Line<'a> {
-    at: usize,
-    /// Offset of the next line.
-    behind: usize,
-    text: &'a [u8],
-    shown: String,
-    delimiter: Delimiter,
-    fields: Vec<Field<'a>>,
-    /// True if a delimiter follows the last field.
-    open: bool,
-}
-
-impl<'a> Line<'a> {
-    fn of(window: &Window<'a>, at: usize, end: usize, tsv: bool) -> Result<Line<'a>, Fault> {
-        let line = window.line(at, end);
-        if line.contains(&b'\r') {
-            return Err(lone_return(window.bytes, at));
-        }
-        let (delimiter, shown) = (Delimiter::of(line, tsv), excerpt(window.bytes, at));
-        let last = line.iter().rev().find(|c| **c != b' ');
-        let open = last.is_some_and(|c| delimiter.byte() == Some(*c));
-        let Some(fields) = split(line, delimiter) else {
-            return Err(Fault::new(at, "quotes that end in their line, and a comma behind them", shown, ANOTHER));
-        };
-        Ok(Line { at, behind: end, text: line, shown, delimiter, fields, open })
-    }
-
-    /// Returns the line split by blanks if it then has just two ids, whatever the number of tabs before and between them.
-    fn aligned(&self, window: &Window<'a>) -> Option<Line<'a>> {
-        self.by_blanks(window).filter(|line| line.fields.len() == 2 && line.fields.iter().all(Field::is_id))
-    }
-
-    /// Returns true if there are blanks between ids and tabs elsewhere: `1 2<TAB>3`.
-    fn is_mixed(&self) -> bool {
-        let full = self.fields.iter().all(|field| !field.text.is_empty());
-        self.delimiter == Delimiter::Tab && full && self.fields.iter().take(2).any(|field| field.text.contains(&b' '))
-    }
-
-    /// Returns the line split by both blanks and tabs.
-    fn by_blanks(&self, window: &Window<'a>) -> Option<Line<'a>> {
-        let fields = split(window.line(self.at, self.behind), Delimiter::Blanks)?;
-        Some(Line { shown: self.shown.clone(), delimiter: Delimiter::Blanks, fields, open: false, ..*self })
-    }
-
-    fn fault(&self, expected: &str, remedy: impl Into<Cow<'static, str>>) -> Fault {
-        Fault::new(self.at, expected, self.shown.clone(), remedy)
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.fields.iter().map(Field::name).collect()
-    }
-
-    fn is_id(&self, column: usize) -> bool {
-        self.fields.get(column).is_some_and(Field::is_id)
-    }
-
-    /// Returns true for a line of words without numbers, and without characters that no text has.
-    fn is_words(&self) -> bool {
-        let words = self.fields.iter().any(|field| field.name().chars().any(char::is_alphabetic));
-        words && self.is_printed() && !self.fields.iter().any(Field::is_number)
-    }
-
-    fn is_printed(&self) -> bool {
-        self.fields.iter().all(|field| field.text.iter().all(|c| *c >= b' ' || *c == b'\t'))
-    }
 }
 
 /// The first two lines, which decide how the file is parsed.
@@ -262,7 +220,9 @@ impl Kind<'_> {
                     return Ok(Some(ends));
                 }
                 let expected = format!("whole numbers in columns {} and {}, as chosen", ends.u + 1, ends.v + 1);
-                Err(first.fault(&expected, "choose other columns ([input] columns, convert --columns), or skip_lines"))
+                let ends = [ends.u, ends.v];
+                let remedy = advice::of_numbers(first.text, ends).map_or(OTHER_COLUMNS.into(), Cow::from);
+                Err(first.fault(&expected, remedy))
             }
             Columns::Names(wanted) => {
                 let expected = format!("a heading with the columns {}", wanted.join(" and "));
@@ -288,13 +248,15 @@ impl Kind<'_> {
                 line.fields.len() >= 2 && line.fields[..2].iter().all(|f| !f.is_number() && !f.text.is_empty())
             };
             if self.second.is_some_and(is_text) {
-                let remedy = advice::numbering(first.text, first.delimiter, advice::ends(&first.fields), false);
+                let remedy =
+                    advice::numbering(first.text, first.delimiter, advice::ends(&first.fields), advice::Head::None);
                 return Err(first.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
             }
             let expected = "edges, or a heading that names two columns of ids (source and target, src and dst, from and to, u and v)";
             let remedy = match self.second.and_then(|row| advice::separator(row.text)) {
                 Some(remedy) => remedy.into(),
                 None if first.fields.len() == 1 => SKIP.into(),
+                None if let Some(remedy) = advice::of_numbers(first.text, [0, 1]) => remedy.into(),
                 None => advice::of_heading(&first.names()),
             };
             return Err(first.fault(expected, remedy));
@@ -349,7 +311,7 @@ impl Kind<'_> {
         let is_word =
             |column: usize| row.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty());
         if heading.is_some() && is_word(ends.u) && is_word(ends.v) {
-            let remedy = advice::numbering(row.text, row.delimiter, [ends.u, ends.v], true);
+            let remedy = advice::numbering(row.text, row.delimiter, [ends.u, ends.v], advice::Head::First);
             return Err(row.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
         }
         let plain = (ends.u, ends.v) == (0, 1) && columns <= 3 && !row.fields.iter().any(|field| field.quoted);

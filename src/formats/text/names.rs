@@ -25,6 +25,12 @@ const PAIRS: [(&[&str], &[&str]); 9] = [
     ),
 ];
 
+/// Names of the columns of a knowledge graph: the end that its edges lead from, what they mean, and the end that they lead to.
+const TRIPLES: [[&[&str]; 3]; 2] =
+    [[&["head", "h"], RELATIONS, &["tail", "t"]], [&["subject", "subj", "s"], RELATIONS, &["object", "obj", "o"]]];
+
+const RELATIONS: &[&str] = &["relation", "rel", "r", "relationship", "predicate", "pred", "p", "property"];
+
 /// Names that mean both ends if a number or letter follows each (`node1`, `node2`; `id_a`, `id_b`).
 const NUMBERED: [&str; 13] =
     ["", "v", "n", "u", "i", "user", "person", "author", "actor", "entity", "protein", "gene", "member"];
@@ -48,11 +54,17 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<Ends> {
         found.next().filter(|_| found.next().is_none())
     };
     let any = |wanted: &dyn Fn(&str) -> bool| bare.iter().any(|name| wanted(name));
+    let weight = only(&|name| WEIGHTS.contains(&name));
+    for triple in TRIPLES {
+        if let [Some(u), Some(_), Some(v)] = triple.map(|known| only(&|name| known.contains(&name))) {
+            return Some(Ends { u, v, weight });
+        }
+    }
     for (first, second) in PAIRS {
         let (is_first, is_second) = (|name: &str| first.contains(&name), |name: &str| second.contains(&name));
         if any(&is_first) && any(&is_second) {
             let (u, v) = (only(&is_first)?, only(&is_second)?);
-            return Some(Ends { u, v, weight: only(&|name| WEIGHTS.contains(&name)) });
+            return Some(Ends { u, v, weight });
         }
     }
     let mut found = None;
@@ -63,12 +75,25 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<Ends> {
                 if found.is_some() {
                     return None;
                 }
-                found = Some(Ends { u, v, weight: only(&|name| WEIGHTS.contains(&name)) });
+                found = Some(Ends { u, v, weight });
             }
         }
     }
     found
 }
+
+/// Returns true if the names of the ends that [`columns`] found leave open which one edges lead from: an arc leads from its tail to its head,
+/// an edge of a knowledge graph from its head to its tail.
+pub(in crate::formats) fn is_direction_open(names: &[String], ends: Ends) -> bool {
+    [ends.u, ends.v].map(|at| bare(&names[at])) == ["tail", "head"]
+}
+
+/// The expectation of names for [`is_direction_open`], and the remedy.
+pub(in crate::formats) const DIRECTION: (&str, &str) = (
+    "names that say where edges lead",
+    "choose the columns in order: [input] columns = [\"tail\", \"head\"] if they lead from tail to head, as arcs do, or [\"head\", \"tail\"], \
+     as in a knowledge graph (convert --columns)",
+);
 
 /// Returns the columns that were chosen by name, as the heading writes them or in the form of [`bare`].
 pub(in crate::formats) fn chosen(wanted: &[String], names: &[String]) -> Option<Ends> {
@@ -150,6 +175,11 @@ mod tests {
             ("i,j,value", (0, 1, None)),
             ("origin,destination", (0, 1, None)),
             ("label,follower,followee", (1, 2, None)),
+            ("head,relation,tail", (0, 2, None)),
+            ("tail,head,relation_id", (1, 0, None)),
+            ("h,r,t", (0, 2, None)),
+            ("subject,predicate,object,weight", (0, 2, Some(3))),
+            ("head,tail", (1, 0, None)),
         ] {
             assert_eq!(of(heading), Some(want), "{heading}");
         }

@@ -74,7 +74,8 @@ impl TableGrammar {
                 }
                 at = next;
             } else {
-                at = passed_over::<D>(data, at).ok_or_else(|| self.wrong(data, at))?;
+                let next = passed_over::<D>(data, at).or_else(|| self.remark(data, at));
+                at = next.ok_or_else(|| self.wrong(data, at))?;
             }
         }
         Ok(())
@@ -154,6 +155,21 @@ impl TableGrammar {
                 next,
             });
         }
+    }
+
+    /// Returns the start of the next line if this one is a comment behind a semicolon in a file that is separated by such: it has words, and
+    /// no number where a row has an id. A row that lacks its first column is none.
+    #[cold]
+    pub(crate) fn remark(&self, data: &[u8], line: usize) -> Option<usize> {
+        let next = next_line(data, line);
+        let text = &data[blanks(data, line)..next];
+        let is_number = |column: usize| {
+            let field = text.split(|c| *c == b';').nth(column).unwrap_or_default();
+            field.iter().find(|c| !matches!(c, b' ' | b'\t' | b'"')).is_some_and(u8::is_ascii_digit)
+        };
+        let words = text.iter().any(|c| c.is_ascii_alphabetic() || !c.is_ascii());
+        let is_remark = self.delimiter == Delimiter::Semicolon && text.first() == Some(&b';') && words;
+        (is_remark && ![self.u, self.v].into_iter().any(is_number) && !has_lone_return(data, line)).then_some(next)
     }
 
     #[cold]

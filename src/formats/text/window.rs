@@ -56,10 +56,11 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Returns true for `#`, `%`, `//` and `;`; in a line with more semicolons the first field is empty instead.
+/// Returns true for `#`, `%`, `//` and `;`; in a line with more semicolons the first field is empty instead, unless a blank and a word follow.
 fn is_comment(line: &[u8]) -> bool {
     match line {
         [b'#' | b'%', ..] | [b'/', b'/', ..] => true,
+        [b';', b' ', c, ..] if c.is_ascii_alphabetic() => true,
         [b';', rest @ ..] => !rest.contains(&b';'),
         _ => false,
     }

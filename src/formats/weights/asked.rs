@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{WeightType, Weights};
+use super::{Unread, WeightType, Weights};
 use crate::error::{Error, Result};
-use crate::formats::Scan;
+use crate::formats::{Input, Scan};
 
 /// Weights as a user asks for them: `[input] weights`, `convert --weights`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -48,24 +48,26 @@ impl AskedWeights {
         }
     }
 
-    /// Returns the type in which weights are read after the first scan, `scan`, of the input `name`; `None` if it has none, or none are
+    /// Returns the type in which weights are read after the first scan, `scan`, of `input`; `None` if it has none, or none are
     /// asked for.
     ///
     /// # Errors
     /// [`Error::Usage`] if weights of a type are asked for and the input, even one without edges, has none.
-    pub fn decide(self, scan: &Scan, name: &str) -> Result<Option<WeightType>> {
-        self.decide_by(scan.weights, scan.edges, name)
+    pub fn decide(self, scan: &Scan, input: &Input) -> Result<Option<WeightType>> {
+        self.decide_by(scan.weights, scan.edges, input)
     }
 
     /// Does the same by what the first scan found: the type of the weights, and the number of edges.
     ///
     /// # Errors
     /// Those of [`Self::decide`].
-    pub fn decide_by(self, found: Option<WeightType>, edges: u64, name: &str) -> Result<Option<WeightType>> {
+    pub fn decide_by(self, found: Option<WeightType>, edges: u64, input: &Input) -> Result<Option<WeightType>> {
         match (self, found) {
             (AskedWeights::None, _) => Ok(None),
             (AskedWeights::Auto, found) => Ok(found),
-            (AskedWeights::U32 | AskedWeights::F32, None) if edges > 0 => Err(missing(name)),
+            (AskedWeights::U32 | AskedWeights::F32, None) if edges > 0 => {
+                Err(missing(&input.name(), input.unread().as_ref()))
+            }
             (AskedWeights::U32, _) => Ok(Some(WeightType::U32)),
             (AskedWeights::F32, _) => Ok(Some(WeightType::F32)),
         }
@@ -87,10 +89,14 @@ impl fmt::Display for AskedWeights {
     }
 }
 
-/// Returns the error of a file or input without weights where weights are asked for.
-pub fn missing(name: &str) -> Error {
+/// Returns the error of a file or input without weights where weights are asked for; `unread` are columns that may be these.
+pub fn missing(name: &str, unread: Option<&Unread>) -> Error {
+    let (but, remedy) = match unread {
+        Some(Unread { found, remedy }) => (format!(", but {found}"), remedy.as_str()),
+        None => (String::new(), "name a file that has them"),
+    };
     Error::Usage(format!(
-        "{name}: expected weights, as asked for, found none that are read; name a file that has them, or ask for \
-         none: [input] weights = \"none\", convert --weights none"
+        "{name}: expected weights, as asked for, found none that are read{but}; {remedy}; or ask for none: [input] weights = \"none\", \
+         convert --weights none"
     ))
 }

@@ -3,8 +3,10 @@
 //! A weight is a whole number below 2^32, or a finite f32 from 0 on. Both are handed over as 32 bits that are in the order of the weights.
 
 mod asked;
+mod unread;
 
 pub use asked::{AskedWeights, missing};
+pub use unread::Unread;
 
 use std::fmt;
 use std::ops::Range;
@@ -14,6 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::formats::Visitor;
 use crate::formats::lines::{excerpt, number};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
+
+/// Floats below this tell whole numbers from others; all larger ones are whole.
+const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
 
 /// The type of the weights of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -58,9 +63,47 @@ impl fmt::Display for WeightType {
 pub(crate) enum Weight<'a> {
     Whole(u64),
     Signed(i64),
+    /// A number of a file of f32, whose weights therefore are f32 unless all are whole numbers below 2^32.
+    Single(f32),
     Float(f64),
     /// A number as text, perhaps in quotes.
     Text(&'a [u8]),
+}
+
+/// What a weight says about the type that holds all weights of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// It is a whole number that an f32 equals, as all up to 2^24 do.
+    Whole,
+    /// It is a whole number that no f32 equals.
+    Rounded,
+    /// It is a whole number from 2^32 on, perhaps one that no f32 equals.
+    Wide { rounded: bool },
+    /// It is no whole number.
+    Decimal,
+}
+
+impl Found {
+    /// Returns what a whole number says.
+    #[inline]
+    fn whole(value: u64) -> Found {
+        if value <= 1 << f32::MANTISSA_DIGITS { Found::Whole } else { Found::large(value) }
+    }
+
+    fn large(value: u64) -> Found {
+        // 2^64 is what the largest ones are rounded to, which is no u64.
+        match (value >> 32, u128::from(value) != (value as f32) as u128) {
+            (0, false) => Found::Whole,
+            (0, true) => Found::Rounded,
+            (_, rounded) => Found::Wide { rounded },
+        }
+    }
+
+    /// Returns the type of weights like this one.
+    #[inline]
+    pub fn kind(self) -> WeightType {
+        if self == Found::Decimal { WeightType::F32 } else { WeightType::U32 }
+    }
 }
 
 /// The reason why a weight can't be taken.
@@ -72,6 +115,10 @@ pub(crate) enum Mistake {
     TooLarge,
     /// It is a decimal, or 2^32 or more, where u32 is asked for.
     NotU32,
+    /// It is 2^32 or more, and no weight of the input is a decimal.
+    Wide,
+    /// It is a whole number that no f32 equals, and another weight of the input is a decimal.
+    Rounded,
     NoNumber,
 }
 
@@ -83,6 +130,8 @@ impl Mistake {
             Mistake::NotFinite | Mistake::NoNumber => "weights that are finite numbers",
             Mistake::TooLarge => "weights up to 3.4028235e38, the largest of f32",
             Mistake::NotU32 => "whole weights below 2^32, as u32 is asked for",
+            Mistake::Wide => "whole weights below 2^32",
+            Mistake::Rounded => "weights that an f32 equals, as others have fractions",
         }
     }
 
@@ -90,6 +139,13 @@ impl Mistake {
     pub fn remedy(self) -> &'static str {
         match self {
             Mistake::NotU32 => "read them as f32: [input] weights = \"f32\", convert --weights f32",
+            Mistake::Wide => {
+                "scale the weights, or have them rounded to 24 bits: [input] weights = \"f32\", convert --weights f32"
+            }
+            Mistake::Rounded => {
+                "weights like this one are rounded to 24 bits: scale them, or say that it is meant: [input] weights = \"f32\", \
+                 convert --weights f32"
+            }
             _ => {
                 "correct the weight, or read the edges without weights: [input] weights = \"none\", convert --weights none"
             }
@@ -122,10 +178,7 @@ pub(crate) fn push<V: Visitor>(
             Weights::Skip | Weights::Find => Ok(sink.push(u, v)?),
         };
     }
-    match sink.push_weighted(u, v, Weight::Text(&data[weight])) {
-        Ok(pushed) => Ok(pushed?),
-        Err(mistake) => Err(mistake.fault(line, excerpt(data, line)).into()),
-    }
+    sink.push_weighted(u, v, Weight::Text(&data[weight]), |mistake| mistake.fault(line, excerpt(data, line)).into())
 }
 
 /// The remedy for edges without a weight beside others that have one.
@@ -143,9 +196,9 @@ impl Weights {
         matches!(self, Weights::Read(_))
     }
 
-    /// Returns the bits of a weight and the narrowest type that holds it; the bits are 0 unless weights are handed over.
+    /// Returns the bits of a weight, which are 0 unless weights are handed over, and what it says about the type of all.
     #[inline]
-    pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, WeightType), Mistake> {
+    pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, Found), Mistake> {
         let whole = match weight {
             Weight::Whole(value) => value,
             Weight::Signed(value) => u64::try_from(value).map_err(|_| Mistake::Negative)?,
@@ -156,15 +209,18 @@ impl Weights {
                     None => return self.take_text(text),
                 },
             },
+            Weight::Single(value) => {
+                let (bits, found) = self.take_float(value.into(), value)?;
+                return Ok((bits, if matches!(found, Found::Wide { .. }) { Found::Decimal } else { found }));
+            }
             Weight::Float(value) => return self.take_float(value, value as f32),
         };
+        let found = Found::whole(whole);
         match (self, u32::try_from(whole)) {
-            (Weights::Read(WeightType::F32), narrow) => {
-                Ok(((whole as f32).to_bits(), narrow.map_or(WeightType::F32, |_| WeightType::U32)))
-            }
-            (_, Ok(narrow)) => Ok((narrow, WeightType::U32)),
+            (Weights::Read(WeightType::F32), _) => Ok(((whole as f32).to_bits(), found)),
+            (_, Ok(narrow)) => Ok((narrow, found)),
             (Weights::Read(WeightType::U32), Err(_)) => Err(Mistake::NotU32),
-            (_, Err(_)) => Ok((0, WeightType::F32)),
+            (_, Err(_)) => Ok((0, found)),
         }
     }
 
@@ -182,7 +238,7 @@ impl Weights {
     }
 
     #[inline(never)]
-    fn take_text(self, text: &[u8]) -> Result<(u32, WeightType), Mistake> {
+    fn take_text(self, text: &[u8]) -> Result<(u32, Found), Mistake> {
         let text = text.trim_ascii();
         let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text).trim_ascii();
         let text = std::str::from_utf8(text).map_err(|_| Mistake::NoNumber)?;
@@ -192,11 +248,14 @@ impl Weights {
         if value.is_infinite() && text.bytes().any(|c| c.is_ascii_digit()) {
             return Err(if value < 0.0 { Mistake::Negative } else { Mistake::TooLarge });
         }
-        self.take_float(value, nearest)
+        let (bits, found) = self.take_float(value, nearest)?;
+        // Digits alone are a whole number, however many there are.
+        let is_wide = value >= EXACT && text.bytes().all(|c| c.is_ascii_digit());
+        Ok((bits, if is_wide { Found::whole(value as u64) } else { found }))
     }
 
     /// Takes a number whose nearest f32 is `nearest`.
-    fn take_float(self, value: f64, nearest: f32) -> Result<(u32, WeightType), Mistake> {
+    fn take_float(self, value: f64, nearest: f32) -> Result<(u32, Found), Mistake> {
         if !value.is_finite() {
             return Err(if value < 0.0 { Mistake::Negative } else { Mistake::NotFinite });
         }
@@ -204,7 +263,8 @@ impl Weights {
             return Err(Mistake::Negative);
         }
         let is_u32 = is_u32(value);
-        let found = if is_u32 { WeightType::U32 } else { WeightType::F32 };
+        let is_whole = value.fract() == 0.0 && value < EXACT;
+        let found = if is_whole { Found::whole(value as u64) } else { Found::Decimal };
         match self {
             Weights::Read(WeightType::U32) if is_u32 => Ok((value as u32, found)),
             Weights::Read(WeightType::U32) => Err(Mistake::NotU32),
@@ -256,8 +316,9 @@ mod tests {
             let weights = [3.0, last];
             let bits = weights.map(f32::to_bits);
             for mode in [F32, Weights::Find] {
-                let each = weights.map(|weight| mode.take(Weight::Float(weight.into())));
-                let expected = is_taken.then(|| each.map(|each| each.expect("a weight").1).into_iter().max().unwrap());
+                let each = weights.map(|weight| mode.take(Weight::Single(weight)));
+                let kind = |each: Result<(u32, Found), Mistake>| each.expect("a weight").1.kind();
+                let expected = is_taken.then(|| each.map(kind).into_iter().max().unwrap());
                 assert_eq!(mode.take_floats(&bits), expected, "{last}");
                 if mode == F32 && is_taken {
                     assert_eq!(each.map(|each| each.unwrap().0), bits);
@@ -268,7 +329,35 @@ mod tests {
     }
 
     fn found(text: &str) -> Result<WeightType, Mistake> {
-        Weights::Find.take(Weight::Text(text.as_bytes())).map(|(_, found)| found)
+        Weights::Find.take(Weight::Text(text.as_bytes())).map(|(_, found)| found.kind())
+    }
+
+    #[test]
+    fn whole_numbers_that_are_wide_or_rounded() {
+        let found = |weight: Weight<'_>| Weights::Find.take(weight).expect("a weight").1;
+        let (rounded, wide, both) = (Found::Rounded, Found::Wide { rounded: false }, Found::Wide { rounded: true });
+        for (text, want) in [
+            ("16777216", Found::Whole),
+            ("16777217", rounded),
+            ("16777217.0", rounded),
+            ("4294967040", Found::Whole),
+            ("4294967295", rounded),
+            ("4294967296", wide),
+            ("4294967296.0", wide),
+            ("1e11", both),
+            ("1217567877123", both),
+            ("9007199254740993", both),
+            ("18446744073709551615", both),
+            // As f64 they are the largest u64.
+            ("18446744073709551616", both),
+            ("1e20", Found::Decimal),
+            ("16777217.5", Found::Decimal),
+        ] {
+            assert_eq!(found(Weight::Text(text.as_bytes())), want, "{text}");
+        }
+        assert_eq!(found(Weight::Single(8_589_934_592.0)), Found::Decimal);
+        assert_eq!(found(Weight::Float(8_589_934_592.0)), wide);
+        assert_eq!(found(Weight::Float(16_777_217.0)), rounded);
     }
 
     #[test]
@@ -282,7 +371,7 @@ mod tests {
         }
         for text in ["0.5", "1e-60", "4294967296", "18446744073709551616", ".1", "16777217.5", "3.4028235e38"] {
             let nearest: f32 = text.parse().expect("a number");
-            assert_eq!((bits(F32, text), found(text)), (Ok(nearest.to_bits()), Ok(WeightType::F32)), "{text}");
+            assert_eq!(bits(F32, text), Ok(nearest.to_bits()), "{text}");
             assert_eq!(bits(U32, text), Err(Mistake::NotU32), "{text}");
         }
         for (text, mistake) in [
@@ -308,8 +397,8 @@ mod tests {
                 let text = format!("{whole}.{fraction}");
                 let nearest: f32 = text.parse().expect("a number");
                 assert_eq!(bits(F32, &text), Ok(nearest.to_bits()), "{text}");
-                let is_whole = fraction.bytes().all(|c| c == b'0') && nearest < 4e9;
-                assert!(found(&text) == Ok(if is_whole { WeightType::U32 } else { WeightType::F32 }) || nearest > 4e9);
+                let is_whole = fraction.bytes().all(|c| c == b'0');
+                assert_eq!(found(&text), Ok(if is_whole { WeightType::U32 } else { WeightType::F32 }), "{text}");
             }
         }
         // Each is halfway between two f32, or the f64 next to it is.
@@ -325,8 +414,8 @@ mod tests {
     fn numbers() {
         assert_eq!(U32.take(Weight::Signed(-1)), Err(Mistake::Negative));
         assert_eq!(U32.take(Weight::Whole(1 << 32)), Err(Mistake::NotU32));
-        assert_eq!(F32.take(Weight::Whole(1 << 32)), Ok((0x4f80_0000, WeightType::F32)));
-        assert_eq!(F32.take(Weight::Float(-0.0)), Ok((0, WeightType::U32)));
+        assert_eq!(F32.take(Weight::Whole(1 << 32)), Ok((0x4f80_0000, Found::whole(1 << 32))));
+        assert_eq!(F32.take(Weight::Float(-0.0)), Ok((0, Found::whole(0))));
         assert_eq!(F32.take(Weight::Float(f64::NAN)), Err(Mistake::NotFinite));
         assert_eq!(Weights::Find.take(Weight::Float(1e300)), Err(Mistake::TooLarge));
     }

@@ -7,7 +7,7 @@
 
 use crate::formats::WeightType;
 use crate::graph::direction::Direction;
-use crate::graph::ids::InputId;
+use crate::graph::ids::RawId;
 use serde::{Deserialize, Serialize};
 
 /// How weights are drawn.
@@ -57,7 +57,7 @@ impl DrawnWeights {
     /// Returns the weight of the edge from `tail` to `head`: a whole number, or the bits of an f32. Without direction it is the same from
     /// either end.
     #[inline]
-    pub fn of(self, direction: Direction, tail: InputId, head: InputId) -> u32 {
+    pub fn of(self, direction: Direction, tail: RawId, head: RawId) -> u32 {
         let (first, second) = match direction {
             Direction::Undirected => (tail.min(head), tail.max(head)),
             Direction::Directed => (tail, head),
@@ -77,7 +77,7 @@ impl DrawnWeights {
 }
 
 #[inline]
-fn hash(seed: u64, first: InputId, second: InputId) -> u64 {
+fn hash(seed: u64, first: RawId, second: RawId) -> u64 {
     mixed(mixed(mixed(seed).wrapping_add(first.0)).wrapping_add(second.0))
 }
 
@@ -111,7 +111,7 @@ mod tests {
         ) {
             let (least, most) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
             let [low, high] = [decimals[0].min(decimals[1]), decimals[0].max(decimals[1])].map(|n| f32::from(n) / 7.0);
-            let (u, v) = (InputId(u), InputId(v));
+            let (u, v) = (RawId(u), RawId(v));
             for drawn in [
                 DrawnWeights::Unit,
                 DrawnWeights::Whole { least, most, seed },
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn weights_are_uniform_and_depend_on_the_seed_and_on_direction() {
         let draw = |seed, direction, (u, v): (u64, u64)| {
-            DrawnWeights::Whole { least: 1, most: 10, seed }.of(direction, InputId(u), InputId(v))
+            DrawnWeights::Whole { least: 1, most: 10, seed }.of(direction, RawId(u), RawId(v))
         };
         let edges = || (0..300u64).flat_map(|u| (0..u).map(move |v| (u, v)));
         for seed in [0, 1, u64::MAX] {
@@ -154,7 +154,7 @@ mod tests {
     /// Weights of earlier versions stay: results of jobs depend on them.
     #[test]
     fn known_weights() {
-        let (u, v) = (InputId(5), InputId(1 << 40));
+        let (u, v) = (RawId(5), RawId(1 << 40));
         let whole = DrawnWeights::Whole { least: 1, most: 1000, seed: 1 };
         let decimal = DrawnWeights::Decimal { least: 0.0, most: 1.0, seed: 1 };
         let all = DrawnWeights::Whole { least: 0, most: u32::MAX, seed: 1 };

@@ -54,6 +54,7 @@ pub(super) fn open_or_build(
     {
         return open(session, info, stored, &layout);
     }
+    super::refuse_readers(session)?;
     let input = &match info.weights {
         Some(GraphWeights { kind, .. }) => input.clone().with_weights(Weights::Read(kind)),
         None => input.clone(),

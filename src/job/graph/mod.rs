@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this one | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
 //! | `sparse_ids` | numbers for ids that are sparse |
+//! | `named` | a check that the input has the vertices that tables name |
 //! | `blocks`, `build` | `partition` and `sort`: opening blocks, and building those that are missing |
 //! | `residence` | graphs whose blocks stay in memory |
 //! | `degree_file` | degrees beside the blocks |
@@ -15,14 +16,15 @@ mod build;
 mod degree_file;
 mod derived;
 pub(crate) mod merge;
+pub(crate) mod named;
 mod packing;
 mod residence;
 mod sparse_ids;
 pub(crate) mod transpose;
 
-use crate::algo::{GraphTask, sources};
 use crate::config::Job;
 use crate::error::{Error, Result};
+use crate::formats::weights::Unread;
 use crate::formats::{CacheUse, Input, InputCache, WeightType, addresses};
 use crate::graph::direction::Direction;
 use crate::graph::weights::stored::GraphWeights;
@@ -31,6 +33,7 @@ use crate::job::plan::{Plan, limits};
 use crate::job::ranks;
 use crate::job::session::{Moved, Session, Watched};
 use crate::job::state::finished::Finished;
+use crate::job::state::lock::Reader;
 use crate::job::state::manifest::{key, weights_of};
 use crate::job::state::order_writer::Ordered;
 use crate::memory::Buffer;
@@ -40,7 +43,6 @@ use crate::prepare::prepared::{Graph, InputInfo};
 use crate::prepare::relabel::{self, relabel};
 use crate::prepare::{Accelerator, order};
 use crate::process::progress::Unit;
-use std::path::Path;
 
 /// Names of the stages of every graph in the manifest and the report; `transpose` and `merge` are more, for tasks that need the parts that these make.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
@@ -66,11 +68,10 @@ pub(crate) enum Prepared {
 /// Those of every stage.
 pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     let input = input::of_job(&session.job)?;
-    let input = if session.job.direction() == Direction::Directed { input.with_direction() } else { input };
     let mut memory = addresses(&input, &session.budget)?;
     let cache = InputCache::new(&mut memory, &input, &session.budget)?;
     let (info, order) = Ordering { session, input: &input, cache: &cache }.open_or_run()?;
-    check_named(session, &info, &session.graph_folder())?;
+    named::check(session, &info, &session.graph_folder(), order.as_ref(), Some((&input, &cache)))?;
     if !session.job.keep
         && let Some(done) = session.agreed(|| Finished::of(&session.job, &session.manifest, info.clone()))?
     {
@@ -86,15 +87,12 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     Ok(Prepared::Graph(Box::new(graph)))
 }
 
-/// Makes sure that the input has the vertices that tables name, so that nobody waits for rows to learn of one that it lacks. Collective.
+/// Refuses to make a graph anew that a job of another workdir reads. Collective.
 ///
 /// # Errors
-/// [`Error::Input`] for one that it lacks; those of the list of sparse ids in `folder`.
-pub(crate) fn check_named(session: &Session, info: &InputInfo, folder: &Path) -> Result<()> {
-    session.agreed(|| {
-        let named: Vec<_> = session.job.graph_tasks().flat_map(GraphTask::named).collect();
-        sources::check(&named, folder, info)
-    })
+/// [`Error::Busy`].
+fn refuse_readers(session: &Session) -> Result<()> {
+    session.agreed(|| Reader::refuse(&session.job.workdir))
 }
 
 /// The first pass over the edges, and the order of vertices that follows from it.
@@ -107,13 +105,13 @@ struct Ordering<'s, 'm> {
 impl Ordering<'_, '_> {
     /// Finds the stages `ingest` and `relabel` done, or runs them; the order comes along where it was just made.
     fn open_or_run(mut self) -> Result<(InputInfo, Option<Ordered>)> {
-        let identity = input::version_key(self.input)?;
+        let identity = input::version_key(self.input, &self.session.job.input_keys)?;
         ranks::check_input(&self.session.comm, &self.input.name(), identity)?;
         self.session.gpu.wait()?;
-        if let Some(info) = self.session.manifest.found::<InputInfo>("relabel", identity)
-            && info.direction == self.session.job.direction()
+        if let Some(mut info) = self.session.manifest.found::<InputInfo>("relabel", identity)
             && self.is_stored(&info)?
         {
+            info.first_id = self.session.job.first_id;
             self.session.skipped("ingest");
             self.session.skipped("relabel");
             if info.sparse {
@@ -149,20 +147,29 @@ impl Ordering<'_, '_> {
     /// Runs the stages `ingest` and `relabel`.
     fn run(&mut self, identity: u64) -> Result<(InputInfo, Ordered)> {
         let (input, cache) = (self.input, self.cache);
+        refuse_readers(self.session)?;
         let folder = self.session.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
         let mut found = self.ingest(CacheUse::For(cache), None)?;
         let direction = self.session.job.direction();
-        let name = if direction == Direction::Directed { "arcs" } else { "graph" };
-        let content_of =
-            |found: &Ingested| key(name, &(found.checksum, found.edges, found.declared, input::formats_of(input)));
-        if let Err(e) = occupied::check_content(&self.session.job, &self.session.manifest, content_of(&found)?) {
+        let reading = input::reading(input, &self.session.job.input_keys);
+        let content_by = |direction, found: &Ingested| {
+            let name = if direction == Direction::Directed { "arcs" } else { "graph" };
+            key(name, &(found.checksum, found.edges, found.declared, &reading))
+        };
+        let content_of = |found: &Ingested| content_by(direction, found);
+        let reversed = content_by(direction.other(), &found)?;
+        let checked =
+            occupied::check_content(&self.session.job, &self.session.manifest, content_of(&found)?, Some(reversed));
+        if let Err(e) = checked {
             // If nothing is in it, it was made above.
             let _ = std::fs::remove_dir(&folder);
             return Err(e);
         }
-        let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide()));
+        let declared = found.declared.is_some();
+        let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide(), declared));
+        let largest = found.largest;
         if sparse {
             cache.release_all();
             if self.session.comm.leads() {
@@ -180,12 +187,21 @@ impl Ordering<'_, '_> {
         let content = content_of(&found)?;
         let weights = self.weights(content, &found)?;
         occupied::check_weights(&self.session.job, &self.session.manifest, content, weights)?;
+        let ids = found.degrees.len() as u64;
         let mut info = InputInfo {
             edges: found.edges,
             loops: found.loops,
             distinct_at_most: found.distinct_at_most,
-            vertices: found.declared.unwrap_or(0).max(found.degrees.len() as u64),
-            ids: found.degrees.len() as u64,
+            vertices: if sparse { ids } else { found.declared.unwrap_or(0).max(ids) },
+            declared,
+            largest: if sparse {
+                largest
+            } else {
+                largest.max(found.declared.and_then(|declared| declared.checked_sub(1)))
+            },
+            counts_from_one: input.counts_from_one(),
+            first_id: self.session.job.first_id,
+            ids,
             connected: 0,
             runs: 0,
             degrees: Vec::new(),
@@ -212,16 +228,19 @@ impl Ordering<'_, '_> {
             return Ok(None);
         }
         let name = self.input.name();
-        match job.input.weights().decide_by(found.weights, found.edges, &name)? {
+        match job.input.weights().decide_by(found.weights, found.edges, self.input)? {
             Some(kind) => weights_of(content, kind, found.weights_checksum).map(Some),
             // A graph without edges has weights of any type.
             None if found.edges == 0 => weights_of(content, WeightType::U32, found.weights_checksum).map(Some),
             None => {
                 let reads = job.graph_tasks().find(|task| task.needs().weights);
                 let reads = reads.map_or("a task", |task| task.algorithm().name());
+                let (but, remedy) = match self.input.unread() {
+                    Some(Unread { found, remedy }) => (format!(", but {found}"), remedy),
+                    None => (String::new(), "name a file that has them".into()),
+                };
                 Err(Error::Usage(format!(
-                    "{name}: expected weights, which [{reads}] reads, found none; name a file that has them, or draw some: in [{reads}] \
-                     weights = {{ uniform = [1, 1000], seed = 1 }} or {{ unit = true }}"
+                    "{name}: expected weights, which [{reads}] reads, found none{but}; {remedy}; or draw some: in [{reads}] weights = {{ uniform = [1, 1000], seed = 1 }} or {{ unit = true }}"
                 )))
             }
         }

@@ -68,7 +68,10 @@ pub(super) fn graph(seen: &Seen) -> Section {
         ("loops among them, dropped", &input["self_loops"], Unit::Count),
         ("repeats among them, dropped", &input["duplicates"], Unit::Count),
         ("vertices", &graph["vertices"], Unit::Count),
+        ("vertices with an edge", &graph["with_edges"], Unit::Count),
         ("isolated vertices", &graph["isolated"], Unit::Count),
+        ("largest id", &graph["largest_id"], Unit::Text),
+        ("ids count from", &input["first_id"], Unit::Text),
         ("edges of the graph", &graph["edges"], Unit::Count),
         ("largest degree", &graph["max_degree"], Unit::Count),
         ("blocks", &graph["blocks"], Unit::Count),
@@ -141,13 +144,14 @@ fn of_result(at: usize, name: &str, result: &Value) -> Section {
     let mut section = Section::new(&format!("result-{at}"), name);
     section.text = algo::find(name).map(|algorithm| algorithm.sentences(result)).unwrap_or_default();
     section.facts = Some(fields(result));
+    section.text.extend(from(result).map(|from| format!("Found {from}; the job that ran last has no table [{name}].")));
     let drawn = figures(name, result);
     // What is drawn has the table of its picture.
     let is_drawn = |key: &str| {
         let begin = key.trim_end_matches('s');
         drawn.iter().any(|figure| figure.title.to_lowercase().starts_with(begin))
     };
-    let tables = result.as_object().into_iter().flatten().filter(|(key, _)| !is_drawn(key));
+    let tables = result.as_object().into_iter().flatten().filter(|(key, _)| *key != "from" && !is_drawn(key));
     for (key, inner) in tables.clone().filter(|(_, value)| value.is_object()) {
         let table = fields(inner);
         // What has lists is for pictures.
@@ -171,6 +175,12 @@ fn of_result(at: usize, name: &str, result: &Value) -> Section {
     }
     section.figures.extend(drawn);
     section
+}
+
+/// Returns when and by which job a result was found, if not by the job that ran last.
+pub(super) fn from(result: &Value) -> Option<String> {
+    let [job, time] = ["job", "time"].map(|key| result["from"][key].as_str());
+    Some(format!("by {} at {}", job?, time?))
 }
 
 /// Returns the time of each trial: bars, or dots where there are many.

@@ -180,8 +180,9 @@ fn state(workdir: &Path, manifest: Option<&Manifest>) -> (State, Option<String>)
 /// Returns the results that are not there as they were written, by their lengths: their contents are for `verify`.
 fn lost_results(workdir: &Path, manifest: &Manifest) -> Vec<String> {
     let files = manifest.tasks.values().flat_map(|task| &task.outputs);
-    let lost = files.filter_map(|(name, output)| match std::fs::metadata(workdir.join(name)) {
+    let lost = files.filter_map(|(name, output)| match workdir.join(name).symlink_metadata() {
         Err(_) => Some(format!("{name} is missing")),
+        Ok(meta) if !meta.is_file() => Some(format!("{name} is no file any more")),
         Ok(meta) if meta.len() != output.bytes => {
             Some(format!("{name} has {} bytes, {} were written", meta.len(), output.bytes))
         }
@@ -248,7 +249,7 @@ fn so_far(manifest: &Manifest, metrics: &Metrics) -> Value {
             "duplicates": stored.as_ref().map(|stored| info.edges - info.loops - stored.edges), "checksum": format!("{:016x}", info.checksum) })
     });
     let graph = info.as_ref().map_or(Value::Null, |info| {
-        json!({ "vertices": info.vertices, "isolated": info.vertices - info.connected, "degrees": info.degrees,
+        json!({ "vertices": info.vertices, "isolated": info.vertices - info.connected, "with_edges": info.connected, "degrees": info.degrees,
             "edges": stored.as_ref().map(|stored| stored.edges), "blocks": stored.as_ref().map(|stored| stored.blocks),
             "max_degree": stored.as_ref().map(|stored| stored.summary.max_degree) })
     });
@@ -259,6 +260,6 @@ fn so_far(manifest: &Manifest, metrics: &Metrics) -> Value {
             "gpu_memory": limit(|run| run.gpu_memory), "gpu_memory_peak": spent.gpu_memory_peak },
         "input": input, "graph": graph, "stages": stages,
         "seconds_total": manifest.seconds + manifest.unfinished, "resumes": manifest.resumes,
-        "results": Results::of(manifest.tasks_in_order().filter(|(_, task)| task.done), usize::MAX, &[]),
+        "results": Results::of(manifest, usize::MAX, &[]),
     })
 }

@@ -1,6 +1,7 @@
 //! The top of a report: how the job stands, what it found, what it took, and whether to trust it.
 
 use super::page::{Mood, Page};
+use super::results::from;
 use super::seen::{Seen, State, Unfinished, results};
 use super::value::{number, shown, unit};
 use crate::algo;
@@ -108,6 +109,9 @@ fn answers(report: &Value) -> Vec<(String, String)> {
         let mut more = format!("{name}: {}, without preparation", shown(&result["seconds"], Unit::Seconds));
         if result["harmonic_mean_teps"].is_number() {
             more += &format!("; {} by harmonic mean", shown(&result["harmonic_mean_teps"], Unit::Teps));
+        }
+        if let Some(from) = from(result) {
+            more += &format!("; found {from}");
         }
         match sentences.split_first() {
             Some((first, others)) => (first.clone(), [others, &[more]].concat().join(" ")),

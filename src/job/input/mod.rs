@@ -4,11 +4,12 @@ pub mod occupied;
 pub mod spool;
 pub mod streams;
 
-use crate::config::{Expect, InputSpec, Job};
+use crate::config::{Expect, InputKeys, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, Look, Part, Weights};
 use crate::generate::{Generator, Weighted};
+use crate::graph::direction::Direction;
 use crate::job::state::manifest::key;
 use crate::job::state::workdir;
 use crate::list::ListSource;
@@ -40,12 +41,14 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
     }
 }
 
-/// Opens the edges that a job names, with their weights if its graph carries these.
+/// Opens the edges that a job names, with their weights and their direction if its graph carries these.
 ///
 /// # Errors
-/// Those of [`open`].
+/// Those of [`open`] and of [`Job::check_first_id`].
 pub fn of_job(job: &Job) -> Result<Input> {
     let input = open(&job.input)?;
+    job.check_first_id(input.counts_from_one(), &input.name())?;
+    let input = if job.direction() == Direction::Directed { input.with_direction() } else { input };
     Ok(if job.carries_weights() { input.with_weights(job.input.weights().first()) } else { input })
 }
 
@@ -128,22 +131,24 @@ pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
     }
 }
 
-/// Returns the key of the stage `ingest`: it differs for another input, another version of it, and another way to read it and its weights.
+/// Returns the key of the stage `ingest`: it differs for another input, another version of it, and another way to read it, its weights
+/// and its direction. `keys` are those of the job that reads it.
 ///
 /// # Errors
 /// [`Error::Input`] where it can't be read.
-pub fn version_key(input: &Input) -> Result<u64> {
-    let (identity, formats) = (input.identity()?, formats_of(input));
+pub fn version_key(input: &Input, keys: &InputKeys) -> Result<u64> {
+    let (identity, reading) = (input.identity()?, reading(input, keys));
+    let stage = if input.keeps_direction { "ingest arcs" } else { "ingest" };
     match input.weights() {
-        Weights::Skip => key("ingest", &(identity, formats)),
-        Weights::Find => key("ingest", &(identity, formats, "weights")),
-        Weights::Read(kind) => key("ingest", &(identity, formats, kind)),
+        Weights::Skip => key(stage, &(identity, reading)),
+        Weights::Find => key(stage, &(identity, reading, "weights")),
+        Weights::Read(kind) => key(stage, &(identity, reading, kind)),
     }
 }
 
 /// Returns how bytes are read: the format of every file, named or known by its ending, and the columns of text, as runs of the
-/// same. The same bytes are other edges if they are read otherwise.
-pub(crate) fn formats_of(input: &Input) -> Vec<(String, u64)> {
+/// same; then the keys of `[input]` that say more. The same bytes are other edges if they are read otherwise.
+pub(crate) fn reading(input: &Input, keys: &InputKeys) -> Vec<(String, u64)> {
     let mut runs: Vec<(String, u64)> = Vec::new();
     for format in input.parts().iter().map(Part::reading) {
         match runs.last_mut() {
@@ -151,5 +156,6 @@ pub(crate) fn formats_of(input: &Input) -> Vec<(String, u64)> {
             _ => runs.push((format, 1)),
         }
     }
+    runs.extend(keys.beside_input().map(|key| (key, 0)));
     runs
 }

@@ -14,7 +14,7 @@ use crate::prepare::prepared::{StoreInfo, UpperInfo};
 /// # Errors
 /// None in practice; see [`task_key`].
 pub(crate) fn mark(plan: &mut Plan, job: &Job, manifest: &Manifest, contents: Contents) -> Result<()> {
-    let Contents { edges: content, weights } = contents;
+    let Contents { edges: content, weights, .. } = contents;
     let mut tasks = Vec::new();
     for task in &job.tasks {
         let (record, key) = (manifest.tasks.get(task.algorithm().name()), task_key(&**task, contents)?);

@@ -67,8 +67,10 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
         }
         _ => ids(input, packed, about)?,
     };
-    let sparse = ingest::sparse(found.at_least.max(1) - 1, edges, input.wide());
-    let dense = edges.saturating_mul(8).max(1 << 20).min(u64::from(u32::MAX));
+    // What a header declares is not known of all that have one.
+    let declared = input.declares_vertices();
+    let sparse = ingest::sparse(found.at_least.max(1) - 1, edges, input.wide(), declared);
+    let dense = ingest::most_dense(edges, false, declared);
     let ends = edges.saturating_mul(2).min(u64::from(u32::MAX));
     let ids = if sparse { ends } else { found.at_most.min(dense.max(ends)) };
     let zero = match spec {
@@ -96,7 +98,7 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
 
 /// Returns the estimate of an input that is not here, by what the job file expects of it.
 pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> InputEstimate {
-    let sparse = ingest::sparse(ids - 1, edges, input.wide());
+    let sparse = ingest::sparse(ids - 1, edges, input.wide(), input.declares_vertices());
     let (ids, ids_at_least) = if sparse { (edges.saturating_mul(2).min(u64::from(u32::MAX)), 0) } else { (ids, ids) };
     let likely = likely::degrees(edges, ids, likely::GRAPH500);
     InputEstimate { edges, edges_about: edges, distinct: edges, ids, ids_at_least, rows: ids, sparse, likely }

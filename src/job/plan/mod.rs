@@ -154,10 +154,11 @@ impl Plan {
             return Ok(plan);
         }
         let input = crate::job::input::of_job(job)?;
-        let identity = crate::job::input::version_key(&input)?;
-        if let Some(info) = manifest.found::<InputInfo>("relabel", identity)
+        let identity = crate::job::input::version_key(&input, &job.input_keys)?;
+        if let Some(mut info) = manifest.found::<InputInfo>("relabel", identity)
             && let Ok(runs) = order::read_runs(&job.workdir.join("graph"), info.content)
         {
+            info.first_id = job.first_id;
             let layout = info.layout(&runs);
             let mut plan = Plan::after(job, machine, &input, &info, &runs, &layout)?;
             done::mark(&mut plan, job, &manifest, Contents::of(&info))?;
@@ -282,8 +283,9 @@ impl Plan {
     }
 
     fn prepared(job: &Job, machine: &Resources, other: &std::path::Path) -> Result<Plan> {
-        let graph = kept::open(other)?;
+        let mut graph = kept::open(other)?;
         kept::check_weights(&graph, job, other)?;
+        kept::number(&mut graph, job, other)?;
         let runs = order::read_runs(&graph.folder, graph.info.content)?;
         let (info, blocks) = (&graph.info, graph.catalogue.len() as u64);
         let size = size_of(info, graph.stored.edges, graph.catalogue.extremes().row, blocks, &runs);

@@ -7,7 +7,7 @@ use crate::gpu::{self, Device, StopFlag, Uploader, whole_pieces};
 use crate::job::plan::comm_memory::CommMemory;
 use crate::job::plan::cost_model::Preparers;
 use crate::memory::own_bytes;
-use crate::process::host;
+use crate::process::host::{self, Memory};
 
 /// About what a driver takes of host memory.
 const DRIVER: u64 = 256 << 20;
@@ -47,7 +47,7 @@ impl Resources {
     /// taken.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more nodes than ranks.
+    /// [`Error::Usage`] for more nodes than ranks, and if no limit is set and free memory can't be read.
     pub fn here(job: &Job, ranks: usize, nodes: usize) -> Result<Resources> {
         if nodes > ranks {
             return Err(Error::Usage(format!(
@@ -56,7 +56,10 @@ impl Resources {
         }
         let local_ranks = ranks.div_ceil(nodes.max(1)).max(1);
         // What is not set ranks share.
-        let host_memory = job.limits.host_memory.unwrap_or_else(|| host_memory(&job.limits) / local_ranks as u64);
+        let host_memory = match job.limits.host_memory {
+            Some(limit) => limit,
+            None => host_memory(&job.limits)? / local_ranks as u64,
+        };
         let threads = match job.limits.threads {
             0 => (threads(0) / local_ranks).max(1),
             threads => threads,
@@ -178,6 +181,19 @@ pub fn threads(configured: usize) -> usize {
 }
 
 /// The limit in bytes: the job's, or 80 % of what the machine or cgroup has free.
-pub fn host_memory(limits: &Limits) -> u64 {
-    limits.host_memory.unwrap_or_else(|| host::memory().free / 5 * 4)
+///
+/// # Errors
+/// [`Error::Usage`] if the job sets none, and what is free can't be read.
+pub fn host_memory(limits: &Limits) -> Result<u64> {
+    if let Some(limit) = limits.host_memory {
+        return Ok(limit);
+    }
+    match host::memory() {
+        Memory { total: 0, free: 0, .. } => Err(Error::Usage(
+            "how much memory is free can't be read here, as /proc/meminfo tells nothing; say how much the job may take: \
+             [limits] host_memory = \"8GiB\" in the job, or --set limits.host_memory=8GiB"
+                .into(),
+        )),
+        Memory { free, .. } => Ok(free / 5 * 4),
+    }
 }

@@ -4,7 +4,8 @@ pub mod report;
 
 use crate::algo::{self, Answer, Task};
 use crate::job::results::report::median;
-use crate::job::state::record::TaskRecord;
+use crate::job::state::manifest::Manifest;
+use crate::job::state::record::{Origin, TaskRecord};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -30,6 +31,9 @@ pub struct TaskResult {
     /// The same in words, of which the report has the result that was asked for; `None` if this version does not have the algorithm.
     #[serde(serialize_with = "main_of", skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+    /// The job that found it, if the table is not in the job that ran last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Origin>,
 }
 
 fn main_of<S: Serializer>(answer: &Option<Answer>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -37,24 +41,22 @@ fn main_of<S: Serializer>(answer: &Option<Answer>, serializer: S) -> Result<S::O
 }
 
 impl Results {
-    /// Returns the results of tasks that found something, as if each had been run `trials` times at most. `own` are the tables of the job that
-    /// asks, which say how their answers are printed.
-    pub fn of<'a>(
-        tasks: impl Iterator<Item = (&'a str, &'a TaskRecord)>,
-        trials: usize,
-        own: &[Arc<dyn Task>],
-    ) -> Results {
+    /// Returns the results of all tasks that are done, those of the job that ran last as if each had been run `trials` times at most. `own` are
+    /// the tables of the job that asks, which say how their answers are printed.
+    pub fn of(manifest: &Manifest, trials: usize, own: &[Arc<dyn Task>]) -> Results {
         let result = |(name, record): (&str, &TaskRecord)| {
-            let found = record.found.clone()?;
+            let is_asked = manifest.asked.iter().any(|asked| asked == name);
+            let found = record.found.clone().filter(|_| record.done)?;
             let mut seconds = record.seconds.clone();
-            seconds.truncate(trials);
+            seconds.truncate(if is_asked { trials } else { usize::MAX });
             let own = own.iter().find(|task| task.algorithm().name() == name).cloned();
             let task = own.or_else(|| algo::find(name)?.recall(&record.table));
             let answer = task.map(|task| task.answer(&found, &record.how));
             let fields = joined(found, record.how.clone());
-            Some(TaskResult { name: name.to_owned(), fields, seconds: median(&seconds), trials: seconds, answer })
+            let from = record.from.clone().filter(|_| !is_asked);
+            Some(TaskResult { name: name.to_owned(), fields, seconds: median(&seconds), trials: seconds, answer, from })
         };
-        Results(tasks.filter_map(result).collect())
+        Results(manifest.tasks_in_order().filter_map(result).collect())
     }
 }
 

@@ -2,9 +2,11 @@
 
 use crate::error::Result;
 use crate::graph::bins::Bin;
+use crate::graph::ids::{FirstId, InputId};
 use crate::job::results::Results;
+use crate::prepare::prepared::numbering;
 use crate::process::figures::{Figures, Spent};
-use crate::results::Output;
+use crate::results::{IDS, Output};
 use crate::store::regular;
 use crate::store::replace::replace;
 use serde::Serialize;
@@ -57,7 +59,16 @@ pub struct Limits {
 #[allow(missing_docs)]
 pub enum Input {
     /// Edges.
-    Edges { path: String, bytes: u64, edges: u64, self_loops: u64, duplicates: u64, checksum: String },
+    Edges {
+        path: String,
+        bytes: u64,
+        edges: u64,
+        self_loops: u64,
+        duplicates: u64,
+        checksum: String,
+        first_id: FirstId,
+        counts_from_one: bool,
+    },
     /// A list.
     List { path: String, bytes: u64, elements: u64 },
 }
@@ -67,6 +78,10 @@ pub enum Input {
 pub struct Graph {
     pub vertices: u64,
     pub isolated: u64,
+    /// Vertices with an edge that is no loop.
+    pub with_edges: u64,
+    /// The largest id of a vertex; `None` if there is no vertex.
+    pub largest_id: Option<InputId>,
     pub edges: u64,
     pub max_degree: u64,
     pub blocks: u64,
@@ -174,19 +189,29 @@ impl Report {
     /// Returns what `run` prints at its end, of a job in `workdir`: a line for each task.
     pub fn answer(&self, workdir: &Path) -> String {
         let size = match (&self.graph, &self.input) {
-            (Some(Graph { vertices, edges, .. }), _) => format!("vertices {vertices}  edges {edges}"),
+            (Some(Graph { vertices, with_edges, largest_id, edges, .. }), _) => {
+                let largest = largest_id.map_or_else(String::new, |largest| format!(", largest id {largest}"));
+                format!("vertices {vertices} ({with_edges} with an edge{largest})  edges {edges}")
+            }
             (None, Input::List { elements, .. }) => format!("elements {elements}"),
             (None, Input::Edges { edges, .. }) => format!("edges {edges}"),
         };
-        let lines: Vec<String> = self.results.0.iter().map(|result| result.line(&size)).collect();
+        let own = || self.results.0.iter().filter(|result| result.from.is_none());
+        let lines: Vec<String> = own().map(|result| result.line(&size)).collect();
         let answer = if lines.is_empty() { format!("prepared  {size} ") } else { lines.join("\n") + "," };
-        let ids = match self.graph.as_ref().map(|graph| graph.ids) {
-            Some(Ids::Sorted) => "  ids sorted: results are in the order of out/ids.npy",
-            _ => "",
-        };
+        let sorted = self.graph.as_ref().is_some_and(|graph| graph.ids == Ids::Sorted) && workdir.join(IDS).is_file();
+        let mut ids = String::new();
+        if sorted {
+            ids += "  ids sorted: results are in the order of out/ids.npy";
+        }
+        if let Input::Edges { counts_from_one, first_id, .. } = &self.input
+            && let Some(numbering) = numbering(*counts_from_one, *first_id)
+        {
+            ids += &format!("  {numbering}");
+        }
         let report = workdir.join("report.json");
         let line = format!("{answer} {:.1} s in all{ids}  {}", self.seconds_total, report.display());
-        let blocks = self.results.0.iter().filter_map(|result| result.answer.as_ref()?.block.as_deref());
+        let blocks = own().filter_map(|result| result.answer.as_ref()?.block.as_deref());
         [line.as_str()].into_iter().chain(blocks).collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 }
@@ -194,6 +219,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::state::manifest::Manifest;
     use crate::job::state::record::TaskRecord;
 
     fn report(trials: &[f64], ids: Ids) -> Report {
@@ -202,7 +228,10 @@ mod tests {
         });
         let mut record = TaskRecord::default();
         record.table = serde_json::json!({ "per_vertex": false });
-        (record.found, record.seconds) = (Some(found), trials.to_vec());
+        (record.found, record.seconds, record.done) = (Some(found), trials.to_vec(), true);
+        let mut manifest = Manifest::default();
+        manifest.tasks.insert("triangle".into(), record);
+        manifest.asked = vec!["triangle".into()];
         Report {
             schema: SCHEMA,
             job: "karate".into(),
@@ -218,10 +247,14 @@ mod tests {
                 self_loops: 0,
                 duplicates: 0,
                 checksum: "0".into(),
+                first_id: FirstId(0),
+                counts_from_one: false,
             },
             graph: Some(Graph {
                 vertices: 34,
                 isolated: 0,
+                with_edges: 34,
+                largest_id: Some(InputId(33)),
                 edges: 78,
                 max_degree: 17,
                 blocks: 1,
@@ -233,7 +266,7 @@ mod tests {
             seconds: 2.0,
             seconds_total: 3.5,
             resumes: 1,
-            results: Results::of([("triangle", &record)].into_iter(), usize::MAX, &[]),
+            results: Results::of(&manifest, usize::MAX, &[]),
         }
     }
 
@@ -242,13 +275,21 @@ mod tests {
         let one = report(&[0.25], Ids::Input).answer(Path::new("gpugraph.work/karate"));
         assert_eq!(
             one,
-            "triangles 45  vertices 34  edges 78  transitivity 0.255682  counted in 0.250 s, 3.5 s in all  \
+            "triangles 45  vertices 34 (34 with an edge, largest id 33)  edges 78  transitivity 0.255682  counted in 0.250 s, 3.5 s in all  \
              gpugraph.work/karate/report.json"
         );
-        let three = report(&[0.5, 0.25, 1.0], Ids::Sorted).answer(Path::new("w"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let sorted = || report(&[0.5, 0.25, 1.0], Ids::Sorted).answer(folder.path());
+        assert!(!sorted().contains("ids.npy"), "there is none");
+        std::fs::create_dir(folder.path().join("out")).expect("made");
+        std::fs::write(folder.path().join(IDS), "").expect("written");
+        let three = sorted();
         assert!(three.contains("counted in 0.500 s (min 0.250, max 1.000 of 3 trials), 3.5 s in all"), "{three}");
         assert!(three.contains("in the order of out/ids.npy"), "{three}");
         let none = Report { results: Results::default(), ..report(&[], Ids::Input) }.answer(Path::new("w"));
-        assert_eq!(none, "prepared  vertices 34  edges 78  3.5 s in all  w/report.json");
+        assert_eq!(
+            none,
+            "prepared  vertices 34 (34 with an edge, largest id 33)  edges 78  3.5 s in all  w/report.json"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Removing what a job left: what can be made again, or everything. Files that gpugraph did not write are never touched.
 
 use crate::error::{Error, Result};
-use crate::job::state::lock::Lock;
+use crate::job::state::lock::{Lock, Reader};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::workdir::{self, INTERMEDIATES, RESULTS, size_of_tree};
 use crate::size;
@@ -14,10 +14,11 @@ use std::path::Path;
 /// everything that a job wrote. What came by standard input is kept for an unfinished job. Returns what was removed, in words.
 ///
 /// # Errors
-/// [`Error::Usage`] for a folder that is no workdir, [`Error::Busy`] while a job works in it, [`Error::Io`].
+/// [`Error::Usage`] for a folder that is no workdir, [`Error::Busy`] while a job works in it or reads its graph, [`Error::Io`].
 pub fn command(workdir: &Path, all: bool) -> Result<String> {
     require_workdir(workdir)?;
     let _lock = Lock::acquire_to_remove(workdir)?;
+    Reader::refuse(workdir)?;
     // A damaged manifest does not say that the job is done, so its units are kept.
     let finished = Manifest::load(workdir).ok().flatten().is_some_and(|m| m.stopped.is_none());
     let mut freed = Vec::new();

@@ -38,6 +38,7 @@ impl Finished {
     /// # Errors
     /// None in practice; see [`task_key`].
     pub fn of(job: &Job, manifest: &Manifest, info: InputInfo) -> Result<Option<Finished>> {
+        let info = InputInfo { first_id: job.first_id, ..info };
         let Some(stored) = manifest.found::<StoreInfo>("sort", info.content) else { return Ok(None) };
         Ok(tasks_are_done(job, manifest, Contents::of(&info))?.then_some(Finished { info, stored }))
     }

@@ -26,6 +26,16 @@ pub(crate) fn check(workdir: &Path) -> Result<()> {
     graph.catalogue.verify(crate::process::signals::check)
 }
 
+/// Gives a kept graph the numbering of `job`.
+///
+/// # Errors
+/// [`Error::Usage`] where the job asks for the ids of a file that counts from 1, and this one did not.
+pub(crate) fn number(graph: &mut Graph, job: &Job, workdir: &Path) -> Result<()> {
+    job.check_first_id(graph.info.counts_from_one, &workdir.display().to_string())?;
+    graph.info.first_id = job.first_id;
+    Ok(())
+}
+
 /// Refuses a kept graph without weights if a task of `job` reads some: they would have to be read from its input.
 ///
 /// # Errors

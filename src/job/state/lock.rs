@@ -16,6 +16,9 @@
 //!
 //! The standard library takes the kernel's lock (`File::try_lock`), so a crate such as fd-lock would add nothing.
 //!
+//! A job that reads the graph in the workdir of another holds a record and a heartbeat of its own there, in `readers`, by the same rules. Whoever
+//! owns the workdir looks for readers before it changes or removes the graph, and readers look for the owner once they have given notice.
+//!
 //! To wait for a heartbeat is to watch the number for 20 s: if it moves, the owner lives, and the newcomer is refused; if not, it
 //! is dead. That compares nothing but two readings by one process, so clocks may differ; only a record whose file is
 //! more than 15 minutes old is taken for dead at once. An owner that was suspended for that long and wakes up finds the
@@ -30,6 +33,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::{Error, Result};
+use crate::job::state::workdir::READERS;
 use crate::process::{host, log, signals};
 use crate::store::replace::replace;
 
@@ -59,6 +63,9 @@ pub struct Owner {
     pub restarts: u64,
     /// Since when, as `2026-11-20T12:00:00Z`.
     pub since: String,
+    /// Workdir of its job, if it only reads here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_for: Option<PathBuf>,
 }
 
 /// The state of an owner, as far as it can be known from here without waiting.
@@ -75,7 +82,9 @@ pub enum Liveness {
 impl std::fmt::Display for Owner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "pid {} on host {} since {}", self.pid, self.host, self.since)?;
-        self.scheduler_job.as_ref().map_or(Ok(()), |job| write!(f, " (scheduler job {job})"))
+        self.scheduler_job.as_ref().map_or(Ok(()), |job| write!(f, " (scheduler job {job})"))?;
+        let reads_for = self.reads_for.as_ref();
+        reads_for.map_or(Ok(()), |workdir| write!(f, ", whose job in {} reads this graph", workdir.display()))
     }
 }
 
@@ -94,6 +103,7 @@ impl Owner {
             scheduler_job: job,
             restarts: restarts.unwrap_or(0),
             since: log::timestamp(SystemTime::now()),
+            reads_for: None,
         }
     }
 
@@ -132,6 +142,21 @@ fn start_of(pid: u32) -> Option<u64> {
 /// The right to write in a workdir, until dropped.
 #[derive(Debug)]
 pub struct Lock {
+    /// Held until the end.
+    _presence: Presence,
+}
+
+/// The notice of a job in the workdir of another that it reads the graph there, until dropped. It keeps nobody from working there who leaves
+/// the graph as it is.
+#[derive(Debug)]
+pub struct Reader {
+    presence: Option<Presence>,
+    beat: PathBuf,
+}
+
+/// A process's record and heartbeat in a workdir, until dropped.
+#[derive(Debug)]
+struct Presence {
     record: PathBuf,
     owner: Owner,
     beat: Arc<Beat>,
@@ -186,14 +211,7 @@ impl Lock {
         };
         let me = Owner::this();
         if let Some(owner) = read_record(&record) {
-            let alive = match owner.liveness_seen_by(&me) {
-                Liveness::Alive => true,
-                Liveness::Dead => false,
-                // Another container on this kernel, which would still hold the kernel's lock.
-                Liveness::Unknown if kernel_lock && owner.boot == me.boot => false,
-                Liveness::Unknown => heart_beats(&path, &record, &owner)?,
-            };
-            if alive {
+            if lives(&owner, &me, kernel_lock, &path, &record)? {
                 return Err(busy(Some(&owner)));
             }
             tracing::info!(owner = %owner, "the workdir's owner is gone; its lock is taken over");
@@ -209,14 +227,7 @@ impl Lock {
                 return Err(busy(Some(&other)));
             }
         }
-        let file = Arc::new(file);
-        let beat = Arc::new(Beat::default());
-        let thread = {
-            let (file, beat, record, me) = (Arc::clone(&file), Arc::clone(&beat), record.clone(), me.clone());
-            std::thread::Builder::new().name("lock".into()).spawn(move || keep_beating(&file, &beat, &record, &me))
-        };
-        let thread = thread.map_err(|_| Error::thread())?;
-        Ok(Lock { record, owner: me, beat, thread: Some(thread), _file: file })
+        Ok(Lock { _presence: Presence::begin(record, me, file)? })
     }
 
     /// The owner that the workdir's record names, for `status`; see [`Owner::liveness`]. None where nobody holds the
@@ -226,7 +237,79 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Presence {
+    /// Begins the heartbeat, in `file`, of the process whose record this is.
+    fn begin(record: PathBuf, owner: Owner, file: File) -> Result<Presence> {
+        let file = Arc::new(file);
+        let beat = Arc::new(Beat::default());
+        let thread = {
+            let (file, beat, record, me) = (Arc::clone(&file), Arc::clone(&beat), record.clone(), owner.clone());
+            std::thread::Builder::new().name("lock".into()).spawn(move || keep_beating(&file, &beat, &record, &me))
+        };
+        let thread = thread.map_err(|_| Error::thread())?;
+        Ok(Presence { record, owner, beat, thread: Some(thread), _file: file })
+    }
+}
+
+impl Reader {
+    /// Gives notice in the workdir `kept` that the job of the workdir `own` reads its graph. Where nothing can be written there is none, with a
+    /// warning: the graph can be read all the same. The owner of `kept` is to be looked for afterwards, for whoever works there looks
+    /// for readers once it owns the workdir.
+    pub fn enter(kept: &Path, own: &Path) -> Option<Reader> {
+        let noted = Reader::note(kept, own);
+        noted.inspect_err(|e| tracing::warn!("{e}: nothing keeps others from removing the graph while it is read")).ok()
+    }
+
+    fn note(kept: &Path, own: &Path) -> Result<Reader> {
+        let own = std::path::absolute(own).unwrap_or_else(|_| own.to_owned());
+        let me = Owner { reads_for: Some(own), ..Owner::this() };
+        let folder = kept.join(READERS);
+        std::fs::create_dir_all(&folder).map_err(|e| Error::io("make the folder", &folder, e))?;
+        let name = format!("{}-{}-{}", me.host, me.pid, me.start);
+        let (beat, record) = (folder.join(&name), folder.join(format!("{name}.json")));
+        let file = regular::open_to_write(OpenOptions::new().read(true).create(true).truncate(false), &beat);
+        let file = file.map_err(|e| Error::io("open", &beat, e))?;
+        // Where there are no such locks, the heartbeat tells.
+        let _ = file.try_lock();
+        write_record(&record, &me)?;
+        Ok(Reader { presence: Some(Presence::begin(record, me, file)?), beat })
+    }
+
+    /// Refuses to change or remove the graph of a workdir that a job of another reads. Only its owner calls it. What dead readers left is removed;
+    /// watching for a heartbeat may take 20 s.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] naming the reader, [`Error::Stopped`].
+    pub fn refuse(kept: &Path) -> Result<()> {
+        let folder = kept.join(READERS);
+        let me = Owner::this();
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let record = entry.path();
+            let Some(owner) = read_record(&record) else { continue };
+            let beat = record.with_extension("");
+            let is_free = regular::open(&beat).is_ok_and(|file| file.try_lock().is_ok());
+            if lives(&owner, &me, is_free, &beat, &record)? {
+                return Err(Error::Busy { workdir: kept.to_owned(), owner: owner.to_string() });
+            }
+            // What can't be removed is found dead again.
+            let _ = std::fs::remove_file(&beat);
+            let _ = std::fs::remove_file(&record);
+        }
+        let _ = std::fs::remove_dir(&folder);
+        Ok(())
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        drop(self.presence.take());
+        let _ = std::fs::remove_file(&self.beat);
+        // Other readers keep the folder.
+        let _ = self.beat.parent().map(std::fs::remove_dir);
+    }
+}
+
+impl Drop for Presence {
     fn drop(&mut self) {
         *self.beat.released.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.beat.changed.notify_all();
@@ -237,6 +320,18 @@ impl Drop for Lock {
         if read_record(&self.record).as_ref() == Some(&self.owner) {
             let _ = std::fs::remove_file(&self.record);
         }
+    }
+}
+
+/// Returns true if the process lives whose record and heartbeat these are. `kernel_lock` says that nobody else holds the kernel's lock
+/// on the latter.
+fn lives(owner: &Owner, me: &Owner, kernel_lock: bool, beat: &Path, record: &Path) -> Result<bool> {
+    match owner.liveness_seen_by(me) {
+        Liveness::Alive => Ok(true),
+        Liveness::Dead => Ok(false),
+        // Another container on this kernel, which would still hold the kernel's lock.
+        Liveness::Unknown if kernel_lock && owner.boot == me.boot => Ok(false),
+        Liveness::Unknown => heart_beats(beat, record, owner),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The manifest says what of a job is done: one small JSON file, replaced as a whole, whose last line is a checksum of the others.
 
 use crate::algo::{ALGORITHMS, Task};
-use crate::config::{InputSpec, Job};
+use crate::config::{InputKeys, InputSpec, Job};
 use crate::error::{At, Error, Result};
 use crate::formats::WeightType;
 use crate::graph::weights::stored::GraphWeights;
@@ -61,6 +61,9 @@ pub struct Manifest {
     pub outputs: BTreeMap<String, Output>,
     /// Hash of the contents of the graph that these are of.
     content: Option<String>,
+    /// The keys of `[input]` of the job that found them; `None` in manifests of older versions.
+    #[serde(default)]
+    content_keys: Option<InputKeys>,
 }
 
 /// A stage that is done.
@@ -163,9 +166,20 @@ impl Manifest {
         self.content.as_ref().and_then(|hash| u64::from_str_radix(hash, 16).ok()).or_else(graph)
     }
 
-    /// Notes of which graph its results are.
-    pub fn are_of(&mut self, content: u64) {
-        self.content = Some(hex(content));
+    /// Notes of which graph its results are, and by which keys of `[input]`.
+    pub fn are_of(&mut self, content: u64, keys: &InputKeys) {
+        (self.content, self.content_keys) = (Some(hex(content)), Some(keys.clone()));
+    }
+
+    /// Returns true if its results were found with the value that a key of `[input]` has in `job`.
+    pub fn is_of_key(&self, key: &str, job: &Job) -> bool {
+        self.content_keys.as_ref().is_some_and(|keys| keys.get(key) == job.input_keys.get(key))
+    }
+
+    /// Returns the keys of `[input]` that have other values in a job than in the job that found the results, as both have them: first those
+    /// of the results.
+    pub fn other_keys(&self, job: &Job) -> Vec<[String; 2]> {
+        self.content_keys.as_ref().map(|keys| keys.differences(&job.input_keys)).unwrap_or_default()
     }
 
     /// Returns the result of stage `name`, if it is done and its key is still this one.

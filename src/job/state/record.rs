@@ -4,21 +4,28 @@ use crate::algo::{On, Outcome, Task};
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
+use crate::graph::ids::FirstId;
 use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::manifest::{hex, key, weights_of};
 use crate::prepare::prepared::InputInfo;
 use crate::process::figures::Figures;
+use crate::process::log;
 use crate::results::{Output, OutputFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+use std::time::SystemTime;
 
 /// One task of a workdir, done or begun.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskRecord {
     /// Hash of the graph's contents and of the table.
     key: String,
+    /// The id that its results give the first vertex.
+    #[serde(default)]
+    pub first_id: FirstId,
     /// Key of the weights that are among these contents, if the task reads them.
     #[serde(default)]
     weights: Option<u64>,
@@ -43,6 +50,34 @@ pub struct TaskRecord {
     pub format: OutputFormat,
     /// Its files of results, by their paths in the workdir.
     pub outputs: BTreeMap<String, Output>,
+    /// The job that found its result; `None` before there is one, and in manifests of older versions.
+    #[serde(default)]
+    pub from: Option<Origin>,
+    /// Number of the files that hold it.
+    #[serde(default)]
+    pub files: Option<usize>,
+}
+
+/// The job that found a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Its job file, as it was named on the command line.
+    pub job: String,
+    /// The time at which the result was there, as `2026-11-20T12:00:00Z`.
+    pub time: String,
+}
+
+impl Origin {
+    /// Returns that of a result of `job` which is there now.
+    pub(crate) fn now(job: &Job) -> Origin {
+        Origin { job: job.file.display().to_string(), time: log::timestamp(SystemTime::now()) }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "by {} at {}", self.job, self.time)
+    }
 }
 
 /// The contents that tasks are computed on.
@@ -50,6 +85,8 @@ pub struct TaskRecord {
 pub struct Contents {
     /// Hash of the edges, or of the list.
     pub edges: u64,
+    /// The id that users give the first vertex of the graph.
+    pub first_id: FirstId,
     /// The weights, if the graph carries some.
     pub weights: Option<GraphWeights>,
 }
@@ -57,12 +94,12 @@ pub struct Contents {
 impl Contents {
     /// Returns those of a graph.
     pub fn of(info: &InputInfo) -> Contents {
-        Contents { edges: info.content, weights: info.weights }
+        Contents { edges: info.content, first_id: info.first_id, weights: info.weights }
     }
 
     /// Returns the contents of a list.
     pub fn of_list(identity: u64) -> Contents {
-        Contents { edges: identity, weights: None }
+        Contents { edges: identity, first_id: FirstId::default(), weights: None }
     }
 
     /// Returns the key of the weights if `task` reads them.
@@ -77,13 +114,15 @@ impl Contents {
 /// # Errors
 /// None in practice; see [`key`].
 pub fn task_key(task: &dyn Task, contents: Contents) -> Result<u64> {
-    key_of(task.algorithm().name(), contents.edges, contents.weights_for(task), &task.table())
+    let graph = (contents.edges, contents.first_id);
+    key_of(task.algorithm().name(), graph, contents.weights_for(task), &task.table())
 }
 
-fn key_of(name: &str, edges: u64, weights: Option<u64>, table: &Value) -> Result<u64> {
-    match weights {
-        None => key(name, &(edges, table)),
-        Some(weights) => key(name, &(edges, weights, table)),
+fn key_of(name: &str, (edges, first_id): (u64, FirstId), weights: Option<u64>, table: &Value) -> Result<u64> {
+    match (weights, first_id) {
+        (None, FirstId(0)) => key(name, &(edges, table)),
+        (Some(weights), FirstId(0)) => key(name, &(edges, weights, table)),
+        (weights, first_id) => key(name, &(edges, weights, first_id, table)),
     }
 }
 
@@ -93,9 +132,9 @@ impl TaskRecord {
         self.key == hex(key)
     }
 
-    /// Returns true if this is of a task `name` on a graph or a list of these edges, with whatever weights they had.
+    /// Returns true if this is of a task `name` on a graph or a list of these edges, with whatever weights and numbering they had.
     pub fn is_on(&self, name: &str, edges: u64) -> bool {
-        key_of(name, edges, self.weights, &self.table).is_ok_and(|key| self.is_of(key))
+        key_of(name, (edges, self.first_id), self.weights, &self.table).is_ok_and(|key| self.is_of(key))
     }
 
     /// Returns true if this has results of a graph of these contents with other weights than it has, of either type.
@@ -103,6 +142,18 @@ impl TaskRecord {
         let of = |kind| weights_of(edges, kind, weights.checksum).ok().map(|weights| weights.key);
         let same = [WeightType::U32, WeightType::F32].map(of).contains(&self.weights);
         self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
+    }
+
+    /// Returns the keys of the table that have other values in `task`, as both have them: first those of this result, if there is one.
+    pub fn other_keys(&self, task: &dyn Task) -> Vec<[String; 2]> {
+        let (before, now) = (&self.table, task.table());
+        let mut keys: Vec<&String> =
+            [before, &now].into_iter().filter_map(Value::as_object).flat_map(|table| table.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        let differs = |key: &&&String| self.found.is_some() && before.get(key.as_str()) != now.get(key.as_str());
+        let told = |table: &Value, key: &str| format!("{key} = {}", table.get(key).unwrap_or(&Value::Null));
+        keys.iter().filter(differs).map(|key| [told(before, key), told(&now, key)]).collect()
     }
 
     /// Returns the key, which the files of its units have too.
@@ -119,7 +170,8 @@ impl TaskRecord {
 
     /// Returns true if every file of its results is in `workdir` as it was written.
     pub fn is_whole(&self, workdir: &Path) -> bool {
-        self.outputs.iter().all(|(name, output)| output.is_of(&workdir.join(name)))
+        let has_all = self.files.is_none_or(|files| files == self.outputs.len());
+        has_all && self.outputs.iter().all(|(name, output)| output.is_of(&workdir.join(name)))
     }
 
     /// Begins the work of this key: what is noted of other work goes, trials of the same stay. Its files are removed by now.
@@ -127,7 +179,7 @@ impl TaskRecord {
         if !self.is_of(key) {
             *self = TaskRecord { key: hex(key), ..TaskRecord::default() };
         }
-        self.weights = contents.weights_for(task);
+        (self.first_id, self.weights) = (contents.first_id, contents.weights_for(task));
         (self.table, self.units, self.format, self.done) = (task.table(), units, format, false);
     }
 

@@ -11,10 +11,12 @@ use std::path::{Path, PathBuf};
 /// Folders and files of a workdir that a job makes again if it needs them.
 pub(crate) const INTERMEDIATES: [&str; 1] = ["graph"];
 /// All else that a job writes, but for its lock.
-pub(crate) const RESULTS: [&str; 9] =
-    ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", metrics::FILE, SPOOL];
+pub(crate) const RESULTS: [&str; 10] =
+    ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", metrics::FILE, SPOOL, READERS];
 /// The folder of what came by standard input and other streams, which a job can't make again.
 pub(crate) const SPOOL: &str = "spool";
+/// The folder where jobs of other workdirs give notice that they read the graph.
+pub(crate) const READERS: &str = "readers";
 /// Most entries of a folder among which workdirs are looked for.
 const MOST_SEEN: usize = 1000;
 const LOG: &str = "run.log";

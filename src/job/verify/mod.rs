@@ -3,12 +3,13 @@
 //! Nothing is changed, and a check that fails does not keep the others from being made. What is stored is checked here and by
 //! `store_check`; results check themselves ([`crate::algo::GraphTask::verify`], [`crate::algo::ListTask::verify`]), straight from the input.
 
+mod asked;
 mod list;
 mod store_check;
 
 use crate::algo::run::{Kind, Units};
 use crate::algo::{self, EdgeSource, On, Results, StoredUnits, Task, UnitsContent, Verdict};
-use crate::config::InputSpec;
+use crate::config::{InputKeys, InputSpec};
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
 use crate::graph::direction::Direction;
@@ -49,9 +50,10 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         verdict
             .warn("job", format!("the job file is of {asked}: the results are of {}, which ran last", manifest.job))?;
     }
+    asked::check(place, &manifest, verdict)?;
     let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
     let threads = resources::threads(limits.threads);
-    let budget = Budget::new(resources::host_memory(&limits), threads)?;
+    let budget = Budget::new(resources::host_memory(&limits)?, threads)?;
 
     let job = place.job.clone().map(|job| streams::looked_at(job, &manifest));
     let spec = job.as_ref().map(|job| &job.input).or(manifest.input.as_ref());
@@ -89,7 +91,9 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         (Some(_), _) => Err(String::new()),
         (None, _) if streams::is_gone(&manifest) => Err("the input came by a pipe and is gone".to_owned()),
         (None, None) => Err("the manifest does not name the input: name the job file".to_owned()),
-        (None, Some(spec)) => unchanged(spec, info),
+        (None, Some(spec)) => {
+            unchanged(spec, info, &job.as_ref().map(|job| job.input_keys.clone()).unwrap_or_default())
+        }
     };
     let (prepared, input) = (prepared.as_ref(), &input);
     Against { workdir, info, stored, prepared, input, budget: &budget, threads }.results(&manifest, verdict)
@@ -141,6 +145,7 @@ impl Against<'_> {
                 (None, Err(why)) => Err(why.clone()),
             };
             let stored = merged.as_ref().filter(|_| !task.needs().direction).unwrap_or(self.stored);
+            let info = &InputInfo { first_id: record.first_id, ..info.clone() };
             let (how, outputs) = (&record.how, &record.outputs);
             task.verify(&Results { workdir, info, stored, how, outputs, edges, budget, threads }, found, verdict)?;
         }
@@ -155,9 +160,9 @@ fn recalled(name: &str, record: &TaskRecord) -> Option<Arc<dyn Task>> {
 }
 
 /// Opens the input if it may be as the job read it; otherwise returns why the results can't be held against it, in words.
-fn unchanged(spec: &InputSpec, info: &InputInfo) -> std::result::Result<Input, String> {
+fn unchanged(spec: &InputSpec, info: &InputInfo, keys: &InputKeys) -> std::result::Result<Input, String> {
     let input = crate::job::input::open(spec).map_err(|e| format!("the input is gone: {e}"))?;
-    match crate::job::input::version_key(&input) {
+    match crate::job::input::version_key(&input, keys) {
         // One that was only touched has the same checksum, which is compared when it is read.
         Ok(key) if key == info.identity || input.bytes() == info.bytes => Ok(input),
         Ok(_) => Err(format!("{} is not what the job read: its size changed", input.name())),
@@ -246,6 +251,9 @@ fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Re
 }
 
 fn output_holds(path: &Path, output: &Output) -> Result<String> {
+    if path.is_symlink() {
+        return Err(Error::corrupt(path, At::File, "a link in the place of the file that the job wrote"));
+    }
     let Output { bytes, checksum } = Output::of_file(path).map_err(|e| Error::io("read", path, e))?;
     if bytes != output.bytes {
         let what = format!("{bytes} bytes, the manifest has {}", output.bytes);

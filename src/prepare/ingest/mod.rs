@@ -16,6 +16,8 @@ use std::ops::Range;
 
 /// Ids that an array may span however few edges there are: it is small, and results stay indexed by the input's ids.
 const ALWAYS_DENSE: u64 = 1 << 20;
+/// The same of an input that declares its vertices, which are to have a row each.
+const DECLARED_DENSE: u64 = 1 << 26;
 /// One past the largest id that fits the 32 bits of a vertex.
 const MAX_DENSE: u64 = u32::MAX as u64;
 
@@ -43,10 +45,20 @@ pub struct Ingested {
     pub distinct_at_most: u64,
 }
 
+/// Returns the number of ids that an array indexed by id may have for `edges` edges. `wide` says that ids may have 64 bits, `declared` that
+/// the input says how many vertices it has.
+pub fn most_dense(edges: u64, wide: bool, declared: bool) -> u64 {
+    let free = match (declared, wide) {
+        (true, _) => DECLARED_DENSE,
+        (false, false) => ALWAYS_DENSE,
+        (false, true) => 0,
+    };
+    edges.saturating_mul(8).max(free).min(MAX_DENSE - 1) + 1
+}
+
 /// Returns true if ids up to `largest` over `edges` edges are too sparse for arrays indexed by id.
-pub fn sparse(largest: u64, edges: u64, wide: bool) -> bool {
-    let free = if wide { 0 } else { ALWAYS_DENSE };
-    largest >= MAX_DENSE || (largest > edges.saturating_mul(8) && largest > free)
+pub fn sparse(largest: u64, edges: u64, wide: bool, declared: bool) -> bool {
+    largest >= most_dense(edges, wide, declared)
 }
 
 /// Counts degrees while the input is read.
@@ -226,7 +238,7 @@ impl Ingest<'_, '_> {
             distinct_at_most: found.sample.distinct_at_most().min(scan.edges - found.loops),
         };
         let Some(id) = total.largest else { return Ok(Pass::Whole(total)) };
-        if dictionary.is_some() || !sparse(id, total.edges, wide) {
+        if dictionary.is_some() || !sparse(id, total.edges, wide, total.declared.is_some()) {
             let id = id as u32;
             if found.missed {
                 return Ok(Pass::Partial { largest: id });

@@ -146,6 +146,19 @@ fn whole_weights_that_no_f32_equals_are_rounded_only_when_asked() {
 }
 
 #[test]
+fn f32_have_the_digits_of_the_f64_that_they_are() {
+    let folder = Folder::new();
+    let weights = ["4294967296", "123456789.5", "1.5", "0.1", "3.4028235e38", "1e-45"];
+    let lines: String = weights.iter().enumerate().map(|(nth, w)| format!("{nth} {} {w}\n", nth + 1)).collect();
+    let path = folder.write("a.txt", lines);
+    for name in ["b.txt", "b.mtx", "b.gr", "b.graph500"] {
+        auto(&path, &folder.path(name));
+        let found: Vec<f64> = parsed(&folder.path(name)).0.into_iter().map(|(.., weight)| weight).collect();
+        assert_eq!(found, weights.map(|w| f64::from(w.parse::<f32>().expect(w))), "{name}");
+    }
+}
+
+#[test]
 fn asked_weights_are_those_written_or_refused() {
     let place = Place::new();
     place.write("w.txt", "0 1 7\n1 2 9\n");
@@ -160,6 +173,10 @@ fn asked_weights_are_those_written_or_refused() {
         (&["d.txt", "o.wel", "--weights", "auto"], "0 1 7.0\n1 2 0.5\n"),
         (&["n.txt", "o.wel"], "0\t1\n1\t2\n"),
         (&["bad.txt", "o.wel", "--weights", "none"], "0\t1\n1\t2\n"),
+        (&["w.txt", "o.csv"], "0,1,7\n1,2,9\n"),
+        (&["d.txt", "o.tsv"], "0\t1\t7.0\n1\t2\t0.5\n"),
+        (&["n.txt", "o.csv"], "0,1\n1,2\n"),
+        (&["n.txt", "o.tsv"], "0\t1\n1\t2\n"),
         (&["w.txt", "o.wel", "--columns", "1,2"], "0\t1\n1\t2\n"),
         (&["w.txt", "o.wel", "--columns", "2,1,3"], "1 0 7\n2 1 9\n"),
         (&["w.txt", "o.gr"], "p sp 3 2\na 1 2 7\na 2 3 9\n"),

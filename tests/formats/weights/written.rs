@@ -80,11 +80,20 @@ fn sorted(list: &[Edge], rows: u64) -> (Vec<Edge>, Vec<i64>) {
     (both, offsets)
 }
 
-/// Returns scipy's archive of a matrix (csr from both ends, coo as the list is), whose values are of type `kind`.
+/// Returns scipy's archive of a matrix (csr from both ends, coo and csc as the list is), whose values are of type `kind`.
 pub fn npz(list: &[Edge], rows: u64, kind: &str, format: &str) -> Vec<u8> {
     let (both, offsets) = sorted(list, rows);
     let words = |numbers: &mut dyn Iterator<Item = u64>| numbers.flat_map(u64::to_le_bytes).collect::<Vec<u8>>();
-    let edges = if format == "csr" { &both } else { list };
+    let mut by_column = list.to_vec();
+    by_column.sort_by_key(|(_, v, _)| *v);
+    let (edges, offsets) = match format {
+        "csr" => (both.as_slice(), offsets),
+        "csc" => {
+            let before = |column: u64| list.iter().filter(|(_, v, _)| *v < column).count() as i64;
+            (by_column.as_slice(), (0..=rows).map(before).collect())
+        }
+        _ => (list, offsets),
+    };
     let data = edges.iter().flat_map(|(.., w)| match kind {
         "<i4" => (*w as i32).to_le_bytes().to_vec(),
         "<f4" => (*w as f32).to_le_bytes().to_vec(),
@@ -105,10 +114,10 @@ pub fn npz(list: &[Edge], rows: u64, kind: &str, format: &str) -> Vec<u8> {
     let ids = |of: &dyn Fn(&Edge) -> u64| {
         array("<i8", &format!("({count},)"), edges.iter().flat_map(|edge| of(edge).to_le_bytes()).collect())
     };
-    if format == "csr" {
+    if format != "coo" {
         let offsets = words(&mut offsets.into_iter().map(|offset| offset as u64));
         members.push(("indptr", array("<i8", &format!("({},)", rows + 1), offsets)));
-        members.push(("indices", ids(&|edge| edge.1)));
+        members.push(("indices", ids(&|edge| if format == "csc" { edge.0 } else { edge.1 })));
     } else {
         members.push(("row", ids(&|edge| edge.0)));
         members.push(("col", ids(&|edge| edge.1)));

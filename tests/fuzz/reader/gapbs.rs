@@ -37,6 +37,12 @@ pub fn read(bytes: &[u8], weighted: bool) -> Option<Reading> {
     if long(17 + 8 * ids as usize)? != entries {
         return None;
     }
+    // Without direction each edge is in the lists of both ends, as often in one as in the other.
+    let mut lists = [edges.clone(), edges.iter().map(|[u, v]| [*v, *u]).collect()];
+    lists.iter_mut().for_each(|list| list.sort_unstable());
+    if !directed && lists[0] != lists[1] {
+        return None;
+    }
     // The other direction is passed over, or read; it says nothing new where the file is whole.
     Some(Reading { edges, vertices: Some(ids), open: directed })
 }

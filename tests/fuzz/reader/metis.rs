@@ -95,6 +95,12 @@ fn rows(lines: &[Vec<&[u8]>], ids: u64, links: u64, before: u64, lengths: bool, 
     let entries = edges.len() as u64;
     open |= !(both_ways && simple && entries == 2 * links.min(1 << 60));
     let fits = [Some(entries), entries.checked_add(loops), entries.checked_sub(loops)];
+    // An edge that stands at one end alone must be refused where others stand at both.
+    let mut mirrored: Vec<_> = sorted.iter().map(|&[u, v]| [v, u]).collect();
+    mirrored.sort_unstable();
+    if entries != links && mirrored != sorted {
+        return None;
+    }
     let known = fits.iter().flatten().any(|entries| *entries == links || Some(*entries) == links.checked_mul(2));
     known.then_some(Reading { edges, vertices: Some(ids), open })
 }

@@ -33,7 +33,13 @@ pub struct Reading {
 
 /// Reads `bytes`, unpacked, as the ending of `name` says. `named` says that the user named that format.
 pub fn read(bytes: &[u8], name: &str, named: bool) -> Option<Reading> {
-    match name.rsplit_once('.').expect("an ending").1 {
+    let ending = name.rsplit_once('.').expect("an ending").1;
+    // Some editors begin text with a mark.
+    if let (Some(text), "mtx" | "metis" | "graph" | "gr") = (bytes.strip_prefix("\u{feff}".as_bytes()), ending) {
+        return read(text, name, named).map(|reading| Reading { open: true, ..reading });
+    }
+    match ending {
+        "edgelist" if !named && is_text(bytes) => text::read(bytes, false),
         "u32" | "bin" | "edgelist" => records::u32(bytes, named),
         "u64" => records::u64(bytes, named),
         "graph500" => records::graph500(bytes, named),
@@ -47,6 +53,15 @@ pub fn read(bytes: &[u8], name: &str, named: bool) -> Option<Reading> {
         "txt" | "el" | "e" | "csv" | "tsv" | "wel" | "fuzz" => text::read(bytes, name.ends_with(".wel")),
         other => panic!("no second reader for .{other}"),
     }
+}
+
+/// True for printed characters, as pairs of ids of less than a hundred million have not; a few must be of numbers.
+fn is_text(bytes: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+    let start = start.trim_end_matches('\u{fffd}');
+    let few = |c: char| c.is_ascii_digit() || "\t\n\r ,;.-#%{}".contains(c);
+    let printed = |c: char| c != '\u{fffd}' && (!c.is_control() || "\t\n\r".contains(c));
+    !bytes.is_empty() && if bytes.len() < 24 { start.chars().all(few) } else { start.chars().all(printed) }
 }
 
 /// Unpacks `bytes` by the ending of `name`; nothing where they are damaged.

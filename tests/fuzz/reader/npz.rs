@@ -31,8 +31,9 @@ pub fn read(bytes: &[u8]) -> Option<Reading> {
     let format: Vec<u8> = format.text.into_iter().filter(|byte| *byte != 0).collect();
     let edges = match &format[..] {
         b"csr" | b"csc" => {
-            open |= format == b"csc";
-            compressed(ids, &array("indptr")?, &array("indices")?)?
+            let entries = compressed(ids, &array("indptr")?, &array("indices")?)?;
+            // Lists of columns: an entry is in the row that stands in them.
+            entries.into_iter().map(|[u, v]| if format == b"csc" { [v, u] } else { [u, v] }).collect()
         }
         b"coo" => {
             let (row, column) = (array("row")?, array("col")?);

@@ -20,7 +20,7 @@ pub fn read(bytes: &[u8], weighted: bool) -> Option<Reading> {
     let mut at = None;
     let mut alone = false;
     let (mut width, mut separated) = (None, None);
-    let (mut indexed, mut semicolons) = (Vec::new(), None);
+    let (mut indexed, mut semicolons, mut third_of_first) = (Vec::new(), None, None);
     // A return alone is no blank: old Macs ended lines so, and `1 2<CR>3 4` is not one edge.
     for line in lines(bytes, b'\n', &mut open).iter().map(|line| trim(line)) {
         if line.is_empty() || matches!(line[0], b'#' | b'%') {
@@ -86,6 +86,15 @@ pub fn read(bytes: &[u8], weighted: bool) -> Option<Reading> {
         };
         alone |= edges.is_empty() && fields.len() == 1;
         let mut ends = [0; 2];
+        // Behind a semicolon words are a comment where no ids stand.
+        let is_number =
+            |column: &usize| fields.get(*column).is_some_and(|id| id.first().is_some_and(u8::is_ascii_digit));
+        if row
+            && line.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+            && !columns.iter().any(is_number)
+        {
+            continue;
+        }
         for (end, column) in ends.iter_mut().zip(columns) {
             *end = number::id(fields.get(column)?).map(|id: Id| id.take(&mut open))?;
         }
@@ -103,6 +112,9 @@ pub fn read(bytes: &[u8], weighted: bool) -> Option<Reading> {
         let third =
             fields.get(2).filter(|third| matches!(at, Some(Columns::First)) && third.iter().all(u8::is_ascii_digit));
         indexed.push(third.and_then(|third| Some((ends[0], std::str::from_utf8(third).ok()?.parse().ok()?))));
+        if edges.is_empty() {
+            third_of_first = fields.get(2).and_then(|third| std::str::from_utf8(third).ok()?.parse::<u64>().ok());
+        }
         edges.push(ends);
     }
     // A first column that counts the lines beside two more of whole numbers is an index, unless the third are all the same.
@@ -115,7 +127,11 @@ pub fn read(bytes: &[u8], weighted: bool) -> Option<Reading> {
     }
     // A heading above nothing.
     open |= edges.is_empty() && at.is_some();
-    open |= edges.first().is_some_and(|first| first[1] == edges.len() as u64 - 1);
+    let below = edges.len() as u64 - u64::from(!edges.is_empty());
+    let counts = |number: u64| {
+        [Some(below), below.checked_mul(2), below.is_multiple_of(2).then_some(below / 2)].contains(&Some(number))
+    };
+    open |= edges.first().is_some_and(|first| counts(first[1])) || third_of_first.is_some_and(counts);
     (!alone).then_some(Reading { edges, vertices: None, open })
 }
 

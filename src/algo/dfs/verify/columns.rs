@@ -6,7 +6,6 @@ use crate::algo::searches::places::Places;
 use crate::error::Result;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::values;
 
 /// Rows between two looks at signals.
 const STRIDE: u64 = 1 << 20;
@@ -31,7 +30,7 @@ impl Columns<'_> {
         let file = results.outputs.keys().find(|file| file.starts_with(&beginning));
         let path = results.workdir.join(file.ok_or_else(|| wrong(&format!("no file of its column {name}")))?);
         let mut rows = 0;
-        for (value, row) in values::<i64>(&path)?.zip(0u64..) {
+        for (value, row) in results.column(&path, -1i64)?.zip(0u64..) {
             let value = value?;
             let place = of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
             let fits = match place {
@@ -55,7 +54,7 @@ impl Columns<'_> {
 
     /// Returns the place of a vertex that a column names, if it has an edge; -1 names one only if it was `reached`.
     pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
-        let row = self.places.ids.row(self.places.ids.named(number, reached)?)?;
+        let row = self.places.ids.row_of(self.places.ids.named(number, reached)?)?;
         let place = self.places.of_rows().ok()?.get(row as usize).copied();
         place.filter(|&place| place != ISOLATED)
     }

@@ -42,7 +42,7 @@ pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, resul
     let source = match table.source {
         None => None,
         Some(source) => {
-            let row = places.ids.row(source.0).ok_or_else(|| wrong("the source is no vertex of the input"))?;
+            let row = places.ids.row_of(source).ok_or_else(|| wrong("the source is no vertex of the input"))?;
             match columns.place(source.0 as i64, true) {
                 None => {
                     columns.own = Some(row);

@@ -55,7 +55,7 @@ pub fn cost(options: &Options, graph: &GraphSize<'_>, crew: &Crew, search: Searc
     let fewest = fewest + bytes(options, vertices, 1);
     let trees = if options.validate { BATCH.min(sources.max(1) as usize) } else { 1 };
     let wanted = most + bytes(options, vertices, trees);
-    let rows = crew.format.rows(graph.rows, graph.ids);
+    let rows = graph.rows;
     let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(4, 11);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
     let written = if options.write { sources * (columns * rows + 2 * PAGE) + ids } else { 0 };

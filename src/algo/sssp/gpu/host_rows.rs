@@ -8,7 +8,7 @@ use crate::formats::WeightType;
 use crate::gpu::{Pinned, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::{Direction, Way};
-use crate::graph::ids::{InputId, Vertex};
+use crate::graph::ids::{RawId, Vertex};
 use crate::memory::Budget;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -125,10 +125,10 @@ fn each(halves: [&Catalogue; 2], direction: Direction, weights: &Weights<'_>, ro
         }
         Weights::Drawn(drawn, id) => {
             let v = direction.vertex(row);
-            let own = InputId(id(Vertex(v)));
+            let own = RawId(id(Vertex(v)));
             let inward = direction == Direction::Directed && row == direction.row(v, Way::In);
             for &u in halves.iter().filter(|half| !half.is_empty()).flat_map(|half| half.row(row)) {
-                let other = InputId(id(Vertex(u)));
+                let other = RawId(id(Vertex(u)));
                 let (tail, head) = if inward { (other, own) } else { (own, other) };
                 put(u, drawn.of(direction, tail, head));
             }

@@ -104,7 +104,7 @@ impl<'a> GpuSearch<'a> {
         let weights = match edges.drawn() {
             None => Weights::Stored(edges.kind()),
             Some((drawn, ids)) => {
-                id = move |v| ids.of(v).0;
+                id = move |v| ids.raw(v).0;
                 Weights::Drawn(*drawn, &id)
             }
         };

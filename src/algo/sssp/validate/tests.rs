@@ -2,7 +2,7 @@ use super::*;
 use crate::algo::model_tests::{Model, budget};
 use crate::algo::sssp::search::NONE;
 use crate::graph::direction::Direction;
-use crate::graph::ids::InputId;
+use crate::graph::ids::RawId;
 use crate::graph::weights::drawn::DrawnWeights;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -34,8 +34,8 @@ impl Paths for Model {
     /// The weight of every edge, from tail to head.
     fn weights(&self, source: WeightSource) -> BTreeMap<(u32, u32), u32> {
         let WeightSource::Drawn(drawn) = source else { panic!("drawn") };
-        let id = |v: u32| InputId(self.map.iter().position(|&vertex| vertex == v).unwrap() as u64);
-        let ids: Vec<InputId> = (0..self.vertices()).map(id).collect();
+        let id = |v: u32| RawId(self.map.iter().position(|&vertex| vertex == v).unwrap() as u64);
+        let ids: Vec<RawId> = (0..self.vertices()).map(id).collect();
         let edges = (0..self.vertices()).flat_map(|u| self.heads[u as usize].iter().map(move |&v| (u, v)));
         edges.map(|(u, v)| ((u, v), drawn.of(self.direction, ids[u as usize], ids[v as usize]))).collect()
     }

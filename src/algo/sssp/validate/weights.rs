@@ -60,9 +60,9 @@ impl Weights {
             }
             Weights::Drawn(drawn, ids, direction) => {
                 let made = &mut made[..piece.neighbours.len()];
-                let own = ids.of(Vertex(piece.v));
+                let own = ids.raw(Vertex(piece.v));
                 for (weight, &w) in made.iter_mut().zip(piece.neighbours) {
-                    let other = ids.of(Vertex(w));
+                    let other = ids.raw(Vertex(w));
                     let (tail, head) = if piece.way == Way::In { (other, own) } else { (own, other) };
                     *weight = drawn.of(*direction, tail, head);
                 }

@@ -11,7 +11,7 @@ use crate::graph::ids::InputId;
 use crate::memory::Buffer;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::{Value, values};
+use crate::results::Value;
 
 /// Rows between two looks at signals.
 const STRIDE: u64 = 1 << 20;
@@ -60,10 +60,11 @@ impl Reader<'_> {
     ) -> Result<Option<u32>> {
         let (places, source, of_rows) = (self.places, self.source, self.places.of_rows()?);
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
-        let root = places.ids.row(source.0).ok_or_else(|| differs(source, "no vertex of the input"))?;
+        let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
         let files = SourceFiles { algorithm: "sssp", results: self.results, source };
         let paths = (files.path("parent")?, files.path("distance")?);
-        let (mut of_parents, mut of_distances) = (values::<i64>(&paths.0)?, values::<T>(&paths.1)?);
+        let mut of_parents = self.results.column(&paths.0, -1i64)?;
+        let mut of_distances = self.results.column(&paths.1, unreached)?;
         let mut row = 0;
         loop {
             let (parent, distance) = match (of_parents.next().transpose()?, of_distances.next().transpose()?) {
@@ -76,9 +77,9 @@ impl Reader<'_> {
             let above = match places.ids.named(parent, distance != unreached) {
                 None if parent == -1 => NONE,
                 None => return told(format!("vertex {name} has parent {parent}")),
-                Some(parent) => match places.ids.row(parent) {
+                Some(parent) => match places.ids.row_of(parent) {
                     None => return told(format!("the parent of vertex {name} is {parent}, which is no vertex")),
-                    Some(_) if place(row).is_none() && parent == name.0 && row == root => NONE,
+                    Some(_) if place(row).is_none() && parent == name && row == root => NONE,
                     Some(of) => match place(of) {
                         Some(above) => above,
                         None => return told(format!("the parent of vertex {name} is {parent}, which has no edge")),

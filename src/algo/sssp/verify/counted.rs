@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 
-/// Checks what is told of a source. `leaving` edges of the input leave what it reaches, if edges have a direction and were counted.
+/// Checks what is told of a source. `counted` edges of the input leave what it reaches or, without direction, have both ends there, if they were
+/// counted.
 ///
 /// # Errors
 /// [`crate::Error::Validation`].
@@ -19,7 +20,7 @@ pub(super) fn agree(
     told: &SourceChecked,
     tree: Tree<'_>,
     figures: Figures,
-    leaving: Option<u64>,
+    counted: Option<u64>,
     places: &Places,
     results: &Results<'_>,
 ) -> Result<()> {
@@ -34,15 +35,19 @@ pub(super) fn agree(
     }
     let edges = match results.info.direction {
         Direction::Undirected => {
-            // Both ends of an edge are reached, or neither, unless sums of decimals become infinite on the way: half of those then.
+            // Both ends of an edge are reached, or neither, unless sums of decimals become infinite on the way.
             let ends = places.degrees().iter().map(|(degree, first, end)| {
                 let reached = tree.parents[first as usize..end as usize].iter().filter(|&&parent| parent != NONE);
                 u64::from(degree) * reached.count() as u64
             });
             let edges = ends.sum::<u64>() / 2;
-            edges..=edges
+            match counted {
+                Some(counted) => counted..=counted,
+                None if found.max_distance.may_overflow() => 0..=edges,
+                None => edges..=edges,
+            }
         }
-        Direction::Directed => match leaving {
+        Direction::Directed => match counted {
             // Those that the job tells are distinct.
             Some(leaving) => {
                 let repeats = (results.info.edges - results.info.loops).saturating_sub(results.stored.edges);
@@ -64,7 +69,7 @@ pub(super) fn agree(
 /// Returns true if a path that is told is that of a tree: as long as the distance of its target says, from parent to child.
 fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
     let place = |id: InputId| {
-        let row = places.ids.row(id.0)?;
+        let row = places.ids.row_of(id)?;
         places.of_rows().ok()?.get(row as usize).copied().filter(|&place| (place as usize) < tree.parents.len())
     };
     let Some(target) = place(path.target) else { return path.vertices.is_empty() || path.edges == 0 };

@@ -6,7 +6,7 @@ use crate::algo::sssp::validate::{EdgePass, Held, Sum, Wrong};
 use crate::error::Result;
 use crate::formats::{Edges, Input, Visitor, WeightType, Weights};
 use crate::graph::direction::Direction;
-use crate::graph::ids::InputId;
+use crate::graph::ids::RawId;
 use crate::prepare::relabel::ISOLATED;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,12 +20,15 @@ pub(super) struct InputEdges<'a> {
     places: &'a Places,
     of_rows: &'a [u32],
     direction: Direction,
-    /// Edges that leave what each tree reaches, if edges have a direction: of all trees so far.
-    leaving: Mutex<Vec<u64>>,
+    /// True if edges are counted.
+    counts: bool,
+    /// Edges that leave what each tree reaches or, without direction, have both ends there: of all trees so far.
+    counted: Mutex<Vec<u64>>,
 }
 
 impl<'a> InputEdges<'a> {
-    /// Returns the edges of an input whose weights, if they come from there, are of this type.
+    /// Returns the edges of an input whose weights, if they come from there, are of this type. They are counted if they have a direction, or
+    /// if `may_leave` says that one may lead from what a tree reaches to what it does not.
     ///
     /// # Errors
     /// None in practice.
@@ -34,16 +37,17 @@ impl<'a> InputEdges<'a> {
         weights: WeightSource,
         kind: WeightType,
         places: &'a Places,
-        direction: Direction,
+        (direction, may_leave): (Direction, bool),
     ) -> Result<InputEdges<'a>> {
         let reads = if weights == WeightSource::File { Weights::Read(kind) } else { Weights::Skip };
         let (input, of_rows) = (input.clone().with_weights(reads), places.of_rows()?);
-        Ok(InputEdges { input, weights, places, of_rows, direction, leaving: Mutex::default() })
+        let counts = may_leave || direction == Direction::Directed;
+        Ok(InputEdges { input, weights, places, of_rows, direction, counts, counted: Mutex::default() })
     }
 
-    /// Returns how many edges leave what each tree reaches; nothing if they have no direction.
-    pub fn leaving(self) -> Vec<u64> {
-        self.leaving.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// Returns how many edges leave what each tree reaches or, without direction, have both ends there; nothing if they were not counted.
+    pub fn counted(self) -> Vec<u64> {
+        self.counted.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -54,12 +58,12 @@ impl EdgePass for InputEdges<'_> {
 
     fn pass<S: Sum, const W: usize>(&self, held: &Held<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
         let trees = held.trees.len();
-        let new = || Holder { edges: self, held, leaving: vec![0; trees], wrong: None };
+        let new = || Holder { edges: self, held, counted: vec![0; trees], wrong: None };
         let mut holders: Vec<_> = (0..threads.max(1)).map(|_| new()).collect();
         self.input.scan(&mut holders, &Signals)?;
-        if self.direction == Direction::Directed {
-            let sums = (0..trees).map(|tree| holders.iter().map(|holder| holder.leaving[tree]).sum());
-            self.leaving.lock().unwrap_or_else(PoisonError::into_inner).extend(sums.collect::<Vec<u64>>());
+        if self.counts {
+            let sums = (0..trees).map(|tree| holders.iter().map(|holder| holder.counted[tree]).sum());
+            self.counted.lock().unwrap_or_else(PoisonError::into_inner).extend(sums.collect::<Vec<u64>>());
         }
         let wrong = holders.into_iter().filter_map(|holder| holder.wrong);
         let first = wrong.min_by_key(|&((number, _), ends)| (number, ends));
@@ -75,7 +79,7 @@ impl EdgePass for InputEdges<'_> {
 struct Holder<'a, 'h, S, const W: usize> {
     edges: &'a InputEdges<'a>,
     held: &'a Held<'h, S, W>,
-    leaving: Vec<u64>,
+    counted: Vec<u64>,
     /// The fault in the first tree, at the first edge by its ends.
     wrong: Option<(Wrong, [u32; 2])>,
 }
@@ -93,7 +97,7 @@ impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
             }
             let weight = match self.edges.weights {
                 WeightSource::File => weights.get(entry).copied().unwrap_or(0),
-                WeightSource::Drawn(drawn) => drawn.of(self.edges.direction, InputId(u), InputId(v)),
+                WeightSource::Drawn(drawn) => drawn.of(self.edges.direction, RawId(u), RawId(v)),
             };
             ends.iter().for_each(|&end| self.held.fetch(end));
             found[number] = (ends, weight);
@@ -108,13 +112,14 @@ impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
 
     fn hold(&mut self, [from, to]: [u32; 2], weight: u32) {
         self.lead(from, to, weight);
-        match self.edges.direction {
-            Direction::Undirected => self.lead(to, from, weight),
-            Direction::Directed => {
-                let reached = self.held.reached(from);
-                for (number, leaving) in self.leaving.iter_mut().enumerate() {
-                    *leaving += u64::from(reached >> number & 1);
-                }
+        let is_directed = self.edges.direction == Direction::Directed;
+        if !is_directed {
+            self.lead(to, from, weight);
+        }
+        if self.edges.counts {
+            let reached = self.held.reached(from) & if is_directed { !0 } else { self.held.reached(to) };
+            for (number, counted) in self.counted.iter_mut().enumerate() {
+                *counted += u64::from(reached >> number & 1);
             }
         }
     }

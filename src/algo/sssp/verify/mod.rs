@@ -83,9 +83,10 @@ fn trees(
                 None => counted::alone(source)?,
             }
         }
-        let (figures, leaving) = hold(edges, weights, kind, &places, &of, results)?;
+        let may_leave = told.iter().any(|told| told.found.max_distance.may_overflow());
+        let (figures, counted) = hold(edges, (weights, kind), (&places, may_leave), &of, results)?;
         for (number, (told, figures)) in told.into_iter().zip(figures).enumerate() {
-            counted::agree(told, of[number], figures, leaving.get(number).copied(), &places, results)?;
+            counted::agree(told, of[number], figures, counted.get(number).copied(), &places, results)?;
         }
     }
     let reached = found.iter().map(|told| told.found.reached).sum::<u64>();
@@ -95,12 +96,12 @@ fn trees(
     ))
 }
 
-/// Holds trees against all edges. Returns their figures and, of a graph whose edges have direction, how many edges leave what each reaches.
+/// Holds trees against all edges. Returns their figures and, where edges of the input are counted, how many each reaches (see
+/// [`InputEdges::counted`]).
 fn hold(
     edges: &EdgeSource<'_>,
-    weights: WeightSource,
-    kind: WeightType,
-    places: &Places,
+    (weights, kind): (WeightSource, WeightType),
+    (places, may_leave): (&Places, bool),
     trees: &[Tree<'_>],
     results: &Results<'_>,
 ) -> Result<(Vec<Figures>, Vec<u64>)> {
@@ -108,9 +109,9 @@ fn hold(
     match edges {
         EdgeSource::Blocks(graph) => Ok((validate::validate(graph, weights, trees, threads, budget)?, Vec::new())),
         EdgeSource::Input(input) => {
-            let edges = InputEdges::new(input, weights, kind, places, results.info.direction)?;
+            let edges = InputEdges::new(input, weights, kind, places, (results.info.direction, may_leave))?;
             let figures = validate::hold(&edges, trees, threads, budget)?;
-            Ok((figures, edges.leaving()))
+            Ok((figures, edges.counted()))
         }
     }
 }

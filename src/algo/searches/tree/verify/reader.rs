@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::values;
 
 /// Rows between two looks at signals.
 const STRIDE: u64 = 1 << 20;
@@ -28,10 +27,10 @@ impl Reader<'_> {
         let (places, source, of_rows) = (self.places, self.source, self.places.of_rows()?);
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
         let wrong = |fault: Fault| fault.of_source(&source.to_string(), &|place| places.name(place));
-        let root = places.ids.row(source.0).ok_or_else(|| differs(source, "no vertex of the input"))?;
+        let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
         let files = SourceFiles { algorithm: self.algorithm, results: self.results, source };
         let (parents, levels) = (files.path("parent")?, files.path("level")?);
-        let (mut parents, mut levels) = (values::<i64>(&parents)?, values::<i32>(&levels)?);
+        let (mut parents, mut levels) = (self.results.column(&parents, -1i64)?, self.results.column(&levels, -1i32)?);
         let mut row = 0;
         loop {
             let (parent, level) = match (parents.next().transpose()?, levels.next().transpose()?) {
@@ -45,7 +44,7 @@ impl Reader<'_> {
             if row == root {
                 match (parent_id, level) {
                     (None, _) => return Err(wrong(Fault::Root { parent: None })),
-                    (Some(parent), _) if parent != source.0 => {
+                    (Some(parent), _) if parent != source => {
                         return told(1, &format!("the parent of the root is {parent} and not the root"));
                     }
                     (Some(_), 0) => vertex.into_iter().for_each(|vertex| put(vertex, 0, NOBODY)),
@@ -64,7 +63,7 @@ impl Reader<'_> {
                         return told(1, &format!("vertex {name} has parent {parent} and no level"));
                     }
                     (Some(_), Ok(0)) => return told(2, &format!("vertex {name} has level 0, and is not the root")),
-                    (Some(parent), Ok(level)) => match (vertex, places.ids.row(parent).map(place)) {
+                    (Some(parent), Ok(level)) => match (vertex, places.ids.row_of(parent).map(place)) {
                         (_, None) => {
                             return told(1, &format!("the parent of vertex {name} is {parent}, which is no vertex"));
                         }

@@ -1,0 +1,196 @@
+//! Names what a file holds by its first bytes, where that is not what its name says.
+
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use crate::error::{At, Error};
+use crate::formats::foreign::Foreign;
+pub(crate) use crate::formats::foreign::typed;
+use crate::formats::format::packed_ending;
+use crate::formats::lines::{self, has_lone_return, lone_return};
+use crate::formats::packing::{self, Decoder};
+use crate::formats::scan::layout::HEAD;
+use crate::formats::scan::sink::Fault;
+use crate::formats::{Format, Packing, Part, parquet};
+
+/// The mark with which some programs begin text in UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The first bytes of numpy's arrays.
+const NUMPY: &[u8] = b"\x93NUMPY";
+
+/// Bytes by which a file is recognised.
+const START: usize = 4096;
+
+/// Bytes below which text must be numbers and what stands between them.
+const SHORT: usize = 24;
+
+/// Returns where the text of a file begins that starts with `prefix`: behind a byte order mark, if there is one.
+///
+/// # Errors
+/// A fault for text that is not of one byte a character, or whose lines don't end with a line feed.
+pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> {
+    if let Some(encoding) = wide_encoding(prefix) {
+        return Err(Fault::new(0, "text of one byte a character", encoding, in_utf_8(encoding)));
+    }
+    let start = if prefix.starts_with(MARK) { MARK.len() } else { 0 };
+    let window = &prefix[..prefix.len().min(HEAD)];
+    // Lines of text that are to be skipped may hold anything.
+    if has_lone_return(window, start) && (format != Format::Text || !window.contains(&b'\n')) {
+        return Err(lone_return(window, start));
+    }
+    Ok(start)
+}
+
+/// Returns the encoding of text with two or four bytes a character, as iconv calls it.
+pub(crate) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
+    let is_ascii = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    match start {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
+        [a, 0, b, 0, ..] if is_ascii(a) && is_ascii(b) => Some("UTF-16LE"),
+        [0, a, 0, b, ..] if is_ascii(a) && is_ascii(b) => Some("UTF-16BE"),
+        _ => None,
+    }
+}
+
+/// Returns true if a file with these first bytes is text. If the bytes of pairs are all those of printed text, every id is above 150 million: no
+/// graph has that in its first kilobytes.
+pub(crate) fn is_text(start: &[u8]) -> bool {
+    let start = start.strip_prefix(MARK).unwrap_or(start);
+    let of_edges = |c: &u8| c.is_ascii_digit() || b"\t\n\r ,;.-#%{}".contains(c);
+    is_printed(start) && (start.len() >= SHORT || start.iter().all(of_edges))
+}
+
+/// Returns true for characters in UTF-8 that text has, of which the last may be cut.
+fn is_printed(start: &[u8]) -> bool {
+    let printed = |text: &str| !text.contains(|c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r'));
+    let whole = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        Err(e) if e.error_len().is_none() => std::str::from_utf8(&start[..e.valid_up_to()]).unwrap_or_default(),
+        Err(_) => return false,
+    };
+    !whole.is_empty() && printed(whole)
+}
+
+/// Returns the first bytes of a file, unpacked; none if it can't be read.
+pub(crate) fn start_of(path: &Path, packing: Packing) -> Vec<u8> {
+    let mut start = Vec::new();
+    if let Ok(file) = std::fs::File::open(path)
+        && let Ok(decoder) = Decoder::new(packing, BufReader::with_capacity(START, file), path)
+    {
+        // What is wrong with the file is reported by the scan.
+        let _ = decoder.take(START as u64).read_to_end(&mut start);
+    }
+    start
+}
+
+/// Returns what a file that is no list of numbers holds, by its first bytes, and the remedy.
+pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Option<(String, String)> {
+    if let Some(encoding) = wide_encoding(start) {
+        return Some((encoding.into(), in_utf_8(encoding)));
+    }
+    if start.starts_with(NUMPY) {
+        let name = typed(path);
+        let remedy = format!(
+            "write its numbers alone: python3 -c \"import numpy as n; n.load('{name}').astype('<i8').tofile('{name}.i64')\""
+        );
+        return Some(("an array of numpy".into(), remedy));
+    }
+    Foreign::of(start).filter(|kind| kind.is_distinctive()).map(|kind| (kind.name().into(), kind.remedy(path, packing)))
+}
+
+fn in_utf_8(encoding: &str) -> String {
+    format!("convert it: iconv -f {encoding} -t UTF-8 IN > OUT")
+}
+
+/// Returns the error of a file that can't be read as what its name says, if its first bytes are those of something else.
+pub(super) fn instead(part: &Part) -> Option<Error> {
+    let (path, packing) = (part.path(), part.packing());
+    let another = || another(part, &start_of(path, packing)).map(|fault| fault.at(path, At::File));
+    not_packed(path, packing).or_else(another)
+}
+
+/// Returns the error of a file whose ending says that it is packed, if it does not begin so.
+pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
+    let start = start_of(path, Packing::Plain);
+    if packing.may_begin(&start) {
+        return None;
+    }
+    let (end, whole) = (packed_ending(path).unwrap_or(packing.ending()), typed(path));
+    let bare = whole.strip_suffix(end).unwrap_or("OUT");
+    let plain = || format!("take {end} off its name: mv {whole} {bare}");
+    let (found, remedy) = match packing::of_bytes(&start) {
+        Packing::Plain => match Foreign::of(&start) {
+            Some(kind) => (kind.name().into(), kind.remedy(path, Packing::Plain)),
+            None if wide_encoding(&start).is_some() || is_printed(&start) => {
+                ("text that is not packed".into(), plain())
+            }
+            None if start.starts_with(NUMPY) => ("an array of numpy that is not packed".into(), plain()),
+            None => {
+                let remedy = format!("fetch or make it again; or if it is not packed {}", plain());
+                ("other bytes at its start".to_owned(), remedy)
+            }
+        },
+        other => (stream(other), renamed(path, other)),
+    };
+    Some(Error::input(path, At::File, stream(packing), found, remedy))
+}
+
+/// Returns what bytes of a packing are called in messages.
+fn stream(packing: Packing) -> String {
+    let article = if packing == Packing::Xz { "an" } else { "a" };
+    format!("{article} {} stream", packing.name())
+}
+
+/// Returns the line that gives a file the ending of its packing.
+fn renamed(path: &Path, packing: Packing) -> String {
+    let (whole, end) = (typed(path), packing.ending());
+    let bare = packed_ending(path).and_then(|end| whole.strip_suffix(end)).unwrap_or(&whole);
+    format!("give the file the ending {end}: mv {whole} {bare}{end}")
+}
+
+/// Returns the fault of a file of a format that has something else at its start: packed bytes, another format, or text in place of numbers.
+pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
+    let (format, start) = (part.format(), &prefix[..prefix.len().min(START)]);
+    let fault = |found: &str, remedy: String| Some(Fault::new(0, format!("{format}"), found, remedy));
+    // Pairs may be any bytes, so a format of theirs that was named is taken at its word.
+    let believed = part.is_named() && format.record().is_some();
+    if start.starts_with(NUMPY) && format != Format::Npy {
+        return fault("an array of numpy", "give the file the ending .npy, or name the format npy".into());
+    }
+    if start.starts_with(parquet::MAGIC) && format != Format::Parquet && !believed {
+        return fault("a Parquet file", parquet::remedy(part.path()));
+    }
+    let packing = packing::of_bytes(start);
+    if packing != Packing::Plain && !believed {
+        return fault(&stream(packing), renamed(part.path(), packing));
+    }
+    if let Some(kind) = Foreign::by_bytes(part, start) {
+        return fault(kind.name(), kind.remedy(part.path(), part.packing()));
+    }
+    (!format.is_lines() && is_text(start)).then(|| {
+        let found = format!("text: {}", lines::excerpt(start, 0));
+        let remedy = "name the format of the text, as in [input] format = \"text\", convert --from text";
+        Fault::new(0, format!("binary edges ({format})"), found, remedy)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_told_from_pairs() {
+        let numbers = |ids: &[u32]| ids.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>();
+        for text in ["0 1", "0 1\n1 2\n", "# Z\u{fc}rich\n0 1 {'a': 'b'}\n1 2 {}\n", "12345678"] {
+            assert!(is_text(text.as_bytes()), "{text}");
+        }
+        let cut = "0 1 {'name': 'a long one'}\n\u{fc}".as_bytes();
+        assert!(is_text(&cut[..cut.len() - 1]));
+        let large: Vec<u32> = (0..100).map(|i| 0x3030_3030 + 7919 * i).collect();
+        for ids in [&[][..], &[0, 1, 1, 2], &[0x6161_6161, 0x6262_6262], &[1 << 31; 8], &large] {
+            assert!(!is_text(&numbers(ids)), "{ids:?}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Checks that files of edges without direction list each edge at both of its ends, as often at one as at the other.
+//!
+//! A scan adds up a hash of the ends of all entries: plus if the list is that of the smaller id, minus if it is that of the larger one. The
+//! sum of a symmetric file is 0; that of another one is 0 with a chance of 1 in 2^64. Weights are not part of it. Only if the sum is not 0 do
+//! further passes look for the first edge at fault: each divides the pairs of ids that it may be among buckets.
+
+use std::io::BufReader;
+
+use crate::error::{At, Error, Result};
+use crate::formats::input::part::UseOfDirection;
+use crate::formats::packing::Decoder;
+use crate::formats::scan::layout::{Directions, Head};
+use crate::formats::{CacheUse, Edges, Format, Input, Part, Share, Visitor, Watch, metis};
+use crate::process::signals;
+
+/// Buckets of a pass.
+const BUCKETS: usize = 1 << 14;
+
+/// Returns the hash of an edge for its entry `v` in the list of `u`: that of `u` in the list of `v` is its negative, and that of a loop 0.
+#[inline]
+pub(crate) fn signed(u: u64, v: u64) -> u64 {
+    // Ids of 32 bits are not mixed, so that different edges differ.
+    let mut hash = (u.min(v) ^ u.max(v).rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (hash ^ hash >> 29).wrapping_mul(sign(u, v))
+}
+
+/// Returns 1 if `u` is smaller, -1 if `v` is, and 0 for a loop.
+#[inline]
+fn sign(u: u64, v: u64) -> u64 {
+    u64::from(u < v).wrapping_sub(u64::from(u > v))
+}
+
+/// Checks a file of `entries` entries whose hashes add up to `balance`. It was read by `threads` threads, and is again if it is refused.
+///
+/// # Errors
+/// Bad input for an edge that stands at one end alone: of a file that lists each edge once only if direction is followed.
+pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, threads: usize) -> Result<()> {
+    let is_half = head.is_half(entries);
+    let is_checked = match head.directions {
+        Directions::Listed | Directions::Half => false,
+        Directions::Both => true,
+        Directions::BothOrHalf => !is_half || part.use_of_direction == UseOfDirection::Followed,
+    };
+    if !is_checked || balance == 0 {
+        return Ok(());
+    }
+    let (u, v) = one_sided(part, head.vertices.unwrap_or(0), threads)?;
+    let (at, first) = match part.format() {
+        Format::Metis => (At::Line(line_of(part, u)?), 1),
+        _ => (At::File, 0),
+    };
+    let (u, v) = (u + first, v + first);
+    let found = format!("{v} in the list of vertex {u}, and {u} not in that of {v}, or less often");
+    let remedy = match (is_half, part.format()) {
+        (true, _) => "each edge is listed once, so leave direction out: directed = false in [input]",
+        (false, Format::Metis) => {
+            "list the edge at both ends; arcs are read from other formats, such as text or a general matrix (mtx)"
+        }
+        (false, _) => "write the graph again, with both directions of each edge, or as a directed one",
+    };
+    Err(Error::input(part.path(), at, "each edge in the lists of both ends, as it has no direction", found, remedy))
+}
+
+/// Returns the smallest edge that is in one list alone, or in one more often than in the other: that vertex, and the other.
+fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
+    let (input, ids) = (Input::of_part(part), u128::from(vertices));
+    let mut pairs = 0..ids * ids;
+    loop {
+        let width = (pairs.end - pairs.start).div_ceil(BUCKETS as u128);
+        let new = |_| Buckets { ids, start: pairs.start, width, balances: vec![0; BUCKETS] };
+        let mut visitors: Vec<Buckets> = (0..threads.max(1)).map(new).collect();
+        input.scan_share(Share::ALL, CacheUse::Nothing, &mut visitors, &Signals)?;
+        let balance = |nth: usize| visitors.iter().fold(0u64, |sum, visitor| sum.wrapping_add(visitor.balances[nth]));
+        let first = (0..BUCKETS).map(|nth| (nth, balance(nth))).find(|(_, balance)| *balance != 0);
+        let Some((nth, balance)) = first else {
+            let remedy = "leave the file alone while it is read, and run again";
+            return Err(Error::input(part.path(), At::File, "the same lists in every pass", "other ones", remedy));
+        };
+        let start = pairs.start + nth as u128 * width;
+        if width == 1 {
+            let (least, most) = ((start / ids) as u64, (start % ids) as u64);
+            return Ok(if (balance as i64) > 0 { (least, most) } else { (most, least) });
+        }
+        pairs = start..pairs.end.min(start + width);
+    }
+}
+
+/// Returns the number of the line of a vertex in a METIS file.
+fn line_of(part: &Part, vertex: u64) -> Result<u64> {
+    let unreadable = |e| Error::unreadable(part.path(), &e);
+    let file = BufReader::new(std::fs::File::open(part.path()).map_err(unreadable)?);
+    let unpacked = Decoder::new(part.packing(), file, part.path()).map_err(unreadable)?;
+    metis::line_of(vertex, &mut BufReader::with_capacity(1 << 16, unpacked)).map_err(unreadable)
+}
+
+/// The sums of the pairs from `start` on, for `width` pairs each. A sum of one pair alone is that of its signs.
+struct Buckets {
+    ids: u128,
+    start: u128,
+    width: u128,
+    balances: Vec<u64>,
+}
+
+impl Buckets {
+    fn add(&mut self, u: u64, v: u64) {
+        let pair = u128::from(u.min(v)) * self.ids + u128::from(u.max(v));
+        let bucket = pair.checked_sub(self.start).map_or(BUCKETS as u128, |pair| pair / self.width);
+        if let Some(balance) = self.balances.get_mut(bucket.min(BUCKETS as u128) as usize) {
+            *balance = balance.wrapping_add(if self.width == 1 { sign(u, v) } else { signed(u, v) });
+        }
+    }
+}
+
+impl Visitor for Buckets {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(pairs) => pairs.iter().for_each(|[u, v]| self.add((*u).into(), (*v).into())),
+            Edges::Wide(pairs) => pairs.iter().for_each(|[u, v]| self.add(*u, *v)),
+        }
+        Ok(())
+    }
+}
+
+/// Ends the search when a signal does. Its passes are not those that progress is counted of.
+struct Signals;
+
+impl Watch for Signals {
+    fn advance(&self, _: u64) -> Result<()> {
+        signals::check()
+    }
+}

@@ -1,0 +1,55 @@
+//! Finds columns of numbers that are not read, which may be the weights.
+
+use super::fields::{Delimiter, split};
+use super::window::{Next, Window};
+use super::{Columns, head, skip};
+use crate::formats::Part;
+use crate::formats::scan::layout::Layout;
+
+/// Returns the columns of numbers that are not read in a file without weights that starts with `prefix`, whose text begins at `start`: each
+/// with its name or number for messages, and as the job would choose it with the ids in front of it.
+pub(in crate::formats) fn unread(prefix: &[u8], start: usize, part: &Part) -> Vec<(String, Columns)> {
+    columns(prefix, start, part).unwrap_or_default()
+}
+
+fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Columns)>> {
+    let head = head(prefix, start, part).ok().filter(|head| !head.weighted)?;
+    let window = Window::new(prefix);
+    let row = |at: usize| match window.next(at) {
+        Next::Line { start, end } => Some((window.line(start, end), end)),
+        _ => None,
+    };
+    let (line, _) = row(head.body)?;
+    let (u, v, delimiter) = match &head.layout {
+        Layout::Table(table) => (table.u, table.v, table.delimiter),
+        _ => (0, 1, Delimiter::of(line, false)),
+    };
+    let fields = split(line, delimiter)?;
+    let first = skip(&window, start, part.text().skip_lines.unwrap_or(0)).ok()?;
+    let heading = row(first).filter(|(_, end)| *end == head.body);
+    let names: Vec<String> = heading
+        .and_then(|(line, _)| split(line, delimiter))
+        .filter(|names| names.len() == fields.len())
+        .map(|names| names.iter().map(|name| name.name()).collect())
+        .unwrap_or_default();
+    // A name must be known from a number, and from the others, and be typed without quotes.
+    let is_name = |name: &String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        name.contains(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(plain)
+            && names.iter().filter(|other| other.eq_ignore_ascii_case(name)).count() == 1
+    };
+    let choice = |at: usize| {
+        let chosen: Option<Vec<String>> =
+            [u, v, at].map(|at| names.get(at).filter(|name| is_name(name)).cloned()).into_iter().collect();
+        chosen.map_or_else(|| Columns::Numbers([u, v, at].map(|at| at as u64 + 1).into()), Columns::Names)
+    };
+    let shown = |at: usize| match names.get(at) {
+        Some(name) => format!("{name:?}"),
+        None => (at + 1).to_string(),
+    };
+    // An unnamed first column is an index.
+    let wanted =
+        |at: &usize| ![u, v].contains(at) && fields[*at].is_number() && names.get(*at).is_none_or(|n| !n.is_empty());
+    Some((0..fields.len()).filter(wanted).map(|at| (shown(at), choice(at))).collect())
+}

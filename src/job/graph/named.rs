@@ -1,0 +1,111 @@
+//! A check that the input has the vertices that tables name, so that nobody waits for rows to learn of one that it lacks.
+//!
+//! An id with an edge is a vertex, and so is every id that the input declares. A list of edges declares none. Of its ids without a degree those
+//! are vertices that have loops, which degrees leave out: the edges are read once more if a table names such an id and there are loops.
+
+use crate::algo::GraphTask;
+use crate::algo::sources::{self, Named};
+use crate::error::Result;
+use crate::formats::{CacheUse, Edges, Input, InputCache, Share, Visitor};
+use crate::graph::ids::DenseId;
+use crate::job::session::{Moved, Session, Watched};
+use crate::job::state::order_writer::Ordered;
+use crate::prepare::order;
+use crate::prepare::prepared::InputInfo;
+use crate::prepare::relabel::{ISOLATED, vertex};
+use crate::process::progress::Unit;
+use std::path::Path;
+
+/// Makes sure that the input has all vertices that tables name. `order` is there if it was just made, else it is in `folder`. `input` is
+/// there unless another job kept the graph. Collective.
+///
+/// # Errors
+/// [`crate::Error::Input`] for one that it lacks; those of the order, of the list of sparse ids, and of reading the input.
+pub(crate) fn check(
+    session: &mut Session,
+    info: &InputInfo,
+    folder: &Path,
+    order: Option<&Ordered>,
+    input: Option<(&Input, &InputCache<'_>)>,
+) -> Result<()> {
+    let named: Vec<Named> = session.job.graph_tasks().flat_map(GraphTask::named).collect();
+    let dense: Vec<u32> =
+        session.agreed(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
+    // The list of sparse ids has those of loops, too.
+    if info.declared || info.sparse || dense.is_empty() {
+        return Ok(());
+    }
+    let mut without_degree: Vec<u64> = match order.map(Ordered::order) {
+        Some(order) => {
+            // A rank may have those of its share alone.
+            let mine = if order.whole { 0..order.map.len() } else { session.comm.share(order.map.len()) };
+            let is_one = |id: usize| mine.contains(&id) && order.map[id] == ISOLATED;
+            dense.iter().map(|&id| is_one(id as usize).into()).collect()
+        }
+        None => session.agreed(|| {
+            let order = order::map(folder, info.content)?;
+            let map = order.ids()?;
+            Ok(dense.iter().map(|&id| vertex(map, DenseId(id)).is_none().into()).collect())
+        })?,
+    };
+    session.comm.all_max(&mut without_degree);
+    let mut ids: Vec<u32> =
+        dense.iter().zip(&without_degree).filter(|(_, is_one)| **is_one > 0).map(|(id, _)| *id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let looped = match input {
+        Some(input) if info.loops > 0 && !ids.is_empty() => with_loops(session, input, &ids)?,
+        _ => vec![0; ids.len()],
+    };
+    let has_loop = |id: &u32| ids.binary_search(id).map_or(true, |at| looped[at] > 0);
+    let why = match (input, info.loops) {
+        (None, 1..) => ", of which the kept graph has no edge: it leaves loops out",
+        _ => ", which no edge has",
+    };
+    let lacking = named.iter().zip(&dense).find(|(_, id)| !has_loop(id));
+    lacking.map_or(Ok(()), |(&named, _)| Err(sources::unknown(named, why, info)))
+}
+
+/// Reads the edges, and returns 1 for each of these sorted ids that has a loop, else 0. Collective.
+fn with_loops(session: &mut Session, (input, cache): (&Input, &InputCache<'_>), ids: &[u32]) -> Result<Vec<u64>> {
+    let (comm, bytes) = (session.comm.clone(), input.bytes() / session.comm.ranks() as u64);
+    let mut looped = session.stage("ingest", bytes, Unit::Bytes, |s, progress| {
+        let scratch = input.scratch_bytes(s.threads);
+        cache.make_room(&s.budget, scratch);
+        let _reading = s.budget.reserve(scratch, "reading the input")?;
+        let mut visitors: Vec<_> = (0..s.threads).map(|_| Loops { ids, looped: vec![0; ids.len()] }).collect();
+        let share = Share::of(s.comm.rank(), s.comm.ranks());
+        input.scan_share(share, CacheUse::Nothing, &mut visitors, &Watched(progress))?;
+        let mut looped = vec![0; ids.len()];
+        for visitor in visitors {
+            looped.iter_mut().zip(visitor.looped).for_each(|(all, one)| *all |= one);
+        }
+        Ok((looped, Moved { read: progress.done(), written: 0 }))
+    })?;
+    comm.all_max(&mut looped);
+    Ok(looped)
+}
+
+/// Looks for loops at some ids, in one thread's edges.
+struct Loops<'a> {
+    ids: &'a [u32],
+    looped: Vec<u64>,
+}
+
+impl Loops<'_> {
+    fn at(&mut self, id: u64) {
+        if let Some(at) = u32::try_from(id).ok().and_then(|id| self.ids.binary_search(&id).ok()) {
+            self.looped[at] = 1;
+        }
+    }
+}
+
+impl Visitor for Loops<'_> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => edges.iter().filter(|[u, v]| u == v).for_each(|&[u, _]| self.at(u.into())),
+            Edges::Wide(edges) => edges.iter().filter(|[u, v]| u == v).for_each(|&[u, _]| self.at(u)),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+//! Whether the results are those that a job file asks for: a check of results says nothing of a job that has changed since.
+
+use crate::algo::Verdict;
+use crate::error::{Error, Result};
+use crate::job::input::{self, occupied, streams};
+use crate::job::state::manifest::Manifest;
+use crate::job::status::JobPlace;
+
+/// Notes what of the job file the results are not of: its input, the way to read it, and tables.
+///
+/// # Errors
+/// Those of telling, and a stop.
+pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
+    let Some(job) = &place.job else { return Ok(()) };
+    let reads_same = || {
+        if streams::is_gone(manifest) {
+            return Ok(());
+        }
+        let job = &streams::looked_at(job.clone(), manifest);
+        let input = input::absolute(&job.input);
+        if manifest.input.as_ref() != Some(&input) {
+            occupied::check(job, &input, manifest)?;
+        }
+        occupied::check_keys(job, manifest, manifest.last("relabel").as_ref())
+    };
+    match reads_same() {
+        // What can't be opened is said where it is read.
+        Ok(()) | Err(Error::Input { .. }) => {}
+        Err(e) => verdict.note("job", Err(e))?,
+    }
+    let mut of_job = job.tasks.iter().filter_map(|task| manifest.tasks.get(task.algorithm().name()));
+    let has_other_ids = of_job.any(|record| record.found.is_some() && record.first_id != job.first_id);
+    // The input was opened above: it may say the same in other words, but ids of results are as the job file has them.
+    for (_, [other, this]) in
+        place.differences(manifest).into_iter().filter(|(table, _)| *table != "input" || has_other_ids)
+    {
+        verdict.note("job", Err(Error::OtherTable { workdir: job.workdir.clone(), other, this }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Names what a file holds by its first bytes, where that is not a list of the format that its name says.
+
+use std::path::Path;
+
+use crate::error::{At, Error};
+use crate::formats::{Packing, contents};
+use crate::list::ListFormat;
+
+/// A type of numbers, and the letter by which Python's module array calls it.
+const KINDS: [(ListFormat, bool, char); 4] = [
+    (ListFormat::I32, false, 'i'),
+    (ListFormat::I64, false, 'q'),
+    (ListFormat::I32, true, 'i'),
+    (ListFormat::I64, true, 'q'),
+];
+
+/// Returns the error of a file of `bytes` bytes that can't be read in `format`, if it holds something else.
+pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: u64) -> Option<Error> {
+    let start = contents::start_of(path, packing);
+    let expected = format!("a list ({format})");
+    if let Some((found, remedy)) = contents::of_another_kind(path, packing, &start) {
+        return Some(Error::input(path, At::File, expected, found, remedy));
+    }
+    let error = |found: &str, remedy: &str| Some(Error::input(path, At::File, &expected, found, remedy));
+    if format == ListFormat::List {
+        let is_text = start.iter().all(|byte| *byte >= b' ' || matches!(byte, 9..=13));
+        let remedy = "name the format, i32 or i64: [input] format, convert --from";
+        return if is_text { None } else { error("bytes that are no text", remedy) };
+    }
+    if contents::is_text(&start) {
+        return error("text", "name the format of the text: [input] format = \"list\", convert --from list");
+    }
+    let (kind, big, letter) =
+        KINDS.into_iter().find(|(kind, big, _)| are_successors(&start, *kind, *big, most(packing, bytes)).is_some())?;
+    match big {
+        false if kind == format => None,
+        false => Some(of_kind(path, &expected, kind)),
+        true => {
+            let (name, end) = (contents::typed(path), kind.name());
+            let remedy = format!(
+                "turn them: python3 -c \"import array; a = array.array('{letter}', open('{name}', 'rb').read()); a.byteswap(); \
+                 a.tofile(open('OUT.{end}', 'wb'))\""
+            );
+            error("numbers whose highest byte comes first", &remedy)
+        }
+    }
+}
+
+/// Returns the error of a file named as of 32-bit numbers that holds such of 64 bits: read so it would be a list, too, of another length.
+pub(super) fn of_64_bits(path: &Path, packing: Packing, bytes: u64) -> Option<Error> {
+    let start = contents::start_of(path, packing);
+    // In a list 0 follows one element at most. Here it is half of every number from 0 on.
+    let zeros = are_successors(&start, ListFormat::I64, false, most(packing, bytes))?;
+    (zeros > 1).then(|| of_kind(path, "a list (i32)", ListFormat::I64))
+}
+
+fn of_kind(path: &Path, expected: &str, kind: ListFormat) -> Error {
+    let bits = 8 * kind.width().unwrap_or(1);
+    let remedy = format!("name the format: [input] format = \"{kind}\", convert --from {kind}");
+    Error::input(path, At::File, expected, format!("what looks like numbers of {bits} bits"), remedy)
+}
+
+/// Returns the most bytes that a file of `bytes` bytes has unpacked: nothing unpacks to much more than a thousand times its size.
+fn most(packing: Packing, bytes: u64) -> u64 {
+    if packing == Packing::Plain { bytes } else { bytes.saturating_mul(1040) }
+}
+
+/// Returns how many elements have a successor, if all numbers of a list of at most `most` bytes that begins so may be successors: -1, or
+/// another element.
+fn are_successors(start: &[u8], kind: ListFormat, big: bool, most: u64) -> Option<u64> {
+    let width = kind.width()? as usize;
+    let mut with = 0;
+    for (element, word) in start.chunks_exact(width).enumerate() {
+        let mut word = word.to_vec();
+        if big {
+            word.reverse();
+        }
+        let is_negative = word.last().is_some_and(|byte| *byte > 0x7f);
+        word.resize(8, if is_negative { 0xff } else { 0 });
+        let successor = i64::from_le_bytes(*word.first_chunk()?);
+        let beyond = successor >= 0 && successor as u64 >= most / width as u64;
+        if successor < -1 || successor == element as i64 || beyond {
+            return None;
+        }
+        with += u64::from(successor >= 0);
+    }
+    (start.len() >= 2 * width).then_some(with)
+}

@@ -2,8 +2,8 @@
 #include "prepare.cuh"
 
 // Words of `found`: [0] largest id, [1] 1 if an id has no counter, [2] loops, [3] hashes in the sample (possibly more than
-// fit), then the hashes as 64 bits.
-constexpr u32 SAMPLED = 510;
+// fit), [4] the complement of the smallest id that has a loop, [5] nothing, then the hashes as 64 bits.
+constexpr u32 SAMPLED = 509;
 
 // Is the same function as in src/prepare/sample.rs.
 __device__ inline u64 hash_of(u64 low, u64 high) {
@@ -17,13 +17,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 count_degrees(const uint2* edges, u32 count, u32* degrees, u32 end, u32 shift, u32* found) {
     u32 largest = 0, loops = 0;
     bool missed = false;
-    u64* hashes = reinterpret_cast<u64*>(found + 4);
+    u64* hashes = reinterpret_cast<u64*>(found + 6);
     for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
         uint2 edge = edges[i];
         u32 low = min(edge.x, edge.y), high = max(edge.x, edge.y);
         largest = max(largest, high);
         if (low == high) {
             loops++;
+            atomicMax(&found[4], ~low);
         } else if (high >= end) {
             missed = true;
         } else {

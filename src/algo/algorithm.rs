@@ -197,6 +197,8 @@ pub struct Needs {
     pub direction: bool,
     /// The weights of edges, as the input has them: beside the rows that it reads.
     pub weights: bool,
+    /// The edges of the input once more, with loops and repeats. A prepared graph has them no more.
+    pub input: bool,
 }
 
 /// The outcome of a trial.

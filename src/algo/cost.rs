@@ -25,6 +25,8 @@ pub struct GraphSize<'a> {
     pub longest_whole_row: u64,
     /// Blocks, at most.
     pub blocks: u64,
+    /// Bytes of host memory that reading the input once more takes, with the list of sparse ids; 0 where there is no input.
+    pub reading: u64,
     /// The degrees, or those of a graph that is likely like it.
     pub degrees: &'a DegreeRuns,
 }
@@ -125,6 +127,7 @@ mod tests {
                     longest_row: 0,
                     longest_whole_row: degrees.first().copied().unwrap_or(0).into(),
                     blocks: 1,
+                    reading: 0,
                     degrees: &runs,
                 };
                 for ranks in [1, 2, 3, 8] {

@@ -99,6 +99,7 @@ impl Model {
             weights: None,
             edges: catalogue.edges(),
             loops: 0,
+            first_loop: None,
             distinct_at_most: catalogue.edges(),
             vertices: ids,
             declared: false,

@@ -29,8 +29,9 @@ pub struct Run<'a> {
     pub columns: Columns<'a>,
     /// True for the trial whose results stay.
     pub is_last: bool,
-    /// Opens the edges of the input once more; `None` if another job kept the graph.
-    pub input: &'a dyn Fn() -> Result<Option<Input>>,
+    /// Opens the edges of the input once more, with loops and repeats but without weights; nothing for a list, or a graph that another job
+    /// prepared. The input may have changed meanwhile: a pass compares its checksum with that of the graph.
+    pub input: Option<&'a dyn Fn() -> Result<Input>>,
     /// The place of its journals and checkpoints.
     pub units: Units<'a>,
     /// Seconds that this job took to prepare the graph.

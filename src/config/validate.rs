@@ -52,6 +52,7 @@ pub(super) fn job(
     let tasks = tasks(root, diagnostics);
     weights_are_read(root, input.as_ref(), &tasks, diagnostics);
     direction_fits(input.as_ref(), directed, &tasks, diagnostics);
+    input_is_at_hand(input.as_ref(), &tasks, diagnostics);
     // A job without tasks prepares its graph for other jobs; of a list there is nothing to keep.
     let keep = kind == InputKind::Graph && (keep || tasks.is_empty());
     Some(Job {
@@ -195,6 +196,18 @@ fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Ta
         {
             diagnostics.missing(why);
         }
+    }
+}
+
+/// Refuses tasks that read the input once more where all that is left of it is a prepared graph.
+fn input_is_at_hand(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
+    let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().input);
+    if let (Some(InputSpec::Prepared(_)), Some(task)) = (input, tasks.iter().find(reads)) {
+        let name = task.algorithm().name();
+        diagnostics.missing(&format!(
+            "[{name}] counts edges that the input repeats, which a prepared graph has once: name the input itself as path in [input], in \
+             place of prepared"
+        ));
     }
 }
 

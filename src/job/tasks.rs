@@ -160,12 +160,9 @@ impl TaskRunner<'_> {
             let folder = s.job.workdir.join("units");
             let construction = s.seconds_of_stages();
             let meters = s.job.run.energy.then(|| s.gpu.meters());
-            let input = || match &s.job.input {
-                InputSpec::Prepared(_) => Ok(None),
-                spec => input::open(spec).map(Some),
-            };
+            let is_prepared = matches!(s.job.input, InputSpec::Prepared(_));
+            let input = || input::open(&s.job.input);
             let mut run = Run {
-                input: &input,
                 comm: &s.comm,
                 threads: s.threads,
                 budget: &s.budget,
@@ -173,6 +170,7 @@ impl TaskRunner<'_> {
                 progress,
                 columns: Columns::new(&s.job.workdir, s.job.output.format, graph, name),
                 is_last,
+                input: (graph.is_some() && !is_prepared).then_some(&input),
                 units: Units { folder: &folder, algorithm: name, trial, key },
                 construction,
                 meters: meters.as_ref(),

@@ -3,7 +3,7 @@
 use super::order;
 use super::prepared::Graph;
 use crate::error::{At, Error, Result};
-use crate::graph::ids::{FirstId, InputId, RawId, Vertex};
+use crate::graph::ids::{DenseId, FirstId, InputId, RawId, Vertex};
 use crate::memory::{Budget, Buffer};
 use crate::store::map::{Mapped, as_u64};
 
@@ -50,16 +50,41 @@ impl InputIds {
     /// Returns the id of a vertex, as users know it.
     #[inline]
     pub fn of(&self, vertex: Vertex) -> InputId {
-        self.first_id.input(self.raw(vertex))
+        self.of_dense(self.dense(vertex))
+    }
+
+    /// Returns the dense id of a vertex.
+    #[inline]
+    pub fn dense(&self, vertex: Vertex) -> DenseId {
+        DenseId(self.dense[vertex.index()])
+    }
+
+    /// Returns the id of a dense one, as users know it.
+    #[inline]
+    pub fn of_dense(&self, dense: DenseId) -> InputId {
+        self.first_id.input(self.raw_of(dense))
     }
 
     /// Returns the id of a vertex, as readers deliver it.
     #[inline]
     pub fn raw(&self, vertex: Vertex) -> RawId {
-        let dense = self.dense[vertex.index()];
+        self.raw_of(self.dense(vertex))
+    }
+
+    #[inline]
+    fn raw_of(&self, dense: DenseId) -> RawId {
         match &self.list {
-            Some(list) => RawId(as_u64(list.body()).unwrap_or_default()[dense as usize]),
-            None => RawId(dense.into()),
+            Some(list) => RawId(as_u64(list.body()).unwrap_or_default()[dense.index()]),
+            None => RawId(dense.0.into()),
+        }
+    }
+
+    /// Returns the dense id of an id that users know, which may lack an edge; `None` for an id that the input cannot have.
+    pub fn find(&self, id: InputId) -> Option<DenseId> {
+        let RawId(raw) = self.first_id.raw(id)?;
+        match &self.list {
+            Some(list) => as_u64(list.body())?.binary_search(&raw).ok().map(|place| DenseId(place as u32)),
+            None => u32::try_from(raw).ok().map(DenseId),
         }
     }
 }

@@ -27,6 +27,9 @@ pub struct InputInfo {
     pub edges: u64,
     /// Loops among them.
     pub loops: u64,
+    /// The smallest dense id that has a loop. A graph that an earlier version kept may have loops and no such id.
+    #[serde(default)]
+    pub first_loop: Option<u64>,
     /// Upper bound of the edges that are neither loops nor repeats.
     pub distinct_at_most: u64,
     /// Vertices: the number that the input declares, else the largest id + 1; with sparse ids, the number of different ones.

@@ -17,7 +17,7 @@ pub struct About {
 }
 
 /// All columns.
-pub const COLUMNS: [About; 15] = [
+pub const COLUMNS: [About; 16] = [
     about("triangles", "triangles that the vertex is in", "0"),
     about("clustering", "share of pairs of neighbours that are joined, from 0 to 1", "0"),
     about("degree", "neighbours in the simple graph without direction", "0"),
@@ -35,6 +35,7 @@ pub const COLUMNS: [About; 15] = [
     about("bridge", "1 if the graph falls apart without the edge from the parent", "-1: not reached"),
     about("component", "first vertex of the strongly connected component", "-1: not reached"),
     about("topological", "place in an order in which every edge leads forward, from 0", "-1: not reached"),
+    about("cycle", "vertices of a cycle in its order, a row for each", "none"),
     about("rank", "elements between this one and the end of the list that ranks are counted from", "none"),
     about("ids", "id in the input, sorted: row i of every other column is of the id in row i", "none"),
 ];
@@ -89,7 +90,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let of = |format: OutputFormat| {
             let to = folder.path().join(format!("level.{}", format.ending()));
-            let mut column = Column::<i32>::create("a".into(), &to, format, "level", 3).unwrap();
+            let mut column = Column::<i32>::create("a".into(), &to, format, ["id", "level"], 3).unwrap();
             column.push(3, 1, |rows| rows.map(|row| row as i32)).unwrap();
             column.finish().unwrap();
             assert_eq!(about_file(&to).unwrap().name, "level");

@@ -35,12 +35,19 @@ pub(super) fn npy_header<T: Value>(rows: u64) -> Vec<u8> {
 }
 
 impl<T: Value> Column<T> {
-    /// Begins the column `name` of `rows` values, in the file `to`; `path` is its path in the workdir.
-    pub(super) fn create(path: String, to: &Path, format: OutputFormat, name: &str, rows: u64) -> Result<Column<T>> {
+    /// Begins the column `name` of `rows` values, in the file `to`; `path` is its path in the workdir. Text has the numbers of rows in a
+    /// column `key`.
+    pub(super) fn create(
+        path: String,
+        to: &Path,
+        format: OutputFormat,
+        [key, name]: [&str; 2],
+        rows: u64,
+    ) -> Result<Column<T>> {
         let mut file = NewFile::create(to)?;
         match format {
             OutputFormat::Npy => file.write(&npy_header::<T>(rows))?,
-            OutputFormat::Csv => file.write(format!("id,{name}\n").as_bytes())?,
+            OutputFormat::Csv => file.write(format!("{key},{name}\n").as_bytes())?,
         }
         Ok(Column { path, file, format, rows, written: 0, values: PhantomData })
     }
@@ -92,7 +99,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for format in [OutputFormat::Npy, OutputFormat::Csv] {
             let to = folder.path().join(format!("a.{}", format.ending()));
-            let mut column = Column::<i64>::create("a".into(), &to, format, "a", 5).unwrap();
+            let mut column = Column::<i64>::create("a".into(), &to, format, ["id", "a"], 5).unwrap();
             column.push(2, 1, |rows| [3, -1][rows.start as usize..rows.end as usize].iter().copied()).unwrap();
             column.push(3, 4, |rows| [i64::MAX, 0, 7][rows.start as usize..rows.end as usize].iter().copied()).unwrap();
             assert!(!to.exists(), "it has its name at the end");
@@ -100,7 +107,7 @@ mod tests {
             assert!(output.is_of(&to));
             let read: Vec<i64> = values(&to).unwrap().map(Result::unwrap).collect();
             assert_eq!(read, [3, -1, i64::MAX, 0, 7]);
-            let short = Column::<i64>::create("b".into(), &folder.path().join("b"), format, "b", 1).unwrap();
+            let short = Column::<i64>::create("b".into(), &folder.path().join("b"), format, ["id", "b"], 1).unwrap();
             assert!(short.finish().is_err());
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
             std::fs::remove_file(&to).unwrap();
@@ -112,7 +119,7 @@ mod tests {
         let rows = 5 * PIECE + 17;
         for format in [OutputFormat::Npy, OutputFormat::Csv] {
             let to = folder.path().join(format!("a.{}", format.ending()));
-            let mut column = Column::<i64>::create("a".into(), &to, format, "a", 2 * rows).unwrap();
+            let mut column = Column::<i64>::create("a".into(), &to, format, ["id", "a"], 2 * rows).unwrap();
             for first in [0, rows] {
                 column.push(rows, 7, |part| part.map(move |row| ((first + row) * 3) as i64)).unwrap();
             }

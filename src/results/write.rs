@@ -111,7 +111,21 @@ impl<'a> Columns<'a> {
         let path = format!("out/{name}.{}", self.format.ending());
         let to = self.workdir.join(&path);
         make_folder_of(&to)?;
-        Column::create(path, &to, self.format, name, rows)
+        Column::create(path, &to, self.format, ["id", name], rows)
+    }
+
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`: a list of `rows` values, which `of` returns by their places in it. Its text has the places
+    /// from 0 in a column `place`.
+    ///
+    /// # Errors
+    /// Those of [`Self::put`].
+    pub fn put_list<T: Value>(&mut self, name: &str, rows: u64, of: impl Fn(u64) -> T + Sync) -> Result<()> {
+        let path = format!("out/{}/{name}.{}", self.algorithm, self.format.ending());
+        let to = self.workdir.join(&path);
+        make_folder_of(&to)?;
+        let mut column = Column::create(path, &to, self.format, ["place", name], rows)?;
+        column.push(rows, 1, |part| part.map(&of))?;
+        self.end(column)
     }
 
     /// Ends a column that was begun.

@@ -3,13 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use gpugraph::job::state::manifest::Manifest;
 use gpugraph::results::Output;
 use serde_json::{Value, json};
 
 use crate::oracle::{Answer, Graph};
-use crate::support::{Place, number, random_edges};
+use crate::support::gpu::Gpu;
+use crate::support::mpi::{built, mpirun};
+use crate::support::{Dice, Place, Ran, npy, number, random_edges};
 use crate::{job, outputs, report, run};
 
 /// The four numbers of a vertex: parent, preorder, postorder and depth.
@@ -157,11 +160,15 @@ fn a_search_that_is_stopped_goes_on_where_it_was() {
 
 /// Replaces a column by one that is whole by its checksum.
 fn put(place: &Place, column: &str, bytes: &[u8]) {
-    fs::write(place.workdir().join(column), bytes).expect("written");
-    let mut manifest = Manifest::load(&place.workdir()).expect("read").expect("there");
+    put_in(&place.workdir(), column, bytes);
+}
+
+fn put_in(workdir: &Path, column: &str, bytes: &[u8]) {
+    fs::write(workdir.join(column), bytes).expect("written");
+    let mut manifest = Manifest::load(workdir).expect("read").expect("there");
     let outputs = &mut manifest.tasks.get_mut("dfs").expect("a task").outputs;
     *outputs.get_mut(column).expect("a file") = Output::of(bytes);
-    manifest.save(&place.workdir()).expect("written");
+    manifest.save(workdir).expect("written");
 }
 
 /// Wrong numbers that are written, and whole by their checksums, are found by who reads the edges again.
@@ -269,11 +276,11 @@ fn findings_that_were_changed_are_noticed_by_verify() {
     let edges = [[0, 1], [1, 2], [0, 2], [3, 1], [5, 5]];
     verified(
         &edges,
-        "directed = true\n[dfs]\nforest = true\ncomponents = 'strong'\n",
-        "4 strong components",
+        "directed = true\n[dfs]\nsource = 3\ncomponents = 'strong'\n",
+        "3 strong components",
         &[
             ("topological", &[(2, 1)], "vertex 2 has topological 1"),
-            ("topological", &[(1, 3), (2, 2)], "an edge leads from 1 to 2, which is before it in topological order"),
+            ("topological", &[(1, 2), (2, 1)], "an edge leads from 1 to 2, which is before it in topological order"),
             ("topological", &[(5, 4)], "vertex 5 has no edge, and topological 4"),
             ("topological", &[(0, 77)], "vertex 0 has topological 77"),
         ],
@@ -286,6 +293,7 @@ fn findings_that_were_changed_are_noticed_by_verify() {
         &[
             ("depth", &[(5, 1)], "vertex 5 has no edge, and depth 1"),
             ("component", &[(0, 0)], "vertex 0 has component 0"),
+            ("cycle", &[(0, 3)], "vertex 3 of the cycle, at 0 from 0, is another in the report"),
         ],
     );
 }
@@ -303,7 +311,7 @@ fn what_a_search_shows_beside_the_tree() {
     place.write("edges.txt", "0 1\n1 2\n2 0\n2 3\n3 4\n4 5\n5 3\n");
     text("", "source = 0\narticulation = true\n");
     let ran = run(&place, "", &[]).expect(0);
-    assert!(ran.out.contains("articulation points 2  bridges 1"), "{}", ran.out);
+    assert!(ran.out.contains("articulation points 2  bridges 1 (repeated edges count once)"), "{}", ran.out);
     assert_eq!(place.npy::<i64>("dfs/articulation"), [0, 0, 1, 1, 0, 0]);
     assert_eq!(place.npy::<i64>("dfs/bridge").iter().sum::<i64>(), 1);
     run(&place, "", &["job.workdir=text", "output.format=csv"]).expect(0);
@@ -338,6 +346,7 @@ fn tables_that_are_wrong() {
         ("source = 1\nforest = true\n", "a table has source or forest, not both"),
         ("source = 1\norder = 'first'\n", "dfs.order"),
         ("source = 1\ncomponents = 'strong'\n", "add directed = true to [input]"),
+        ("source = 1\nmultigraph = true\n", "add articulation = true"),
     ] {
         place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\npath = 'edges.u32'\n[dfs]\n{table}"));
         let ran = run(&place, "", &[]).expect(2);
@@ -347,4 +356,239 @@ fn tables_that_are_wrong() {
     place.write("job.toml", "[job]\nworkdir = 'work'\n[input]\npath = 'edges.u32'\n[dfs]\nsource = 9\n");
     let ran = run(&place, "", &[]).expect(3);
     assert!(ran.err.contains("the source 9"), "{}", ran.err);
+}
+
+/// The number of trees of a spanning forest of `edges`, but the one at `without`.
+fn parts(edges: &[[u64; 2]], without: usize) -> usize {
+    let mut name: BTreeMap<u64, u64> = edges.iter().flatten().map(|&id| (id, id)).collect();
+    let mut parts = name.len();
+    for [u, v] in edges.iter().enumerate().filter(|&(number, _)| number != without).map(|(_, edge)| edge) {
+        let (from, to) = (name[u], name[v]);
+        if from != to {
+            name.values_mut().filter(|name| **name == from).for_each(|name| *name = to);
+            parts -= 1;
+        }
+    }
+    parts
+}
+
+/// The pairs of ends whose edge parts what was one when it is left out: each copy of a repeated edge is an edge.
+fn bridges(edges: &[[u64; 2]]) -> BTreeSet<[u64; 2]> {
+    let whole = parts(edges, edges.len());
+    let is_one = |&(number, _): &(usize, &[u64; 2])| parts(edges, number) > whole;
+    edges.iter().enumerate().filter(is_one).map(|(_, &[u, v])| [u.min(v), u.max(v)]).collect()
+}
+
+/// The edges to a parent that a job marked.
+fn marked(place: &Place) -> BTreeSet<[u64; 2]> {
+    let (parents, marks) = (place.npy::<i64>("dfs/parent"), place.npy::<i64>("dfs/bridge"));
+    let edge = |(v, (&parent, _)): (u64, (&i64, _))| [v.min(parent as u64), v.max(parent as u64)];
+    (0..).zip(parents.iter().zip(&marks)).filter(|(_, (_, mark))| **mark == 1).map(edge).collect()
+}
+
+/// Sparse graphs with repeats in both directions, in every way to list edges: bridges are those of the multigraph.
+#[test]
+fn an_edge_that_repeats_is_no_bridge_of_a_multigraph() {
+    let place = Place::new();
+    let mut dice = Dice(11);
+    for number_of in 0..12 {
+        let mut edges: Vec<[u64; 2]> = (0..14).map(|_| [dice.below(12), dice.below(12)]).collect();
+        for _ in 0..5 {
+            let [u, v] = edges[dice.below(14) as usize];
+            edges.push(if dice.below(2) == 0 { [u, v] } else { [v, u] });
+        }
+        let rows = |edges: &[[u64; 2]]| -> String { edges.iter().map(|[u, v]| format!("{u} {v}\n")).collect() };
+        let kind = number_of % 4;
+        let name = ["edges.txt", "edges.mtx", "edges.graph", "edges.sg"][kind];
+        if kind == 2 {
+            // Loops are in no line of METIS.
+            edges.retain(|[u, v]| u != v);
+        }
+        let listed = |v: u64| -> Vec<u64> {
+            let both = edges.iter().flat_map(|&[a, b]| [[a, b], [b, a]]);
+            both.filter(|&[a, _]| a == v).map(|[_, b]| b).collect()
+        };
+        let bytes = match kind {
+            0 => rows(&edges).into_bytes(),
+            1 => {
+                let lower: String = edges.iter().map(|[u, v]| format!("{} {}\n", u.max(v) + 1, u.min(v) + 1)).collect();
+                format!("%%MatrixMarket matrix coordinate pattern symmetric\n12 12 {}\n{lower}", edges.len())
+                    .into_bytes()
+            }
+            2 => {
+                let line = |v| listed(v).iter().map(|w| (w + 1).to_string()).collect::<Vec<_>>().join(" ") + "\n";
+                format!("12 {}\n{}", edges.len(), (0..12).map(line).collect::<String>()).into_bytes()
+            }
+            _ => {
+                let lists: Vec<Vec<u64>> = (0..12).map(listed).collect();
+                let entries = lists.iter().map(Vec::len).sum::<usize>() as u64;
+                let ends = lists.iter().scan(0, |end, list| {
+                    *end += list.len() as u64;
+                    Some(*end)
+                });
+                let words = [entries, 12, 0].into_iter().chain(ends).flat_map(u64::to_le_bytes);
+                let lists = lists.iter().flatten().flat_map(|&w| (w as u32).to_le_bytes());
+                [0].into_iter().chain(words).chain(lists).collect()
+            }
+        };
+        place.write(name, bytes);
+        let table = "[dfs]\nforest = true\narticulation = true\n";
+        place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\npath = '{name}'\n{table}"));
+        let threads = format!("limits.threads={}", 1 + number_of % 3);
+        let _ = fs::remove_dir_all(place.workdir());
+        report(&place, &["dfs.multigraph=true", &threads]);
+        let found = marked(&place);
+        assert_eq!(found, bridges(&edges), "{name}: {edges:?}");
+        place.gpugraph(&["verify", "job.toml", "--set", "dfs.multigraph=true"]).expect(0);
+        let points: Vec<i64> = place.npy("dfs/articulation");
+        // The job that counts repeats once has another answer, and the same articulation points.
+        report(&place, &[]);
+        let simple: BTreeSet<_> = edges.iter().filter(|[u, v]| u != v).map(|&[u, v]| [u.min(v), u.max(v)]).collect();
+        assert_eq!(marked(&place), bridges(&simple.into_iter().collect::<Vec<_>>()));
+        assert_eq!(place.npy::<i64>("dfs/articulation"), points);
+    }
+    place.write("two.txt", "0 1\n1 2\n2 1\n");
+    let text = |path: &str| {
+        let table = "[dfs]\nforest = true\narticulation = true\nmultigraph = true\n";
+        place.write("job.toml", format!("[job]\nworkdir = 'two'\n[input]\n{path}\n{table}"));
+    };
+    text("path = 'two.txt'");
+    let ran = run(&place, "", &[]).expect(0);
+    assert!(ran.out.contains("bridges 1 (repeated edges are none)"), "{}", ran.out);
+    // A column that says what is so of the simple graph.
+    for (row, value) in [(0, 0i64), (2, 1)] {
+        let column = "out/dfs/bridge.npy";
+        let before = fs::read(place.path("two").join(column)).expect("read");
+        let mut bytes = before.clone();
+        bytes[128 + 8 * row..][..8].copy_from_slice(&value.to_le_bytes());
+        put_in(&place.path("two"), column, &bytes);
+        let ran = place.gpugraph(&["verify", "job.toml"]).expect(8);
+        assert!(ran.out.contains(&format!("vertex {row} is ")), "{}", ran.out);
+        put_in(&place.path("two"), column, &before);
+    }
+    // One edge from each end, and edges once, have no common count; a prepared graph has none at all.
+    place.write("one.graph", "2 1\n2\n1\n");
+    text("path = ['one.graph', 'two.txt']");
+    assert!(run(&place, "", &["job.workdir=mixed"]).expect(2).err.contains("one.graph and two.txt"));
+    text("prepared = 'kept'");
+    let ran = run(&place, "", &["job.workdir=other"]).expect(2);
+    assert!(ran.err.contains("[dfs]") && ran.err.contains("name the input itself"), "{}", ran.err);
+    // Killed before repeats are counted, it counts them the next time.
+    text("path = 'two.txt'");
+    run(&place, "dfs.pairs=1:kill", &["job.workdir=killed"]).expect(137);
+    let ran = run(&place, "", &["job.workdir=killed"]).expect(0);
+    assert!(ran.out.contains("bridges 1 "), "{}", ran.out);
+}
+
+/// A loop is a cycle of one, of the smallest id that has one and was reached, however the job runs; a longer cycle is told whole.
+#[test]
+fn loops_and_long_cycles_leave_no_topological_order() {
+    let place = Place::new();
+    let job = |edges: &[[u64; 2]], table: &str| {
+        let _ = fs::remove_dir_all(place.workdir());
+        let path = place.u64("edges.u64", edges);
+        let input = format!("[input]\npath = '{}'\ndirected = true\n", path.display());
+        place.write("job.toml", format!("[job]\nworkdir = 'work'\n{input}[dfs]\ncomponents = 'strong'\n{table}"));
+    };
+    let cycle = |report: &Value| -> (Option<u64>, Vec<i64>) {
+        let found = &report["results"]["dfs"];
+        let path = place.workdir().join("out/dfs/cycle.npy");
+        assert_ne!(
+            path.is_file(),
+            place.workdir().join("out/dfs/topological.npy").is_file() || found["cycle_length"].is_null()
+        );
+        let whole = if path.is_file() { npy(&path) } else { Vec::new() };
+        let told: Vec<i64> =
+            found["cycle"].as_array().expect("a cycle").iter().filter_map(Value::as_u64).map(|id| id as i64).collect();
+        assert_eq!(told, whole[..whole.len().min(1000)]);
+        (found["cycle_length"].as_u64(), whole)
+    };
+    // Two ways from 2, and loops at 9 (which 2 does not reach), at 5 and 6 (which it does), and at 8, which has nothing else.
+    let acyclic = [[2, 5], [2, 6], [5, 6], [3, 9]];
+    let with =
+        |loops: &[u64]| -> Vec<[u64; 2]> { acyclic.iter().copied().chain(loops.iter().map(|&v| [v, v])).collect() };
+    let (gpu, built) = (Gpu::new(), built().into_iter().next());
+    for (loops, table, known) in [
+        (&[9u64, 6, 5, 6][..], "forest = true\n", Some(5)),
+        (&[9, 6, 5], "source = 2\n", Some(5)),
+        (&[3, 6, 6], "source = 2\n", Some(6)),
+        (&[3, 9], "source = 2\n", None),
+        (&[8, 8], "source = 2\n", None),
+        (&[8], "source = 2\n", None),
+        (&[8, 3], "source = 8\n", Some(8)),
+        (&[8], "source = 8\n", Some(8)),
+        (&[8, 9], "forest = true\n", Some(8)),
+        (&[], "forest = true\n", None),
+    ] {
+        for step in [1, u64::MAX / 12] {
+            let edges: Vec<[u64; 2]> = with(loops).iter().map(|edge| edge.map(|id| id * step)).collect();
+            let table = table.replace("source = 2", &format!("source = {}", 2 * step));
+            let table = table.replace("source = 8", &format!("source = {}", 8 * step));
+            let expected = (Some(known.is_some().into()), known.iter().map(|id| (id * step) as i64).collect());
+            job(&edges, &table);
+            let mut ways: Vec<(String, Value)> = Vec::new();
+            assert_eq!(cycle(&report(&place, &["limits.threads=3"])), expected, "{edges:?} {table}");
+            let ran = place.gpugraph(&["verify", "job.toml"]).expect(0);
+            assert!(!ran.out.contains("FAILED"), "{}", ran.out);
+            if let Some(gpu) = &gpu {
+                fs::copy(place.path("edges.u64"), gpu.place.path("edges.u64")).expect("copied");
+                let text = fs::read_to_string(place.path("job.toml")).expect("read");
+                gpu.place.write("job.toml", text);
+                ways.push(("a GPU".into(), gpu.fresh(&["run.device=gpu", "limits.gpu_memory=2MiB"])));
+            }
+            if let Some(built) = &built {
+                let args = ["run", "job.toml", "--quiet", "--fresh", "--set", "run.device=cpu"];
+                Ran::command(&mut mpirun(&place, built, 3, 120, &built.gpugraph, &args)).expect(0);
+                ways.push(("3 ranks".into(), place.read_report()));
+            }
+            for (how, report) in ways {
+                let found = &report["results"]["dfs"];
+                assert_eq!(found["cycle_length"].as_u64(), expected.0, "{how}: {edges:?} {table}");
+                assert_eq!(found["cycle"].as_array().map(Vec::len), Some(expected.1.len()), "{how}: {edges:?} {table}");
+            }
+        }
+    }
+    // A graph that was kept has the smallest loop alone.
+    for (loops, table, known) in [
+        (&[9u64, 5][..], "source = 2\n", Some((1, vec![5]))),
+        (&[3, 9], "source = 2\n", None),
+        (&[3], "source = 2\n", Some((0, vec![]))),
+        (&[3, 9], "forest = true\n", Some((1, vec![3]))),
+    ] {
+        job(&with(loops), table);
+        run(&place, "", &["job.keep=true", "job.workdir=kept"]).expect(0);
+        place.write(
+            "job.toml",
+            format!("[job]\nworkdir = 'work'\n[input]\nprepared = 'kept'\n[dfs]\ncomponents = 'strong'\n{table}"),
+        );
+        let ran = run(&place, "", &[]).expect(0);
+        let (length, list) = known.clone().unzip();
+        assert_eq!(cycle(&place.read_report()), (length, list.unwrap_or_default()), "{loops:?} {table}");
+        assert_eq!(ran.out.contains("the kept graph does not name"), known.is_none(), "{}", ran.out);
+        place.gpugraph(&["verify", "job.toml"]).expect(0);
+        fs::remove_dir_all(place.path("kept")).expect("removed");
+    }
+    // A cycle of 1500, whose list is changed in one place.
+    let long: Vec<[u64; 2]> = (0..1500).map(|v| [v, (v + 1) % 1500]).chain([[1500, 3]]).collect();
+    job(&long, "forest = true\n");
+    let (length, whole) = cycle(&report(&place, &[]));
+    assert_eq!((length, whole.len()), (Some(1500), 1500));
+    let next = |at: usize| whole[(at + 1) % 1500];
+    assert!((0..1500).all(|at| (whole[at] + 1) % 1500 == next(at)), "{whole:?}");
+    let ran = run(&place, "", &[]).expect(0);
+    assert!(ran.out.contains("a cycle of 1500"), "{}", ran.out);
+    let column = "out/dfs/cycle.npy";
+    let before = fs::read(place.workdir().join(column)).expect("read");
+    for (row, value) in [(0, whole[1]), (1200, whole[0]), (1499, 1500), (1200, 77_777)] {
+        let mut bytes = before.clone();
+        bytes[128 + 8 * row..][..8].copy_from_slice(&value.to_le_bytes());
+        put(&place, column, &bytes);
+        place.gpugraph(&["verify", "job.toml"]).expect(8);
+    }
+    put(&place, column, &before);
+    place.gpugraph(&["verify", "job.toml"]).expect(0);
+    run(&place, "", &["output.format=csv"]).expect(0);
+    let text = fs::read_to_string(place.workdir().join("out/dfs/cycle.csv")).expect("read");
+    assert!(text.starts_with(&format!("place,cycle\n0,{}\n1,{}\n", whole[0], whole[1])), "{text}");
+    place.gpugraph(&["verify", "job.toml", "--set", "output.format=csv"]).expect(0);
 }

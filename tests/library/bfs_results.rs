@@ -70,6 +70,7 @@ impl Case {
             weights: None,
             edges: edges.len() as u64,
             loops: edges.iter().filter(|[u, v]| u == v).count() as u64,
+            first_loop: None,
             distinct_at_most: edges.len() as u64,
             vertices: ids.len() as u64,
             declared: declared > 0,

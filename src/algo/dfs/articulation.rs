@@ -91,6 +91,12 @@ impl Articulation {
         Ok(Articulation { marks, points, bridges })
     }
 
+    /// Takes the edge to a vertex from its parent for no bridge: the input has it more than once.
+    pub fn is_repeated(&mut self, v: u32) {
+        self.bridges -= u64::from(self.is_bridge(v));
+        self.marks[v as usize] &= !BRIDGE;
+    }
+
     /// Returns true if a vertex is an articulation point.
     pub fn is_point(&self, v: u32) -> bool {
         self.marks[v as usize] & POINT != 0

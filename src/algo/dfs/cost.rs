@@ -1,6 +1,7 @@
 //! The cost of a depth-first search: memory by the functions that size its arrays, time by rates.
 
 use super::articulation::Articulation;
+use super::pairs::Pairs;
 use super::strong::Strong;
 use super::task::Table;
 use super::validate;
@@ -11,6 +12,8 @@ use crate::prepare::input_ids::InputIds;
 /// Nanoseconds of the search for each entry of a row, of a thread for each while the tree is checked, and for each row of a column.
 const ENTRY: f64 = 5.0;
 const CHECK: f64 = 5.0;
+/// Nanoseconds of a thread for each edge of the input that is read once more.
+const PAIR: f64 = 15.0;
 const COLUMN: f64 = 20.0;
 /// Columns, and the most digits of a number of theirs.
 const COLUMNS: u64 = 4;
@@ -25,7 +28,10 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };
     let articulation = if table.articulation { Articulation::bytes(vertices) } else { 0 };
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
-    let after = checks.max(articulation + strong + InputIds::bytes(vertices));
+    // Of what found bridges or components, marks or components are left while the input is read once more, and the vertices of a cycle.
+    let looks = table.multigraph || (table.components.is_some() && table.source.is_some());
+    let pairs = if looks { 8 * vertices + Pairs::bytes(graph, crew.ranks) } else { 0 };
+    let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));
     let host_memory = Walk::bytes(vertices) + after + PAGE;
     let rows = graph.rows;
     let more = 2 * (u64::from(table.articulation) + u64::from(table.components.is_some()));
@@ -35,7 +41,8 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let checkpoints = (u64::from(crew.trials) + 1) * (32 * vertices + PAGE);
     let check = if table.validate { CHECK * entries as f64 / crew.threads as f64 } else { 0.0 };
     let passes = ENTRY / 2.0 * more as f64 * entries as f64;
-    let each = ENTRY * entries as f64 + passes + check;
+    let again = if table.multigraph { PAIR * graph.edges as f64 / crew.all_threads() } else { 0.0 };
+    let each = ENTRY * entries as f64 + passes + check + again;
     Cost {
         host_memory,
         least_host_memory: host_memory,

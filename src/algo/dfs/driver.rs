@@ -1,6 +1,8 @@
 //! One trial: the search by rank 0, its checks, and its columns.
 
 use super::articulation::Articulation;
+use super::cycle::{Cycle, Reached};
+use super::pairs::Pairs;
 use super::record::{NONE, Tree};
 use super::rows::Rows;
 use super::saved::{self, Counters, UNITS};
@@ -26,77 +28,197 @@ pub(super) const TOLD: usize = 1000;
 /// Vertices that are reached between two looks at signals.
 const STEPS: u32 = 1 << 14;
 
-/// Runs one trial. Collective: ranks but the first wait.
+/// Runs one trial. Collective: ranks but the first wait, and help to read the input once more where that is needed.
 ///
 /// # Errors
 /// [`Error::Input`] for a source that is not there, [`Error::Validation`] for a tree that is wrong, [`Error::Limit`], those of the disk, a stop.
 pub(super) fn search(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
     let comm = run.comm;
-    agreed(comm, || on_rank_0(table, graph, run))
+    let mut found = if comm.leads() { Some(Search::new(table, graph, run)?) } else { None };
+    let looks = agreed(comm, || Ok(found.as_ref().is_some_and(|found| found.looks_at_input(run))))?;
+    if looks {
+        let started = Instant::now();
+        let pairs = Pairs::count(graph, run, |partners| {
+            found.iter().for_each(|found| found.pairs(partners));
+            Ok(())
+        })?;
+        if let Some(found) = &mut found {
+            found.heed(&pairs);
+            found.seconds += started.elapsed().as_secs_f64();
+        }
+    }
+    agreed(comm, || match found {
+        Some(found) => found.finish(run),
+        None => Err(Error::internal("search depth-first", "rank 0 did not")),
+    })
 }
 
-fn on_rank_0(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
-    if let Some(why) = table.refuses(graph.info.direction) {
-        return Err(Error::Usage(why.into()));
-    }
-    let source = match table.source {
-        Some(source) => {
-            let of = sources::vertices(&[source], "source", graph)?;
-            match of.first().copied().flatten() {
-                Some(Vertex(vertex)) => Some(vertex),
-                None => return alone(table, graph, run),
+/// What a search found, on rank 0.
+struct Search<'a> {
+    table: &'a Table,
+    graph: &'a Graph,
+    ids: InputIds,
+    tree: Tree,
+    /// The source, if it has no edge but loops: it reaches itself alone, and the tree is empty.
+    own: Option<InputId>,
+    trees: u64,
+    articulation: Option<Articulation>,
+    strong: Option<(Strong, Cycle)>,
+    seconds: f64,
+}
+
+impl<'a> Search<'a> {
+    /// Searches, checks the tree, and finds what was asked for beside it.
+    fn new(table: &'a Table, graph: &'a Graph, run: &mut Run<'_>) -> Result<Search<'a>> {
+        if let Some(why) = table.refuses(graph.info.direction) {
+            return Err(Error::Usage(why.into()));
+        }
+        if table.multigraph {
+            // Files that are listed in both ways are refused before the search, not behind it.
+            run.input.map(|open| open()?.lists_both_ends()).transpose()?;
+        }
+        let (threads, budget) = (run.threads, run.budget);
+        let source = match table.source {
+            Some(source) => sources::vertices(&[source], "source", graph)?.first().copied().flatten(),
+            None => None,
+        };
+        let source = source.map(|Vertex(vertex)| vertex);
+        let own = table.source.filter(|_| source.is_none());
+        let mut rows = Rows::new(graph)?;
+        let vertices = graph.info.connected as u32;
+        let (tree, counters) = if own.is_some() {
+            run.progress.advance(UNITS);
+            (Tree::new(vertices as usize, budget)?, Counters { trees: 1, ..Counters::default() })
+        } else {
+            let runs = order::read_runs(&graph.folder, graph.info.content)?;
+            let leaves = runs.iter().find(|&(degree, ..)| degree == 1).map_or(vertices, |(_, first, _)| first as u32);
+            let memory = Memory::new(vertices as usize, budget)?;
+            rows.copy_last(graph, budget)?;
+            let mut walk = Walk::new(&rows, memory, leaves);
+            let counters = walk_all(&mut walk, source, run)?;
+            (walk.into_tree(), counters)
+        };
+        rows.drop_copies();
+        if table.validate && own.is_none() {
+            let found = validate(&tree, &rows, source, threads, budget)?;
+            let name = |v: u32| input_ids::name(graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"));
+            let trees = found.map_err(|fault| fault.error(&name))?;
+            if trees != counters.trees {
+                return Err(Error::Validation(format!("{} trees by the search, {trees} by parents", counters.trees)));
             }
         }
-        None => None,
-    };
-    let mut rows = Rows::new(graph)?;
-    let runs = order::read_runs(&graph.folder, graph.info.content)?;
-    let vertices = graph.info.connected as u32;
-    let leaves = runs.iter().find(|&(degree, ..)| degree == 1).map_or(vertices, |(_, first, _)| first as u32);
-    let memory = Memory::new(vertices as usize, run.budget)?;
-    rows.copy_last(graph, run.budget)?;
-    let mut walk = Walk::new(&rows, memory, leaves);
-    let counters = walk_all(&mut walk, source, run)?;
-    let tree = walk.into_tree();
-    rows.drop_copies();
-    if table.validate {
-        let found = validate(&tree, &rows, source, run.threads, run.budget)?;
-        let name = |v: u32| input_ids::name(graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"));
-        let trees = found.map_err(|fault| fault.error(&name))?;
-        if trees != counters.trees {
-            return Err(Error::Validation(format!("{} trees by the search, {trees} by parents", counters.trees)));
+        let started = Instant::now();
+        let articulation = table.articulation.then(|| Articulation::new(&tree, &rows, threads, budget)).transpose()?;
+        let strong = table.components.map(|_| Strong::new(&tree, &rows, budget)).transpose()?;
+        let ids = InputIds::open(graph, budget)?;
+        let reached = Reached { tree: &tree, own, all: table.source.is_none() };
+        let with_cycle = |strong: Strong| {
+            let cycle = Cycle::new(&strong, reached, graph, &ids, budget)?;
+            Ok((strong, cycle))
+        };
+        let strong = strong.map(with_cycle).transpose()?;
+        let (trees, seconds) = (counters.trees.into(), counters.seconds + started.elapsed().as_secs_f64());
+        Ok(Search { table, graph, ids, tree, own, trees, articulation, strong, seconds })
+    }
+
+    /// Returns true if the input, once more, tells what rows do not: repeats of bridges, or loops of what was reached.
+    fn looks_at_input(&self, run: &Run<'_>) -> bool {
+        let bridges = self.articulation.as_ref().is_some_and(|of| self.table.multigraph && of.bridges > 0);
+        let loops = self.strong.as_ref().is_some_and(|(_, cycle)| matches!(cycle, Cycle::Unknown));
+        bridges || (loops && run.input.is_some())
+    }
+
+    /// Writes the pairs to look for in the input: the partner of each dense id that has one, plus 1.
+    fn pairs(&self, partners: &mut [u32]) {
+        let Search { tree, ids, .. } = self;
+        match &self.articulation {
+            Some(of) => {
+                for v in (0..tree.vertices()).filter(|&v| of.is_bridge(v)) {
+                    partners[ids.dense(Vertex(v)).index()] = ids.dense(Vertex(tree.parent(v))).0 + 1;
+                }
+            }
+            None => Reached { tree, own: self.own, all: self.table.source.is_none() }.as_pairs(ids, partners),
         }
     }
-    let started = Instant::now();
-    let tree = &tree;
-    let articulation =
-        table.articulation.then(|| Articulation::new(tree, &rows, run.threads, run.budget)).transpose()?;
-    let strong = table.components.map(|_| Strong::new(tree, &rows, run.budget)).transpose()?;
-    let after = started.elapsed().as_secs_f64();
-    let ids = InputIds::open(graph, run.budget)?;
-    if run.is_last {
-        let parts = Parts { tree, articulation: articulation.as_ref(), strong: strong.as_ref() };
-        parts.write(None, &ids, run)?;
+
+    /// Takes account of how often pairs are in the input.
+    fn heed(&mut self, pairs: &Pairs) {
+        if let Some(of) = &mut self.articulation {
+            let repeats = |v: &u32| pairs.repeats(self.ids.dense(Vertex(*v)));
+            (0..self.tree.vertices()).filter(repeats).for_each(|v| of.is_repeated(v));
+        }
+        if let Some((_, cycle)) = &mut self.strong {
+            *cycle = Cycle::by_loops(pairs, self.graph, &self.ids);
+        }
     }
-    let (mut depths, mut max_depth) = (Bins::default(), 0);
-    for depth in (0..vertices).map(|v| tree.depth(v)).filter(|&depth| depth != NONE) {
-        depths.add(depth, 1);
-        max_depth = max_depth.max(depth);
+
+    /// Writes the columns, if they are those of the last trial, and returns the outcome.
+    fn finish(self, run: &mut Run<'_>) -> Result<Outcome> {
+        if run.is_last {
+            self.write(run)?;
+        }
+        let Search { table, tree, own, articulation, strong, .. } = &self;
+        let (mut depths, mut max_depth) = (Bins::default(), 0);
+        for depth in (0..tree.vertices()).map(|v| tree.depth(v)).filter(|&depth| depth != NONE) {
+            depths.add(depth, 1);
+            max_depth = max_depth.max(depth);
+        }
+        let articulation = articulation.as_ref().map(|of| ArticulationFound {
+            articulation_points: of.points,
+            bridges: of.bridges,
+            multigraph: table.multigraph,
+        });
+        let alone = u64::from(own.is_some());
+        let strong = strong.as_ref().map(|(of, cycle)| StrongFound {
+            components: of.components + alone,
+            largest_component: of.largest.max(alone),
+            cycle_length: cycle.length(),
+            cycle: cycle.told(&self.ids),
+        });
+        let found = Found {
+            source: table.source,
+            trees: self.trees,
+            reached: u64::from(tree.reached) + alone,
+            max_depth: max_depth.into(),
+            validated: table.validate,
+            articulation,
+            strong,
+        };
+        let how = if own.is_some() { Value::Null } else { json!({ "depths": depths.finish() }) };
+        Ok(Outcome { found: json!(found), how, seconds: self.seconds })
     }
-    let found = Found {
-        source: table.source,
-        trees: counters.trees.into(),
-        reached: tree.reached.into(),
-        max_depth: max_depth.into(),
-        validated: table.validate,
-        articulation: articulation.map(|of| ArticulationFound { articulation_points: of.points, bridges: of.bridges }),
-        strong: strong.map(|of| StrongFound {
-            components: of.components,
-            largest_component: of.largest,
-            cycle: of.cycle(tree).into_iter().take(TOLD).map(|v| ids.of(Vertex(v))).collect(),
-        }),
-    };
-    Ok(Outcome { found: json!(found), how: json!({ "depths": depths.finish() }), seconds: counters.seconds + after })
+
+    /// Writes the columns of all vertices, and the cycle.
+    fn write(&self, run: &mut Run<'_>) -> Result<()> {
+        let Search { tree, own, ids, .. } = self;
+        let number = |number: u32| if number == NONE { -1 } else { i64::from(number) };
+        let id = |v: u32| if v == NONE { -1 } else { ids.of(Vertex(v)).0 as i64 };
+        let mut put = |name: &str, own: Option<(InputId, i64)>, of: &dyn Fn(u32) -> i64| {
+            run.columns.put_with_own(name, -1, own, |v| of(v.0))
+        };
+        let itself = own.map(|own| (own, own.0 as i64));
+        let zero = own.map(|own| (own, 0));
+        put("parent", itself, &|v| id(tree.parent(v)))?;
+        put("preorder", zero, &|v| number(tree.pre(v)))?;
+        put("postorder", zero, &|v| number(tree.post(v)))?;
+        put("depth", zero, &|v| number(tree.depth(v)))?;
+        let mark = |v: u32, mark: bool| if tree.pre(v) == NONE { -1 } else { i64::from(mark) };
+        if let Some(of) = &self.articulation {
+            put("articulation", zero, &|v| mark(v, of.is_point(v)))?;
+            put("bridge", zero, &|v| mark(v, of.is_bridge(v)))?;
+        }
+        let Some((strong, cycle)) = &self.strong else { return Ok(()) };
+        put("component", itself, &|v| id(strong.of(v)))?;
+        match cycle.length() {
+            None => Ok(()),
+            Some(0) => {
+                // Whoever is left later leads to whoever is left earlier.
+                let place = |post: u32| if post == NONE { -1 } else { i64::from(tree.left - 1 - post) };
+                put("topological", zero, &|v| place(tree.post(v)))
+            }
+            Some(length) => run.columns.put_list("cycle", length, |place| cycle.vertex(place, ids).0 as i64),
+        }
+    }
 }
 
 /// Searches, or goes on with what an earlier run left; what was done lasts every now and then, and when a signal stops the run.
@@ -147,62 +269,4 @@ fn walk_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<C
         saved::save(&mut checkpoint, walk, counters)?;
     }
     Ok(counters)
-}
-
-/// All that was found of vertices.
-struct Parts<'a> {
-    tree: &'a Tree,
-    articulation: Option<&'a Articulation>,
-    strong: Option<&'a Strong>,
-}
-
-impl Parts<'_> {
-    /// Writes the columns of all vertices. `own` is a source without an edge.
-    fn write(&self, own: Option<InputId>, ids: &InputIds, run: &mut Run<'_>) -> Result<()> {
-        let tree = self.tree;
-        let number = |number: u32| if number == NONE { -1 } else { i64::from(number) };
-        let id = |v: u32| if v == NONE { -1 } else { ids.of(Vertex(v)).0 as i64 };
-        let mut put = |name: &str, own: Option<(InputId, i64)>, of: &dyn Fn(u32) -> i64| {
-            run.columns.put_with_own(name, -1, own, |v| of(v.0))
-        };
-        let itself = own.map(|own| (own, own.0 as i64));
-        let zero = own.map(|own| (own, 0));
-        put("parent", itself, &|v| id(tree.parent(v)))?;
-        put("preorder", zero, &|v| number(tree.pre(v)))?;
-        put("postorder", zero, &|v| number(tree.post(v)))?;
-        put("depth", zero, &|v| number(tree.depth(v)))?;
-        let mark = |v: u32, mark: bool| if tree.pre(v) == NONE { -1 } else { i64::from(mark) };
-        if let Some(of) = self.articulation {
-            put("articulation", zero, &|v| mark(v, of.is_point(v)))?;
-            put("bridge", zero, &|v| mark(v, of.is_bridge(v)))?;
-        }
-        let Some(strong) = self.strong else { return Ok(()) };
-        put("component", itself, &|v| id(strong.of(v)))?;
-        if !strong.is_acyclic() {
-            return Ok(());
-        }
-        // Whoever is left later leads to whoever is left earlier.
-        let place = |post: u32| if post == NONE { -1 } else { i64::from(tree.left - 1 - post) };
-        put("topological", zero, &|v| place(tree.post(v)))
-    }
-}
-
-/// Returns the outcome of a source without an edge, which reaches itself alone.
-fn alone(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
-    if run.is_last {
-        let budget = run.budget;
-        let vertices = graph.info.connected as usize;
-        let (tree, rows) = (Tree::new(vertices, budget)?, Rows::new(graph)?);
-        let articulation =
-            table.articulation.then(|| Articulation::new(&tree, &rows, run.threads, budget)).transpose()?;
-        let strong = table.components.map(|_| Strong::new(&tree, &rows, budget)).transpose()?;
-        let parts = Parts { tree: &tree, articulation: articulation.as_ref(), strong: strong.as_ref() };
-        parts.write(table.source, &InputIds::open(graph, budget)?, run)?;
-    }
-    run.progress.advance(UNITS);
-    let (source, validated) = (table.source, table.validate);
-    let articulation = table.articulation.then_some(ArticulationFound { articulation_points: 0, bridges: 0 });
-    let strong = table.components.map(|_| StrongFound { components: 1, largest_component: 1, cycle: Vec::new() });
-    let found = Found { source, trees: 1, reached: 1, max_depth: 0, validated, articulation, strong };
-    Ok(Outcome { found: json!(found), how: Value::Null, seconds: 0.0 })
 }

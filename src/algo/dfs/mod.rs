@@ -14,8 +14,10 @@
 
 mod articulation;
 mod cost;
+mod cycle;
 mod driver;
 mod fault;
+mod pairs;
 mod record;
 mod rows;
 mod saved;

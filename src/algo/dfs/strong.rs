@@ -1,5 +1,5 @@
 //! Strong components of a graph with direction, from its depth-first forest (Tarjan: Depth-first search and linear graph algorithms, SIAM Journal on
-//! Computing 1972), a topological order where it has no cycle, and a cycle where it has one.
+//! Computing 1972), and a cycle where it has one. Rows have no loops: the driver looks for these.
 //!
 //! Vertices are gone through as they were left. Each edge from a vertex leads to one that was reached before it was left; the smallest preorder of those
 //! that are in no component yet, and of what its children lead to, is its low point. If that is its own, it and all below it that are in no component
@@ -88,19 +88,19 @@ impl Strong {
         self.component[v as usize]
     }
 
-    /// Returns true if the graph has no cycle, as far as it was reached.
-    pub fn is_acyclic(&self) -> bool {
-        self.back.is_none()
-    }
-
-    /// Returns the vertices of a cycle, as edges lead, if there is one.
-    pub fn cycle(&self, tree: &Tree) -> Vec<u32> {
-        let Some([from, to]) = self.back else { return Vec::new() };
-        let mut cycle = vec![from];
-        while let Some(&last) = cycle.last().filter(|&&last| last != to) {
-            cycle.push(tree.parent(last));
+    /// Returns the vertices of a cycle of two or more, as edges lead, if there is one: the last leads to the first.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn cycle(&self, tree: &Tree, budget: &Budget) -> Result<Option<Buffer<u32>>> {
+        let Some([from, to]) = self.back else { return Ok(None) };
+        let length = tree.depth(from) - tree.depth(to) + 1;
+        let mut cycle: Buffer<u32> = budget.zeroed(length as usize, "vertices of a cycle (4 bytes each)")?;
+        let mut v = from;
+        for place in cycle.iter_mut().rev() {
+            *place = v;
+            v = tree.parent(v);
         }
-        cycle.reverse();
-        cycle
+        Ok(Some(cycle))
     }
 }

@@ -28,7 +28,7 @@ impl Algorithm for Dfs {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        &["source", "forest", "order", "articulation", "components", "validate"]
+        &["source", "forest", "order", "articulation", "multigraph", "components", "validate"]
     }
 
     fn alternatives(&self) -> &'static [&'static str] {
@@ -41,6 +41,11 @@ impl Algorithm for Dfs {
         let forest = forest_field.as_ref().map_or(Some(false), |field| field.boolean(diagnostics));
         let order = table.get("order").map_or(Some(Order::Lexicographic), |field| field.choice(&ORDERS, diagnostics));
         let articulation = table.get("articulation").map_or(Some(false), |field| field.boolean(diagnostics));
+        let multigraph_field = table.get("multigraph");
+        let multigraph = multigraph_field.as_ref().map_or(Some(false), |field| field.boolean(diagnostics));
+        if let (Some(field), Some(true), Some(false)) = (&multigraph_field, multigraph, articulation) {
+            field.error("true is for bridges: add articulation = true", diagnostics);
+        }
         let kinds = [("strong", Some(Components::Strong))];
         let components = table.get("components").map_or(Some(None), |field| field.choice(&kinds, diagnostics));
         let validate = table.get("validate").map_or(Some(true), |field| field.boolean(diagnostics));
@@ -57,8 +62,8 @@ impl Algorithm for Dfs {
                 return None;
             }
         };
-        let (articulation, components) = (articulation?, components?);
-        Some(Arc::new(Table { source, order: order?, articulation, components, validate: validate? }))
+        let (articulation, multigraph, components) = (articulation?, multigraph?, components?);
+        Some(Arc::new(Table { source, order: order?, articulation, multigraph, components, validate: validate? }))
     }
 
     fn figures(&self, result: &Value) -> Vec<Figure> {
@@ -129,6 +134,8 @@ pub struct Table {
     pub order: Order,
     /// Find articulation points and bridges.
     pub articulation: bool,
+    /// Take an edge that the input repeats for no bridge.
+    pub multigraph: bool,
     /// Find components.
     pub components: Option<Components>,
     /// Check the tree.
@@ -163,6 +170,8 @@ pub struct ArticulationFound {
     pub articulation_points: u64,
     /// Number of bridges.
     pub bridges: u64,
+    /// True if an edge that the input repeats is no bridge; otherwise repeats count as one edge.
+    pub multigraph: bool,
 }
 
 /// Strong components of what was reached.
@@ -172,7 +181,9 @@ pub struct StrongFound {
     pub components: u64,
     /// Vertices of the largest.
     pub largest_component: u64,
-    /// The vertices of a cycle, as edges lead: the first thousand; nothing if there is none.
+    /// Vertices of a cycle: 1 of a loop, 0 if there is no cycle. Nothing where a kept graph does not tell which vertices have loops.
+    pub cycle_length: Option<u64>,
+    /// The vertices of the cycle, as edges lead: the first [`driver::TOLD`]. The last of all leads to the first.
     pub cycle: Vec<InputId>,
 }
 
@@ -226,17 +237,25 @@ impl Task for Table {
         };
         let number =
             |key: &str, name: &str| found[key].as_u64().map_or_else(String::new, |number| format!("{name} {number}  "));
+        let bridges = match (found["bridges"].as_u64(), found["multigraph"].as_bool()) {
+            (Some(bridges), Some(true)) => format!("bridges {bridges} (repeated edges are none)  "),
+            (Some(bridges), _) => format!("bridges {bridges} (repeated edges count once)  "),
+            (None, _) => String::new(),
+        };
+        let cycle = match (found.get("cycle_length"), found["cycle_length"].as_u64()) {
+            (None, _) => String::new(),
+            (_, Some(0)) => "no cycle  ".to_owned(),
+            (_, Some(1)) => format!("a cycle of 1 (the loop at {})  ", found["cycle"][0]),
+            (_, Some(length)) => format!("a cycle of {length}  "),
+            (_, None) => "no cycle but loops, which the kept graph does not name: no topological order  ".to_owned(),
+        };
         let of_tree = [
             number("articulation_points", "articulation points"),
-            number("bridges", "bridges"),
+            bridges,
             number("components", "strong components"),
+            cycle,
         ];
-        let cycle = match found["cycle"].as_array().map(Vec::len) {
-            Some(0) => "no cycle  ".to_owned(),
-            Some(edges) => format!("a cycle of {edges}  "),
-            None => String::new(),
-        };
-        let of_tree = of_tree.concat() + &cycle;
+        let of_tree = of_tree.concat();
         Answer {
             main: format!("dfs {tree}"),
             more: format!(
@@ -250,7 +269,7 @@ impl Task for Table {
 
 impl GraphTask for Table {
     fn needs(&self) -> Needs {
-        Needs { degrees: true, order: true, upper: true, direction: true, weights: false }
+        Needs { degrees: true, order: true, upper: true, direction: true, weights: false, input: self.multigraph }
     }
 
     fn named(&self) -> Vec<Named> {

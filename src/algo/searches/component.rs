@@ -80,8 +80,8 @@ impl<'a> Components<'a> {
     /// Returns the edges of the input with both ends reached, where an edge may lead from what is reached to what is not. Of a graph that
     /// another job kept, whose rows have no repeats, edges of the second kind are taken to be there once.
     fn within(&self, parents: &[u32], run: &Run<'_>) -> Result<u64> {
-        if let Some(input) = (run.input)()? {
-            return self.within_input(&input, parents, (run.threads, run.budget));
+        if let Some(open) = run.input {
+            return self.within_input(&open()?, parents, (run.threads, run.budget));
         }
         let is_reached = |v: u32| parents[v as usize] != NONE;
         let mut leaving = 0;

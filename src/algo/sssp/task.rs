@@ -194,7 +194,7 @@ impl Task for Table {
 impl GraphTask for Table {
     fn needs(&self) -> Needs {
         let weights = self.weights == WeightSource::File;
-        Needs { degrees: true, order: true, upper: true, direction: true, weights }
+        Needs { degrees: true, order: true, upper: true, direction: true, weights, input: false }
     }
 
     fn named(&self) -> Vec<Named> {

@@ -260,6 +260,7 @@ impl GraphTask for Spec {
             upper: self.upper,
             direction: self.direction,
             weights: self.weights == Some(WeightSource::File),
+            input: false,
         }
     }
 

@@ -173,6 +173,7 @@ mod tests {
             longest_row: 1000,
             longest_whole_row: 60_000,
             blocks: 3,
+            reading: 0,
             degrees: &degrees,
         };
         let crew = crew(1, 2, false);

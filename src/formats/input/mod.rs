@@ -209,6 +209,26 @@ impl Input {
         }
     }
 
+    /// Returns true if its files list each edge from both ends, as their formats ask for, and false if they have it once.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where some files do and some do not; bad input for a file that can't be read.
+    pub fn lists_both_ends(&self) -> Result<bool> {
+        let mut first = None;
+        for part in self.parts() {
+            let both = part.lists_both_ends()?;
+            let (one, of_one) = *first.get_or_insert((part, both));
+            if both != of_one {
+                let [one, other] = [one, part].map(|part| part.path.display());
+                return Err(Error::Usage(format!(
+                    "{one} and {other}: one lists each edge from both ends and one does not, so repeats can't be counted; convert all files \
+                     to one format"
+                )));
+            }
+        }
+        Ok(first.is_some_and(|(_, both)| both))
+    }
+
     /// Returns how scans treat weights.
     pub fn weights(&self) -> Weights {
         self.weights

@@ -1,12 +1,13 @@
 //! A file of an input: its format, packing and size, and how it is read.
 
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{At, Error, Result};
 use crate::formats::format::ending;
+use crate::formats::packing::Decoder;
 use crate::formats::{Format, Packing, TextOptions, arrays, contents, graph500, parquet};
 
 /// A file of an input.
@@ -155,6 +156,25 @@ impl Part {
     pub fn weights_path(&self) -> Option<PathBuf> {
         let path = graph500::weights_path(&self.path, self.packing);
         (self.format == Format::Graph500 && path.exists()).then_some(path)
+    }
+
+    /// Returns true if its format lists each edge from both ends: METIS, and a GAP graph without direction.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read or unpacked.
+    pub(super) fn lists_both_ends(&self) -> Result<bool> {
+        match self.format {
+            Format::Metis => Ok(true),
+            Format::Sg | Format::Wsg => {
+                let unreadable = |e| Error::unreadable(&self.path, &e);
+                let file = BufReader::with_capacity(4096, std::fs::File::open(&self.path).map_err(unreadable)?);
+                let mut is_directed = [1];
+                let mut start = Decoder::new(self.packing, file, &self.path).map_err(unreadable)?;
+                start.read_exact(&mut is_directed).map_err(unreadable)?;
+                Ok(is_directed == [0])
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Returns how its lines are read if it is text.

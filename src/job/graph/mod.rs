@@ -191,6 +191,7 @@ impl Ordering<'_, '_> {
         let mut info = InputInfo {
             edges: found.edges,
             loops: found.loops,
+            first_loop: found.first_loop,
             distinct_at_most: found.distinct_at_most,
             vertices: if sparse { ids } else { found.declared.unwrap_or(0).max(ids) },
             declared,

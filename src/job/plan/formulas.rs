@@ -71,7 +71,7 @@ pub(crate) fn as_read(job: &Job, input: &Input) -> Input {
     input.clone().with_weights(weights)
 }
 
-/// Returns the size of a graph whose input is known, of so many edges.
+/// Returns the size of a graph whose input is known, of so many edges, as if no task read the input once more.
 pub(crate) fn size_of<'r>(
     info: &InputInfo,
     edges: u64,
@@ -82,5 +82,17 @@ pub(crate) fn size_of<'r>(
     let &InputInfo { connected: vertices, direction, ids, sparse, .. } = info;
     let longest_whole_row = u64::from(degrees.largest()).min(vertices.saturating_sub(1));
     let rows = info.rows();
-    GraphSize { vertices, direction, edges, rows, ids, sparse, longest_row, longest_whole_row, blocks, degrees }
+    GraphSize {
+        vertices,
+        direction,
+        edges,
+        rows,
+        ids,
+        sparse,
+        longest_row,
+        longest_whole_row,
+        blocks,
+        reading: 0,
+        degrees,
+    }
 }

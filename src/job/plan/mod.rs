@@ -211,6 +211,7 @@ impl Plan {
             longest_row,
             longest_whole_row: edges.min(connected),
             blocks: most_blocks,
+            reading: reading_in_all,
             degrees: likely,
         };
         let sized = Sized {
@@ -261,6 +262,7 @@ impl Plan {
         let (shape, _) = LayoutShape::and_bins(layout);
         let edges = info.edges - info.loops;
         let graph = size_of(info, edges, runs.longest_row(), layout.blocks() as u64, runs);
+        let graph = GraphSize { reading: needs.reading, ..graph };
         let sized = Sized {
             basis: Basis::Degrees,
             edges: info.edges,

@@ -35,6 +35,7 @@ impl Counting for CpuCounters<'_> {
         let mut found = Found::none(self.expected);
         for counter in &mut self.counters {
             found.loops += counter.loops;
+            found.first_loop = found.first_loop.min(counter.first_loop);
             found.largest = found.largest.max(counter.largest());
             found.missed |= counter.missed;
             found.sample.merge(std::mem::replace(&mut counter.sample, Sample::new(self.expected)));
@@ -124,6 +125,8 @@ struct Counter<'a> {
     /// True if any edge could not be counted. The degrees of this pass are useless then, and counting ends.
     missed: bool,
     loops: u64,
+    /// The smallest id that has a loop.
+    first_loop: u64,
     edges: u64,
     max: u64,
     sample: Sample,
@@ -133,7 +136,17 @@ impl<'a> Counter<'a> {
     fn new(shared: &'a Degrees<'a>, expected_edges: u64) -> Result<Self> {
         let bytes = shared.budget.zeroed(0, "counting degrees")?;
         let sample = Sample::new(expected_edges);
-        Ok(Counter { shared, bytes, grows: true, missed: false, loops: 0, edges: 0, max: 0, sample })
+        Ok(Counter {
+            shared,
+            bytes,
+            grows: true,
+            missed: false,
+            loops: 0,
+            first_loop: u64::MAX,
+            edges: 0,
+            max: 0,
+            sample,
+        })
     }
 
     fn largest(&self) -> Option<u64> {
@@ -171,6 +184,7 @@ impl<'a> Counter<'a> {
         self.max = self.max.max(u).max(v);
         if u == v {
             self.loops += 1;
+            self.first_loop = self.first_loop.min(u);
         } else if u.max(v) >= self.shared.end {
             self.missed = true;
         } else if !self.missed {

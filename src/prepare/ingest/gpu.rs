@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 // These are as in the kernels.
-const SAMPLED: usize = 510;
-const FOUND: usize = 4 + 2 * SAMPLED;
+const SAMPLED: usize = 509;
+const HEAD: usize = 6;
+const FOUND: usize = HEAD + 2 * SAMPLED;
 
 /// Words of the smallest batch that is worth a launch.
 const LEAST_BATCH: u64 = 4096;
@@ -140,6 +141,7 @@ impl Counting for Counters<'_> {
             (0..counter.pending.len()).try_for_each(|_| counter.look_back())?;
             let found = std::mem::replace(&mut counter.found, Found::none(self.shared.expected));
             all.loops += found.loops;
+            all.first_loop = all.first_loop.min(found.first_loop);
             all.largest = all.largest.max(found.largest);
             all.missed |= found.missed;
             all.sample.merge(found.sample);
@@ -279,10 +281,13 @@ impl Counter<'_> {
         let end = self.shared.degrees.len();
         let slot = self.lane.slot()?;
         let (pairs, results) = (slot[..words].as_chunks::<2>().0, &slot[self.batch..][..FOUND]);
-        let (found, &[largest, missed, loops, sampled]) =
-            (&mut self.found, results.first_chunk::<4>().unwrap_or(&[0; 4]));
+        let (found, &[largest, missed, loops, sampled, first_loop, _]) =
+            (&mut self.found, results.first_chunk::<HEAD>().unwrap_or(&[0; HEAD]));
         found.largest = found.largest.max(Some(largest.into()));
         found.loops += u64::from(loops);
+        if loops > 0 {
+            found.first_loop = found.first_loop.min(u64::from(!first_loop));
+        }
         found.missed |= missed != 0;
         if missed != 0 && self.shared.is_part {
             // The CPU should start over as soon as possible.
@@ -294,7 +299,7 @@ impl Counter<'_> {
             });
         }
         if sampled as usize <= SAMPLED {
-            for &[low, high] in &results[4..].as_chunks::<2>().0[..sampled as usize] {
+            for &[low, high] in &results[HEAD..].as_chunks::<2>().0[..sampled as usize] {
                 found.sample.take(u64::from(low) | (u64::from(high) << 32));
             }
         } else {
@@ -315,8 +320,12 @@ impl Counter<'_> {
     /// Handles an edge with an id that the GPU's 32 bits can't hold.
     fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
         self.found.largest = self.found.largest.max(Some(u.max(v)));
-        self.found.loops += u64::from(u == v);
-        self.found.missed |= u != v;
+        if u == v {
+            self.found.loops += 1;
+            self.found.first_loop = self.found.first_loop.min(u);
+        } else {
+            self.found.missed = true;
+        }
         Ok(())
     }
 }

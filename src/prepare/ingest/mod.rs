@@ -31,6 +31,8 @@ pub struct Ingested {
     pub edges: u64,
     /// Loops among them.
     pub loops: u64,
+    /// The smallest id that has a loop.
+    pub first_loop: Option<u64>,
     /// The largest id, loops included; `None` without edges.
     pub largest: Option<u64>,
     /// The number of vertices that the input's header declares.
@@ -110,6 +112,8 @@ pub trait Counting {
 pub struct Found {
     /// Edges that are loops.
     pub loops: u64,
+    /// The smallest id that has a loop; [`u64::MAX`] without loops.
+    pub first_loop: u64,
     /// The largest id, loops included; `None` without edges.
     pub largest: Option<u64>,
     /// True if any edge could not be counted; the degrees of this pass are then useless.
@@ -119,7 +123,7 @@ pub struct Found {
 
 impl Found {
     fn none(expected: u64) -> Found {
-        Found { loops: 0, largest: None, missed: false, sample: Sample::new(expected) }
+        Found { loops: 0, first_loop: u64::MAX, largest: None, missed: false, sample: Sample::new(expected) }
     }
 
     /// Combines what all ranks found. Collective.
@@ -128,6 +132,7 @@ impl Found {
         comm.all_max(&mut most);
         (self.largest, self.missed) = ((most[0] > 0).then_some(most[1]), most[2] > 0);
         comm.all_sum(std::slice::from_mut(&mut self.loops));
+        comm.all_min(std::slice::from_mut(&mut self.first_loop));
         self.sample.join(comm);
     }
 }
@@ -230,6 +235,7 @@ impl Ingest<'_, '_> {
             degrees: budget.zeroed(0, "degrees")?,
             edges: scan.edges,
             loops: found.loops,
+            first_loop: (found.loops > 0).then_some(found.first_loop),
             largest: found.largest,
             declared: scan.declared_vertices,
             checksum: scan.checksum,

@@ -5,6 +5,7 @@
 //! vertex at which two blocks meet is an articulation point. Edges may come in any order, several times, and from several threads.
 
 use super::columns::Columns;
+use super::held::Repeats;
 use super::wrong;
 use crate::algo::dfs::record::{NONE, Tree};
 use crate::algo::dfs::task::ArticulationFound;
@@ -73,7 +74,13 @@ impl Blocks {
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
-    pub fn agree(mut self, tree: &Tree, told: &ArticulationFound, name: &dyn Fn(u32) -> String) -> Result<String> {
+    pub fn agree(
+        mut self,
+        tree: &Tree,
+        told: &ArticulationFound,
+        repeats: Option<&Repeats>,
+        name: &dyn Fn(u32) -> String,
+    ) -> Result<String> {
         for v in 0..tree.vertices() {
             let (parent, up) = (tree.parent(v), self.up[v as usize].load(Relaxed));
             if parent != NONE && parent != v {
@@ -89,7 +96,9 @@ impl Blocks {
         for v in (0..tree.vertices()).filter(|&v| tree.parent(v) != NONE) {
             let (marks, is_root) = (self.marks[v as usize], tree.parent(v) == v);
             let is_point = marks & if is_root { SECOND } else { BLOCK } != 0;
-            let is_bridge = !is_root && marks & JOINED == 0 && self.up[v as usize].load(Relaxed) == v;
+            let is_repeated = repeats.is_some_and(|repeats| repeats.is_repeated(v));
+            let is_alone = marks & JOINED == 0 && self.up[v as usize].load(Relaxed) == v;
+            let is_bridge = !is_root && is_alone && !is_repeated;
             for (what, is_so, mark) in
                 [("an articulation point", is_point, POINT), ("below a bridge", is_bridge, BRIDGE)]
             {

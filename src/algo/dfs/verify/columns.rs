@@ -26,9 +26,8 @@ impl Columns<'_> {
     /// [`crate::Error::Validation`] for a column of another length, for other numbers, and for those of which `each` returns false; those of reading.
     pub fn each(&self, name: &str, own: i64, mut each: impl FnMut(u32, i64) -> bool) -> Result<()> {
         let (results, of_rows) = (self.results, self.places.of_rows()?);
-        let beginning = format!("out/dfs/{name}.");
-        let file = results.outputs.keys().find(|file| file.starts_with(&beginning));
-        let path = results.workdir.join(file.ok_or_else(|| wrong(&format!("no file of its column {name}")))?);
+        let path =
+            results.workdir.join(self.file(name).ok_or_else(|| wrong(&format!("no file of its column {name}")))?);
         let mut rows = 0;
         for (value, row) in results.column(&path, -1i64)?.zip(0u64..) {
             let value = value?;
@@ -50,6 +49,12 @@ impl Columns<'_> {
             true => Err(wrong(&format!("{rows} rows of {name} for {} vertices", of_rows.len()))),
             false => Ok(()),
         }
+    }
+
+    /// Returns the path in the workdir of what was written under a name.
+    pub fn file(&self, name: &str) -> Option<&String> {
+        let beginning = format!("out/dfs/{name}.");
+        self.results.outputs.keys().find(|file| file.starts_with(&beginning))
     }
 
     /// Returns the place of a vertex that a column names, if it has an edge; -1 names one only if it was `reached`.

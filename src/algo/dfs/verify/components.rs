@@ -1,10 +1,11 @@
-//! Strong components, a topological order and a cycle, held against edges.
+//! Strong components, a topological order and a cycle of two or more, held against edges.
 //!
 //! Components are right if no two of them lead to each other, and all vertices of one do. An edge to another component leads to one that was
 //! left earlier, so that they are in an order. The first vertex of a component leads to all others by the tree, whose paths stay inside; and each of the
 //! others leads to one of its component that was reached before it, by edges below it, and so at last to the first.
 
 use super::columns::Columns;
+use super::cycle::Cycle;
 use super::wrong;
 use crate::algo::dfs::fault::Fault;
 use crate::algo::dfs::record::{NONE, Tree};
@@ -12,8 +13,7 @@ use crate::algo::dfs::task::{Found, StrongFound};
 use crate::algo::dfs::validate::Numbers;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The components that columns claim.
 pub(super) struct Components {
@@ -23,22 +23,15 @@ pub(super) struct Components {
     places: Option<Buffer<u32>>,
     /// The smallest preorder in the component of a vertex that an edge leads to from it.
     low: Buffer<AtomicU32>,
-    /// The edges of the cycle that is told, and whether they were seen.
-    cycle: HashMap<[u32; 2], AtomicBool>,
+    cycle: Cycle,
 }
 
 impl Components {
-    /// Reads what columns claim, and the cycle that is told, of whose vertices there are `most` at most.
+    /// Reads what columns claim.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for what can't be; [`crate::Error::Limit`]; those of reading.
-    pub fn read(
-        columns: &Columns<'_>,
-        tree: &Tree,
-        strong: &StrongFound,
-        most: usize,
-        budget: &Budget,
-    ) -> Result<Self> {
+    pub fn read(columns: &Columns<'_>, tree: &Tree, strong: &StrongFound, budget: &Budget) -> Result<Self> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;
         first.fill(NONE);
@@ -49,19 +42,11 @@ impl Components {
         })?;
         let low: Buffer<AtomicU32> = budget.zeroed(vertices, "what vertices lead to (4 bytes each)")?;
         low.iter().for_each(|low| low.store(NONE, Relaxed));
-        let places = match strong.cycle.is_empty() {
-            true => Some(topological(columns, tree, budget)?),
-            false => None,
+        let places = match strong.cycle_length {
+            Some(0) => Some(topological(columns, tree, budget)?),
+            _ => None,
         };
-        let told: Option<Vec<u32>> = strong.cycle.iter().map(|id| columns.place(id.0 as i64, true)).collect();
-        let told = told.ok_or_else(|| wrong("a vertex of the cycle has no edge"))?;
-        let mut cycle: HashMap<_, _> = told.windows(2).map(|two| ([two[0], two[1]], AtomicBool::default())).collect();
-        if let (Some(&begin), Some(&end)) = (told.first(), told.last())
-            && told.len() < most
-        {
-            cycle.insert([end, begin], AtomicBool::default());
-        }
-        Ok(Components { first, places, low, cycle })
+        Ok(Components { first, places, low, cycle: Cycle::read(columns, strong, budget)? })
     }
 
     /// Holds an edge between vertices that were reached against components and order.
@@ -79,9 +64,7 @@ impl Components {
         if self.places.as_ref().is_some_and(|places| places[from as usize] >= places[to as usize]) {
             return Err(Fault::Topological { from, to });
         }
-        if let Some(is_seen) = self.cycle.get(&[from, to]) {
-            is_seen.store(true, Relaxed);
-        }
+        self.cycle.edge(from, to);
         Ok(())
     }
 
@@ -122,11 +105,11 @@ impl Components {
             let what = format!("{components} components, the largest of {largest}, the job tells {told:?}");
             return Err(wrong(&what));
         }
-        if strong.cycle.is_empty() != (components == found.reached) {
+        // A cycle of 1 is a loop, which joins no vertices.
+        if strong.cycle_length.is_none_or(|length| length <= 1) != (components == found.reached) {
             return Err(wrong("a cycle is told where there is none, or none where there is one"));
         }
-        let unseen = self.cycle.iter().filter(|(_, is_seen)| !is_seen.load(Relaxed)).map(|(&ends, _)| ends).min();
-        if let Some([from, to]) = unseen {
+        if let Some([from, to]) = self.cycle.lacks() {
             let what = format!("no edge leads from {} to {}, which a cycle is told of", name(from), name(to));
             return Err(wrong(&what));
         }

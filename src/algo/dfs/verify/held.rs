@@ -33,6 +33,8 @@ pub(super) struct Held<'a> {
     met: Buffer<AtomicU32>,
     /// Parts that hang together, if articulation points and bridges were found.
     pub blocks: Option<Blocks>,
+    /// How often edges of the tree are in the input, if an edge that repeats is no bridge.
+    pub repeats: Option<Repeats>,
     /// Strong components, if they were found.
     pub components: Option<Components>,
 }
@@ -68,6 +70,7 @@ impl<'a> Held<'a> {
             children,
             met: budget.zeroed(vertices / 32 + 1, "bits of parents")?,
             blocks: None,
+            repeats: None,
             components: None,
         })
     }
@@ -107,6 +110,9 @@ impl<'a> Held<'a> {
     }
 
     fn edge(&self, [u, v]: [u32; 2]) -> Result<(), Fault> {
+        if let Some(repeats) = &self.repeats {
+            repeats.note(self.tree, u, v);
+        }
         self.lead(u, v)?;
         if self.direction == Direction::Undirected { self.lead(v, u) } else { Ok(()) }
     }
@@ -165,6 +171,45 @@ impl<'a> Held<'a> {
         })?;
         let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(wrong.map_or(Ok(()), |vertex| Err(Fault::NoEdge { vertex, parent: self.tree.parent(vertex) })))
+    }
+}
+
+/// How often the edge from its parent to each vertex is in the input: up to twice from the parent, and up to twice to it.
+pub(super) struct Repeats {
+    /// The former in the lower half of a number, the latter in the upper one.
+    counts: Buffer<AtomicU32>,
+    /// True if the input lists each edge from both ends.
+    both_ends: bool,
+}
+
+impl Repeats {
+    /// Begins without an edge.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`]; those of [`crate::formats::Input::lists_both_ends`].
+    pub fn new(edges: &EdgeSource<'_>, tree: &Tree, budget: &Budget) -> Result<Repeats> {
+        let both_ends = match edges {
+            EdgeSource::Input(input) => input.lists_both_ends()?,
+            EdgeSource::Blocks(_) => false,
+        };
+        let counts = budget.zeroed(tree.vertices() as usize, "repeats of the tree's edges (4 bytes a vertex)")?;
+        Ok(Repeats { counts, both_ends })
+    }
+
+    fn note(&self, tree: &Tree, u: u32, v: u32) {
+        for (parent, child, one) in [(u, v, 1), (v, u, 1 << 16)] {
+            if tree.parent(child) == parent {
+                let add = |count: u32| (count / one % (1 << 16) < 2).then_some(count + one);
+                let _enough = self.counts[child as usize].fetch_update(Relaxed, Relaxed, add);
+            }
+        }
+    }
+
+    /// Returns true if the edge from its parent to a vertex is there more than once.
+    pub fn is_repeated(&self, v: u32) -> bool {
+        let count = self.counts[v as usize].load(Relaxed);
+        let (forth, back) = (count % (1 << 16), count >> 16);
+        if self.both_ends { forth.max(back) > 1 } else { forth + back > 1 }
     }
 }
 

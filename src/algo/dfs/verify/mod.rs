@@ -8,20 +8,22 @@
 mod blocks;
 mod columns;
 mod components;
+mod cycle;
 mod held;
 
-use super::driver::TOLD;
 use super::fault::Fault;
 use super::record::{NONE, Tree};
-use super::task::{ArticulationFound, Found, StrongFound, Table};
+use super::task::{Found, Table};
 use super::validate::nested;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
+use crate::prepare::relabel::ISOLATED;
 use blocks::Blocks;
 use columns::Columns;
 use components::Components;
-use held::Held;
+use cycle::{Cycle, check_loops};
+use held::{Held, Repeats};
 
 /// Bytes of the buffer in which a column is read.
 const READING: u64 = 1 << 20;
@@ -46,7 +48,7 @@ pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, resul
             match columns.place(source.0 as i64, true) {
                 None => {
                     columns.own = Some(row);
-                    return alone(&columns, source.0 as i64, found);
+                    return alone(&columns, source.0 as i64, found, edges);
                 }
                 place => place,
             }
@@ -64,16 +66,26 @@ pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, resul
     }
     let mut held = Held::new(&tree, &numbers, results.info.direction, budget)?;
     held.blocks = found.articulation.as_ref().map(|_| Blocks::read(&columns, &tree, budget)).transpose()?;
-    let components = found.strong.as_ref().map(|strong| Components::read(&columns, &tree, strong, TOLD, budget));
+    if table.multigraph {
+        held.repeats = Some(Repeats::new(edges, &tree, budget)?);
+    }
+    let components = found.strong.as_ref().map(|strong| Components::read(&columns, &tree, strong, budget));
     held.components = components.transpose()?;
     held.all(edges, &places, threads)?.map_err(told)?;
     held.all_met(threads)?.map_err(told)?;
     let mut more = String::new();
     if let (Some(blocks), Some(articulation)) = (held.blocks.take(), &found.articulation) {
-        more += &blocks.agree(&tree, articulation, &name)?;
+        more += &blocks.agree(&tree, articulation, held.repeats.as_ref(), &name)?;
     }
     if let (Some(components), Some(strong)) = (held.components.take(), &found.strong) {
         more += &components.agree(&tree, &numbers, (found, strong), &name, budget)?;
+        let of_rows = places.of_rows()?;
+        // Of a forest, a loop of a vertex that has no other edge counts, too.
+        let counts = |row: u64| match of_rows.get(row as usize) {
+            Some(&place) if place != ISOLATED => tree.parent(place) != NONE,
+            _ => source.is_none(),
+        };
+        check_loops(strong, edges, (&places, results), &counts)?;
     }
     let reached = tree.reached;
     Ok(format!("holds against the edges of {what}: {reached} vertices, each reached from the first that could{more}"))
@@ -84,20 +96,23 @@ fn wrong(what: &str) -> Error {
 }
 
 /// Checks the columns of a source without an edge, which reaches itself alone.
-fn alone(columns: &Columns<'_>, source: i64, found: &Found) -> Result<String> {
+fn alone(columns: &Columns<'_>, source: i64, found: &Found, edges: &EdgeSource<'_>) -> Result<String> {
     let mut names = vec![("parent", source), ("preorder", 0), ("postorder", 0), ("depth", 0)];
     if found.articulation.is_some() {
         names.extend([("articulation", 0), ("bridge", 0)]);
     }
-    if found.strong.is_some() {
-        names.extend([("component", source), ("topological", 0)]);
+    if let Some(strong) = &found.strong {
+        names.push(("component", source));
+        if strong.cycle_length == Some(0) {
+            names.push(("topological", 0));
+        }
+        Cycle::read(columns, strong, columns.results.budget)?;
+        check_loops(strong, edges, (columns.places, columns.results), &|row| Some(row) == columns.own)?;
     }
     names.into_iter().try_for_each(|(name, own)| columns.each(name, own, |_, value| value == -1))?;
-    let no_point = ArticulationFound { articulation_points: 0, bridges: 0 };
-    let one = StrongFound { components: 1, largest_component: 1, cycle: Vec::new() };
     let is_alone = (found.trees, found.reached, found.max_depth) == (1, 1, 0)
-        && found.articulation.as_ref().is_none_or(|found| *found == no_point)
-        && found.strong.as_ref().is_none_or(|found| *found == one);
+        && found.articulation.as_ref().is_none_or(|found| (found.articulation_points, found.bridges) == (0, 0))
+        && found.strong.as_ref().is_none_or(|found| (found.components, found.largest_component) == (1, 1));
     if is_alone {
         Ok("the source has no edge".into())
     } else {

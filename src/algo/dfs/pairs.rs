@@ -1,0 +1,168 @@
+//! Counts how often pairs of vertices are edges of the input, which rows do not tell: they have neither repeats nor loops.
+//!
+//! Each vertex has one partner at most: of a bridge, the lower end has the upper one; of loops, a vertex has itself. One pass over the input,
+//! by all threads of all ranks, notes for each vertex whether the pair was an edge, and whether it was again.
+
+use crate::algo::searches::places::Signals;
+use crate::algo::{GraphSize, Run};
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::formats::{CacheUse, Edges, Share, Visitor};
+use crate::graph::ids::DenseId;
+use crate::memory::{Budget, Buffer};
+use crate::prepare::dictionary::{self, Dictionary, Numbered};
+use crate::prepare::joined;
+use crate::prepare::partition::changed;
+use crate::prepare::prepared::Graph;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Marks of a vertex: it has a partner, the pair was an edge, it was one that leads the other way, and it was one again.
+const HAS_PARTNER: u32 = 1;
+const FORTH: u32 = 2;
+const BACK: u32 = 4;
+const AGAIN: u32 = 8;
+/// Bits of the marks of a vertex, and vertices of a word.
+const BITS: u32 = 4;
+const OF_WORD: u32 = 8;
+/// The marks `FORTH` and `BACK` of all vertices of a word.
+const SEEN: u32 = 0x6666_6666;
+
+/// How often the pair of each vertex was seen.
+pub(super) struct Pairs {
+    marks: Buffer<u32>,
+}
+
+impl Pairs {
+    /// Returns the bytes that counting takes of a rank.
+    pub fn bytes(graph: &GraphSize<'_>, ranks: usize) -> u64 {
+        let marks = 4 * (graph.ids / u64::from(OF_WORD) + 1);
+        4 * graph.ids + if ranks > 1 { 2 * marks } else { marks } + graph.reading
+    }
+
+    /// Counts. On rank 0 `fill` writes the partner of each dense id that has one, plus 1. Collective.
+    ///
+    /// # Errors
+    /// Those of reading the input, also where it changed since the graph was made of it; [`Error::Limit`]; a stop.
+    pub fn count(graph: &Graph, run: &Run<'_>, fill: impl FnOnce(&mut [u32]) -> Result<()>) -> Result<Pairs> {
+        let Run { comm, threads, budget, .. } = *run;
+        let open = run.input.ok_or_else(|| Error::internal("read the input once more", "the job lends none"))?;
+        let (input, info) = (open()?, &graph.info);
+        let ids = info.ids as usize;
+        let mut partners: Buffer<u32> = budget.zeroed(ids, "pairs to look for (4 bytes an id)")?;
+        if comm.leads() {
+            fill(&mut partners)?;
+        }
+        // All others have zeros.
+        comm.reduce_scatter(&mut partners);
+        comm.all_gather_shares(&mut partners);
+        let marks: Buffer<AtomicU32> = budget.zeroed(ids / OF_WORD as usize + 1, "marks of pairs (4 bits an id)")?;
+        for (id, _) in partners.iter().enumerate().filter(|&(_, &partner)| partner > 0) {
+            let (word, shift) = place(id as u32);
+            marks[word].fetch_or(HAS_PARTNER << shift, Relaxed);
+        }
+        let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input once more")?;
+        let open = || Dictionary::open(&dictionary::path(&graph.folder), info.identity, budget);
+        let dictionary = info.sparse.then(open).transpose()?;
+        let (name, both_ends) = (input.name(), input.lists_both_ends()?);
+        let counter = |_| Counter { partners: &partners, marks: &marks, both_ends };
+        let numbered = |counter| Numbered::new(dictionary.as_ref(), &name, counter);
+        let mut counters: Vec<_> = (0..threads.max(1)).map(counter).map(numbered).collect();
+        failpoint::hit("dfs.pairs").map_err(|e| Error::io("read the input once more", &graph.folder, e))?;
+        let share = Share::of(comm.rank(), comm.ranks());
+        let seen = input.scan_share(share, CacheUse::Nothing, &mut counters, &Signals)?;
+        let scan = joined(seen, comm)?;
+        if (scan.checksum, scan.edges) != (info.checksum, info.edges) {
+            return Err(changed(&name));
+        }
+        drop(counters);
+        Ok(Pairs { marks: all(comm, marks.into_plain(), budget)? })
+    }
+
+    /// Returns true if the pair of an id is an edge.
+    pub fn occurs(&self, id: DenseId) -> bool {
+        self.of(id) & (FORTH | BACK) != 0
+    }
+
+    /// Returns true if the pair of an id is an edge more than once.
+    pub fn repeats(&self, id: DenseId) -> bool {
+        self.of(id) & AGAIN != 0
+    }
+
+    fn of(&self, DenseId(id): DenseId) -> u32 {
+        let (word, shift) = place(id);
+        self.marks[word] >> shift
+    }
+}
+
+/// Returns the word that has the marks of an id, and the place of their bits in it.
+#[inline]
+fn place(id: u32) -> (usize, u32) {
+    ((id / OF_WORD) as usize, BITS * (id % OF_WORD))
+}
+
+/// Combines the marks of all ranks. Collective.
+fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
+    if comm.ranks() == 1 {
+        return Ok(mine);
+    }
+    let mut sums: Buffer<u32> = budget.zeroed(mine.len(), "marks of pairs of all ranks (4 bits an id)")?;
+    let (mut from, mut at) = (0, 0);
+    comm.gather_each(&mine, |rank, words| {
+        if rank != from {
+            (from, at) = (rank, 0);
+        }
+        for (sum, word) in sums[at..at + words.len()].iter_mut().zip(words) {
+            let twice = *sum & word & SEEN;
+            // FORTH is two bits below AGAIN, and BACK one.
+            *sum |= word | (twice << 2 | twice << 1) & (AGAIN * 0x1111_1111);
+        }
+        at += words.len();
+    });
+    Ok(sums)
+}
+
+/// Looks for pairs in one thread's edges, whose ids are dense.
+struct Counter<'a> {
+    partners: &'a [u32],
+    marks: &'a [AtomicU32],
+    /// True if the input lists each edge from both ends: both entries are one edge then.
+    both_ends: bool,
+}
+
+impl Counter<'_> {
+    #[inline]
+    fn edge(&self, u: u64, v: u64) {
+        if self.is_pair(u, v) {
+            self.see(u as u32, FORTH);
+        } else if self.is_pair(v, u) {
+            self.see(v as u32, if self.both_ends { BACK } else { FORTH });
+        }
+    }
+
+    /// Returns true if `other` is the partner of `id`. Most ids have none, which the marks tell in fewer bytes.
+    #[inline]
+    fn is_pair(&self, id: u64, other: u64) -> bool {
+        let (word, shift) = place(id as u32);
+        let has_partner = self.marks.get(word).is_some_and(|word| word.load(Relaxed) >> shift & HAS_PARTNER != 0);
+        has_partner && self.partners.get(id as usize).is_some_and(|&partner| u64::from(partner) == other + 1)
+    }
+
+    fn see(&self, id: u32, mark: u32) {
+        let (word, shift) = place(id);
+        let (word, mark) = (&self.marks[word], mark << shift);
+        if word.fetch_or(mark, Relaxed) & mark != 0 {
+            word.fetch_or(AGAIN << shift, Relaxed);
+        }
+    }
+}
+
+impl Visitor for Counter<'_> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => edges.iter().for_each(|&[u, v]| self.edge(u.into(), v.into())),
+            Edges::Wide(edges) => edges.iter().for_each(|&[u, v]| self.edge(u, v)),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! The cycle that columns and report claim, against edges; loops are looked for in the input once more.
+
+use super::columns::Columns;
+use super::wrong;
+use crate::algo::dfs::driver::TOLD;
+use crate::algo::dfs::record::NONE;
+use crate::algo::dfs::task::StrongFound;
+use crate::algo::searches::places::{Places, Signals};
+use crate::algo::{EdgeSource, Results};
+use crate::error::Result;
+use crate::formats::{Edges, Visitor};
+use crate::memory::{Budget, Buffer};
+use crate::results::values;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// The vertices of a cycle, in the order of their places.
+pub(super) struct Cycle {
+    /// The vertex that each leads to; [`NONE`] off the cycle. Empty if no cycle of two or more is claimed.
+    next: Buffer<u32>,
+    /// A bit for each vertex from which the edge to the next was seen.
+    met: Buffer<AtomicU32>,
+}
+
+impl Cycle {
+    /// Reads the list that was written, and compares it with the report. Of a loop it has the vertex alone.
+    ///
+    /// # Errors
+    /// [`crate::Error::Validation`] for one that can't be; [`crate::Error::Limit`]; those of reading.
+    pub fn read(columns: &Columns<'_>, strong: &StrongFound, budget: &Budget) -> Result<Cycle> {
+        let length = strong.cycle_length.unwrap_or(0);
+        let vertices = if length > 1 { columns.places.vertices() as usize } else { 0 };
+        let mut next: Buffer<u32> = budget.zeroed(vertices, "the cycle to verify (4 bytes a vertex)")?;
+        next.fill(NONE);
+        let met = budget.zeroed(vertices / 32 + 1, "bits of the cycle")?;
+        let told = strong.cycle.len() as u64;
+        if told != length.min(TOLD as u64) {
+            return Err(wrong(&format!("{told} vertices of a cycle of {length} in the report")));
+        }
+        let Some(file) = columns.file("cycle") else {
+            let missing = || Err(wrong("no file of the cycle that the report tells of"));
+            return if length == 0 { Ok(Cycle { next, met }) } else { missing() };
+        };
+        let path = columns.results.workdir.join(file);
+        let (mut first, mut last, mut read) = (NONE, NONE, 0);
+        for value in values::<i64>(&path)? {
+            let value = value?;
+            let named = columns.places.ids.named(value, true);
+            if named.is_none() || strong.cycle.get(read as usize).is_some_and(|told| Some(*told) != named) {
+                return Err(wrong(&format!("vertex {value} of the cycle, at {read} from 0, is another in the report")));
+            }
+            read += 1;
+            if length == 1 {
+                continue;
+            }
+            let place = columns.place(value, true).filter(|&place| place != first && next[place as usize] == NONE);
+            let place = place.filter(|&place| place != last);
+            let place = place.ok_or_else(|| wrong(&format!("vertex {value} is in the cycle twice, or has no edge")))?;
+            match last {
+                NONE => first = place,
+                last => next[last as usize] = place,
+            }
+            last = place;
+        }
+        if read != length {
+            return Err(wrong(&format!("{read} vertices of a cycle of {length}")));
+        }
+        if let Some(end) = next.get_mut(last as usize) {
+            *end = first;
+        }
+        Ok(Cycle { next, met })
+    }
+
+    /// Notes an edge.
+    #[inline]
+    pub fn edge(&self, from: u32, to: u32) {
+        if self.next.get(from as usize) == Some(&to) {
+            self.met[from as usize / 32].fetch_or(1 << (from % 32), Relaxed);
+        }
+    }
+
+    /// Returns the ends of an edge of the cycle that was not seen.
+    pub fn lacks(&self) -> Option<[u32; 2]> {
+        let is_met = |v: u32| self.met[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
+        let lacks = |&(v, next): &(u32, u32)| next != NONE && !is_met(v);
+        (0..).zip(self.next.iter().copied()).find(lacks).map(|(v, next)| [v, next])
+    }
+}
+
+/// Checks whether the input has a loop of a row that `counts`, where no cycle of two or more is claimed: the claim is the one of the smallest id.
+///
+/// # Errors
+/// [`crate::Error::Validation`] for another claim; those of reading; [`crate::Error::Stopped`].
+pub(super) fn check_loops(
+    strong: &StrongFound,
+    edges: &EdgeSource<'_>,
+    (places, results): (&Places, &Results<'_>),
+    counts: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<()> {
+    let info = results.info;
+    if strong.cycle_length.is_some_and(|length| length > 1) {
+        return Ok(());
+    }
+    let first = match edges {
+        _ if info.loops == 0 => Some(None),
+        EdgeSource::Input(input) => {
+            let mut seekers: Vec<Loops<'_>> =
+                (0..results.threads.max(1)).map(|_| Loops { places, counts, first: None }).collect();
+            input.scan(&mut seekers, &Signals)?;
+            Some(seekers.iter().filter_map(|seeker| seeker.first).min())
+        }
+        // A graph that was kept has the first alone.
+        EdgeSource::Blocks(_) => match info.first_loop {
+            Some(first) if counts(first) => Some(Some(first)),
+            Some(_) if info.loops == 1 => Some(None),
+            _ => None,
+        },
+    };
+    let (length, id) = (first.map(|row| u64::from(row.is_some())), first.flatten().map(|row| places.ids.id(row)));
+    if (length, id) == (strong.cycle_length, strong.cycle.first().copied()) {
+        return Ok(());
+    }
+    let found = id.map_or("no loop".to_owned(), |id| format!("a loop at {id}"));
+    Err(wrong(&format!(
+        "{found} by the edges, the report has a cycle of {:?}: {:?}",
+        strong.cycle_length, strong.cycle
+    )))
+}
+
+/// Looks for the loop of the smallest row in one thread's edges.
+struct Loops<'a> {
+    places: &'a Places,
+    counts: &'a (dyn Fn(u64) -> bool + Sync),
+    first: Option<u64>,
+}
+
+impl Loops<'_> {
+    fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>) {
+        for [id, _] in edges.filter(|[u, v]| u == v) {
+            let row = self.places.ids.row(id).filter(|&row| self.first.is_none_or(|first| row < first));
+            self.first = row.filter(|&row| (self.counts)(row)).or(self.first);
+        }
+    }
+}
+
+impl Visitor for Loops<'_> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from))),
+            Edges::Wide(edges) => self.all(edges.iter().copied()),
+        }
+        Ok(())
+    }
+}

@@ -2,6 +2,8 @@
 
 mod binary;
 
+pub use binary::{array, numbers, zip};
+
 use std::fmt::Write as _;
 use std::path::Path;
 

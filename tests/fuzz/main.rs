@@ -12,6 +12,7 @@ mod support;
 
 mod check;
 mod corpus;
+mod jobs;
 mod mutate;
 mod program;
 mod reader;

@@ -106,7 +106,7 @@ pub fn gapbs(dice: &mut Dice) -> File {
 }
 
 /// Values as numpy's type `kind` of `width` bytes.
-fn numbers(values: &[u64], kind: &str, width: u32) -> Vec<u8> {
+pub fn numbers(values: &[u64], kind: &str, width: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
         let mut word = value.to_le_bytes()[..width as usize].to_vec();
@@ -119,7 +119,7 @@ fn numbers(values: &[u64], kind: &str, width: u32) -> Vec<u8> {
 }
 
 /// A file of numpy's, version 1.
-fn array(kind: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+pub fn array(kind: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let mut header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}");
     header += &" ".repeat(63 - (10 + header.len()) % 64);
     header.push('\n');
@@ -127,7 +127,7 @@ fn array(kind: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 }
 
 /// A zip archive as numpy writes it.
-fn zip(members: &[(&str, Vec<u8>)], deflated: bool) -> Vec<u8> {
+pub fn zip(members: &[(&str, Vec<u8>)], deflated: bool) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for (name, data) in members {
         let mut sum = flate2::Crc::new();

@@ -36,7 +36,10 @@ pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> 
     let start = if prefix.starts_with(MARK) { MARK.len() } else { 0 };
     let window = &prefix[..prefix.len().min(HEAD)];
     // Lines of text that are to be skipped may hold anything.
-    if has_lone_return(window, start) && (format != Format::Text || !window.contains(&b'\n')) {
+    if has_lone_return(window, start)
+        && is_printed(&window[start..])
+        && (format != Format::Text || !window.contains(&b'\n'))
+    {
         return Err(lone_return(window, start));
     }
     Ok(start)

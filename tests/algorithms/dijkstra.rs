@@ -177,7 +177,6 @@ pub struct Paths {
     into: Vec<Vec<(usize, u32)>>,
     /// The place of each in the order of vertices.
     places: Vec<usize>,
-    degrees: Vec<u64>,
     directed: bool,
 }
 
@@ -223,7 +222,7 @@ impl Paths {
         order.sort_by_key(|&row| (Reverse(degrees[row]), row));
         let mut places = vec![0; rows.len()];
         order.iter().enumerate().for_each(|(place, &row)| places[row] = place);
-        Paths { rows, out, into, places, degrees, directed }
+        Paths { rows, out, into, places, directed }
     }
 
     fn distances<S: Sum>(&self, root: usize) -> Vec<S> {
@@ -288,7 +287,11 @@ impl Paths {
         };
         let edges = match self.directed {
             true => reached.iter().map(|&v| distinct(v)).sum(),
-            false => reached.iter().map(|&v| self.degrees[v]).sum::<u64>() / 2,
+            // Where sums are infinite, an edge may lead from a vertex that is reached to one that is not.
+            false => {
+                let inside = |&v: &usize| self.out[v].iter().filter(|(head, _)| is_reached(head)).count() as u64;
+                reached.iter().map(inside).sum::<u64>() / 2
+            }
         };
         let parent = |parent: &Option<usize>| parent.map_or(-1, |parent| self.rows[parent] as i64).to_le_bytes();
         Found {

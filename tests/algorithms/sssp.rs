@@ -98,9 +98,10 @@ impl Checked {
         }
     }
 
+    /// What the last run left, by whatever method.
     #[track_caller]
     fn verifies(&self) {
-        let said = self.place.gpugraph(&["verify", "job.toml"]).expect(0).out;
+        let said = self.place.gpugraph(&["verify", "work"]).expect(0).out;
         assert!(said.contains("hold against the edges of the input and their weights"), "{said}");
     }
 }

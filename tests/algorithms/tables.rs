@@ -85,11 +85,13 @@ fn a_table_that_is_added_prepares_again_only_if_nothing_was_kept() {
     let second = report(&place, &[]);
     assert_eq!(resumed(&second), ["triangle"]);
     assert_eq!(second["results"]["triangle"], first["results"]["triangle"]);
-    // A table that is taken out leaves its results, which the report has no more.
+    // A table that is taken out leaves its results, which the report marks with the job that found them.
     job(&place, &graph, "[sums]\n");
     let third = report(&place, &[]);
     assert_eq!(resumed(&third).len(), 5, "{third:#}");
-    assert!(third["results"].get("triangle").is_none(), "{third:#}");
+    assert!(third["results"]["triangle"]["from"]["job"].is_string(), "{third:#}");
+    assert_eq!(number(&third, "results.triangle.triangles"), triangles(&first));
+    assert!(third["results"]["sums"].get("from").is_none(), "{third:#}");
     let status = json(&place, &["status", "work", "--json"]);
     assert_eq!(number(&status, "results.triangle.triangles"), triangles(&first));
     let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;

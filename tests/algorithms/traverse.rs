@@ -102,7 +102,7 @@ fn trees_are_those_of_bfs_by_every_strategy_and_owner() {
         let plan: Value = serde_json::from_str(&plan.out).expect("JSON");
         let least = format!("limits.host_memory={}", number(&plan, "host_memory_needed").next_multiple_of(1 << 20));
         holds(&place, "sort-unique", "blocks", &["limits.threads=2", &least, "traverse.seed=2"]);
-        let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
+        let said = place.gpugraph(&["verify", "work"]).expect(0).out;
         assert!(said.contains("by the five rules of Graph500"), "{said}");
     }
 }

@@ -135,7 +135,9 @@ fn weights_of_another_type_are_other_contents() {
         sum.wrapping_add((graph.degree(u) * graph.degree(v)).wrapping_mul(bits.into()))
     });
     assert_eq!(*total(&as_f32), known);
-    place.gpugraph(&["verify", "job.toml"]).expect(0);
+    place.gpugraph(&["verify", "job.toml", "--set", "input.weights=f32"]).expect(0);
+    let said = place.gpugraph(&["verify", "job.toml"]).expect(8).out;
+    assert!(said.contains("weights = \"f32\""), "{said}");
     assert_eq!(*total(&report(&place, &["input.weights=u32"])), found["total"]);
 }
 

@@ -166,7 +166,7 @@ fn whitespace_of_every_kind() {
 fn bad_files_are_refused_with_the_place() {
     let place = Place::new();
     let cases: [(&str, &[u8], &str); 25] = [
-        ("a.list", b"", "no number"),
+        ("a.list", b"", "an empty file"),
         ("a.list", b" \n ", "no number"),
         ("a.list", b"-1 0", "expected the number of elements first, found -1"),
         ("a.list", b"3 1 2", "expected 3 successors, as its first number says, found 2"),

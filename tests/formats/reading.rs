@@ -376,7 +376,7 @@ fn mistakes_are_named_with_their_line() {
         ("a.graph", ring(300, 151), "a.graph:153: "),
         ("a.u32", "12345678abc".into(), "a.u32 at byte 8: "),
         ("a.u64", "12345678".into(), "a.u64 at byte 0: "),
-        ("a.graph500", "123456789012345".into(), "a.graph500 at byte 12: "),
+        ("a.graph500", "123456789012345".into(), "a.graph500 at byte 0: "),
         ("a.graph500", "123456789\u{1}2\u{1}1234\u{0}\u{0}7890123!".into(), "a.graph500 at byte 24: "),
         ("a.txt", format!("1 2\n{}\n", "1".repeat(3 << 20)), "a.txt:2: "),
     ] {

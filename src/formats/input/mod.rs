@@ -214,19 +214,14 @@ impl Input {
     /// # Errors
     /// [`Error::Usage`] where some files do and some do not; bad input for a file that can't be read.
     pub fn lists_both_ends(&self) -> Result<bool> {
-        let mut first = None;
-        for part in self.parts() {
-            let both = part.lists_both_ends()?;
-            let (one, of_one) = *first.get_or_insert((part, both));
-            if both != of_one {
-                let [one, other] = [one, part].map(|part| part.path.display());
-                return Err(Error::Usage(format!(
-                    "{one} and {other}: one lists each edge from both ends and one does not, so repeats can't be counted; convert all files \
-                     to one format"
-                )));
-            }
+        let all: Vec<bool> = self.parts().iter().map(Part::lists_both_ends).collect::<Result<_>>()?;
+        if all.windows(2).any(|two| two[0] != two[1]) {
+            let name = self.name();
+            return Err(Error::Usage(format!(
+                "{name}: some files list each edge from both ends and some do not, so repeats can't be counted; convert all to one format"
+            )));
         }
-        Ok(first.is_some_and(|(_, both)| both))
+        Ok(all.first() == Some(&true))
     }
 
     /// Returns how scans treat weights.

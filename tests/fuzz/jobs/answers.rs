@@ -250,7 +250,8 @@ fn triangles(
     is("triangles", columns, "0", &text(of.clone()))?;
     let clustering =
         |(&id, &count): (&u64, &u64)| (id, if pairs(id) == 0 { 0.0 } else { count as f64 / pairs(id) as f64 });
-    is("clustering", columns, "0", &text(of.iter().map(clustering)))
+    is("clustering", columns, "0", &text(of.iter().map(clustering)))?;
+    is("degree", columns, "0", &text(seen.out.iter().map(|(&id, row)| (id, row.len()))))
 }
 
 fn levels(
@@ -281,9 +282,18 @@ fn levels(
 }
 
 /// A sum of weights.
-trait Sum: Copy + PartialOrd + ToString + serde::Serialize + std::ops::Add<Output = Self> {}
+trait Sum: Copy + PartialOrd + ToString + serde::Serialize + std::ops::Add<Output = Self> {
+    /// As text has it: an f32 by the digits of the f64 that it is.
+    fn shown(self) -> String {
+        self.to_string()
+    }
+}
 impl Sum for u64 {}
-impl Sum for f32 {}
+impl Sum for f32 {
+    fn shown(self) -> String {
+        f64::from(self).to_string()
+    }
+}
 
 #[allow(clippy::too_many_arguments)] // a search and what it left
 fn paths<S: Sum>(
@@ -366,7 +376,12 @@ fn paths<S: Sum>(
             has(path, "vertices", way)?;
         }
     }
-    is(&format!("sssp/{source}/distance"), columns, &none.to_string(), &text(distances))
+    is(
+        &format!("sssp/{source}/distance"),
+        columns,
+        &none.shown(),
+        &text(distances.into_iter().map(|(id, sum)| (id, sum.shown()))),
+    )
 }
 
 /// A depth-first tree or forest.

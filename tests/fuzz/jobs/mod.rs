@@ -88,6 +88,8 @@ struct Trial {
     place: Place,
     graph: Graph,
     tasks: Vec<Task>,
+    /// Tables that an earlier job file had in the same workdir, and whether it kept direction: their results stay.
+    others: Vec<(Task, bool)>,
     /// Commands so far, as a shell takes them.
     script: String,
 }
@@ -101,7 +103,7 @@ impl Trial {
         for (name, bytes) in graph.files() {
             place.write(name, bytes);
         }
-        Trial { number, dice, place, graph, tasks, script: "cd \"$(dirname \"$0\")\"\n".into() }
+        Trial { number, dice, place, graph, tasks, others: Vec::new(), script: "cd \"$(dirname \"$0\")\"\n".into() }
     }
 
     /// Runs the job, and then in another way; returns its name.
@@ -173,9 +175,24 @@ impl Trial {
             let (name, found) = (task.name(), &report["results"][task.name()]);
             task.check(&seen, found, &mut columns, kept.is_some()).map_err(|what| format!("[{name}] {what}"))?;
         }
-        let results: Vec<&String> = report["results"].as_object().into_iter().flat_map(|all| all.keys()).collect();
-        if results.len() != tasks.len() || !columns.is_empty() {
-            return Err(format!("results of {results:?}, and the columns {:?} beside", columns.keys()));
+        for (task, directed) in &self.others {
+            let (name, found) = (task.name(), &report["results"][task.name()]);
+            if !found["from"].is_object() && (!found.is_null() || *directed == graph.directed) {
+                return Err(format!("[{name}] of another job file is {found}"));
+            }
+            if !found.is_null() {
+                let seen = Seen::new(graph, *directed);
+                task.check(&seen, found, &mut columns, kept.is_some())
+                    .map_err(|what| format!("other [{name}] {what}"))?;
+            }
+        }
+        let of_job = |name: &str| tasks.iter().any(|task| task.name() == name);
+        let known = |name: &str| of_job(name) || self.others.iter().any(|(task, _)| task.name() == name);
+        let results = || report["results"].as_object().into_iter().flatten();
+        let is_wrong = |(name, found): (&String, &Value)| !known(name) || of_job(name) && !found["from"].is_null();
+        if results().any(is_wrong) || !columns.is_empty() {
+            let names: Vec<_> = results().map(|(name, _)| name).collect();
+            return Err(format!("results of {names:?}, and the columns {:?} beside", columns.keys()));
         }
         let is_simple = !graph.directed && kept.is_none();
         match number(&report, "graph.edges") {
@@ -318,11 +335,19 @@ impl Trial {
     }
 
     fn other_tables(&mut self) -> Result<(), String> {
+        let before = std::mem::take(&mut self.tasks);
         self.tasks = tasks(&mut self.dice, &self.graph);
+        self.stay(before, self.graph.directed);
         self.job("job.toml", "[job]\nworkdir = 'work'\n", &self.tasks.clone());
         self.gpugraph(&["run", "job.toml"], 0)?;
         self.answered("work", &self.graph, &self.tasks, None)?;
         self.verified("job.toml", 0)
+    }
+
+    /// Notes the tables of the job file before that this one does not have.
+    fn stay(&mut self, before: Vec<Task>, directed: bool) {
+        let is_here = |task: &Task| self.tasks.iter().any(|other| other.name() == task.name());
+        self.others = before.into_iter().filter(|task| !is_here(task)).map(|task| (task, directed)).collect();
     }
 
     fn other_direction(&mut self) -> Result<(), String> {
@@ -331,6 +356,7 @@ impl Trial {
         if matches!(turned.kind, Kind::Half | Kind::Metis | Kind::Gap) {
             turned = self.graph.clone();
         }
+        let (before, directed) = (self.tasks.clone(), self.graph.directed);
         self.tasks.retain(|task| task.is_of(turned.directed));
         if self.tasks.is_empty() {
             self.tasks.push(Task::Triangle { per_vertex: true });
@@ -343,6 +369,8 @@ impl Trial {
                 return Err(format!("the key that changed is not named: {}", ran.err));
             }
             self.gpugraph(&["run", "job.toml", "--fresh"], 0)?;
+        } else {
+            self.stay(before, directed);
         }
         self.answered("work", &self.graph, &self.tasks, None)?;
         self.verified("job.toml", 0)
@@ -460,7 +488,7 @@ fn values(bytes: &[u8]) -> Vec<String> {
         let bits = u64::from_le_bytes(word);
         match descr.as_str() {
             "<f8" => f64::from_bits(bits).to_string(),
-            "<f4" => f32::from_bits(bits as u32).to_string(),
+            "<f4" => f64::from(f32::from_bits(bits as u32)).to_string(),
             "<i4" => (bits as u32 as i32).to_string(),
             "<i8" => (bits as i64).to_string(),
             _ => bits.to_string(),

@@ -10,10 +10,12 @@ use crate::job::state::record::{Contents, Origin, TaskRecord, task_key};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 use crate::process::progress::Unit;
+use crate::results::about::about_file;
 use crate::results::{Columns, Output};
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
 
 /// The input that tasks are computed on.
 #[derive(Clone, Copy)]
@@ -194,15 +196,40 @@ impl TaskRunner<'_> {
         })
     }
 
-    /// Forgets tasks of another graph or with other ids, with their files: what is there of another table is replaced when it is its turn.
+    /// Forgets tasks of another graph or with other ids, with their files, and those that an earlier run began by another table and did not
+    /// end: what is done of another table is replaced when it is its turn.
     fn forget_others(&mut self) -> Result<()> {
-        let Contents { edges, first_id, .. } = self.on.contents();
-        let is_other = |name: &str, record: &TaskRecord| record.first_id != first_id || !record.is_on(name, edges);
+        let contents = self.on.contents();
+        let of_job = self.session.job.tasks.iter().map(|task| task_key(&**task, contents));
+        let keys: Vec<u64> = of_job.collect::<Result<_>>()?;
+        let is_begun = |record: &TaskRecord| !record.done && !keys.iter().any(|&key| record.is_of(key));
+        let is_other = |name: &str, record: &TaskRecord| {
+            record.first_id != contents.first_id || !record.is_on(name, contents.edges) || is_begun(record)
+        };
         let others = self.session.manifest.tasks.iter().filter(|(name, record)| is_other(name, record));
-        let others: Vec<String> = others.map(|(name, _)| name.clone()).collect();
-        for name in others {
+        let others: Vec<(String, bool)> = others.map(|(name, record)| (name.clone(), is_begun(record))).collect();
+        for (name, is_begun) in others {
             self.forget_files(&name)?;
             self.session.manifest.tasks.remove(&name);
+            if is_begun {
+                self.session.agreed(|| self.remove_unlisted(&name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes columns that a run wrote and was killed before it could note them, in the folder of an algorithm and in that of all.
+    fn remove_unlisted(&self, algorithm: &str) -> Result<()> {
+        let out = self.session.job.workdir.join("out");
+        let listed = self.session.manifest.tasks.values().flat_map(|record| record.outputs.keys());
+        let listed: HashSet<PathBuf> = listed.map(|file| self.session.job.workdir.join(file)).collect();
+        let of_all = WalkDir::new(&out).max_depth(1);
+        for entry in of_all.into_iter().chain(WalkDir::new(out.join(algorithm))).filter_map(std::result::Result::ok) {
+            let is_column = about_file(entry.path()).is_some_and(|about| about.name != "ids");
+            if entry.file_type().is_file() && is_column && !listed.contains(entry.path()) {
+                std::fs::remove_file(entry.path()).map_err(|e| Error::io("remove", entry.path(), e))?;
+                remove_empty_folders(entry.path(), &out);
+            }
         }
         Ok(())
     }

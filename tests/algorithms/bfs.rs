@@ -134,6 +134,27 @@ fn a_job_that_is_killed_between_searches_loses_one_at_most() {
 }
 
 /// Before rows are made, and before tables that stand above.
+/// Columns that a killed run wrote and did not note go with the table that they are of.
+#[test]
+fn columns_of_a_killed_run_do_not_outlive_its_table() {
+    let (place, graph) = (Place::new(), graph());
+    for table in ["[triangle]\nper_vertex = true\n", "[bfs]\nroots = 1\nwrite = true\nseed = 3\n", "[triangle]\n"] {
+        let _ = std::fs::remove_dir_all(place.workdir());
+        job(&place, &graph, table);
+        report(&place, &[]);
+        let known: Vec<String> = outputs(&place.workdir()).into_keys().collect();
+        std::fs::remove_dir_all(place.workdir()).expect("removed");
+        job(&place, &graph, "[bfs]\nroots = 9\nwrite = true\n");
+        run(&place, "out.rename=6:kill", &[]).expect(137);
+        assert!(outputs(&place.workdir()).len() > 3);
+        place.write("work/out/mine.csv", "mine");
+        job(&place, &graph, table);
+        report(&place, &[]);
+        std::fs::remove_file(place.path("work/out/mine.csv")).expect("it stays");
+        assert_eq!(outputs(&place.workdir()).into_keys().collect::<Vec<_>>(), known, "{table}");
+    }
+}
+
 #[test]
 fn a_source_that_is_not_there_is_refused() {
     let place = Place::new();

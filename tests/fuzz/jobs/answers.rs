@@ -70,6 +70,16 @@ impl Task {
         }
     }
 
+    /// Vertices that it names.
+    pub fn names(&self) -> Vec<u64> {
+        match *self {
+            Task::Triangle { .. } => Vec::new(),
+            Task::Bfs { source } | Task::Traverse { source, .. } => vec![source],
+            Task::Dfs { source, .. } => source.into_iter().collect(),
+            Task::Sssp { source, target, .. } => target.into_iter().chain([source]).collect(),
+        }
+    }
+
     pub fn table(&self) -> String {
         let name = self.name();
         match self {
@@ -149,6 +159,11 @@ impl<'a> Seen<'a> {
 
     fn before(&self, id: u64) -> impl Iterator<Item = u64> {
         self.into.get(&id).into_iter().flatten().copied()
+    }
+
+    /// True if a vertex has an edge other than a loop.
+    pub fn has(&self, id: u64) -> bool {
+        self.degrees.contains_key(&id)
     }
 
     /// Distinct edges that are no loops.

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 fn main() -> ExitCode {
     comm::report_panics();
-    gpugraph::memory::share_arena();
+    gpugraph::memory::set_allocator();
     // Files of edges, blocks, ranks and GPUs need descriptors, so the soft limit is raised, but no further than Linux goes by default:
     // programs started from here, as by MPI, may close every descriptor below the limit.
     let _ = rlimit::increase_nofile_limit(1 << 20);

@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// Returns a budget of so many free bytes.
 pub fn budget(free: u64) -> Budget {
-    Budget::new(crate::memory::own_bytes(4) + free, 4).unwrap()
+    Budget::new(crate::memory::limit_leaving(free, 4), 4).unwrap()
 }
 
 /// A graph as sets, in the order of vertices: heads and tails of the edges of each vertex.

@@ -27,6 +27,7 @@ struct Inner {
     /// Bytes in use on the GPU by all processes right after this one made its context.
     before: u64,
     peak: AtomicU64,
+    beside: AtomicU64,
 }
 
 impl Device {
@@ -61,8 +62,17 @@ impl Device {
         let (free, total) = context.mem_get_info().map_err(|e| lost(&gpu, "ask for its memory", e))?;
         let limit = limit.unwrap_or(free as u64 / 10 * 9);
         let before = (total - free) as u64;
-        let inner =
-            Inner { context, gpu, multiprocessors, shared_memory, cache, limit, before, peak: AtomicU64::new(0) };
+        let inner = Inner {
+            context,
+            gpu,
+            multiprocessors,
+            shared_memory,
+            cache,
+            limit,
+            before,
+            peak: 0.into(),
+            beside: 0.into(),
+        };
         Ok(Device(Arc::new(inner)))
     }
 
@@ -91,9 +101,14 @@ impl Device {
         self.0.cache
     }
 
-    /// Returns the most bytes in use at once beyond those of the context, as far as the driver was asked.
+    /// Returns the bytes of the arena, which all memory of the job comes from; 0 before it is there.
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Ordering::Relaxed)
+    }
+
+    /// Returns about how many bytes the driver took beside the arena and the context: for kernels and queues.
+    pub fn beside(&self) -> u64 {
+        self.0.beside.load(Ordering::Relaxed)
     }
 
     /// Allocates the arena that all memory on this GPU comes from: as large as the limit, or as the free memory if that is less.
@@ -116,7 +131,7 @@ impl Device {
         loop {
             match Arena::new(self, bytes) {
                 Ok(arena) => {
-                    self.look();
+                    self.look(bytes);
                     if bytes < whole {
                         let (index, bytes) = (self.0.gpu.index, size::show(bytes));
                         tracing::warn!("GPU {index} has less than limits.gpu_memory free: going on with {bytes}");
@@ -149,11 +164,12 @@ impl Device {
         &self.0.context
     }
 
-    /// Updates the peak with the memory in use now.
-    fn look(&self) {
+    /// Notes an arena of `bytes` bytes, and the memory that the driver uses beside it now.
+    fn look(&self, bytes: u64) {
+        self.0.peak.fetch_max(bytes, Ordering::Relaxed);
         if let Ok((free, total)) = self.0.context.mem_get_info() {
             let used = ((total - free) as u64).saturating_sub(self.0.before);
-            self.0.peak.fetch_max(used, Ordering::Relaxed);
+            self.0.beside.fetch_max(used.saturating_sub(bytes), Ordering::Relaxed);
         }
     }
 

@@ -54,8 +54,10 @@ pub struct DegreeCounter<'a> {
 }
 
 impl DegreeCounter<'_> {
-    /// Bytes of one counter.
-    pub const BYTES: u64 = (HUBS * 4) as u64;
+    /// Returns the bytes of one counter of a graph of `rows` rows.
+    pub fn bytes(rows: u64) -> u64 {
+        4 * rows.min(HUBS as u64)
+    }
 
     /// Counts both ends of every edge of the rows from `first_row` on, whose numbers of targets are `lengths`.
     pub fn rows(&mut self, first_row: u32, lengths: impl Iterator<Item = u32>, targets: &[u32]) {

@@ -5,7 +5,7 @@ use crate::comm::{Comm, SharedCounters, reports_for_node};
 use crate::config::{Device as Asked, GpuSharing, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::gpu::{self, ArenaName, Device, GpuMeter, Peers, ProgramSource, StartTurn, Workspace};
-use crate::job::plan::resources::{GpuResources, named};
+use crate::job::plan::resources::{GpuResources, named, pinned};
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
 use crate::process::host;
@@ -20,8 +20,8 @@ struct InUse {
     device: Device,
     /// Stages and tasks lock it, one after another.
     workspace: Mutex<Workspace>,
-    /// All host memory that it holds: the driver's, and what is pinned for copies.
-    host_memory: u64,
+    /// Host memory that it holds beside what is pinned for copies.
+    driver: u64,
     /// By what other ranks reach its memory.
     name: ArenaName,
     _driver: Reservation,
@@ -72,7 +72,7 @@ fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Opti
             device: workspace.device.clone(),
             name: gpu::arena_name(&workspace.arena),
             workspace: Mutex::new(workspace),
-            host_memory: free.saturating_sub(budget.free()),
+            driver: free.saturating_sub(budget.free()).saturating_sub(pinned(threads, budget.limit())),
             _driver: reserved,
         })
     };
@@ -266,13 +266,14 @@ impl GpuSession {
         self.opened.as_ref().map(|used| GpuResources {
             name: named(&used.device),
             memory: Some(used.device.limit()),
-            host_memory: used.host_memory,
+            driver: used.driver,
         })
     }
 
-    /// Returns `limits.gpu_memory` as used, and the most that was; both 0 without a GPU.
-    pub fn memory(&self) -> (u64, u64) {
-        self.opened.as_ref().map_or((0, 0), |used| (used.device.limit(), used.device.peak()))
+    /// Returns `limits.gpu_memory` as used, the most that was taken of it, and what the driver took beside that; all 0 without a GPU.
+    pub fn memory(&self) -> [u64; 3] {
+        let memory = |used: &InUse| [used.device.limit(), used.device.peak(), used.device.beside()];
+        self.opened.as_ref().map_or([0; 3], memory)
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn run(session: &mut Session) -> Result<Subject> {
     session.gpu.begin(&session.job, session.threads, &session.budget)?;
     session.gpu.wait()?;
     session.gpu.meet();
-    let plan = plan::list::plan(&session.job, &session.machine(), &list);
+    let plan = plan::list::plan(&session.job, &session.machine(), &list, &session.manifest)?;
     limits::refuse(&plan)?;
     session.planned = plan.stages.clone();
     tasks::compute(session, On::List(&list)).map_err(|e| limits::name_limit(&plan, e))?;

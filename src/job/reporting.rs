@@ -21,10 +21,11 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
         memory: host::memory().total,
         gpus: device::names(&session.comm),
     };
-    let (gpu_memory, gpu_memory_peak) = session.gpu.memory();
-    let mut most = [session.budget.limit(), session.progress.peak_memory(), gpu_memory, gpu_memory_peak];
+    let [gpu_memory, gpu_memory_peak, gpu_memory_beside] = session.gpu.memory();
+    let (limit, peak) = (session.budget.limit(), session.progress.peak_memory());
+    let mut most = [limit, peak, gpu_memory, gpu_memory_peak, gpu_memory_beside];
     session.comm.all_max(&mut most);
-    let [host_memory, host_memory_peak, gpu_memory, gpu_memory_peak] = most;
+    let [host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside] = most;
     let before = &session.manifest.spent;
     let host_memory_peak = host_memory_peak.max(before.host_memory_peak);
     let gpu_memory_peak = gpu_memory_peak.max(before.gpu_memory_peak);
@@ -36,7 +37,7 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
         host,
         ranks: session.comm.ranks(),
         device: device_name(session).into(),
-        limits: report::Limits { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak },
+        limits: report::Limits { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside },
         input: input(subject),
         graph: graph(subject, session.job.keep),
         stages,

@@ -106,7 +106,7 @@ fn close(
     started: Instant,
 ) -> Result<(Report, bool)> {
     session.progress.metrics().end(&result.as_ref().err().map_or_else(|| "finished".into(), ToString::to_string));
-    let spent = Spent { gpu_memory_peak: session.gpu.memory().1, ..session.progress.spent() };
+    let spent = Spent { gpu_memory_peak: session.gpu.memory()[1], ..session.progress.spent() };
     let began = session.began;
     let Session { job: Job { workdir: folder, .. }, comm, manifest, .. } = &mut session;
     manifest.close(started.elapsed().as_secs_f64(), &spent);
@@ -191,6 +191,8 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
                     graph::named::check(session, info, folder, None, None)?;
                     occupied::check_content(&session.job, &session.manifest, info.content, None)?;
                     occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
+                    let machine = session.machine();
+                    limits::refuse(&Plan::prepared(&session.job, &machine, other, &graph, &session.manifest)?)?;
                     Prepared::Graph(Box::new(graph))
                 }
                 _ => graph::prepare(session)?,

@@ -213,7 +213,7 @@ impl Session {
         if !self.gpu.is_open() {
             return;
         }
-        self.progress.metrics().set_gpu_memory(self.gpu.memory().0);
+        self.progress.metrics().set_gpu_memory(self.gpu.memory()[0]);
         if let Some(open) = self.gpu.meter().filter(|_| !std::mem::replace(&mut self.metered, true)) {
             self.progress.metrics().set_meter(open);
         }

@@ -1,8 +1,8 @@
 //! Host memory: a budget from which every large buffer reserves, and the buffers.
 //!
 //! `limits.host_memory` bounds the memory that the process itself allocates: anonymous, shared and pinned pages. Every allocation that can
-//! grow with the graph comes from a [`Budget`], so the limit holds by construction; [`BASE`] and [`PER_THREAD`] are set aside for the rest
-//! (code, stacks, allocator, small tables). Clean pages of mapped files do not count.
+//! grow with the graph comes from a [`Budget`], so the limit holds by construction; [`own_bytes`] are set aside for the rest (stacks, the
+//! allocator's lists, small tables). Clean pages of mapped files do not count.
 #![allow(unsafe_code)] // anonymous mappings: the allocator offers neither huge pages nor growth in place
 
 mod bytes;
@@ -13,23 +13,46 @@ mod space;
 use crate::error::{Error, Result};
 use crate::size;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use bytes::{Number, byte_cells, bytes_of, bytes_of_mut, cells, numbers_of, word_cells};
 pub use pages::{discard, populate, random_access, will_need};
 pub use process::Process;
-pub use space::{addresses_left, share_arena};
+pub use space::{addresses_left, set_allocator};
 
-/// Bytes set aside for the process itself.
-pub const BASE: u64 = 24 << 20;
-/// Bytes set aside for each thread: its stack and its share of the allocator's free lists.
+/// Bytes set aside for the process itself, and the part of the limit that they are between these bounds. A small limit holds small graphs
+/// alone, whose tables are small: one of 500 vertices takes 1.2 MiB in all with two threads.
+const BASE: RangeInclusive<u64> = 3 << 20..=24 << 20;
+const BASE_PART: u64 = 4;
+/// Most bytes set aside for each thread: its stack and its share of the allocator's free lists.
 pub const PER_THREAD: u64 = 1 << 20;
+/// Fewest bytes set aside for each thread, and the part of the limit that those of all threads are between both: 60 KiB a thread were measured.
+const LEAST_PER_THREAD: u64 = 128 << 10;
+const THREADS_PART: u64 = 16;
 
-/// Returns the bytes set aside for the process and `threads` threads.
-pub fn own_bytes(threads: usize) -> u64 {
-    BASE + threads as u64 * PER_THREAD
+/// Returns the bytes set aside for the process and `threads` threads within a limit of `limit` bytes. A larger limit never leaves less.
+pub fn own_bytes(limit: u64, threads: usize) -> u64 {
+    let threads = threads.max(1) as u64;
+    let each = (limit / THREADS_PART / threads).clamp(LEAST_PER_THREAD, PER_THREAD);
+    (limit / BASE_PART).clamp(*BASE.start(), *BASE.end()) + threads * each
+}
+
+/// Returns the smallest limit that is no less than what `needed` says is needed within it. `needed` must not fall as the limit grows.
+pub fn smallest_limit(needed: impl Fn(u64) -> u64) -> u64 {
+    let mut limit = needed(0);
+    loop {
+        match needed(limit) {
+            more if more > limit => limit = more,
+            _ => return limit,
+        }
+    }
+}
+
+/// Returns the smallest limit that leaves `free` bytes beside those set aside for the process and `threads` threads.
+pub fn limit_leaving(free: u64, threads: usize) -> u64 {
+    smallest_limit(|limit| own_bytes(limit, threads).saturating_add(free))
 }
 
 /// Formats a sufficient size in whole MiB, for messages that ask for a larger limit.
@@ -44,6 +67,7 @@ pub struct Budget(Arc<Account>);
 #[derive(Debug)]
 struct Account {
     limit: u64,
+    threads: usize,
     used: AtomicU64,
 }
 
@@ -53,8 +77,8 @@ impl Budget {
     /// # Errors
     /// [`Error::Limit`] if not even those fit.
     pub fn new(limit: u64, threads: usize) -> Result<Self> {
-        let budget = Budget(Arc::new(Account { limit, used: AtomicU64::new(0) }));
-        budget.take(own_bytes(threads), "the process itself")?;
+        let budget = Budget(Arc::new(Account { limit, threads, used: AtomicU64::new(0) }));
+        budget.take(own_bytes(limit, threads), "the process itself")?;
         Ok(budget)
     }
 
@@ -66,6 +90,12 @@ impl Budget {
     /// Returns the bytes that are not reserved.
     pub fn free(&self) -> u64 {
         self.0.limit.saturating_sub(self.0.used.load(Ordering::Relaxed))
+    }
+
+    /// Returns the bytes that are free for what takes all that there is, where the process has taken `taken` bytes by now: what it took beyond
+    /// all reservations, such as memory of a GPU's driver, is not free either.
+    pub fn free_beside(&self, taken: u64) -> u64 {
+        self.limit().saturating_sub(self.0.used.load(Ordering::Relaxed).max(taken))
     }
 
     /// Reserves `bytes` until the result is dropped.
@@ -104,11 +134,15 @@ impl Budget {
     fn take(&self, bytes: u64, purpose: &str) -> Result<()> {
         let account = &self.0;
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= account.limit);
-        account.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|used| Error::Limit {
-            limit: "host_memory",
-            given: size::show(account.limit),
-            needed: at_least(used.saturating_add(bytes)),
-            purpose: purpose.to_owned(),
+        account.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|used| {
+            // A larger limit sets more aside for the process.
+            let beside = used.saturating_add(bytes).saturating_sub(own_bytes(account.limit, account.threads));
+            Error::Limit {
+                limit: "host_memory",
+                given: size::show(account.limit),
+                needed: at_least(limit_leaving(beside, account.threads)),
+                purpose: purpose.to_owned(),
+            }
         })
     }
 }
@@ -136,6 +170,13 @@ impl Reservation {
     /// Returns the bytes reserved.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Takes `bytes` of the reservation out of it, or all that it has if these are less.
+    pub fn split(&mut self, bytes: u64) -> Reservation {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Reservation { budget: self.budget.clone(), bytes }
     }
 
     /// Frees `bytes` of the reservation.
@@ -332,7 +373,7 @@ mod tests {
     use super::*;
 
     fn budget(spare: u64) -> Budget {
-        Budget::new(BASE + PER_THREAD + spare, 1).expect("room for the process")
+        Budget::new(limit_leaving(spare, 1), 1).expect("room for the process")
     }
 
     #[test]
@@ -364,12 +405,27 @@ mod tests {
     }
 
     #[test]
+    fn a_larger_limit_leaves_more_and_the_smallest_that_leaves_so_much_leaves_no_more() {
+        for threads in [1, 2, 7, 64, 500] {
+            let left = |limit: u64| limit.saturating_sub(own_bytes(limit, threads));
+            assert!((0..400u64).all(|mib| left(mib << 20) <= left((mib << 20) + (1 << 19))), "{threads}");
+            for free in [0, 1, 4096, 5 << 20, (100 << 20) + 17, 7 << 30] {
+                let limit = limit_leaving(free, threads);
+                assert_eq!(Budget::new(limit, threads).expect("room").free(), free);
+                assert!(left(limit - 1) < free.max(1), "{free} beside {threads} threads");
+            }
+        }
+        assert!(limit_leaving(1 << 20, 2) <= 5 << 20, "a small graph");
+        assert_eq!(own_bytes(1 << 30, 4), 28 << 20);
+    }
+
+    #[test]
     fn what_does_not_fit_names_the_limit_that_would_do() {
         let budget = budget(1 << 20);
         let held = budget.reserve(1 << 19, "half").expect("fits");
         let e = budget.zeroed::<u64>(1 << 17, "the rest").expect_err("too much");
         assert_eq!(e.exit_code(), 7);
-        let wanted = at_least(BASE + PER_THREAD + (1 << 19) + (1 << 20));
+        let wanted = at_least(limit_leaving((1 << 19) + (1 << 20), 1));
         assert!(e.to_string().contains(&wanted), "{e} should name {wanted}");
         drop(held);
         budget.zeroed::<u64>(1 << 17, "the rest").expect("fits now");

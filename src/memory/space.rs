@@ -1,5 +1,5 @@
-//! Address space that the system lets this process use, which `ulimit -v` bounds.
-#![allow(unsafe_code)] // the C library is told how many arenas it may have
+//! Address space that the system lets this process use, which `ulimit -v` bounds, and how the allocator uses it.
+#![allow(unsafe_code)] // the C library is told how its allocator works
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
@@ -12,12 +12,21 @@ pub fn addresses_left() -> Option<u64> {
     Some(limit.saturating_sub(pages * PAGE))
 }
 
-/// Has all threads share one arena of the allocator if `ulimit -v` bounds addresses: glibc takes 64 MiB of them for the arena of each
-/// thread, and the rest would depend on which thread allocates first.
-pub fn share_arena() {
+/// Bytes from which on an allocation has a mapping of its own, and of freed memory that an arena keeps at its end.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const GIVEN_BACK: libc::c_int = 1 << 20;
+
+/// Has the allocator give freed memory back to the system: unless told, glibc keeps up to 64 MiB in each arena once something large was freed, and
+/// nobody has reserved that. If `ulimit -v` bounds addresses, all threads share one arena: the arena of each thread takes 64 MiB of addresses, and the
+/// rest would depend on which thread allocates first.
+pub fn set_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    if addresses_left().is_some() {
-        // SAFETY: sets a number of the allocator's; it is called before there are other threads.
-        unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    // SAFETY: sets numbers of the allocator's; it is called before there are other threads.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, GIVEN_BACK);
+        if addresses_left().is_some() {
+            libc::mallopt(libc::M_ARENA_MAX, 1);
+        }
     }
 }

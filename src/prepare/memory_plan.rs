@@ -156,7 +156,7 @@ impl MemoryDemand {
         let chunk = chunk * self.line_bytes();
         let scratch = sort::bytes(shape.largest_bin, shape.most_rows, chunk, self.weighted);
         let in_flight = shape.in_flight[in_flight] * if self.weighted { 2 } else { 1 };
-        4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::BYTES)
+        4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::bytes(shape.rows))
     }
 
     /// Returns the fewest free bytes that suffice for partitioning, beside messages in flight, and for sorting.

@@ -46,7 +46,7 @@ pub struct Merge<'a> {
 /// Returns the most bytes that merging a block of `rows` rows of at most `entries` entries takes, whose edges have weights or have none.
 pub fn block_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     let words = if weighted { 2 } else { 1 };
-    4 * (rows + words * entries) + DegreeCounter::BYTES
+    4 * (rows + words * entries) + DegreeCounter::bytes(u64::MAX)
 }
 
 /// Returns the most bytes that merging any block of `layout` takes.

@@ -12,7 +12,7 @@ use crate::graph::half::Half;
 use crate::graph::ids::{FirstId, InputId, RawId};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
-use crate::graph::packed::pack_half;
+use crate::graph::packed::{HalfPacked, Packer, pack_half};
 use crate::graph::weights::stored::GraphWeights;
 use crate::memory::Budget;
 use crate::process::signals;
@@ -207,12 +207,16 @@ impl Graph {
     /// Packs the lower half of its rows, whose memory is freed block by block, and gives it its upper half, which is packed already.
     ///
     /// # Errors
-    /// [`Error::Limit`], a stop; the graph has no rows any more then.
-    pub(crate) fn pack(&mut self, upper: Catalogue, budget: &Budget) -> Result<()> {
+    /// A stop and [`Error::Limit`]; the lower half comes along where it was begun, and the graph has no rows any more then.
+    pub(crate) fn pack(&mut self, upper: Catalogue, budget: &Budget) -> Result<(), (Error, Option<Box<HalfPacked>>)> {
+        let packer = Packer::new(self.catalogue.len(), budget).map_err(|e| (e, None))?;
         let layout = self.catalogue.layout.clone();
         let lower = std::mem::replace(&mut self.catalogue, Catalogue::in_memory(layout, Vec::new(), Vec::new(), true));
-        self.catalogue = pack_half(lower, budget, signals::check)?;
-        self.set_upper(upper)
+        match pack_half(lower, packer, signals::check) {
+            Ok(lower) => self.catalogue = lower,
+            Err((e, begun)) => return Err((e, Some(begun))),
+        }
+        self.set_upper(upper).map_err(|e| (e, None))
     }
 
     /// Maps the sorted ids of the input, where these are sparse: u64s, one for each dense id.

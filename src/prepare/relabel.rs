@@ -41,23 +41,35 @@ impl Relabelled {
     }
 }
 
-fn table_bytes(threads: usize) -> u64 {
-    ((threads + 3) * TABLE * 4) as u64
+/// Returns the degrees that are counted in a table where a graph has `edges` edges: no vertex has more than their ends.
+fn table_len(edges: u64) -> usize {
+    edges.saturating_mul(2).saturating_add(1).min(TABLE as u64) as usize
+}
+
+fn table_bytes(threads: usize, edges: u64) -> u64 {
+    ((threads + 3) * table_len(edges) * 4) as u64
 }
 
 /// Returns the most bytes that ordering the vertices of a graph of `edges` edges takes beside the degrees. A vertex that does not fit the
 /// table has 2^16 ends of edges.
 pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
-    table_bytes(threads) + 48 * (2 * edges / TABLE as u64)
+    table_bytes(threads, edges) + 48 * (2 * edges / TABLE as u64)
 }
 
-/// Orders vertices by degree, in the memory of `degrees`. Each rank passes the degrees of its share of the ids ([`Comm::share`]) and gets
+/// Orders the vertices of a graph of `edges` edges by degree, in the memory of `degrees`. Each rank passes the degrees of its share of the ids ([`Comm::share`]) and gets
 /// the vertices of these; [`Relabelled::complete`] gathers those of all. Collective.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] where 256 KiB a thread and 48 bytes for each vertex of degree 2^16 or more don't fit.
-pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget, comm: &Comm) -> Result<Relabelled> {
-    let _tables = budget.reserve(table_bytes(threads), "ordering vertices by degree")?;
+pub fn relabel(
+    mut degrees: Buffer<u32>,
+    edges: u64,
+    threads: usize,
+    budget: &Budget,
+    comm: &Comm,
+) -> Result<Relabelled> {
+    let _tables = budget.reserve(table_bytes(threads, edges), "ordering vertices by degree")?;
+    let len = table_len(edges);
     let mine = comm.share(degrees.len());
     let chunk = mine.len().div_ceil(threads.max(1)).max(1);
 
@@ -66,14 +78,15 @@ pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget, comm: 
     std::thread::scope(|scope| {
         let parts = degrees[mine.clone()].chunks(chunk).enumerate();
         let first = mine.start;
-        let counting: Vec<_> = parts.map(|(i, part)| scope.spawn(move || count(part, first + i * chunk))).collect();
+        let counting: Vec<_> =
+            parts.map(|(i, part)| scope.spawn(move || count(part, first + i * chunk, len))).collect();
         for thread in counting {
             let (table, part_hubs) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             counts.push(table);
             hubs.extend(part_hubs);
         }
     });
-    let mut all = Shares::of(counts, comm);
+    let mut all = Shares::of(counts, len, comm);
     let hubs = all_hubs(hubs, comm);
     let _hubs = budget.reserve((hubs.len() * 48) as u64, "ordering hubs by degree")?;
 
@@ -86,7 +99,7 @@ pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget, comm: 
         }
     }
     let mut next = hubs.len() as u32;
-    for degree in (1..TABLE).rev() {
+    for degree in (1..len).rev() {
         let first = next;
         next += all.before[degree];
         for table in &mut all.chunks {
@@ -117,11 +130,11 @@ struct Shares {
 }
 
 impl Shares {
-    fn of(chunks: Vec<Vec<u32>>, comm: &Comm) -> Shares {
+    fn of(chunks: Vec<Vec<u32>>, len: usize, comm: &Comm) -> Shares {
         let add = |sums: &mut [u32], table: &[u32]| sums.iter_mut().zip(table).for_each(|(sum, n)| *sum += n);
-        let (mut before, mut behind) = (vec![0; TABLE], vec![0; TABLE]);
+        let (mut before, mut behind) = (vec![0; len], vec![0; len]);
         if comm.ranks() > 1 {
-            let mut mine = vec![0; TABLE];
+            let mut mine = vec![0; len];
             chunks.iter().for_each(|table| add(&mut mine, table));
             let mut passed = vec![0; comm.ranks()];
             comm.gather_each(&mine, |rank, table| {
@@ -145,8 +158,8 @@ fn all_hubs(hubs: Vec<(u32, u32)>, comm: &Comm) -> Vec<(u32, u32)> {
     hubs
 }
 
-fn count(degrees: &[u32], first_id: usize) -> (Vec<u32>, Vec<(u32, u32)>) {
-    let (mut table, mut hubs) = (vec![0u32; TABLE], Vec::new());
+fn count(degrees: &[u32], first_id: usize, len: usize) -> (Vec<u32>, Vec<(u32, u32)>) {
+    let (mut table, mut hubs) = (vec![0u32; len], Vec::new());
     for (i, &degree) in degrees.iter().enumerate() {
         match table.get_mut(degree as usize) {
             Some(count) => *count += 1,
@@ -194,7 +207,8 @@ mod tests {
             let budget = Budget::new(1 << 30, threads).expect("room");
             let mut buffer = budget.zeroed::<u32>(degrees.len(), "a test").expect("room");
             buffer.copy_from_slice(&degrees);
-            let got = relabel(buffer, threads, &budget, &Comm::Solo).expect("room");
+            let edges = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>().div_ceil(2);
+            let got = relabel(buffer, edges, threads, &budget, &Comm::Solo).expect("room");
             prop_assert_eq!(&got.map[..], &oracle(&degrees)[..]);
             for (degree, first, end) in got.runs.iter() {
                 let members = got.map.iter().zip(&degrees).filter(|&(&new, _)| (first..end).contains(&u64::from(new)));

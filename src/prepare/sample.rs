@@ -19,8 +19,10 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Most bytes that a sample takes.
-    pub const BYTES: u64 = MOST * 8;
+    /// Returns the most bytes that a sample of at most `edges` edges takes.
+    pub fn bytes(edges: u64) -> u64 {
+        8 * edges.clamp(4, MOST).next_power_of_two()
+    }
 
     /// Makes an empty sample that will hold about 2^16 of `expected_edges` edges.
     pub fn new(expected_edges: u64) -> Self {

@@ -194,6 +194,7 @@ fn gpu_the_report_tells_device_and_memory() {
         assert_eq!(number(&report, "limits.gpu_memory"), bytes);
         let peak = number(&report, "limits.gpu_memory_peak");
         assert!(peak > 0 && peak <= bytes, "{peak} of {bytes}");
+        assert!(!report["limits"]["gpu_memory_beside"].is_null(), "what the driver takes is told apart");
         assert!(number(&report, "limits.host_memory_peak") <= number(&report, "limits.host_memory"));
     }
     // Unless said, 90 % of what is free.

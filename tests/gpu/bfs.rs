@@ -216,7 +216,7 @@ fn the_least_memory_does_and_less_is_refused() {
             check(gpu, &rows, &[3], &[("the least", small())]);
             let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
             let halves = [&rows.halves[0], &rows.halves[1]];
-            let scarce = Budget::new(gpugraph::memory::own_bytes(1) + 4 * entries, 1).expect("room");
+            let scarce = Budget::new(gpugraph::memory::limit_leaving(4 * entries, 1), 1).expect("room");
             let error =
                 GpuSearch::with_tuning((halves, &[]), lease, small(), &scarce, &go_on, None).err().expect("too little");
             assert!(matches!(error, Error::Limit { limit: "host_memory", .. }), "{error}");

@@ -311,7 +311,7 @@ fn a_plan_refuses_what_a_gpu_can_not_hold_before_anything_runs() {
     let memory = "limits.gpu_memory=1MiB";
     let early = ["plan", "job.toml", "--set", "job.workdir=other", "--set", memory];
     let out = gpu.with(&[], &early).expect(0).out;
-    assert!(out.contains("warning: limits.gpu_memory = 1 MiB may be too small: 2MiB surely would do"), "{out}");
+    assert!(out.contains("warning: limits.gpu_memory = 1 MiB may be too small: 2MiB is enough"), "{out}");
     let plan = |device| gpu.with(&[], &["plan", "job.toml", "--set", device, "--set", memory]);
     let ran = plan(GPU).expect(7);
     assert!(ran.error().contains("limits.gpu_memory = 1 MiB") && ran.error().contains("at least 2MiB"), "{}", ran.err);

@@ -80,6 +80,54 @@ fn gpu_searches_on_packed_rows_find_the_same_and_nothing_is_stored() {
     }
 }
 
+/// Memory may run out while the lower half is packed: blocks that are packed by then, and those that are not, are stored.
+#[test]
+fn gpu_rows_that_find_no_room_when_some_are_packed_are_stored() {
+    if !failpoints() {
+        return;
+    }
+    let Some(gpu) = Gpu::new() else { return };
+    job(&gpu, &random_edges(9000, 40_000, 7));
+    gpu.fresh(&["run.device=cpu"]);
+    let known = (found(&gpu), columns(&gpu));
+    for block in ["1", "2", "4"] {
+        gpu.forget();
+        let rule = no_room(&format!("packed.lower={block}:enospc"));
+        let ran = gpu.run(&[("GPUGRAPH_LOG", "info"), ("GPUGRAPH_FAILPOINTS", &rule)], &[GPU]).expect(0);
+        assert!(!is_packed(&ran) && ran.err.contains("so they are stored"), "block {block}: {}", ran.err);
+        assert!((found(&gpu), columns(&gpu)) == known, "block {block}");
+    }
+}
+
+/// A limit that the plan of a packed job names is enough to the byte, before ingest and after it.
+#[test]
+fn gpu_a_packed_job_runs_within_the_limit_that_its_plan_names() {
+    if !failpoints() {
+        return;
+    }
+    let Some(gpu) = Gpu::new() else { return };
+    let rule = no_room("");
+    let env = [("GPUGRAPH_LOG", "info"), ("GPUGRAPH_FAILPOINTS", rule.as_str())];
+    let planned = |limit: &str| {
+        let limit = format!("limits.host_memory={limit}");
+        let ran = gpu.with(&env[1..], &["plan", "job.toml", "--json", "--set", GPU, "--set", &limit]).expect(0);
+        let plan: Value = serde_json::from_str(&ran.out).expect("JSON");
+        plan["host_memory_needed"].to_string()
+    };
+    for (seed, vertices, edges) in [(7, 9000, 60_000), (3, 20_000, 25_000)] {
+        job(&gpu, &random_edges(vertices, edges, seed));
+        gpu.forget();
+        let bound = planned("1GiB");
+        let ran = gpu.run(&env, &[GPU, &format!("limits.host_memory={bound}")]).expect(0);
+        assert!(is_packed(&ran) || blocks(&gpu) > 0 || ran.err.contains("stored"), "{}", ran.err);
+        gpu.forget();
+        let stop = no_room("partition.begin=1:enospc");
+        gpu.run(&[("GPUGRAPH_FAILPOINTS", &stop)], &[GPU]).expect(6);
+        let exact = planned("1GiB");
+        gpu.run(&env, &[GPU, &format!("limits.host_memory={exact}")]).expect(0);
+    }
+}
+
 /// What was found before a kill is not searched for again, on either device; rows are packed anew, or stored.
 #[test]
 fn gpu_a_killed_job_packs_anew_and_goes_on() {

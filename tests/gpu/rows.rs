@@ -8,7 +8,7 @@ use gpugraph::graph::direction::{self, Direction};
 use gpugraph::graph::half::Half;
 use gpugraph::graph::layout::Layout;
 use gpugraph::graph::order::DegreeRuns;
-use gpugraph::graph::packed::pack_half;
+use gpugraph::graph::packed::{Packer, pack_half};
 use gpugraph::graph::stored::BlockWriter;
 use gpugraph::graph::weights::stored::{self, GraphWeights};
 use gpugraph::memory::Budget;
@@ -92,7 +92,10 @@ impl Rows {
         };
         let halves = || [half(Half::Lower), half(Half::Upper)];
         let budget = Budget::new(64 << 20, 1).expect("room");
-        let packed = |half: Catalogue| pack_half(half, &budget, || Ok(())).expect("room");
+        let packed = |half: Catalogue| {
+            let packer = Packer::new(half.len(), &budget).expect("addresses");
+            pack_half(half, packer, || Ok(())).map_err(|(e, _)| e).expect("room")
+        };
         let packs = direction == Direction::Undirected && weights.is_none();
         let packed = packs.then(|| halves().map(packed));
         Rows { direction, halves: halves(), packed, all, place, _folder: folder }

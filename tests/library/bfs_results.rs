@@ -15,7 +15,7 @@ use gpugraph::graph::direction::{Direction, Way};
 use gpugraph::graph::ids::{FirstId, InputId};
 use gpugraph::graph::order::DegreeRuns;
 use gpugraph::graph::stored;
-use gpugraph::memory::{Budget, own_bytes};
+use gpugraph::memory::{Budget, limit_leaving};
 use gpugraph::prepare::order;
 use gpugraph::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use gpugraph::prepare::relabel::{ISOLATED, Relabelled};
@@ -244,7 +244,7 @@ impl Case {
         let reading = input.scratch_bytes(how.threads).max(how.threads as u64 * (2 << 20));
         // Room for columns of this many sources at a time.
         let room = 16 * self.info.ids + 8 * self.info.connected * (how.batch + 1);
-        let budget = Budget::new(own_bytes(how.threads) + reading + room, how.threads).expect("a budget");
+        let budget = Budget::new(limit_leaving(reading + room, how.threads), how.threads).expect("a budget");
         let stored =
             StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default(), weights: None };
         let results = Results {

@@ -15,7 +15,7 @@ use gpugraph::graph::half::Half;
 use gpugraph::graph::ids::{DenseId, RawId};
 use gpugraph::graph::layout::Layout;
 use gpugraph::graph::weights::stored::GraphWeights;
-use gpugraph::memory::{Budget, own_bytes};
+use gpugraph::memory::{Budget, limit_leaving};
 use gpugraph::prepare::blocks::Builder;
 use gpugraph::prepare::dictionary::Dictionary;
 use gpugraph::prepare::ingest::{self, Ingest, Ingested};
@@ -72,12 +72,13 @@ fn degrees_fit_whatever_the_counters_of_threads_would_take() {
     let ids = 3 << 19;
     let input = input(folder.path(), &(1..ids).map(|i| [i - 1, i]).collect::<Vec<_>>()).with_chunk(1 << 16);
     for threads in [1, 8] {
-        let own = own_bytes(threads) + input.scratch_bytes(threads) + ingest::scratch_bytes(0, threads);
-        let budget = Budget::new(own + ingest::degrees_bytes(ids), threads).expect("a budget");
+        let reading = input.scratch_bytes(threads) + ingest::samples_bytes(threads, &input);
+        let leaving = |bytes: u64| Budget::new(limit_leaving(reading + bytes, threads), threads).expect("a budget");
+        let budget = leaving(ingest::degrees_bytes(ids));
         let found = first(&input, threads, &budget).expect("ingest");
         assert_eq!(found.degrees.len() as u64, ids);
         assert!(found.degrees.iter().enumerate().all(|(i, &d)| d == 2 - u32::from(i == 0 || i as u64 == ids - 1)));
-        let budget = Budget::new(own + (1 << 20), threads).expect("a budget");
+        let budget = leaving(1 << 20);
         assert_eq!(first(&input, threads, &budget).expect_err("too little").exit_code(), 7);
     }
 }
@@ -132,7 +133,8 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
     let budget = roomy(how.threads);
     let (edges, loops) = (found.edges, found.loops);
     let ids = found.degrees.len() as u64;
-    let Relabelled { map, runs, .. } = relabel(found.degrees, how.threads, &budget, &Comm::Solo).expect("relabel");
+    let Relabelled { map, runs, .. } =
+        relabel(found.degrees, found.edges, how.threads, &budget, &Comm::Solo).expect("relabel");
     let layout = match how.target {
         Some(target) => Layout::with_target(&runs, target),
         None => Layout::new(&runs, edges - loops, Direction::Undirected),
@@ -274,7 +276,7 @@ proptest! {
         prop_assume!(!found.degrees.is_empty());
         let budget = roomy(threads);
         let ids = found.degrees.len();
-        let relabelled = relabel(found.degrees, threads, &budget, &Comm::Solo).expect("relabel");
+        let relabelled = relabel(found.degrees, found.edges, threads, &budget, &Comm::Solo).expect("relabel");
         let known = oracle(&edges);
         let mut place = vec![ISOLATED; ids];
         known.order.iter().zip(0..).for_each(|(&id, new)| place[id as usize] = new);
@@ -394,8 +396,7 @@ fn a_dictionary_of_many_runs_is_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let input = input(folder.path(), &edges).with_chunk(1 << 16);
     let path = folder.path().join("ids");
-    let tight =
-        Budget::new(gpugraph::memory::BASE + 2 * gpugraph::memory::PER_THREAD + input.scratch_bytes(2) + (2 << 20), 2);
+    let tight = Budget::new(limit_leaving(input.scratch_bytes(2) + (2 << 20), 2), 2);
     Dictionary::build(&input, &path, KEY, 2, &tight.expect("a budget"), &Unwatched).expect("build");
     let dictionary = Dictionary::open(&path, KEY, &roomy(2)).expect("open");
     let known: BTreeSet<u64> = edges.iter().flatten().copied().collect();

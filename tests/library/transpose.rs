@@ -268,7 +268,6 @@ fn the_least_memory_does() {
     let lower = known.stored(folder.path(), 1 << 14);
     let layout = Layout::of_half(&known.runs, 1 << 14, Half::Upper, Direction::Undirected);
     let shape = |weighted| TransposeShape::and_bins(&layout, lower.edges(), lower.len() as u64, weighted);
-    let own = gpugraph::memory::own_bytes(2);
     let mut made: Vec<Vec<Vec<u8>>> = Vec::new();
     // Those of graphs without weights come first: files of weights stay.
     for (times, weighted) in
@@ -277,7 +276,7 @@ fn the_least_memory_does() {
         let (shape, bins) = shape(weighted);
         let free = times * shape.least();
         let memory = TransposeMemory::new(&shape, 2, free).expect("this does");
-        let budget = Budget::new(own + free, 2).expect("a budget");
+        let budget = Budget::new(gpugraph::memory::limit_leaving(free, 2), 2).expect("a budget");
         let syncer = Syncer::start().expect("a thread");
         let wanted = vec![true; layout.blocks()];
         let degrees = known.degrees();

@@ -84,6 +84,23 @@ impl Ran {
         Ran::of(command.output().expect("run gpugraph"))
     }
 
+    /// Runs a command to its end, and looks every millisecond at the anonymous and shared memory that it has: returns the most that was seen.
+    pub fn watched(command: &mut Command) -> (Ran, u64) {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("run");
+        let (status, mut most) = (format!("/proc/{}/status", child.id()), 0);
+        while child.try_wait().expect("a child").is_none() {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let kib = text.lines().filter_map(|line| {
+                let rest = line.strip_prefix("RssAnon:").or(line.strip_prefix("RssShmem:"))?;
+                rest.split_whitespace().next()?.parse::<u64>().ok()
+            });
+            most = most.max(kib.sum::<u64>() << 10);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        (Ran::of(child.wait_with_output().expect("output")), most)
+    }
+
     pub fn of(output: Output) -> Ran {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let code = output.status.code().or_else(|| output.status.signal().map(|s| 128 + s));

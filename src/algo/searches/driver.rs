@@ -9,7 +9,7 @@ use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
-use crate::process::signals;
+use crate::process::{host, signals};
 use serde_json::Value;
 
 /// Runs one trial. Collective.
@@ -60,7 +60,8 @@ fn search_all<T: SearchTask>(
     let degrees = graph.degrees()?;
     let mut engine = table.engine(graph, &degrees, run, spare)?;
     let trees = agreed(comm, || {
-        let fits = |trees: &usize| table.tree_bytes(vertices, *trees) <= run.budget.free();
+        let free = run.budget.free_beside(host::process_memory());
+        let fits = |trees: &usize| table.tree_bytes(vertices, *trees) <= free;
         let most = if options.validate { T::CHECKED.min(todo.len()) } else { 1 };
         Ok((1..=most).rev().find(fits).unwrap_or(1))
     })?;

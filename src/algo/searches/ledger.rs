@@ -133,6 +133,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     /// Those of the disk.
     pub fn outcome(mut self, run: &Run<'_>) -> Result<Outcome> {
         self.journal.sync()?;
+        let vertices = self.graph.info.connected;
+        let _telling = run.budget.reserve(telling_bytes(self.roots.len() as u64, vertices), "figures of searches")?;
         let (mut sources, mut how, mut samples) = (Vec::new(), Vec::new(), Vec::new());
         let mut seconds = 0.0;
         for (root, state) in self.roots.iter().zip(self.states) {
@@ -141,6 +143,9 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             let own = T::seconds(&searched);
             let (found, mut told) = T::results(root.id, edges, searched);
             sources.push(found);
+            if let Some(levels) = told.get_mut("levels").and_then(Value::as_array_mut) {
+                levels.truncate(levels_told(self.roots.len() as u64) as usize);
+            }
             told["seconds"] = json!(own);
             told["teps"] = json!(if own > 0.0 { edges as f64 / own } else { 0.0 });
             how.push(told);
@@ -166,4 +171,21 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         let found = json!({ "sources": sources, "validated": self.options.validate });
         Ok(Outcome { found, how: Value::take(&mut how), seconds })
     }
+}
+
+/// Levels that the report tells of all searches, and the fewest of each.
+const LEVELS: u64 = 1000;
+const LEVELS_OF_EACH: u64 = 16;
+/// Bytes that a level and a source take in memory, in the manifest, the report and its page: 3 KiB a level were measured.
+const OF_LEVEL: u64 = 4 << 10;
+const OF_SOURCE: u64 = 6 << 10;
+
+/// Returns the number of levels that are told of each of these sources.
+fn levels_told(sources: u64) -> u64 {
+    (LEVELS / sources.max(1)).max(LEVELS_OF_EACH)
+}
+
+/// Returns the bytes of host memory that telling of searches takes, in a graph of these vertices.
+pub fn telling_bytes(sources: u64, vertices: u64) -> u64 {
+    sources * (OF_SOURCE + OF_LEVEL * levels_told(sources).min(vertices))
 }

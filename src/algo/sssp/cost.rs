@@ -3,7 +3,7 @@
 use super::task::Table;
 use super::{cpu, gpu, ranks};
 use crate::algo::own::Own;
-use crate::algo::searches::SearchTask;
+use crate::algo::searches::{SearchTask, telling_bytes};
 use crate::algo::{Cost, Crew, GraphSize};
 
 /// Nanoseconds of a thread for each vertex of a search, for each entry of all rows that are sorted by weight before the first, and for each row of
@@ -40,10 +40,11 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         }
     };
     let trees = table.tree_bytes(vertices, 1) + table.weights_bytes(vertices);
-    let (most, fewest) = (most + trees, fewest + trees);
+    let sources = table.options.count();
+    let fewest = (fewest + trees).max(telling_bytes(sources, vertices));
+    let most = (most + trees).max(fewest);
     let file =
         if most > crew.free { cpu::file_bytes(vertices, entries, table.largest_weight(), graph.direction) } else { 0 };
-    let sources = table.options.count();
     let rows = graph.rows;
     let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(8, 20);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };

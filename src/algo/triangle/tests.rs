@@ -9,7 +9,7 @@ use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
-use crate::memory::{Budget, own_bytes};
+use crate::memory::{Budget, limit_leaving};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -339,7 +339,7 @@ fn as_many_fronts_as_memory_is_left_for() {
     let block = graph.bytes_of(0).max(graph.bytes_of(graph.len() - 1));
     let mut calls = Vec::new();
     for more in [0, 4 * block, 1 << 30] {
-        let budget = Budget::new(own_bytes(2) + scratch + more, 2).expect("enough");
+        let budget = Budget::new(limit_leaving(scratch + more, 2), 2).expect("enough");
         let mut cpu = Cpu::new(&graph, 900, 2, &budget, None, &|| None).expect("enough");
         let (mut found, mut call) = (HashMap::new(), 0);
         let done: HashSet<u64> = (1..units(graph.len())).step_by(5).collect();

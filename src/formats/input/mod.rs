@@ -342,6 +342,14 @@ impl Input {
         }
     }
 
+    /// Returns a bound of the number of edges by the bytes of all files; `u64::MAX` if these tell nothing of it.
+    pub fn most_edges(&self) -> u64 {
+        match &self.source {
+            Source::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
+            Source::Generated(generator) => generator.edges(),
+        }
+    }
+
     /// Hands all edges to `visitors`, with a thread for each (and one for every packed file that is unpacked, if these are fewer than the
     /// threads).
     ///

@@ -214,6 +214,20 @@ impl Part {
         }
     }
 
+    /// Returns a bound of the number of edges by the bytes of the file; `u64::MAX` if these tell nothing of it.
+    pub(crate) fn most_edges(&self) -> u64 {
+        // The shortest line is two digits, a blank and the line's end, which the last one may lack; in METIS a neighbour is a digit and a blank.
+        let fewest = match (self.packing, self.format) {
+            (Packing::Plain, Format::U32) => 8,
+            (Packing::Plain, Format::U64) => 16,
+            (Packing::Plain, Format::Graph500) => 12,
+            (Packing::Plain, Format::Text | Format::Gr | Format::Sg | Format::Wsg) => 4,
+            (Packing::Plain, Format::Mtx | Format::Metis | Format::Npy) => 2,
+            _ => return u64::MAX,
+        };
+        self.bytes.div_ceil(fewest)
+    }
+
     /// Refuses a file whose length has changed since the input was opened.
     pub(crate) fn unchanged(&self, length: u64) -> Result<()> {
         if length == self.bytes {

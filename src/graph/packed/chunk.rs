@@ -12,8 +12,15 @@ const BITS: u32 = 91;
 /// Largest width.
 const WIDEST: u32 = 31;
 
-/// Appends the chunks of a row, which ascends.
-pub fn pack(row: &[u32], chunks: &mut Vec<u32>) {
+/// Returns the most words of the chunks of a row of so many neighbours, of which some may be packed already: a chunk holds three but where a neighbour
+/// is 2^31 or more beyond the one before, which it is once, and at the end.
+pub fn most_words(neighbours: usize) -> usize {
+    WORDS * (neighbours / 3 + 2)
+}
+
+/// Appends the chunks of neighbours of a row, which ascend. If the row does not end with them, those of the last chunk may be left, as more may come
+/// into it: returns how many are.
+pub fn pack(row: &[u32], ends: bool, chunks: &mut Vec<u32>) -> usize {
     let mut rest = row;
     while let [first, others @ ..] = rest {
         let (mut width, mut count, mut before) = (0, 0, *first);
@@ -25,6 +32,9 @@ pub fn pack(row: &[u32], chunks: &mut Vec<u32>) {
             (width, count, before) = (wider, count + 1, next);
         }
         let (here, later) = others.split_at(count as usize);
+        if later.is_empty() && !ends {
+            break;
+        }
         let mut chunk = u128::from(*first) | u128::from(width) << 32;
         let (mut at, mut before) = (37, *first);
         for &next in here {
@@ -34,6 +44,7 @@ pub fn pack(row: &[u32], chunks: &mut Vec<u32>) {
         chunks.extend([0, 32, 64, 96].map(|shift| (chunk >> shift) as u32));
         rest = later;
     }
+    rest.len()
 }
 
 /// Returns the neighbours in a chunk.
@@ -62,7 +73,8 @@ mod tests {
 
     fn packed(row: &[u32]) -> Vec<u32> {
         let mut chunks = Vec::new();
-        pack(row, &mut chunks);
+        assert_eq!(pack(row, true, &mut chunks), 0);
+        assert!(chunks.len() <= most_words(row.len()));
         chunks
     }
 

@@ -1,38 +1,59 @@
 //! Packs the rows of one half of a graph.
 
 use super::{BlockPacker, Packer};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::failpoint;
 use crate::graph::catalogue::Catalogue;
+use crate::graph::csr::Block;
 use crate::graph::host_block::HostBlock;
-use crate::memory::Budget;
+use crate::graph::placement::BlockSize;
+use crate::memory::Reservation;
+use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+/// A half of which some blocks are packed, and the others are as they were.
+pub struct HalfPacked {
+    half: Catalogue,
+    unpacked: Vec<Option<HostBlock>>,
+    reserved: Option<Reservation>,
+    packer: Packer,
+}
+
 /// Packs the rows of a half that is local, block by block by all threads of the current pool; a block in memory is freed as soon as it is packed.
+/// Where memory is scarce, fewer threads pack.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], and that of `next`, which is asked before each block.
-pub fn pack_half(mut half: Catalogue, budget: &Budget, next: impl Fn() -> Result<()> + Sync) -> Result<Catalogue> {
-    let packer = Packer::new(half.len(), budget)?;
-    let bytes = |b: usize| HostBlock::bytes(half.size(b).rows, half.size(b).entries);
-    let most = (0..half.len()).map(bytes).max().unwrap_or(0);
-    let _packing = budget.reserve(most * 2 * rayon::current_num_threads() as u64, "blocks that are being packed")?;
+/// [`Error::Limit`], and that of `next`, which is asked before each block; what became of the half comes along.
+pub fn pack_half(
+    mut half: Catalogue,
+    packer: Packer,
+    next: impl Fn() -> Result<()> + Sync,
+) -> Result<Catalogue, (Error, Box<HalfPacked>)> {
     let (in_memory, reserved) = half.take_blocks();
     let in_memory: Vec<Mutex<Option<HostBlock>>> = in_memory.into_iter().map(|block| Mutex::new(Some(block))).collect();
     let reserved = Mutex::new(reserved);
-    let bytes = |b: usize| HostBlock::bytes(half.size(b).rows, half.size(b).entries);
     let pack = |b: usize| {
         next()?;
-        let held = in_memory.get(b).and_then(|block| block.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let place = in_memory.get(b);
+        let held = place.and_then(|block| block.lock().unwrap_or_else(PoisonError::into_inner).take());
         let block = held.as_ref().map_or_else(|| half.block(b), HostBlock::block);
-        let mut rows = BlockPacker::new(block.lengths());
-        rows.append(block.targets)?;
-        half.release(b);
-        if held.is_some() {
-            drop(held);
-            reserved.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(|all| all.shrink(bytes(b)));
+        match packed(&packer, block) {
+            Ok(rows) => {
+                half.release(b);
+                if held.is_some() {
+                    drop(held);
+                    free(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
+                }
+                packer.take(b, rows)
+            }
+            Err(e) => {
+                place.into_iter().zip(held).for_each(|(place, block)| {
+                    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(block);
+                });
+                Err(e)
+            }
         }
-        packer.take(b, rows)
     };
     // Every thread takes the next block, so that hardly any waits for those before it.
     let next_block = AtomicUsize::new(0);
@@ -45,6 +66,79 @@ pub fn pack_half(mut half: Catalogue, budget: &Budget, next: impl Fn() -> Result
             pack(b).inspect_err(|_| next_block.store(usize::MAX / 2, Relaxed))?;
         }
     });
-    ends.into_iter().collect::<Result<()>>()?;
-    Ok(Catalogue::of_packed(half.layout.clone(), packer.finish()?))
+    let outcome = ends.into_iter().collect::<Result<()>>();
+    match outcome {
+        Ok(()) => Ok(Catalogue::of_packed(half.layout.clone(), packer.into_parts().0)),
+        Err(why) => {
+            let unpacked =
+                in_memory.into_iter().map(|block| block.into_inner().unwrap_or_else(PoisonError::into_inner));
+            let reserved = reserved.into_inner().unwrap_or_else(PoisonError::into_inner);
+            Err((why, Box::new(HalfPacked { half, unpacked: unpacked.collect(), reserved, packer })))
+        }
+    }
+}
+
+impl HalfPacked {
+    /// Hands every block to `store`, with its rows' lengths and its targets, and frees it.
+    ///
+    /// # Errors
+    /// Those of `store`, [`Error::Limit`].
+    pub fn store(self, store: impl Fn(usize, &[u32], &[u32]) -> Result<()> + Sync) -> Result<()> {
+        let HalfPacked { half, unpacked, reserved, packer } = self;
+        let reserved = Mutex::new(reserved);
+        // Those that are as they were are many, and freeing them makes room.
+        let of_files = unpacked.is_empty();
+        let is_packed: Vec<bool> = (0..half.len()).map(|b| packer.has(b)).collect();
+        let blocks: Vec<(usize, Option<HostBlock>)> = match of_files {
+            true => (0..half.len()).map(|b| (b, None)).collect(),
+            false => unpacked.into_iter().enumerate().collect(),
+        };
+        blocks.into_par_iter().try_for_each(|(b, held)| {
+            if is_packed[b] {
+                return Ok(());
+            }
+            let block = held.as_ref().map_or_else(|| half.block(b), HostBlock::block);
+            store(b, &block.lengths(), block.targets)?;
+            drop(held);
+            free(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
+            Ok(())
+        })?;
+        let budget = packer.budget().clone();
+        let (placed, mut waiting) = packer.into_parts();
+        for b in (0..half.len()).filter(|&b| is_packed[b]) {
+            let BlockSize { rows, entries } = half.size(b);
+            let _unpacked = budget.reserve(HostBlock::bytes(rows, entries), "rows that are unpacked")?;
+            let (mut lengths, mut targets) = (Vec::with_capacity(rows as usize), Vec::with_capacity(entries as usize));
+            let waited = waiting.remove(&b);
+            let block = waited.as_ref().map_or_else(|| placed.block(b), BlockPacker::rows);
+            for local in 0..rows as usize {
+                let before = targets.len();
+                block.unpack(local, &mut targets);
+                lengths.push((targets.len() - before) as u32);
+            }
+            store(b, &lengths, &targets)?;
+        }
+        Ok(())
+    }
+}
+
+/// Packs a block.
+fn packed(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
+    // A test may take memory away.
+    if failpoint::hit("packed.lower").is_err() {
+        packer.budget().reserve(u64::MAX / 2, "packed rows")?;
+    }
+    let lengths = |list: &mut Vec<u32>| {
+        list.extend(block.offsets.windows(2).map(|ends| ends[1] - ends[0]));
+        Ok(())
+    };
+    let mut rows = packer.begin(block.rows(), block.targets.len() as u64, lengths)?;
+    rows.append(block.targets)?;
+    Ok(rows)
+}
+
+/// Frees what is reserved for a block that was in memory.
+fn free(half: &Catalogue, b: usize, reserved: Option<&mut Reservation>) {
+    let bytes = HostBlock::bytes(half.size(b).rows, half.size(b).entries);
+    reserved.into_iter().for_each(|all| all.shrink(bytes));
 }

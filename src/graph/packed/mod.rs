@@ -6,7 +6,7 @@ pub mod chunk;
 mod half;
 mod packer;
 
-pub use self::half::pack_half;
+pub use self::half::{HalfPacked, pack_half};
 pub use self::packer::{BlockPacker, Packer};
 
 use self::chunk::{WORDS, unpack, unpack_row};
@@ -28,8 +28,9 @@ struct Offsets {
     /// Chunks of the blocks before.
     before: u64,
     /// Start of each row among the block's chunks, and the end of the last.
-    starts: Buffer<u32>,
+    starts: Vec<u32>,
     entries: u64,
+    _reserved: Reservation,
 }
 
 /// A block of packed rows.

@@ -1,14 +1,19 @@
 //! Packs rows as they are made: blocks side by side, in any order.
 
-use super::chunk::{WORDS, pack};
-use super::{Offsets, PackedRows};
+use super::chunk::{WORDS, most_words, pack};
+use super::{Offsets, PackedBlock, PackedRows};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Reservation};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 const PURPOSE: &str = "packed rows of whole neighbours";
+
+/// Neighbours of a row that are packed at a time.
+const PART: usize = 1 << 12;
+/// Bytes of chunks that a block reserves at a time: an eighth of those that it has, between these bounds.
+const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 
 /// The packed rows of one half, while its blocks come.
 pub struct Packer {
@@ -17,6 +22,25 @@ pub struct Packer {
     /// Addresses for more chunks than there may be. Each block is written to a place of its own, by several threads at once.
     chunks: Buffer<AtomicU32>,
     state: Mutex<State>,
+    /// Blocks that are begun and not complete.
+    begun: Arc<Begun>,
+}
+
+#[derive(Debug, Default)]
+struct Begun {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Place(Arc<Begun>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *self.0.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.changed.notify_all();
+    }
 }
 
 struct State {
@@ -38,28 +62,81 @@ impl Packer {
         let chunks = budget.addresses(budget.limit() as usize / 4, PURPOSE)?;
         let (done, waiting) = (Vec::with_capacity(blocks), BTreeMap::new());
         let state = State { done, words: 0, reserved: budget.reserve(0, PURPOSE)?, waiting };
-        Ok(Packer { budget: budget.clone(), blocks, chunks, state: Mutex::new(state) })
+        Ok(Packer { budget: budget.clone(), blocks, chunks, state: Mutex::new(state), begun: Arc::default() })
+    }
+
+    /// Returns the budget that it reserves from.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Returns true if it has taken block `b`.
+    pub(super) fn has(&self, b: usize) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        b < state.done.len() || state.waiting.contains_key(&b)
+    }
+
+    /// Returns about how many bytes a block takes until it has its place, with the chunks that have it.
+    pub fn block_bytes(rows: u64, entries: u64) -> u64 {
+        lists_bytes(rows) + 5 * entries
+    }
+
+    /// Begins a block with so many rows and about so many entries; `lengths` appends the rows' lengths to a list. While memory has no room for another
+    /// block it waits for those that are begun.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], those of `lengths`.
+    pub fn begin(
+        &self,
+        rows: usize,
+        entries: u64,
+        lengths: impl FnOnce(&mut Vec<u32>) -> Result<()>,
+    ) -> Result<BlockPacker> {
+        let bytes = Packer::block_bytes(rows as u64, entries);
+        let mut count = self.begun.count.lock().unwrap_or_else(PoisonError::into_inner);
+        while *count > 0 && self.budget.free() < bytes {
+            count = self.begun.changed.wait(count).unwrap_or_else(PoisonError::into_inner);
+        }
+        *count += 1;
+        drop(count);
+        let place = Place(self.begun.clone());
+        let reserved = self.budget.reserve(lists_bytes(rows as u64), PURPOSE)?;
+        let mut list = Vec::with_capacity(rows);
+        lengths(&mut list)?;
+        Ok(BlockPacker::new(list, reserved, place))
     }
 
     /// Takes a block whose rows are all there. Blocks come in any order; each comes once.
     ///
     /// # Errors
-    /// [`Error::Limit`].
-    pub fn take(&self, index: usize, block: BlockPacker) -> Result<()> {
-        let mut placed = Vec::new();
+    /// [`Error::Limit`]; the block is taken all the same, but has no place among the others. While blocks are begun that is no error, as they may free
+    /// memory: who takes one of them looks again.
+    pub fn take(&self, index: usize, mut block: BlockPacker) -> Result<()> {
+        block.end();
+        let (mut placed, mut outcome) = (Vec::new(), Ok(()));
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting.insert(index, block);
         loop {
             let next = state.done.len();
             let Some(block) = state.waiting.remove(&next) else { break };
-            placed.push((state.place(&block, &self.budget)?, block));
+            match state.place(block) {
+                Ok(chunks) => placed.push(chunks),
+                Err((block, e)) => {
+                    state.waiting.insert(next, block);
+                    let others = *self.begun.count.lock().unwrap_or_else(PoisonError::into_inner);
+                    outcome = if others > 0 { Ok(()) } else { Err(e) };
+                    break;
+                }
+            }
         }
         drop(state);
-        for (at, block) in placed {
-            let places = self.chunks[at..].iter().zip(&block.chunks);
+        for (at, chunks, reserved) in placed {
+            let places = self.chunks[at..].iter().zip(&chunks);
             places.for_each(|(place, &word)| place.store(word, Ordering::Relaxed));
+            drop((chunks, reserved));
+            self.begun.changed.notify_all();
         }
-        Ok(())
+        outcome
     }
 
     /// Returns the rows, once all blocks are there.
@@ -67,27 +144,44 @@ impl Packer {
     /// # Errors
     /// Those of a mistake in the program, if some are not.
     pub fn finish(self) -> Result<PackedRows> {
-        let State { done, words, reserved, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if done.len() != self.blocks {
-            let missing = format!("{} of {} blocks", done.len(), self.blocks);
+        let blocks = self.blocks;
+        let (rows, _) = self.into_parts();
+        if rows.blocks.len() != blocks {
+            let missing = format!("{} of {blocks} blocks", rows.blocks.len());
             return Err(Error::internal("pack rows", missing));
         }
+        Ok(rows)
+    }
+
+    /// Returns the first blocks, as many as have their place, and others that are complete.
+    pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
+        let State { done, words, reserved, waiting } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut chunks = self.chunks.into_plain();
         chunks.shorten(words);
-        Ok(PackedRows { blocks: done, chunks, _reserved: reserved })
+        (PackedRows { blocks: done, chunks, _reserved: reserved }, waiting)
     }
 }
 
+/// Returns the bytes of the lists of a block of so many rows: their lengths and where they begin.
+fn lists_bytes(rows: u64) -> u64 {
+    4 * (2 * rows + 1)
+}
+
+/// The place of a block's chunks, these, and their reservation.
+type Placed = (usize, Vec<u32>, Reservation);
+
 impl State {
-    /// Gives a block a place behind the others: returns the words before it.
-    fn place(&mut self, block: &BlockPacker, budget: &Budget) -> Result<usize> {
-        let mut starts = budget.zeroed(block.starts.len(), PURPOSE)?;
-        starts.copy_from_slice(&block.starts);
-        self.reserved.grow(4 * block.chunks.len() as u64, PURPOSE)?;
+    /// Gives a block a place behind the others. Returns the block with the error if there is no memory for that.
+    fn place(&mut self, mut block: BlockPacker) -> std::result::Result<Placed, (BlockPacker, Error)> {
+        if let Err(e) = self.reserved.grow(4 * block.chunks.len() as u64, PURPOSE) {
+            return Err((block, e));
+        }
         let before = self.words;
-        self.done.push(Offsets { before: (before / WORDS) as u64, starts, entries: block.entries });
-        self.words += block.chunks.len();
-        Ok(before)
+        let kept = block.reserved.split(4 * block.starts.len() as u64);
+        let BlockPacker { starts, chunks, entries, reserved, .. } = block;
+        self.done.push(Offsets { before: (before / WORDS) as u64, starts, entries, _reserved: kept });
+        self.words += chunks.len();
+        Ok((before, chunks, reserved))
     }
 }
 
@@ -96,17 +190,21 @@ impl State {
 pub struct BlockPacker {
     /// Entries of the rows that are not complete, from the next one on.
     left: std::vec::IntoIter<u32>,
-    /// Entries that the next row still lacks, and those that are there.
+    /// Entries that the next row still lacks, and those that are there and in no chunk yet.
     lacks: usize,
     row: Vec<u32>,
     starts: Vec<u32>,
     chunks: Vec<u32>,
     entries: u64,
+    reserved: Reservation,
+    /// Bytes reserved for chunks.
+    room: usize,
+    /// Its place among those that are begun, until it is complete.
+    place: Option<Place>,
 }
 
 impl BlockPacker {
-    /// Begins a block whose rows have these lengths.
-    pub fn new(lengths: Vec<u32>) -> BlockPacker {
+    fn new(lengths: Vec<u32>, reserved: Reservation, place: Place) -> BlockPacker {
         let mut starts = Vec::with_capacity(lengths.len() + 1);
         starts.push(0);
         let mut packer = BlockPacker {
@@ -116,6 +214,9 @@ impl BlockPacker {
             starts,
             chunks: Vec::new(),
             entries: 0,
+            reserved,
+            room: 0,
+            place: Some(place),
         };
         packer.begin_row();
         packer
@@ -139,27 +240,58 @@ impl BlockPacker {
     /// Appends the next entries, of rows one after the other.
     ///
     /// # Errors
-    /// [`Error::Validation`] if there are more than all rows have.
+    /// [`Error::Validation`] if there are more than all rows have, [`Error::Limit`].
     pub fn append(&mut self, mut entries: &[u32]) -> Result<()> {
         self.entries += entries.len() as u64;
         while !entries.is_empty() {
             if self.lacks == 0 {
                 return Err(Error::Validation("rows of a block have more entries than they should".into()));
             }
-            let (here, later) = entries.split_at(self.lacks.min(entries.len()));
+            let (here, later) = entries.split_at(self.lacks.min(entries.len()).min(PART));
             entries = later;
             self.lacks -= here.len();
-            if self.lacks > 0 || !self.row.is_empty() {
+            self.make_room(4 * most_words(self.row.len() + here.len()))?;
+            let ends = self.lacks == 0;
+            if self.row.is_empty() {
+                let left = pack(here, ends, &mut self.chunks);
+                self.row.extend_from_slice(&here[here.len() - left..]);
+            } else {
                 self.row.extend_from_slice(here);
+                let left = pack(&self.row, ends, &mut self.chunks);
+                self.row.drain(..self.row.len() - left);
             }
-            if self.lacks == 0 {
-                pack(if self.row.is_empty() { here } else { &self.row }, &mut self.chunks);
-                self.row.clear();
+            if ends {
                 self.end_row();
                 self.begin_row();
             }
         }
         Ok(())
+    }
+
+    /// Reserves memory for so many bytes of chunks beside those that are there.
+    fn make_room(&mut self, more: usize) -> Result<()> {
+        let needed = 4 * self.chunks.len() + more;
+        if needed > self.room {
+            let step = (self.room / 8).clamp(*STEP.start(), *STEP.end());
+            let grown = (needed - self.room).next_multiple_of(step);
+            self.reserved.grow(grown as u64, PURPOSE)?;
+            self.room += grown;
+        }
+        Ok(())
+    }
+
+    /// Gives back what the block needs no more once it is complete.
+    fn end(&mut self) {
+        self.left = Vec::new().into_iter();
+        self.row = Vec::new();
+        let needed = 4 * (self.starts.len() + self.chunks.len()) as u64;
+        self.reserved.shrink(self.reserved.bytes().saturating_sub(needed));
+        self.place = None;
+    }
+
+    /// Returns the rows of a block that is complete.
+    pub(super) fn rows(&self) -> PackedBlock<'_> {
+        PackedBlock { before: 0, starts: &self.starts, chunks: &self.chunks }
     }
 
     /// Returns true if all rows are there.
@@ -173,6 +305,50 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn begin(packer: &Packer, lengths: &[u32]) -> BlockPacker {
+        let list = |list: &mut Vec<u32>| {
+            list.extend_from_slice(lengths);
+            Ok(())
+        };
+        packer.begin(lengths.len(), 0, list).expect("room")
+    }
+
+    /// Longer rows than are packed at a time, in pieces of any length, have the chunks that they have as a whole.
+    #[test]
+    fn chunks_of_a_long_row_do_not_depend_on_its_pieces() {
+        let budget = Budget::new(1 << 30, 1).expect("room");
+        let row: Vec<u32> = (0..70_000u32).map(|i| 3 * i + (i % 3).pow(2) % 3).collect();
+        let mut whole = Vec::new();
+        pack(&row, true, &mut whole);
+        for piece in [1, 7, PART - 1, PART, PART + 1, row.len()] {
+            let packer = Packer::new(1, &budget).expect("room");
+            let mut block = begin(&packer, &[row.len() as u32]);
+            row.chunks(piece).try_for_each(|piece| block.append(piece)).expect("room");
+            packer.take(0, block).expect("room");
+            assert!(packer.finish().expect("one block").words() == whole, "{piece}");
+        }
+    }
+
+    /// A block is begun beside others only where memory has room for it, and alone in any case.
+    #[test]
+    fn without_room_a_block_waits_for_those_that_are_begun() {
+        let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");
+        let packer = Packer::new(2, &budget).expect("addresses");
+        let (first, began) = (begin(&packer, &[0; 100]), std::sync::atomic::AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let block = packer.begin(0, 1 << 20, |_| Ok(())).expect("room");
+                began.store(true, Ordering::Relaxed);
+                block
+            });
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            assert!(!began.load(Ordering::Relaxed));
+            packer.take(0, first).expect("room");
+            packer.take(1, second.join().expect("no panic")).expect("room");
+        });
+        assert_eq!(packer.finish().expect("all").sizes().len(), 2);
+    }
+
     proptest! {
         #[test]
         fn blocks_in_any_order_and_entries_in_any_pieces_give_the_same_rows(
@@ -181,13 +357,15 @@ mod tests {
             backwards in any::<bool>(),
         ) {
             let budget = Budget::new(1 << 30, 1).expect("room");
+            let full = budget.free();
             let packer = Packer::new(blocks.len(), &budget).expect("room");
             let mut order: Vec<usize> = (0..blocks.len()).collect();
             if backwards {
                 order.reverse();
             }
             for b in order {
-                let mut block = BlockPacker::new(blocks[b].iter().map(|row| row.len() as u32).collect());
+                let lengths: Vec<u32> = blocks[b].iter().map(|row| row.len() as u32).collect();
+                let mut block = begin(&packer, &lengths);
                 let entries: Vec<u32> = blocks[b].iter().flatten().copied().collect();
                 entries.chunks(piece).try_for_each(|piece| block.append(piece)).expect("as many as announced");
                 prop_assert!(block.is_complete());
@@ -207,23 +385,24 @@ mod tests {
                 }
             }
             prop_assert_eq!(rows.chunks(), before);
+            prop_assert_eq!(full - budget.free(), rows.bytes());
             drop(rows);
+            prop_assert_eq!(budget.free(), full);
         }
     }
 
     /// Memory that is taken when packing begins may be freed for it.
     #[test]
     fn memory_that_is_freed_meanwhile_is_used() {
-        let budget = Budget::new(crate::memory::own_bytes(1) + (1 << 20), 1).expect("room");
+        let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");
         let mut taken = budget.reserve(budget.free() - 64, "other blocks").expect("room");
         let packer = Packer::new(2, &budget).expect("addresses");
         let row: Vec<u32> = (0..1000).map(|i| 1000 * i).collect();
         let block = || {
-            let mut block = BlockPacker::new(vec![1000]);
+            let mut block = begin(&packer, &[1000]);
             block.append(&row).map(|()| block)
         };
-        assert_eq!(packer.take(0, block().expect("a row")).expect_err("too little").exit_code(), 7);
-        let packer = Packer::new(2, &budget).expect("addresses");
+        assert_eq!(block().expect_err("too little").exit_code(), 7);
         taken.shrink(1 << 19);
         [1, 0].into_iter().for_each(|b| packer.take(b, block().expect("a row")).expect("room"));
         let rows = packer.finish().expect("all");
@@ -236,9 +415,10 @@ mod tests {
     fn a_block_that_is_missing_or_has_too_many_entries_is_refused() {
         let budget = Budget::new(1 << 30, 1).expect("room");
         let packer = Packer::new(2, &budget).expect("room");
-        packer.take(1, BlockPacker::new(vec![0, 0])).expect("room");
+        packer.take(1, begin(&packer, &[0, 0])).expect("room");
         assert!(packer.finish().is_err());
-        let mut block = BlockPacker::new(vec![1, 0, 2]);
+        let packer = Packer::new(1, &budget).expect("room");
+        let mut block = begin(&packer, &[1, 0, 2]);
         assert!(!block.is_complete());
         block.append(&[5, 6]).expect("two of three");
         assert!(!block.is_complete());

@@ -8,9 +8,11 @@ use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored::{self, StoredBlock};
 use crate::graph::weights::stored::{self as stored_weights, GraphWeights, StoredWeights};
+use crate::job::plan::done::Done;
 use crate::job::plan::{Plan, limits};
 use crate::job::session::Session;
 use crate::job::state::order_writer::Ordered;
+use crate::job::state::record::Contents;
 use crate::prepare::order;
 use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, Rows, StoreInfo};
@@ -52,6 +54,9 @@ pub(super) fn open_or_build(
     if let Some(stored) = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights)
         && !wanted.contains(&true)
     {
+        // Of the tasks that are left, the plan says what they take.
+        let done = Done::of(&session.job, &session.manifest, Contents::of(&info))?;
+        limits::refuse(&Plan::after(&session.job, &session.machine(), input, &info, (&runs, &layout), &done)?)?;
         return open(session, info, stored, &layout);
     }
     super::refuse_readers(session)?;
@@ -61,7 +66,8 @@ pub(super) fn open_or_build(
     };
     let stored_already = tell_stored(&wanted);
     // Now that degrees are known, the figures are no bounds any more.
-    let plan = Plan::after(&session.job, &session.machine(), input, &info, &runs, &layout)?;
+    let done = Done::of(&session.job, &session.manifest, Contents::of(&info))?.without_blocks();
+    let plan = Plan::after(&session.job, &session.machine(), input, &info, (&runs, &layout), &done)?;
     limits::refuse(&plan)?;
     if session.comm.leads() {
         limits::warn_of_disk(&plan);

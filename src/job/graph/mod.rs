@@ -271,7 +271,7 @@ impl Ordering<'_, '_> {
         let session = &mut *self.session;
         self.cache.make_room(&session.budget, relabel::scratch_bytes(session.threads, info.edges));
         let order = session.stage("relabel", info.ids, Unit::Units, |s, progress| {
-            let mut order = relabel(degrees, s.threads, &s.budget, &s.comm)?;
+            let mut order = relabel(degrees, info.edges, s.threads, &s.budget, &s.comm)?;
             if !residence::maps_on_gpus(s) {
                 order.complete(&s.comm);
             }

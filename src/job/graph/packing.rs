@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
-use crate::graph::packed::{PackedRows, Packer};
+use crate::graph::packed::{HalfPacked, PackedRows, Packer};
 use crate::graph::stored;
 use crate::job::session::{Moved, Session};
 use crate::prepare::prepared::Graph;
@@ -24,18 +24,19 @@ const WINDOW_PART: u64 = 8;
 /// # Errors
 /// Those of [`super::transpose::ensure`].
 pub(super) fn pack_or_store(session: &mut Session, graph: &mut Graph, layout: &Layout) -> Result<bool> {
-    match pack(session, graph, layout) {
-        Err(why @ Error::Limit { .. }) if graph.catalogue.is_in_memory() && !graph.catalogue.is_empty() => {
+    let mut begun = None;
+    match pack(session, graph, layout, &mut begun) {
+        Err(why @ Error::Limit { .. }) if graph.catalogue.is_in_memory() => {
             tracing::info!("rows do not fit when they are packed, either, so they are stored: {why}");
-            store(session, graph)?;
+            store(session, graph, begun)?;
             Ok(false)
         }
         packed => packed.map(|()| true),
     }
 }
 
-/// Packs both halves, the upper as it is made of the lower.
-fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout) -> Result<()> {
+/// Packs both halves, the upper as it is made of the lower. If memory has no room for the lower one, what became of that is in `begun`.
+fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout, begun: &mut Option<Box<HalfPacked>>) -> Result<()> {
     session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
         let wanted = vec![true; layout.blocks()];
         let packer = Packer::new(layout.blocks(), &s.budget)?;
@@ -49,7 +50,10 @@ fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout) -> Result<()>
         let read = passes * graph.catalogue.bytes();
         let (upper, edges) = (packer.finish()?, graph.stored.edges.max(1) as f64);
         let of_upper = upper.bytes();
-        graph.pack(Catalogue::of_packed(layout.clone(), upper), &s.budget)?;
+        graph.pack(Catalogue::of_packed(layout.clone(), upper), &s.budget).map_err(|(e, half)| {
+            *begun = half;
+            e
+        })?;
         let of_lower = graph.catalogue.packed().map_or(0, PackedRows::bytes);
         let [lower, upper] = [of_lower, of_upper].map(|bytes| bytes as f64 / edges);
         tracing::info!(
@@ -60,15 +64,21 @@ fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout) -> Result<()>
     })
 }
 
-/// Writes the blocks of the lower half to files.
-fn store(session: &Session, graph: &mut Graph) -> Result<()> {
+/// Writes the blocks of the lower half to files, packed or not.
+fn store(session: &Session, graph: &mut Graph, begun: Option<Box<HalfPacked>>) -> Result<()> {
     let (folder, key, layout) = (session.graph_folder(), graph.info.content, graph.catalogue.layout.clone());
-    (0..graph.catalogue.len()).into_par_iter().try_for_each(|b| {
+    let write = |b: usize, lengths: &[u32], targets: &[u32]| {
         signals::check()?;
-        let block = graph.catalogue.block(b);
-        session.syncer.push(stored::write(&folder, key, &layout, b, &[(&block.lengths(), block.targets)])?);
+        session.syncer.push(stored::write(&folder, key, &layout, b, &[(lengths, targets)])?);
         Ok(())
-    })?;
+    };
+    match begun {
+        Some(half) => half.store(write)?,
+        None => (0..graph.catalogue.len()).into_par_iter().try_for_each(|b| {
+            let block = graph.catalogue.block(b);
+            write(b, &block.lengths(), block.targets)
+        })?,
+    }
     graph.catalogue = Catalogue::open(&folder, key, Half::Lower, layout)?;
     Ok(())
 }

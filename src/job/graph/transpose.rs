@@ -118,11 +118,13 @@ pub(super) struct Upper<'a> {
 }
 
 impl Upper<'_> {
-    /// Makes it on the GPU, or in `free` bytes of host memory.
+    /// Makes it on the GPU, or in `free` bytes of host memory, or the fewest that do.
     pub(super) fn make(&self, session: &Session, free: u64, progress: &StageProgress) -> Result<Transposed> {
         let Upper { graph, layout, wanted, weights, to } = *self;
         let (lower, entries) = (&graph.catalogue, graph.stored.edges);
         let (shape, bins) = TransposeShape::and_bins(layout, entries, lower.len() as u64, weights.is_some());
+        // A part of free memory is no less than what does.
+        let free = free.max(shape.least()).min(session.budget.free());
         let memory = TransposeMemory::new(&shape, session.threads, free).map_err(|least| Error::Limit {
             limit: "host_memory",
             given: size::show(session.budget.limit()),

@@ -2,41 +2,71 @@
 
 use crate::config::Job;
 use crate::error::Result;
-use crate::job::plan::Plan;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
-use crate::job::plan::estimate::StageKind;
+use crate::job::plan::estimate::{Stage, StageKind};
 use crate::job::state::manifest::{Manifest, merged_key, merged_weights};
 use crate::job::state::record::{Contents, task_key};
 use crate::prepare::prepared::{StoreInfo, UpperInfo};
 
-/// Marks the stages that earlier runs did on a graph of these contents.
-///
-/// # Errors
-/// None in practice; see [`task_key`].
-pub(crate) fn mark(plan: &mut Plan, job: &Job, manifest: &Manifest, contents: Contents) -> Result<()> {
-    let Contents { edges: content, weights, .. } = contents;
-    let mut tasks = Vec::new();
-    for task in &job.tasks {
-        let (record, key) = (manifest.tasks.get(task.algorithm().name()), task_key(&**task, contents)?);
-        tasks.push(record.is_some_and(|record| record.is_done(key, job)));
+/// The parts of a job that earlier runs did, or this one before its plan is made.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Done {
+    /// The order of vertices.
+    order: bool,
+    /// All blocks.
+    blocks: bool,
+    /// The upper half of rows, and rows of all neighbours.
+    upper: bool,
+    merged: bool,
+    /// Each of the job's tasks.
+    tasks: Vec<bool>,
+}
+
+impl Done {
+    /// Returns what the manifest says of a graph, or a list, of these contents.
+    ///
+    /// # Errors
+    /// None in practice; see [`task_key`].
+    pub(crate) fn of(job: &Job, manifest: &Manifest, contents: Contents) -> Result<Done> {
+        let Contents { edges: content, weights, .. } = contents;
+        let mut tasks = Vec::new();
+        for task in &job.tasks {
+            let (record, key) = (manifest.tasks.get(task.algorithm().name()), task_key(&**task, contents)?);
+            tasks.push(record.is_some_and(|record| record.is_done(key, job)));
+        }
+        let nothing_to_do = !job.keep && !tasks.is_empty() && !tasks.contains(&false);
+        let stored: Option<StoreInfo> = manifest.found("sort", content);
+        let has_weights = |stored: &StoreInfo| weights.is_none() || stored.weights == weights;
+        let there = stored.as_ref().is_some_and(has_weights) && job.workdir.join("graph").is_dir();
+        let upper = manifest.found::<UpperInfo>(TRANSPOSE_STAGE, content);
+        let merged = manifest.found::<StoreInfo>(MERGE_STAGE, merged_key(content)?);
+        let upper = upper.is_some_and(|upper| !job.upper_has_weights() || upper.weights == weights);
+        let of_merged = weights.map(merged_weights).transpose()?;
+        let merged = merged.is_some_and(|merged| !job.merged_has_weights() || merged.weights == of_merged);
+        Ok(Done {
+            order: true,
+            blocks: there || nothing_to_do,
+            upper: there && upper || nothing_to_do,
+            merged: there && merged || nothing_to_do,
+            tasks,
+        })
     }
-    let nothing_to_do = !job.keep && !tasks.is_empty() && !tasks.contains(&false);
-    let stored: Option<StoreInfo> = manifest.found("sort", content);
-    let has_weights = |stored: &StoreInfo| weights.is_none() || stored.weights == weights;
-    let there = stored.as_ref().is_some_and(has_weights) && plan.workdir.join("graph").is_dir();
-    let upper = manifest.found::<UpperInfo>(TRANSPOSE_STAGE, content);
-    let merged = manifest.found::<StoreInfo>(MERGE_STAGE, merged_key(content)?);
-    let upper = upper.is_some_and(|upper| !job.upper_has_weights() || upper.weights == weights);
-    let of_merged = weights.map(merged_weights).transpose()?;
-    let merged = merged.is_some_and(|merged| !job.merged_has_weights() || merged.weights == of_merged);
-    for stage in &mut plan.stages {
-        stage.done = match stage.kind {
-            StageKind::Order => true,
-            StageKind::Blocks => there || nothing_to_do,
-            StageKind::Part => (there && if stage.name == MERGE_STAGE { merged } else { upper }) || nothing_to_do,
-            StageKind::Task(place, _) => tasks[place],
-        };
+
+    /// Returns the same without blocks, and all that is made of them.
+    pub(crate) fn without_blocks(self) -> Done {
+        Done { blocks: false, upper: false, merged: false, ..self }
     }
-    plan.sum_seconds();
-    Ok(())
+
+    /// Marks the stages that are done.
+    pub(crate) fn mark(&self, stages: &mut [Stage]) {
+        for stage in stages {
+            stage.done = match stage.kind {
+                StageKind::Order => self.order,
+                StageKind::Blocks => self.blocks,
+                StageKind::Part if stage.name == MERGE_STAGE => self.merged,
+                StageKind::Part => self.upper,
+                StageKind::Task(place, _) => self.tasks.get(place).is_some_and(|&done| done),
+            };
+        }
+    }
 }

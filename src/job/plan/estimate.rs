@@ -31,6 +31,9 @@ pub struct Stage {
     pub done: bool,
     /// Most bytes of host memory of a rank while it runs.
     pub host_memory: u64,
+    /// Fewest bytes that do.
+    #[serde(skip)]
+    pub(crate) least: Least,
     /// Most bytes of a GPU's memory.
     pub gpu_memory: u64,
     /// Most bytes in the workdir while it runs.
@@ -47,6 +50,22 @@ pub struct Stage {
     /// The part of the job that it belongs to.
     #[serde(skip)]
     pub(crate) kind: StageKind,
+}
+
+/// Fewest bytes of host memory of a rank that do for a stage, beside what is taken before any stage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Least {
+    /// In all.
+    pub(crate) bytes: u64,
+    /// Beside edges in flight to other ranks, while there are some.
+    pub(crate) exchanging: u64,
+}
+
+impl Least {
+    /// Returns so many bytes of a stage in which no edges are in flight.
+    pub(crate) fn of(bytes: u64) -> Least {
+        Least { bytes, exchanging: 0 }
+    }
 }
 
 /// The parts of a job that its stages belong to.
@@ -70,6 +89,8 @@ pub(crate) struct Sized<'a> {
     /// Edges that a rank has room for in bins, of those that are kept.
     pub(crate) share: u64,
     pub(crate) ids: u64,
+    /// True if ids may turn out to be sparse, so that a dictionary is made and its index is in memory.
+    pub(crate) may_be_sparse: bool,
     pub(crate) runs: u64,
     pub(crate) sizes: Result<Sizes, u64>,
     /// Fewest bytes for partitioning, beside edges in flight between ranks, and for sorting.
@@ -135,6 +156,7 @@ impl TaskCost {
                 name,
                 done: false,
                 host_memory: machine.own() + cost.host_memory,
+                least: Least::of(cost.least_host_memory),
                 gpu_memory: machine.gpu_memory(),
                 disk,
                 exchange: cost.exchange,
@@ -152,8 +174,6 @@ impl TaskCost {
 pub(crate) struct Estimate {
     /// In order.
     pub(crate) stages: Vec<Stage>,
-    /// The smallest limit of host memory that does for all of them.
-    pub(crate) needed: u64,
     /// Bytes of input that may be kept within the limit.
     pub(crate) kept: u64,
     /// Bytes that the ranks of a node spill to its scratch.
@@ -168,8 +188,9 @@ struct MemoryOfStages {
     sort: u64,
     /// Bytes of input that may be kept from ingest to partition.
     kept: u64,
-    /// The smallest limit that does for all stages and tasks.
-    needed: u64,
+    /// Fewest bytes that do for ingest, with the dictionary of sparse ids that it may take, and for relabel.
+    least_ingest: u64,
+    least_relabel: u64,
 }
 
 /// Bytes on the disks.
@@ -190,10 +211,10 @@ impl Sized<'_> {
     /// Returns the stages of `job` on `machine`; `tasks` are those of the job.
     pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources, tasks: &[TaskCost]) -> Estimate {
         let parts = PartCost::of_all(job, machine, &self.graph, !self.is_bound());
-        let memory = self.memory(input, machine, tasks, &parts);
+        let memory = self.memory(input, machine);
         let disk = self.disk(job, machine);
         let stages = self.stages(job, input, machine, (tasks, &parts), &memory, &disk);
-        Estimate { stages, needed: memory.needed, kept: memory.kept, scratch: disk.scratch }
+        Estimate { stages, kept: memory.kept, scratch: disk.scratch }
     }
 
     /// Returns true if the figures are bounds, as degrees are not known.
@@ -201,21 +222,23 @@ impl Sized<'_> {
         matches!(self.basis, Basis::Size | Basis::Expected)
     }
 
-    fn memory(&self, input: &Input, machine: &Resources, tasks: &[TaskCost], parts: &[PartCost]) -> MemoryOfStages {
-        let sparse = self.graph.sparse;
+    fn memory(&self, input: &Input, machine: &Resources) -> MemoryOfStages {
+        let sparse = self.may_be_sparse;
         let (own, threads) = (machine.own(), machine.threads);
         let reading = input.scratch_bytes(threads);
         let index = looking_up(sparse, self.ids);
-        let least_ingest = ingest::scratch_bytes(0, threads) + reading + ingest::degrees_bytes(self.ids) + index;
+        let samples = ingest::samples_bytes(threads, input);
+        let least_ingest = samples + reading + ingest::degrees_bytes(self.ids) + index;
         // The threads' own counters are as large as the limit allows.
-        let ingest = own + least_ingest + ingest::scratch_bytes(self.ids, threads);
+        let ingest = own + least_ingest + ingest::counters_bytes(self.ids, threads);
         let least_relabel = 4 * self.ids + relabel::scratch_bytes(threads, self.edges);
         let relabel = own + least_relabel;
         let (partition, sort) = match self.sizes {
             Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting),
             Err(_) => (u64::MAX, u64::MAX),
         };
-        let most_kept = if self.is_bound() && !sparse { InputCache::most_bytes(input, machine.ranks) } else { 0 };
+        let most_kept =
+            if self.is_bound() && !self.graph.sparse { InputCache::most_bytes(input, machine.ranks) } else { 0 };
         let (kept, with_cached) = kept(most_kept, self.sizes, machine, input.chunk() as u64, ingest.max(relabel));
         // How much each of both takes depends on degrees: one bound for both.
         let (partition, sort) = match self.is_bound() {
@@ -223,15 +246,16 @@ impl Sized<'_> {
             true => (partition.max(sort).max(with_cached), partition.max(sort).max(with_cached)),
             false => (partition, sort),
         };
-        let [least_partition, least_sort] = self.least;
-        let least_tasks = tasks.iter().map(|task| task.cost.least_host_memory).max().unwrap_or(0);
-        let least_tasks = parts.iter().map(|part| part.least).fold(least_tasks, u64::max);
-        let mut least = least_ingest.max(least_relabel).max(least_sort).max(least_tasks);
-        if sparse {
-            least = least.max(reading + Dictionary::least_bytes(threads));
+        let dictionary = if sparse { reading + Dictionary::least_bytes(threads) } else { 0 };
+        MemoryOfStages {
+            ingest: ingest + kept,
+            relabel: relabel + kept,
+            partition,
+            sort,
+            kept,
+            least_ingest: least_ingest.max(dictionary),
+            least_relabel,
         }
-        let needed = machine.smallest(least, least_partition);
-        MemoryOfStages { ingest: ingest + kept, relabel: relabel + kept, partition, sort, kept, needed }
     }
 
     /// Bytes of edges that the rank with most of them spills.
@@ -279,13 +303,14 @@ impl Sized<'_> {
         let mut stages = Vec::new();
         let crew = machine.preparers(self.ids);
         let clock = Clock::new(job, machine, crew, Some(input), self.edges);
-        let mut stage = |name, kind, host_memory, disk, exchange, seconds: f64| {
+        let mut stage = |name, kind, (host_memory, least), disk, exchange, seconds: f64| {
             let time = clock.of_preparing(name, seconds, exchange);
             let Time { seconds, range: seconds_range, .. } = time;
             stages.push(Stage {
                 name,
                 done: false,
                 host_memory,
+                least,
                 gpu_memory,
                 disk,
                 exchange,
@@ -301,19 +326,26 @@ impl Sized<'_> {
             let free = machine.host_memory.saturating_sub(taken);
             let memory = taken + Dictionary::build_bytes(2 * self.edges, machine.threads, free);
             let disk = 16 * self.edges + disk.ids + SMALL_FILES;
+            // What it takes at least is in that of ingest.
+            let memory = (memory, Least::default());
             stage("dictionary", StageKind::Order, memory, disk, 0, crew.dictionary(self.edges));
         }
         let seconds = crew.ingest(self.edges, self.ids, input.bytes(), input);
-        stage("ingest", StageKind::Order, memory.ingest, disk.ids + SMALL_FILES, shared(self.ids), seconds);
+        let of_ingest = (memory.ingest, Least::of(memory.least_ingest));
+        stage("ingest", StageKind::Order, of_ingest, disk.ids + SMALL_FILES, shared(self.ids), seconds);
         let seconds = crew.relabel(self.ids);
-        stage("relabel", StageKind::Order, memory.relabel, disk.order, shared(self.ids), seconds);
+        let of_relabel = (memory.relabel, Least::of(memory.least_relabel));
+        stage("relabel", StageKind::Order, of_relabel, disk.order, shared(self.ids), seconds);
         let times = if self.weighted { WEIGHTED } else { 1.0 };
         let seconds = times * crew.partition(self.edges, self.ids, input.bytes(), disk.spilled, input);
         let bytes = disk.order + disk.spilled_to_workdir;
-        stage("partition", StageKind::Blocks, memory.partition, bytes, moved, seconds);
+        let [least_partition, least_sort] = self.least;
+        let of_partition = (memory.partition, Least { bytes: least_partition, exchanging: least_partition });
+        stage("partition", StageKind::Blocks, of_partition, bytes, moved, seconds);
         let seconds = times * crew.sort(self.kept, self.ids, disk.spilled);
         let bytes = disk.blocks + disk.spilled_to_workdir;
-        stage("sort", StageKind::Blocks, memory.sort, bytes, stored * shared(self.graph.vertices), seconds);
+        let of_sort = (memory.sort, Least::of(least_sort));
+        stage("sort", StageKind::Blocks, of_sort, bytes, stored * shared(self.graph.vertices), seconds);
         let unsure = if self.is_bound() { UNSURE } else { 1.0 };
         let (of_parts, before) = PartCost::stages(parts, machine, &clock, disk.blocks);
         stages.extend(of_parts);

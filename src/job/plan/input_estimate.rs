@@ -34,6 +34,8 @@ pub struct InputEstimate {
     pub rows: u64,
     /// True if ids are likely sparse, so that a dictionary is made.
     pub sparse: bool,
+    /// True if that is not ruled out.
+    pub may_be_sparse: bool,
     /// Degrees of a graph of this size.
     pub likely: DegreeRuns,
 }
@@ -47,10 +49,10 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
     let exact = input.parts().iter().all(|part| part.packing() == Packing::Plain && is_binary(part));
     let packed = input.parts().iter().any(|part| part.packing() != Packing::Plain);
     // Estimates come from samples: lines of text vary little, packed files are known by their start alone.
-    let edges = match (exact, packed) {
-        (true, _) => about,
-        (false, false) => about + about / 8 + 4096,
-        (false, true) => 2 * about + 4096,
+    let (edges, fewest) = match (exact, packed) {
+        (true, _) => (about, about),
+        (false, false) => (about + about / 8 + 4096, (about - about / 8).saturating_sub(4096)),
+        (false, true) => (2 * about + 4096, (about / 2).saturating_sub(4096)),
     };
     let metis = input.parts().iter().all(|part| part.format() == Format::Metis) && !input.parts().is_empty();
     let found = match spec {
@@ -92,6 +94,7 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
         ids_at_least: if sparse { 0 } else { found.at_least.min(dense) },
         rows: if sparse { ids } else { ids.max(found.declared) },
         sparse,
+        may_be_sparse: sparse || ingest::sparse(found.at_most.max(1) - 1, fewest, input.wide(), declared),
         likely: likely::degrees(about, about_ids, zero),
     })
 }
@@ -101,7 +104,17 @@ pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> InputEstimate {
     let sparse = ingest::sparse(ids - 1, edges, input.wide(), input.declares_vertices());
     let (ids, ids_at_least) = if sparse { (edges.saturating_mul(2).min(u64::from(u32::MAX)), 0) } else { (ids, ids) };
     let likely = likely::degrees(edges, ids, likely::GRAPH500);
-    InputEstimate { edges, edges_about: edges, distinct: edges, ids, ids_at_least, rows: ids, sparse, likely }
+    InputEstimate {
+        edges,
+        edges_about: edges,
+        distinct: edges,
+        ids,
+        ids_at_least,
+        rows: ids,
+        sparse,
+        may_be_sparse: sparse,
+        likely,
+    }
 }
 
 fn is_binary(part: &Part) -> bool {

@@ -29,7 +29,7 @@ pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
     let needed = plan.host_memory_needed;
     if needed > plan.host_memory_limit {
         let (given, needed) = (given(plan), at_least(needed));
-        plan.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} surely would do, a bound"));
+        plan.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} is enough (upper bound)"));
     }
     // A limit that is not set is a part of what is free.
     let free = host::memory().free;
@@ -40,7 +40,7 @@ pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
     }
     if let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < gpu_memory) {
         let (given, needed) = (size::show(limit), gpu::at_least(gpu_memory));
-        plan.maybe.push(format!("limits.gpu_memory = {given} may be too small: {needed} surely would do, a bound"));
+        plan.maybe.push(format!("limits.gpu_memory = {given} may be too small: {needed} is enough (upper bound)"));
     }
     if plan.disk > plan.disk_free {
         let (needed, free) = (size::show(plan.disk), size::show(plan.disk_free));
@@ -168,9 +168,10 @@ fn full_disk(plan: &Plan) -> Option<Error> {
 fn how_sure(plan: &Plan) -> String {
     match is_bound(plan) {
         true => {
-            format!(" (a bound: once ingest has run less may do, {} at least)", at_least(plan.surely.host_memory))
+            let least = at_least(plan.surely.host_memory);
+            format!(" (upper bound; once ingest has run, less may be enough, but no less than {least})")
         }
-        false => " (the smallest that does)".into(),
+        false => " (the smallest that works)".into(),
     }
 }
 

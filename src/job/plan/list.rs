@@ -2,11 +2,12 @@
 
 use crate::config::Job;
 use crate::error::Result;
+use crate::job::plan::done::Done;
 use crate::job::plan::estimate::{SMALL_FILES, TaskCost};
 use crate::job::plan::limits::Surely;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
-use crate::job::plan::{Basis, Plan, done};
+use crate::job::plan::{Basis, Plan};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::Contents;
 use crate::list::List;
@@ -18,26 +19,31 @@ use crate::size;
 /// [`crate::Error::Input`] where the list can't be read.
 pub(super) fn open(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
     let list = List::open(crate::job::input::list(&job.input)?, machine.threads)?;
-    let mut plan = plan(job, machine, &list);
-    done::mark(&mut plan, job, manifest, Contents::of_list(list.identity))?;
-    Ok(plan)
+    plan(job, machine, &list, manifest)
 }
 
-/// Returns the plan of a job on `list`.
-pub fn plan(job: &Job, machine: &Resources, list: &List) -> Plan {
+/// Returns the plan of a job on `list`, of which earlier runs did what the manifest says.
+///
+/// # Errors
+/// None in practice.
+pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) -> Result<Plan> {
+    let done = Done::of(job, manifest, Contents::of_list(list.identity))?;
     let (length, source) = (list.length, &list.source);
-    let tasks = TaskCost::of_list(job, machine, length, source.scratch_bytes(machine.threads));
+    let reading = source.scratch_bytes(machine.threads);
+    let tasks = TaskCost::of_list(job, machine, length, reading);
     let clock = Clock::new(job, machine, machine.preparers(0), None, length);
-    let least = tasks.iter().map(|task| task.cost.least_host_memory).max().unwrap_or(0);
+    let stages = |machine: &Resources| {
+        let tasks = TaskCost::of_list(job, machine, length, reading);
+        TaskCost::stages(&tasks, machine, &clock, SMALL_FILES, 1.0)
+    };
     let mut plan = Plan {
         input: format!("{}, {}", source.name(), size::show(source.bytes())),
         basis: Basis::Length,
         elements: Some(length),
-        host_memory_needed: machine.smallest(least, 0),
         ..Plan::empty(job, machine, &tasks, 0)
     };
-    plan.take(TaskCost::stages(&tasks, machine, &clock, SMALL_FILES, 1.0));
+    plan.take(machine, &done, stages);
     let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;
     plan.surely = Surely { host_memory, gpu_memory, disk, scratch: 0 };
-    plan
+    Ok(plan)
 }

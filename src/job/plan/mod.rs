@@ -8,7 +8,7 @@
 mod basis;
 pub mod comm_memory;
 pub mod cost_model;
-mod done;
+pub(crate) mod done;
 pub mod estimate;
 pub mod formulas;
 mod input_estimate;
@@ -29,7 +29,8 @@ use crate::formats::{Input, Weights};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
-use crate::job::plan::estimate::{Estimate, SMALL_FILES, Sized, Stage, TaskCost};
+use crate::job::plan::done::Done;
+use crate::job::plan::estimate::{Estimate, Least, SMALL_FILES, Sized, Stage, TaskCost};
 use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, size_of, store_bytes};
 use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::Surely;
@@ -40,11 +41,16 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::{kept, record::Contents, workdir};
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
 use crate::prepare::partition::route;
-use crate::prepare::{ingest, order, prepared::InputInfo};
+use crate::prepare::prepared::{Graph, InputInfo};
+use crate::prepare::{ingest, order};
 use crate::process::host;
 use crate::size;
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::path::PathBuf;
+
+/// Limits that are looked at to find the smallest that does.
+const LIMITS: usize = 16;
 
 /// The needs of a job.
 #[derive(Debug, Clone, Serialize)]
@@ -87,7 +93,7 @@ pub struct Plan {
     pub host_memory: u64,
     /// The same of all ranks of a node.
     pub host_memory_node: u64,
-    /// The smallest limit of a rank that surely would do.
+    /// The smallest limit of a rank that does for all that is left to do.
     pub host_memory_needed: u64,
     /// The limit of GPU memory, where there is a GPU.
     pub gpu_memory_limit: Option<u64>,
@@ -137,7 +143,11 @@ impl Plan {
     /// [`crate::Error::Input`] where the input can't be read; [`crate::Error::Io`], [`crate::Error::Corrupt`] of a prepared graph.
     pub fn of(job: &Job, machine: &Resources) -> Result<Plan> {
         if let InputSpec::Prepared(other) = &job.input {
-            return Plan::prepared(job, machine, other);
+            let mut graph = kept::open(other)?;
+            kept::check_weights(&graph, job, other)?;
+            kept::number(&mut graph, job, other)?;
+            let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
+            return Plan::prepared(job, machine, other, &graph, &manifest);
         }
         // A damaged manifest tells nothing, to the run neither.
         let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
@@ -160,9 +170,8 @@ impl Plan {
         {
             info.first_id = job.first_id;
             let layout = info.layout(&runs);
-            let mut plan = Plan::after(job, machine, &input, &info, &runs, &layout)?;
-            done::mark(&mut plan, job, &manifest, Contents::of(&info))?;
-            return Ok(plan);
+            let done = Done::of(job, &manifest, Contents::of(&info))?;
+            return Plan::after(job, machine, &input, &info, (&runs, &layout), &done);
         }
         Plan::before(job, machine, &input)
     }
@@ -177,7 +186,8 @@ impl Plan {
     }
 
     fn bounds(job: &Job, machine: &Resources, input: &Input, guess: InputEstimate, basis: Basis) -> Result<Plan> {
-        let InputEstimate { edges, edges_about, distinct, ids, ids_at_least, rows, sparse, ref likely } = guess;
+        let InputEstimate { edges, edges_about, distinct, ids, ids_at_least, rows, sparse, may_be_sparse, ref likely } =
+            guess;
         let (threads, weighted) = (machine.threads, job.carries_weights());
         let input = &as_read(job, input);
         let connected = ids.min(2 * edges);
@@ -190,7 +200,7 @@ impl Plan {
         // Blocks are not divided, and later ones have more edges than earlier ones.
         let part = 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64;
         let share = if machine.ranks == 1 { edges } else { share_of(edges, part) };
-        let reading_in_all = reading + looking_up(sparse, ids);
+        let reading_in_all = reading + looking_up(may_be_sparse, ids);
         let needs = MemoryDemand {
             edges: share,
             ids,
@@ -220,6 +230,7 @@ impl Plan {
             kept: edges,
             share,
             ids,
+            may_be_sparse,
             // r different degrees need r²/4 edges.
             runs: 2 * edges.isqrt() + 1,
             sizes: Sizes::new(shape, needs, machine.free_for_edges()),
@@ -233,28 +244,28 @@ impl Plan {
             gpu_row: None,
             graph,
         };
-        let mut plan = Plan::made(job, machine, input, &sized);
+        let mut plan = Plan::made(job, machine, input, &sized, &Done::default());
         // Blocks may come out half as large where every edge is listed from both ends.
-        let ingest = ingest::scratch_bytes(0, threads) + reading + 4 * ids_at_least;
+        let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
-        plan.surely = Surely { host_memory: machine.own() + ingest, disk, ..Surely::default() };
+        plan.surely = Surely { host_memory: machine.smallest(ingest, 0), disk, ..Surely::default() };
         let (row, graph) = (2 * (edges.isqrt() + 1), &sized.graph);
         let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(row, graph, machine.ranks));
         limits::say_maybe(&mut plan, gpu_memory.max().unwrap_or(0));
         Ok(plan)
     }
 
-    /// From the degrees, for a run or before one.
+    /// From the degrees, for a run or before one; some of it may be `done`.
     ///
     /// # Errors
     /// None in practice; [`crate::Error::Io`] where free disk can't be told.
-    pub fn after(
+    pub(crate) fn after(
         job: &Job,
         machine: &Resources,
         input: &Input,
         info: &InputInfo,
-        runs: &DegreeRuns,
-        layout: &Layout,
+        (runs, layout): (&DegreeRuns, &Layout),
+        done: &Done,
     ) -> Result<Plan> {
         let part = route::largest_part(layout, runs, machine.ranks);
         let input = &as_read(job, input);
@@ -269,6 +280,7 @@ impl Plan {
             kept: edges,
             share: needs.edges,
             ids: info.ids,
+            may_be_sparse: info.sparse,
             runs: info.runs,
             sizes: Sizes::new(shape, needs, machine.free_for_edges()),
             least: needs.least(&shape),
@@ -278,36 +290,45 @@ impl Plan {
             gpu_row: Some(layout.longest_row()),
             graph,
         };
-        let mut plan = Plan::made(job, machine, input, &sized);
+        let mut plan = Plan::made(job, machine, input, &sized, done);
         let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, scratch, .. } = plan;
         plan.surely = Surely { host_memory, gpu_memory, disk, scratch };
         Ok(plan)
     }
 
-    fn prepared(job: &Job, machine: &Resources, other: &std::path::Path) -> Result<Plan> {
-        let mut graph = kept::open(other)?;
-        kept::check_weights(&graph, job, other)?;
-        kept::number(&mut graph, job, other)?;
+    /// Of a job on `graph`, which the job of the workdir `other` kept. Earlier runs did the tasks that the manifest says.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`], [`crate::Error::Corrupt`] of its files.
+    pub(crate) fn prepared(
+        job: &Job,
+        machine: &Resources,
+        other: &std::path::Path,
+        graph: &Graph,
+        manifest: &Manifest,
+    ) -> Result<Plan> {
+        let done = Done::of(job, manifest, Contents::of(&graph.info))?;
         let runs = order::read_runs(&graph.folder, graph.info.content)?;
         let (info, blocks) = (&graph.info, graph.catalogue.len() as u64);
         let size = size_of(info, graph.stored.edges, graph.catalogue.extremes().row, blocks, &runs);
-        let tasks = TaskCost::of_all(job, machine, &size, Some(graph.catalogue.layout.longest_row()));
+        let longest = Some(graph.catalogue.layout.longest_row());
+        let tasks = TaskCost::of_all(job, machine, &size, longest);
         let clock = Clock::new(job, machine, machine.preparers(info.ids), None, info.edges);
-        let parts = PartCost::of_all(job, machine, &size, true);
-        let least = tasks.iter().map(|task| task.cost.least_host_memory).max().unwrap_or(0);
-        let least = parts.iter().map(|part| part.least).fold(least, u64::max);
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
             edges: info.edges,
             ids: info.ids,
             blocks,
-            host_memory_needed: machine.smallest(least, 0),
             ..Plan::empty(job, machine, &tasks, blocks)
         };
-        let (mut stages, disk) = PartCost::stages(&parts, machine, &clock, SMALL_FILES);
-        stages.extend(TaskCost::stages(&tasks, machine, &clock, disk, 1.0));
-        plan.take(stages);
+        plan.take(machine, &done, |machine| {
+            let parts = PartCost::of_all(job, machine, &size, true);
+            let (mut stages, disk) = PartCost::stages(&parts, machine, &clock, SMALL_FILES);
+            let tasks = TaskCost::of_all(job, machine, &size, longest);
+            stages.extend(TaskCost::stages(&tasks, machine, &clock, disk, 1.0));
+            stages
+        });
         let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;
         plan.surely = Surely { host_memory, gpu_memory, disk, scratch: 0 };
         Ok(plan)
@@ -359,7 +380,7 @@ impl Plan {
         }
     }
 
-    fn made(job: &Job, machine: &Resources, input: &Input, sized: &Sized<'_>) -> Plan {
+    fn made(job: &Job, machine: &Resources, input: &Input, sized: &Sized<'_>, done: &Done) -> Plan {
         let tasks = TaskCost::of_all(job, machine, &sized.graph, sized.gpu_row);
         let mut plan = Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),
@@ -370,13 +391,43 @@ impl Plan {
             addresses: limits::Addresses::of(job, Some(input).filter(|_| sized.basis != Basis::Expected)),
             ..Plan::empty(job, machine, &tasks, sized.blocks)
         };
-        let Estimate { stages, needed, kept, scratch } = sized.estimate(job, input, machine, &tasks);
-        (plan.host_memory_needed, plan.kept, plan.scratch) = (needed, kept, scratch);
-        plan.take(stages);
+        let estimate = |machine: &Resources| {
+            let tasks = TaskCost::of_all(job, machine, &sized.graph, sized.gpu_row);
+            sized.estimate(job, input, machine, &tasks)
+        };
+        let Estimate { kept, scratch, .. } = estimate(machine);
+        (plan.kept, plan.scratch) = (kept, scratch);
+        plan.take(machine, done, |machine| estimate(machine).stages);
         plan
     }
 
-    fn take(&mut self, mut stages: Vec<Stage>) {
+    /// Takes over the stages that `on` returns for a machine.
+    fn take(&mut self, machine: &Resources, done: &Done, on: impl Fn(&Resources) -> Vec<Stage>) {
+        let marked = |machine: &Resources| {
+            let mut stages = on(machine);
+            done.mark(&mut stages);
+            stages
+        };
+        let mut stages = marked(machine);
+        let needed = |stages: &[Stage]| {
+            let to_come = || stages.iter().filter(|stage| !stage.done).map(|stage| stage.least);
+            let [bytes, exchanging]: [fn(Least) -> u64; 2] = [|least| least.bytes, |least| least.exchanging];
+            let [bytes, exchanging] = [bytes, exchanging].map(|of| to_come().map(of).max().unwrap_or(0));
+            machine.smallest(bytes, exchanging)
+        };
+        // Within another limit stages may be done in another way, which takes less or more.
+        let mut limit = needed(&stages);
+        let mut rises = false;
+        for _ in 0..LIMITS {
+            let there = needed(&marked(&machine.at(limit)));
+            match there.cmp(&limit) {
+                Ordering::Greater => rises = true,
+                Ordering::Less if !rises => {}
+                _ => break,
+            }
+            limit = there;
+        }
+        self.host_memory_needed = limit;
         // No stage exceeds the limit: one that can't keep within it does not begin.
         for stage in &mut stages {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
@@ -387,10 +438,6 @@ impl Plan {
         self.gpu_memory = stages.iter().map(|s| s.gpu_memory).max().unwrap_or(0);
         self.disk = stages.iter().map(|s| s.disk).max().unwrap_or(0);
         self.stages = stages;
-        self.sum_seconds();
-    }
-
-    pub(crate) fn sum_seconds(&mut self) {
         // The sum of nothing would be -0.
         let to_come = || self.stages.iter().filter(|stage| !stage.done);
         self.seconds = 0.0 + to_come().map(|stage| stage.seconds).sum::<f64>();

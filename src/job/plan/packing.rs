@@ -7,7 +7,10 @@
 use crate::config::{InputSpec, Job};
 use crate::failpoint;
 use crate::graph::direction::Direction;
+use crate::graph::layout::Layout;
+use crate::graph::packed::Packer;
 use crate::job::plan::resources::Resources;
+use crate::prepare::transpose::TransposeShape;
 
 /// Bytes of packed entries, in halves: 1.9 bytes each were measured at scale 24 of Graph500 in the upper half and 2.1 in the lower, and 0.07
 /// more at each scale. A graph whose entries take more is stored after all.
@@ -16,7 +19,7 @@ const HALVES_OF_BYTES: u64 = 5;
 /// The memory of packed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packing {
-    /// Bytes of host memory while rows are packed: the lower half as it was sorted, and the upper packed.
+    /// Bytes of host memory while rows are packed: the lower half as it was sorted, the upper packed, and what making it takes.
     pub(crate) peak: u64,
     /// Bytes of both halves packed.
     pub(crate) packed: u64,
@@ -37,7 +40,10 @@ impl Packing {
         }
         let free = machine.free_for_edges();
         let (half, starts) = (HALVES_OF_BYTES * edges / 2, 4 * vertices);
-        let packing = Packing { peak: 4 * edges + half + 2 * starts, packed: 2 * (half + starts) };
+        let target = Layout::block_target(edges) + edges / 512;
+        let block = Packer::block_bytes(vertices.min(target), edges.min(target));
+        let window = TransposeShape::at_most(edges, vertices, false).least();
+        let packing = Packing { peak: 4 * edges + half + 2 * starts + block + window, packed: 2 * (half + starts) };
         let fits_unpacked = 8 * edges + starts <= free.max(gpu) && failpoint::hit("rows.unpacked").is_ok();
         let wanted = !fits_unpacked && packing.peak + starts <= free;
         (wanted && job.graph_tasks().all(|task| task.takes_packed(vertices, edges, gpu))).then_some(packing)

@@ -7,7 +7,7 @@ use crate::graph::layout::Layout;
 use crate::graph::stored;
 use crate::graph::weights::stored as stored_weights;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
-use crate::job::plan::estimate::{Stage, StageKind};
+use crate::job::plan::estimate::{Least, Stage, StageKind};
 use crate::job::plan::formulas::PAGE;
 use crate::job::plan::packing::Packing;
 use crate::job::plan::resources::Resources;
@@ -21,7 +21,7 @@ pub(crate) struct PartCost {
     name: &'static str,
     /// Bytes of host memory beside what is taken before any stage, and the fewest that do.
     memory: u64,
-    pub(crate) least: u64,
+    least: u64,
     /// Bytes of its files.
     pub(crate) disk: u64,
     seconds: f64,
@@ -47,8 +47,7 @@ impl PartCost {
         };
         let seconds = machine.preparers(graph.ids).transpose(graph.edges, graph.vertices);
         if let Some(packing) = Packing::of(machine, job, (graph.edges, graph.vertices, graph.direction)) {
-            let memory = packing.peak + shape.least();
-            return PartCost { name: TRANSPOSE_STAGE, memory, least: memory, disk: 0, seconds };
+            return PartCost { name: TRANSPOSE_STAGE, memory: packing.peak, least: packing.peak, disk: 0, seconds };
         }
         let memory = TransposeMemory::new(&shape, machine.threads, machine.free_for_edges());
         PartCost {
@@ -93,6 +92,7 @@ impl PartCost {
             name: self.name,
             done: false,
             host_memory: machine.own() + self.memory,
+            least: Least::of(self.least),
             gpu_memory: machine.gpu_memory(),
             disk: disk + self.disk,
             exchange: 0,

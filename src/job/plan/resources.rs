@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{self, Device, StopFlag, Uploader, whole_pieces};
 use crate::job::plan::comm_memory::CommMemory;
 use crate::job::plan::cost_model::Preparers;
-use crate::memory::own_bytes;
+use crate::memory::{own_bytes, smallest_limit};
 use crate::process::host::{self, Memory};
 
 /// About what a driver takes of host memory.
@@ -38,8 +38,8 @@ pub struct GpuResources {
     pub name: String,
     /// `limits.gpu_memory` in bytes, all of which is taken at once; unknown where the GPU is not here.
     pub memory: Option<u64>,
-    /// Host memory of its driver, and what is pinned for copies.
-    pub host_memory: u64,
+    /// Host memory of its driver, beside what is pinned for copies.
+    pub driver: u64,
 }
 
 impl Resources {
@@ -72,12 +72,10 @@ impl Resources {
     }
 
     fn look_for_gpu(&mut self, job: &Job) {
-        let Resources { host_memory, threads, .. } = *self;
         if job.run.device == Asked::Cpu {
             return;
         }
         let before = host::process_memory();
-        let pinned = Uploader::bytes(threads, host_memory) + StopFlag::BYTES;
         let found = gpu::probe();
         match Device::open(&found, job.run.gpu, job.limits.gpu_memory) {
             Ok(device) => {
@@ -86,12 +84,11 @@ impl Resources {
                 // On other nodes there may be more.
                 let sharers = if self.nodes() == 1 { self.ranks.div_ceil(gpus) } else { 1 };
                 let (name, memory) = (named(&device), Some(device.limit() / sharers as u64));
-                self.gpu = Some(GpuResources { name, memory, host_memory: driver + pinned });
+                self.gpu = Some(GpuResources { name, memory, driver });
             }
             Err(e) => {
                 // A plan may be made where the job will not run, as on a login node.
-                let held =
-                    GpuResources { name: "a GPU".into(), memory: job.limits.gpu_memory, host_memory: DRIVER + pinned };
+                let held = GpuResources { name: "a GPU".into(), memory: job.limits.gpu_memory, driver: DRIVER };
                 self.gpu = (job.run.device == Asked::Gpu || job.run.gpu.is_some()).then_some(held);
                 self.missing = Some(e.to_string());
             }
@@ -134,26 +131,27 @@ impl Resources {
 
     /// Host memory that is taken before the first stage begins.
     pub fn own(&self) -> u64 {
-        self.alone() + self.comm_memory.standing()
+        self.alone(self.host_memory) + self.comm_memory.standing()
     }
 
-    fn alone(&self) -> u64 {
-        own_bytes(self.threads) + self.gpu.as_ref().map_or(0, |gpu| gpu.host_memory)
+    /// Host memory that is taken within a limit of `limit` bytes, without what ranks do together.
+    fn alone(&self, limit: u64) -> u64 {
+        let gpu = self.gpu.as_ref().map_or(0, |gpu| gpu.driver + pinned(self.threads, limit));
+        own_bytes(limit, self.threads) + gpu
+    }
+
+    /// The same machine under another limit.
+    pub(crate) fn at(&self, limit: u64) -> Resources {
+        Resources { host_memory: limit, comm_memory: self.comm_memory.at(limit), ..self.clone() }
     }
 
     /// The smallest limit that does for what takes `least` bytes of host memory beside all that is taken before, and for what
-    /// takes `exchanging` beside that while edges are in flight. What ranks do together takes less where the limit is less.
+    /// takes `exchanging` beside that while edges are in flight. The process, and what ranks do together, take less where the limit is less.
     pub(crate) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
-        let needed = |comm_memory: &CommMemory| {
-            self.alone() + comm_memory.standing() + least.max(comm_memory.messages() + exchanging)
-        };
-        let mut limit = needed(&self.comm_memory.at(0));
-        loop {
-            match needed(&self.comm_memory.at(limit)) {
-                more if more > limit => limit = more,
-                _ => return limit,
-            }
-        }
+        smallest_limit(|limit| {
+            let comm_memory = self.comm_memory.at(limit);
+            self.alone(limit) + comm_memory.standing() + least.max(comm_memory.messages() + exchanging)
+        })
     }
 
     /// Bytes that a job takes of the GPU's memory: all that it may have, from its start to its end.
@@ -168,6 +166,11 @@ impl Resources {
         };
         self.gpu.as_ref().is_some_and(does)
     }
+}
+
+/// Host memory that is pinned for a GPU within a limit of `limit` bytes.
+pub(crate) fn pinned(threads: usize, limit: u64) -> u64 {
+    Uploader::bytes(threads, limit) + StopFlag::BYTES
 }
 
 /// Returns the name of a GPU in plans and speeds.

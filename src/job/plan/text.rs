@@ -58,14 +58,18 @@ impl fmt::Display for Plan {
         writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>16}", "in all")?;
         let (limit, free) = (show(self.host_memory_limit), show(self.disk_free));
         let gpu = self.gpu_memory_limit.map_or_else(String::new, show);
-        writeln!(f, "{:11} {limit:>12} {gpu:>12} {free:>12}   {} threads", "there is", self.threads)?;
+        writeln!(f, "{:11} {limit:>12} {gpu:>12} {free:>12}   {} threads", "limit", self.threads)?;
+        writeln!(f, "{:11} of memory by [limits] (unless set, a part of what is free), of the disk what is free", "")?;
         if self.scratch > 0 {
             writeln!(f, "{:11} at most {} on each node", "job.scratch", show(self.scratch))?;
         }
         let needed = crate::memory::at_least(self.host_memory_needed);
         match is_bound(self) {
-            true => writeln!(f, "\nlimits.host_memory = {needed} surely would do; it is a bound")?,
-            false => writeln!(f, "\nlimits.host_memory = {needed} would do, and is the smallest that does")?,
+            true => writeln!(f, "\nlimits.host_memory = {needed} is enough (upper bound)")?,
+            false => writeln!(f, "\nlimits.host_memory = {needed} is the smallest that works")?,
+        }
+        if self.host_memory > self.host_memory_needed {
+            writeln!(f, "With more, the job takes more and is faster: the table is for the limit above.")?;
         }
         self.maybe.iter().try_for_each(|what| writeln!(f, "warning: {what}"))
     }

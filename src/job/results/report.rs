@@ -52,6 +52,7 @@ pub struct Limits {
     pub host_memory_peak: u64,
     pub gpu_memory: u64,
     pub gpu_memory_peak: u64,
+    pub gpu_memory_beside: u64,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -239,7 +240,13 @@ mod tests {
             host: Host { name: "here".into(), cores: 1, memory: 1, gpus: Vec::new() },
             ranks: 1,
             device: "cpu".into(),
-            limits: Limits { host_memory: 1, host_memory_peak: 1, gpu_memory: 0, gpu_memory_peak: 0 },
+            limits: Limits {
+                host_memory: 1,
+                host_memory_peak: 1,
+                gpu_memory: 0,
+                gpu_memory_peak: 0,
+                gpu_memory_beside: 0,
+            },
             input: Input::Edges {
                 path: "karate.txt".into(),
                 bytes: 1,

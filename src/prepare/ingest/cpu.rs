@@ -4,7 +4,7 @@
 //! byte that overflows carries 256 into the shared 32-bit counter, which only happens for hubs. (Sorting endpoints into bins by id, to
 //! count each bin in cache, moved as many cache lines as it saved: 12 ns an endpoint against 5.)
 
-use super::{Counting, Found, PURPOSE};
+use super::{Counting, Found, GRANULE, PURPOSE};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::memory::{Budget, Buffer, Plain, prefetch};
@@ -111,7 +111,7 @@ impl<'b> Degrees<'b> {
 /// Grows the array to hold `id`. Spare capacity avoids moving it often and costs nothing before it is touched; if the limit forbids that,
 /// it grows just as far as needed.
 fn grow<T: Plain>(array: &mut Buffer<T>, id: u32, purpose: &str) -> Result<()> {
-    let enough = (id as usize + 1).next_multiple_of(1 << 16);
+    let enough = (id as usize + 1).next_multiple_of(GRANULE as usize);
     let ample = enough.next_power_of_two().max(1 << 20);
     array.grow(ample, purpose).or_else(|_| array.grow(enough, purpose))
 }

@@ -199,7 +199,8 @@ impl Ingest<'_, '_> {
         let expected = input.estimate_edges()?;
         // A dictionary's ids have no gaps.
         let wide = input.wide() && dictionary.is_none();
-        let _reading = budget.reserve(input.scratch_bytes(threads) + scratch_bytes(0, threads), "reading the input")?;
+        let _reading =
+            budget.reserve(input.scratch_bytes(threads) + samples_bytes(threads, input), "reading the input")?;
         let end = end_of_ids(expected, dictionary.is_some(), wide, largest);
         let by_device = match device {
             Some(device) => device.counting(end, largest.is_some(), expected, budget)?,
@@ -279,20 +280,22 @@ fn end_of_ids(expected: u64, numbered: bool, wide: bool, largest: Option<u32>) -
     }
 }
 
-/// Returns the bytes that the pass takes for `ids` ids beside the degrees and reading: each thread's counters, as far as they get memory,
-/// and the samples.
-pub fn scratch_bytes(ids: u64, threads: usize) -> u64 {
-    threads as u64 * whole_pages(ids) + (threads as u64 + 2) * Sample::BYTES
+/// Returns the bytes of the samples of distinct edges of `input`, one for each thread and two to join them.
+pub fn samples_bytes(threads: usize, input: &Input) -> u64 {
+    (threads as u64 + 2) * Sample::bytes(input.most_edges())
+}
+
+/// Returns the bytes of the counters of all threads for `ids` ids, which they have as far as there is memory.
+pub fn counters_bytes(ids: u64, threads: usize) -> u64 {
+    threads as u64 * ids.next_multiple_of(GRANULE)
 }
 
 /// Returns the bytes of the degrees of `ids` ids.
 pub fn degrees_bytes(ids: u64) -> u64 {
-    whole_pages(4 * ids)
+    4 * ids.next_multiple_of(GRANULE)
 }
 
-/// Rounds up to huge pages.
-fn whole_pages(bytes: u64) -> u64 {
-    bytes.next_multiple_of(2 << 20)
-}
+/// Ids by which arrays of degrees grow.
+const GRANULE: u64 = 1 << 16;
 
 const PURPOSE: &str = "degrees of all vertices (4 bytes for each id up to the largest)";

@@ -178,12 +178,14 @@ fn begin<'a>(work: Work<'_, 'a>, block: usize) -> Result<OpenBlock<'a>> {
             OpenRows::Stored(Box::new(BlockFiles { rows: writer, weights, folder, syncer }))
         }
         Destination::Packed(packer) => {
-            let mut all = Vec::with_capacity((rows.end - rows.start) as usize);
-            work.lengths.chunks(rows, |lengths| {
-                all.extend_from_slice(lengths);
-                Ok(())
+            let entries = work.entries[bins_of_block(work, block)].iter().sum();
+            let rows = packer.begin((rows.end - rows.start) as usize, entries, |list| {
+                work.lengths.chunks(rows, |lengths| {
+                    list.extend_from_slice(lengths);
+                    Ok(())
+                })
             })?;
-            OpenRows::Packed { rows: BlockPacker::new(all), packer }
+            OpenRows::Packed { rows, packer }
         }
     };
     Ok(OpenBlock { index: block, rows })

@@ -33,7 +33,12 @@ pub struct Claims {
 
 /// Returns the bytes of the claims of a thread.
 pub fn bytes(vertices: u64) -> u64 {
-    8 * vertices.div_ceil(64) + 8 * ROUND
+    8 * vertices.div_ceil(64) + 8 * most_claims(vertices)
+}
+
+/// Returns the most claims of a thread in a round: it claims each vertex once.
+fn most_claims(vertices: u64) -> u64 {
+    ROUND.min(vertices)
 }
 
 /// Sums over some edges.
@@ -133,7 +138,7 @@ impl Claims {
     /// [`crate::Error::Limit`].
     pub fn new(vertices: usize, budget: &Budget) -> Result<Claims> {
         let bits = budget.zeroed(vertices.div_ceil(64), "claims of a thread (a bit a vertex)")?;
-        Ok(Claims { bits, pairs: budget.zeroed(2 * ROUND as usize, "claims of a thread")? })
+        Ok(Claims { bits, pairs: budget.zeroed(2 * most_claims(vertices as u64) as usize, "claims of a thread")? })
     }
 
     /// Claims what the edges number `edges` of the frontier lead to and is not reached; `listed` are its vertices from the one on, and `skip` the

@@ -192,7 +192,7 @@ fn a_stop_is_obeyed() {
 #[test]
 fn a_limit_that_is_too_small_is_an_error() {
     let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);
-    let small = Budget::new(crate::memory::own_bytes(2) + 4000, 2).unwrap();
+    let small = Budget::new(crate::memory::limit_leaving(4000, 2), 2).unwrap();
     for (name, engine) in engines::<u32>() {
         let e = engine(&mut list.clone(), head, &means(2, &small, &on)).unwrap_err();
         assert_eq!(e.exit_code(), 7, "{name}");
@@ -203,7 +203,7 @@ fn a_limit_that_is_too_small_is_an_error() {
 fn the_memory_that_is_said_suffices() {
     for n in [1, 1000, 300_000] {
         let (mut list, head) = list_of::<u32>(&shuffled(n, 7), n, &[]);
-        let budget = Budget::new(crate::memory::own_bytes(2) + ruling_set::bytes(n as u64, 4), 2).unwrap();
+        let budget = Budget::new(crate::memory::limit_leaving(ruling_set::bytes(n as u64, 4), 2), 2).unwrap();
         assert_eq!(ruling_set::ruling_set(&mut list, head, &means(2, &budget, &on)).unwrap(), Ranked::Path);
     }
 }

@@ -36,7 +36,7 @@ fn attempt<I: Index>(
             pieces.iter().skip(t).step_by(3).try_for_each(|&(first, piece)| take(first, piece))
         })
     };
-    let budget = Budget::new(crate::memory::own_bytes(3) + sizes.memory(size_of::<I>() as u64), 3).unwrap();
+    let budget = Budget::new(crate::memory::limit_leaving(sizes.memory(size_of::<I>() as u64), 3), 3).unwrap();
     let threads = sizes.threads as usize;
     let rounds = Rounds::default();
     let means = Means { folder, key: 5, threads, budget: &budget, go_on, moved: &|_| {}, rounds: &rounds };

@@ -14,7 +14,7 @@ pub use found::{Found, SourceFound, agree_units, verify_found};
 pub use task::{LevelFigures, LevelTask, Search};
 pub use write::TreeWriter;
 
-use super::Options;
+use super::{Options, telling_bytes};
 use crate::algo::{Cost, Crew, GraphSize};
 
 /// Most trees that are checked together: the levels of so many lie in a cache line.
@@ -52,9 +52,9 @@ pub struct SearchCost {
 pub fn cost(options: &Options, graph: &GraphSize<'_>, crew: &Crew, search: SearchCost) -> Cost {
     let (vertices, sources) = (graph.vertices, options.count());
     let [most, fewest] = search.bytes;
-    let fewest = fewest + bytes(options, vertices, 1);
+    let fewest = (fewest + bytes(options, vertices, 1)).max(telling_bytes(sources, vertices));
     let trees = if options.validate { BATCH.min(sources.max(1) as usize) } else { 1 };
-    let wanted = most + bytes(options, vertices, trees);
+    let wanted = (most + bytes(options, vertices, trees)).max(fewest);
     let rows = graph.rows;
     let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(4, 11);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };

@@ -3,12 +3,15 @@
 use crate::error::Result;
 use crate::failpoint;
 use crate::memory::{Budget, Reservation};
+use std::ops::RangeInclusive;
 
 /// Buckets that are apart; entries behind them lie together until their turn comes near.
 const RING: u64 = 1 << 10;
-/// Bytes that are reserved at a time, and fewest entries of a list.
-const STEP: u64 = 1 << 20;
+/// Fewest entries of a list.
 const LEAST: usize = 32;
+/// Bytes that are reserved at a time: some for each vertex, between these bounds.
+const STEP: RangeInclusive<u64> = 16 << 10..=1 << 20;
+const STEP_OF_VERTEX: u64 = 1 << 10;
 
 /// A vertex that became nearer, with the distance that it had then: another one came later if that of the vertex is smaller.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,6 +40,8 @@ pub struct Bins<S> {
 /// The memory of entries.
 struct Room {
     reserved: Reservation,
+    /// Bytes that are reserved at a time.
+    step: u64,
     /// Bytes of it that vectors have.
     taken: u64,
     /// True if there was none for some entry, which then is in no bucket.
@@ -74,20 +79,22 @@ impl Room {
     /// Reserves so many bytes in all, if it did not before.
     fn reserve(&mut self, bytes: u64) -> Result<()> {
         match bytes > self.reserved.bytes() {
-            true => self.reserved.grow((bytes - self.reserved.bytes()).next_multiple_of(STEP), PURPOSE),
+            true => self.reserved.grow((bytes - self.reserved.bytes()).next_multiple_of(self.step), PURPOSE),
             false => Ok(()),
         }
     }
 }
 
 impl<S: Copy> Bins<S> {
-    /// Makes empty ones.
+    /// Makes empty ones for a graph of so many vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(budget: &Budget) -> Result<Bins<S>> {
+    pub fn new(vertices: u32, budget: &Budget) -> Result<Bins<S>> {
+        let step = step(vertices.into());
         let ring = (0..RING).map(|_| Vec::new()).collect();
-        let memory = Room { reserved: budget.reserve(bytes(), PURPOSE)?, taken: 0, is_lacking: false };
+        let memory =
+            Room { reserved: budget.reserve(bytes(vertices.into()), PURPOSE)?, step, taken: 0, is_lacking: false };
         let far_first = u64::MAX;
         Ok(Bins { ring, base: 0, far: Vec::new(), far_first, told: Vec::new(), spare: Vec::new(), memory })
     }
@@ -113,7 +120,7 @@ impl<S: Copy> Bins<S> {
 
     /// Gives back memory beyond [`bytes`], of which checks of trees may need some. No list that was taken is left.
     pub fn give_back(&mut self) {
-        let more = self.memory.reserved.bytes().saturating_sub(bytes());
+        let more = self.memory.reserved.bytes().saturating_sub(LEAST_STEPS * self.memory.step);
         if more > 0 {
             self.free();
             self.memory.reserved.shrink(more);
@@ -193,9 +200,16 @@ impl<S: Copy> Bins<S> {
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Returns the bytes that empty ones reserve: for a few entries in each bucket.
-pub fn bytes() -> u64 {
-    3 * STEP
+/// Steps that empty ones reserve: for a few entries in each bucket.
+const LEAST_STEPS: u64 = 3;
+
+/// Returns the bytes that empty ones of a graph of so many vertices reserve.
+pub fn bytes(vertices: u64) -> u64 {
+    LEAST_STEPS * step(vertices)
+}
+
+fn step(vertices: u64) -> u64 {
+    (STEP_OF_VERTEX * vertices).clamp(*STEP.start(), *STEP.end())
 }
 
 #[cfg(test)]
@@ -205,7 +219,7 @@ mod tests {
     #[test]
     fn entries_come_by_buckets_near_and_far() {
         let budget = Budget::new(1 << 30, 1).unwrap();
-        let mut bins = Bins::new(&budget).unwrap();
+        let mut bins = Bins::new(1 << 20, &budget).unwrap();
         let buckets = [0, 3, 3, RING - 1, RING, 5 * RING + 7, 1 << 60, 5 * RING + 6];
         for (vertex, &bucket) in (0..).zip(&buckets) {
             bins.push(bucket, Entry { sum: bucket, vertex });
@@ -225,7 +239,7 @@ mod tests {
     #[test]
     fn buckets_one_after_the_other_share_memory() {
         let budget = Budget::new(1 << 30, 1).unwrap();
-        let mut bins = Bins::new(&budget).unwrap();
+        let mut bins = Bins::new(1 << 20, &budget).unwrap();
         let mut list = Vec::new();
         for bucket in 0..10 * RING {
             (0..100).for_each(|vertex| bins.push(bucket + u64::from(vertex % 2), Entry { sum: bucket, vertex }));
@@ -237,8 +251,8 @@ mod tests {
 
     #[test]
     fn where_memory_has_no_room_entries_are_lacking() {
-        let budget = Budget::new(crate::memory::own_bytes(1) + bytes(), 1).unwrap();
-        let mut bins = Bins::new(&budget).unwrap();
+        let budget = Budget::new(crate::memory::limit_leaving(bytes(1 << 20), 1), 1).unwrap();
+        let mut bins = Bins::new(1 << 20, &budget).unwrap();
         let fill = |bins: &mut Bins<u64>| {
             (0..)
                 .take_while(|&vertex| {
@@ -248,7 +262,7 @@ mod tests {
                 .count() as u64
         };
         let first = fill(&mut bins);
-        assert!(first * 16 <= bytes() && first * 96 > bytes(), "{first}");
+        assert!(first * 16 <= bytes(1 << 20) && first * 96 > bytes(1 << 20), "{first}");
         // Memory that is there stays, also that of lists which were taken.
         let mut list = Vec::new();
         bins.take(0, &mut list);
@@ -257,12 +271,12 @@ mod tests {
         drop(list);
         bins.free();
         assert_eq!(fill(&mut bins), first);
-        assert!(bins.reserve(bytes()).is_ok() && bins.reserve(bytes() + 1).is_err());
+        assert!(bins.reserve(bytes(1 << 20)).is_ok() && bins.reserve(bytes(1 << 20) + 1).is_err());
         let budget = Budget::new(1 << 30, 1).unwrap();
-        let (mut bins, free) = (Bins::new(&budget).unwrap(), budget.free());
+        let (mut bins, free) = (Bins::new(1 << 20, &budget).unwrap(), budget.free());
         (0..1 << 20).for_each(|vertex| bins.push(7, Entry { sum: 7u64, vertex }));
         assert!(!bins.is_lacking());
-        assert_eq!(free - budget.free(), (16 << 20) - bytes());
+        assert_eq!(free - budget.free(), (16 << 20) - bytes(1 << 20));
         bins.give_back();
         assert_eq!((budget.free(), bins.first()), (free, None));
     }

@@ -125,7 +125,7 @@ impl<A: Arithmetic> State<A> {
     fn new(vertices: u32, threads: usize, budget: &Budget) -> Result<State<A>> {
         let mut cells = budget.zeroed(vertices as usize, "distances while they are looked for")?;
         populate(&mut cells);
-        let bins = (0..threads).map(|_| Bins::new(budget).map(Mutex::new)).collect::<Result<_>>()?;
+        let bins = (0..threads).map(|_| Bins::new(vertices, budget).map(Mutex::new)).collect::<Result<_>>()?;
         let nearer = budget.reserve(NEARER * u64::from(vertices), "vertices that become nearer in a round")?;
         Ok(State { cells, bins, _nearer: nearer })
     }
@@ -155,7 +155,7 @@ pub fn bytes(size: &Size, threads: usize) -> [u64; 2] {
 
 /// Returns the bytes beside rows.
 fn others(vertices: u64, threads: usize) -> u64 {
-    (8 + NEARER) * vertices + threads as u64 * bins::bytes()
+    (8 + NEARER) * vertices + threads as u64 * bins::bytes(vertices)
 }
 
 /// Returns the bytes of the file of sorted rows, with weights up to `largest`.

@@ -125,6 +125,10 @@ pub enum Error {
         why: String,
     },
 
+    /// Others leave too little of a GPU's memory (exit 7).
+    #[error("{0}; finished work is kept")]
+    GpuFull(String),
+
     /// A result did not pass its check (exit 8).
     #[error("validation failed: {0}")]
     Validation(String),
@@ -213,7 +217,7 @@ impl Error {
             Error::Corrupt { .. } => 4,
             Error::Busy { .. } | Error::Occupied { .. } | Error::OtherTable { .. } | Error::OtherStream { .. } => 5,
             Error::DiskFull { .. } | Error::OutputFull { .. } => 6,
-            Error::Limit { .. } | Error::Addresses { .. } => 7,
+            Error::Limit { .. } | Error::Addresses { .. } | Error::GpuFull(_) => 7,
             Error::Validation(_) => 8,
             Error::Lost(_) => 9,
             Error::Io { .. } => 10,

@@ -71,7 +71,8 @@ impl<'a> Devices<'a> {
             workspace.arena.trim(least[0]);
             gpu(Lease { workspace, cache: least[1] })
         });
-        let declines = matches!(&gpu, Some(Err(Error::Limit { .. } | Error::Usage(_))) if self.auto);
+        let declines =
+            matches!(&gpu, Some(Err(Error::Limit { .. } | Error::GpuFull(_) | Error::Usage(_))) if self.auto);
         let declined = comm.any(declines);
         self.on_gpu.set(some && !declined);
         if !self.on_gpu.get() {

@@ -9,7 +9,8 @@
 //! | `bfs`, `traverse`, `dfs`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` is one of the tests alone |
 //! | `searches` | what searches from many sources have in common |
 //! | `sources`, `weights` | keys that several tables have |
-//! | `own`, `bits`, `row_parts`, `team`, `meeting` | parts of several algorithms: vertices of a rank, sets of vertices, passes over rows, threads |
+//! | `own`, `bits`, `row_parts` | parts of several algorithms: vertices of a rank, sets of vertices, passes over rows |
+//! | `team` | threads that work together, wait for each other, and leave short rounds to one |
 //! | `energy` | joules of a trial |
 
 mod algorithm;
@@ -20,7 +21,6 @@ pub mod device;
 pub mod dfs;
 pub mod energy;
 pub mod listrank;
-mod meeting;
 #[cfg(test)]
 mod model_tests;
 mod own;

@@ -113,6 +113,7 @@ pub fn end_with(error: &Error) -> ! {
                 Error::Usage(_)
                 | Error::Input { .. }
                 | Error::Limit { .. }
+                | Error::GpuFull(_)
                 | Error::Busy { .. }
                 | Error::Occupied { .. },
                 1..,

@@ -212,7 +212,7 @@ pub struct Random {
 pub struct Limits {
     /// Bytes of host memory per rank; `None`: 80 % of what the machine or cgroup has free.
     pub host_memory: Option<u64>,
-    /// Bytes of memory per GPU; `None`: 90 % of what is free.
+    /// Bytes of memory per GPU; `None`: 90 % of what is free, or less where that would leave less than 1 GiB.
     pub gpu_memory: Option<u64>,
     /// Threads; 0: all the cores that the scheduler granted this process.
     pub threads: usize,

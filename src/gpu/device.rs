@@ -3,6 +3,7 @@
 
 use super::arena::{Arena, at_least, whole_pieces};
 use super::queue::Queue;
+use super::users::{default_limit, others};
 use super::visible::{self, VisibleGpu};
 use super::{Cuda, Gpu, driver};
 use crate::error::{Error, Result};
@@ -31,10 +32,12 @@ struct Inner {
 }
 
 impl Device {
-    /// Opens GPU `index` of those in `found`, or the first. At most `limit` bytes of its memory are used; by default 90 % of what is free.
+    /// Opens GPU `index` of those in `found`, or the first. At most `limit` bytes of its memory are used; by default what
+    /// [`default_limit`] says of those that are free.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such GPU, with what to install or load; [`Error::Lost`] if the GPU does not answer.
+    /// [`Error::Usage`] if there is no such GPU, with what to install or load; [`Error::GpuFull`] if it has no memory for a context; [`Error::Lost`]
+    /// if it does not answer.
     pub fn open(found: &Cuda, index: Option<u32>, limit: Option<u64>) -> Result<Device> {
         let index = index.or(found.gpus.first().map(|gpu| gpu.index)).unwrap_or(0);
         let Some(gpu) = found.gpus.iter().find(|gpu| gpu.index == index).cloned() else {
@@ -51,16 +54,16 @@ impl Device {
             };
             return Err(Error::Usage(format!("no GPU to compute with: missing {why}")));
         };
-        let context = CudaContext::new(driver::ordinal(index)).map_err(|e| lost(&gpu, "open it", e))?;
+        let context = CudaContext::new(driver::ordinal(index)).map_err(|e| failed(&gpu, None, "open it", e))?;
         // Events of this crate order all work between queues.
         // SAFETY: nothing has been allocated yet whose use the context would have to track.
         unsafe { context.disable_event_tracking() };
-        let attribute = |which| context.attribute(which).map_err(|e| lost(&gpu, "ask what it has", e));
+        let attribute = |which| context.attribute(which).map_err(|e| failed(&gpu, None, "ask what it has", e));
         let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         let shared_memory = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32;
         let cache = attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as u64;
-        let (free, total) = context.mem_get_info().map_err(|e| lost(&gpu, "ask for its memory", e))?;
-        let limit = limit.unwrap_or(free as u64 / 10 * 9);
+        let (free, total) = context.mem_get_info().map_err(|e| failed(&gpu, None, "ask for its memory", e))?;
+        let limit = limit.unwrap_or_else(|| default_limit(free as u64));
         let before = (total - free) as u64;
         let inner = Inner {
             context,
@@ -121,7 +124,12 @@ impl Device {
             limit: "gpu_memory",
             given,
             needed: at_least(least),
-            purpose: format!("this graph on GPU {} ({})", self.0.gpu.index, self.0.gpu.name),
+            purpose: format!(
+                "this graph on GPU {} ({}){}",
+                self.0.gpu.index,
+                self.0.gpu.name,
+                others(&self.0.gpu.uuid)
+            ),
         };
         let whole = whole_pieces(limit);
         if whole < least {
@@ -173,13 +181,34 @@ impl Device {
         }
     }
 
-    /// Turns a driver's error into this crate's. The context can't be used any more, but files on the disk can.
+    /// Turns a driver's error into this crate's: [`Error::GpuFull`] where it lacks memory, else [`Error::Lost`]. The context can't be used any more, but
+    /// files on the disk can.
     pub(super) fn lost(&self, doing: &str, error: DriverError) -> Error {
-        lost(&self.0.gpu, doing, error)
+        failed(&self.0.gpu, Some(self), doing, error)
+    }
+
+    /// Returns the free bytes, and what helps where they are too few.
+    fn remedy(&self) -> (u64, String) {
+        let (free, limit) = (self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64), self.0.limit);
+        // How much is lacking the driver does not say.
+        let fits = whole_pieces(default_limit(free + self.peak()).min(limit / 2)) >> 20;
+        (free, format!("set limits.gpu_memory = \"{fits}MiB\" (it is {}), wait for other processes", size::show(limit)))
     }
 }
 
-fn lost(gpu: &Gpu, doing: &str, error: DriverError) -> Error {
+/// Turns a driver's error into this crate's, on a GPU that may be open.
+fn failed(gpu: &Gpu, device: Option<&Device>, doing: &str, error: DriverError) -> Error {
+    if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        // Without a context only NVML knows what is free.
+        let (free, remedy) = device.map_or((0, "wait for other processes".into()), Device::remedy);
+        let (free, total) = (size::show(free), size::show(gpu.memory));
+        return Error::GpuFull(format!(
+            "GPU {} ({}) has no memory left ({doing}): {free} of {total} are free{}; {remedy}, or set run.device = \"cpu\"",
+            gpu.index,
+            gpu.name,
+            others(&gpu.uuid)
+        ));
+    }
     let name = error.error_name().map_or_else(|_| format!("{:?}", error.0), |name| name.to_string_lossy().into_owned());
     Error::Lost(format!("GPU {} ({}) failed to {doing}: {name}", gpu.index, gpu.name))
 }

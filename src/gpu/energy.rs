@@ -4,6 +4,12 @@ use super::device::Device;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
+/// Returns the uuid of a GPU as NVML writes it, by its 32 hexadecimal digits.
+pub(super) fn nvml_uuid(hex: &str) -> String {
+    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
+    format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32))
+}
+
 /// The meter of one GPU.
 pub struct GpuMeter {
     library: Nvml,
@@ -30,8 +36,7 @@ impl GpuMeter {
     pub fn uuid(device: &Device) -> Result<String, String> {
         let bytes = device.context().uuid().map_err(|e| format!("the GPU's number: {e}"))?.bytes;
         let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
-        let part = |range: std::ops::Range<usize>| &hex[range];
-        Ok(format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)))
+        Ok(nvml_uuid(&hex))
     }
 
     fn device(&self) -> Result<nvml_wrapper::Device<'_>, NvmlError> {

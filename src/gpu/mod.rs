@@ -10,6 +10,7 @@
 //! | `queue`, `lane`, `staging` | work in order, and copies from host memory through pinned slots |
 //! | `source`, `program`, `scan` | kernels: their sources, compiling and launching them, and one that all use |
 //! | `peer` | memory of other ranks' GPUs |
+//! | `users` | who has memory of one, and how much a job takes unless it says so |
 //! | `energy` | meters |
 
 mod arena;
@@ -23,6 +24,7 @@ mod queue;
 mod scan;
 mod source;
 mod staging;
+mod users;
 mod visible;
 mod workspace;
 
@@ -36,6 +38,7 @@ pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::{PROGRAM as SCAN, Scan};
 pub use source::{COMMON, ProgramSource};
 pub use staging::{CopySource, Pinned, Registered, StopFlag, Uploader};
+pub use users::default_limit;
 pub use visible::{see_one, shorten_start, visible_gpu};
 pub use workspace::{StartTurn, Workspace};
 

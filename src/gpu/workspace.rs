@@ -47,7 +47,7 @@ impl StartTurn for () {}
 const LEAST: u64 = 1 << 20;
 
 impl Workspace {
-    /// Opens GPU `index` (or the first), takes `limit` bytes of its memory, or 90 % of what is free, and begins to load `programs`. It
+    /// Opens GPU `index` (or the first), takes `limit` bytes of its memory, or what is left beside some for others, and begins to load `programs`. It
     /// makes do with less memory if another process uses some of it. CUDA is started when `turn` says so.
     ///
     /// # Errors

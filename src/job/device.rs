@@ -322,7 +322,7 @@ impl GpuShare {
         }
         let whole = match limit {
             Some(limit) => Some(limit),
-            None if sharers > 1 => gpu::free_memory(gpu).ok().map(|free| free / 10 * 9),
+            None if sharers > 1 => gpu::free_memory(gpu).ok().map(gpu::default_limit),
             None => None,
         };
         Ok(GpuShare { gpu: Some(gpu), limit: whole.map(|bytes| bytes / sharers as u64) })

@@ -1,7 +1,7 @@
 //! `gpugraph run`: from a job to its report, going on where an earlier run stopped.
 
 use crate::comm::{Comm, agreed};
-use crate::config::{InputSpec, Job};
+use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
 use crate::job::graph::{self, Prepared, merge, transpose};
@@ -32,7 +32,17 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     ranks::check_alike(&job, comm)?;
     let folder = job.workdir.clone();
     let mut lock = None;
-    let result = begin(job, fresh, comm, started, &mut lock);
+    let on_cpu = (comm.ranks() == 1 && job.run.device == Device::Auto && job.run.gpu.is_none()).then(|| {
+        let mut job = job.clone();
+        job.run.device = Device::Cpu;
+        job
+    });
+    let mut result = begin(job, fresh, comm, started, &mut lock);
+    if let (Err(e @ Error::GpuFull(_)), Some(job)) = (&result, on_cpu) {
+        // What was finished before is kept.
+        tracing::warn!("going on on the CPU: {e}");
+        result = begin(job, false, comm, started, &mut lock);
+    }
     // Results that this job may not touch have a report of their own, and so has what was done before.
     let is_told = match &result {
         Ok((_, began)) => !began && folder.join(html::FILE).is_file(),
@@ -44,13 +54,15 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     result.map(|(report, _)| report)
 }
 
-/// Takes the lock of the workdir, if this rank leads, and carries the job out; returns the report, and true if anything was left to do.
+/// Takes the lock of the workdir, if this rank leads and has it not yet, and carries the job out; returns the report, and true if anything was left to do.
 fn begin(job: Job, fresh: bool, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> Result<(Report, bool)> {
     let folder = job.workdir.clone();
     let mut done = None;
     let manifest = agreed(comm, || {
         workdir::check(&job)?;
-        *lock = Some(Lock::acquire(&folder)?);
+        if lock.is_none() {
+            *lock = Some(Lock::acquire(&folder)?);
+        }
         if fresh || !job.keep {
             // The graph goes, now or when the job is done.
             Reader::refuse(&folder)?;

@@ -161,6 +161,80 @@ fn a_path_of_a_million_edges_and_sums_past_32_bits() {
     checked.verifies();
 }
 
+/// A chain of layers, of a few vertices and of thousands in turn, with a path behind: rounds for one thread and for all follow each other, and most
+/// have as many edges as decide between these, or nearly so.
+fn layers() -> Vec<[u64; 2]> {
+    let (mut edges, mut before, mut next) = (Vec::new(), 0..1, 1);
+    for width in [1, 340, 1, 300, 380, 900, 2600, 900, 350, 330, 1, 1].repeat(3).into_iter().chain([1; 2000]) {
+        let layer = next..next + width;
+        let of = |v: u64, nth: u64| before.start + (v * 7 + nth * nth * 31) % (before.end - before.start);
+        edges.extend(layer.clone().flat_map(|v| (0..3).map(move |nth| (v, nth))).map(|(v, nth)| [of(v, nth), v]));
+        (before, next) = (layer.clone(), layer.end);
+    }
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+#[test]
+fn rounds_for_one_thread_and_for_all_in_turn() {
+    let edges = layers();
+    let weighted = weighed(&edges, |edge| [3, 1, 7, 4, 250][edge * 7 % 5]);
+    let set = |method: &str, threads: u32| [format!("sssp.method={method}"), format!("limits.threads={threads}")];
+    let sets = [
+        ("auto", 1),
+        ("auto", 2),
+        ("auto", 64),
+        ("moore", 3),
+        ("moore", 64),
+        ("delta-stepping", 64),
+        ("bellman-ford", 64),
+    ];
+    let sets: Vec<_> = sets.into_iter().map(|(method, threads)| set(method, threads)).collect();
+    let sets: Vec<[&str; 2]> = sets.iter().map(|set| set.each_ref().map(String::as_str)).collect();
+    let sets: Vec<&[&str]> = sets.iter().map(|set| &set[..]).collect();
+    let checked = Checked::new(&weighted, false);
+    checked.holds(Taken::File(WeightType::U32), &[0, 5000], &sets);
+    checked.holds(Taken::Unit, &[700], &sets[1..3]);
+    let known = outputs(&checked.place.workdir());
+    for threads in [1, 2, 64] {
+        let _ = fs::remove_dir_all(checked.place.workdir());
+        let table = "[bfs]\nsources = [700]\nwrite = true\n";
+        checked.place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\n{}\n{table}", checked.input));
+        report(&checked.place, &[&format!("limits.threads={threads}")]);
+        let parents = &outputs(&checked.place.workdir())["bfs/700/parent.npy"];
+        assert!(*parents == known["sssp/700/parent.npy"], "{threads} threads");
+    }
+    // A hub, whose edges are counted.
+    let hub = edges.iter().map(|edge| edge[1]).max().expect("edges") + 1;
+    let with_hub = edges.iter().copied().chain((0..3000).map(|leaf| [hub, leaf * 2])).collect::<Vec<_>>();
+    let checked = Checked::new(&weighed(&with_hub, |edge| [300, 1, 7, 4, 250][edge * 7 % 5]), false);
+    checked.holds(Taken::File(WeightType::U32), &[0, hub], &sets);
+}
+
+/// Threads that wait take no time of processors: a path has one vertex in each round.
+#[test]
+fn threads_without_work_take_no_processor_time() {
+    let checked = Checked::new(&weighed(&(0..150_000).map(|v| [v, v + 1]).collect::<Vec<_>>(), |_| 3), false);
+    let tables = "[bfs]\nsources = [0]\nvalidate = false\n[sssp]\nsources = [0]\nmethod = 'moore'\nvalidate = false\n";
+    checked.place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\n{}\n{tables}", checked.input));
+    let taken = |threads: u32| {
+        let _ = fs::remove_dir_all(checked.place.workdir());
+        let report = report(&checked.place, &[&format!("limits.threads={threads}")]);
+        let stages = report["stages"].as_array().expect("stages").clone();
+        ["bfs", "sssp"].map(|name| {
+            let stage = stages.iter().find(|stage| stage["name"] == name).unwrap_or_else(|| panic!("{report:#}"));
+            stage["cpu_seconds"][0].as_f64().unwrap_or_else(|| panic!("{stage:#}"))
+        })
+    };
+    let alone = taken(1);
+    for threads in [2, 64] {
+        for (several, alone) in taken(threads).into_iter().zip(alone) {
+            assert!(several <= 2.0 * alone + 0.3, "{threads} threads: {several} s, one: {alone} s");
+        }
+    }
+}
+
 #[test]
 fn decimals_are_sums_along_paths_and_ties_are_broken_by_the_order_of_vertices() {
     // From 0 to 4 by 1, 2 or 3, all of length 1.5; 3 has most edges. 0.1 + 0.2 is not 0.3 in f32 arithmetic of every order.

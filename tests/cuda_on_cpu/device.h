@@ -8,6 +8,8 @@
 //   CUDA_ON_CPU_IPC=1           device memory can be opened by other processes
 //   CUDA_ON_CPU_FAIL_ALLOC=k    the k-th allocation, of device or pinned memory, or registration fails
 //   CUDA_ON_CPU_FAIL_LAUNCH=k   the k-th launch is a fault, which whoever waits gets, and every call after
+//   CUDA_ON_CPU_LOCAL=bytes     the first launch takes so much for local memory, as drivers do, and fails where it is not free;
+//                               CUDA_ON_CPU_LOCAL_AT=k: the k-th launch does
 //   CUDA_ON_CPU_NVRTC_FAIL=1    nothing compiles (nvrtc.cpp)
 #pragma once
 #include "fibers.h"
@@ -113,6 +115,8 @@ void drop_work(Device& device);
 // Memory. Sizes are rounded up to 512 bytes, as the driver does, when they are counted.
 Address allocate(Device& device, size_t size);
 bool free_memory(Device& device, Address address);
+// Takes memory that nobody addresses, for as long as the process lives; false where it is not free.
+bool take_memory(Device& device, size_t size);
 // Memory of one process in another: the name, of 64 bytes, of what is there; what has that name; and no more.
 int name_memory(Address address, char* name);
 int open_memory(Device& device, const char* name, Address* address);

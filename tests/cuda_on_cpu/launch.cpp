@@ -154,6 +154,12 @@ static int launch(Function* function, dim3 grid, dim3 block, unsigned shared, St
         static const uint64_t failing = number("CUDA_ON_CPU_FAIL_LAUNCH", 0);
         static uint64_t count = 0;
         const bool fails = ++count == failing;
+        static const uint64_t local = number("CUDA_ON_CPU_LOCAL", 0), local_at = number("CUDA_ON_CPU_LOCAL_AT", 1);
+        static bool has_local = !local;
+        if (count >= local_at && !has_local) {
+            has_local = take_memory(*stream.device, local);
+            if (!has_local) return OUT_OF_MEMORY;
+        }
         const auto launch = std::make_shared<cpu::Launch>(
             cpu::Launch{&kernel, grid, block, shared, together, kernel.bind(arguments)});
         enqueue(stream, {.run = [=] {

@@ -187,6 +187,13 @@ static void unmap(const Region& region) {
     }
 }
 
+bool take_memory(Device& device, size_t size) {
+    const size_t counted = up(size, 512);
+    if (size > total_memory || device.used + taken_memory + counted > total_memory) return false;
+    device.used += counted;
+    return true;
+}
+
 Address allocate(Device& device, size_t size) {
     const size_t counted = up(size, 512);
     if (size > total_memory || device.used + taken_memory + counted > total_memory) return 0;

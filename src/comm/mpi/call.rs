@@ -2,10 +2,10 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
+use crate::process::backoff::Backoff;
 use ::mpi::ffi;
 use std::ffi::{c_char, c_int};
 use std::io::Write;
-use std::time::{Duration, Instant};
 
 /// A communicator: in Open MPI a pointer to an object that the library keeps alive.
 #[derive(Clone, Copy)]
@@ -58,9 +58,9 @@ impl Ranks {
 
     /// Waits until an operation is done.
     pub(super) fn wait(&self, mut request: ffi::MPI_Request) {
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         while !self.test(&mut request) {
-            nap.take();
+            backoff.take();
         }
     }
 
@@ -107,34 +107,5 @@ impl Ranks {
             ffi::MPI_Comm_split_type(comm.0, ffi::RSMPI_COMM_TYPE_SHARED, key, ffi::RSMPI_INFO_NULL, &raw mut some)
         });
         Communicator(some)
-    }
-}
-
-/// Back-off while waiting for others: yields for a moment, as most answers come at once, then sleeps longer and longer, so that the core is
-/// free for those that compute.
-#[derive(Default)]
-pub(super) struct Nap {
-    since: Option<Instant>,
-}
-
-impl Nap {
-    const AWAKE: Duration = Duration::from_micros(100);
-
-    /// Returns the time to sleep now: a tenth of the time waited so far, between 20 µs and 1 ms; `None` at first.
-    pub(super) fn next(&mut self) -> Option<Duration> {
-        let waited = self.since.get_or_insert_with(Instant::now).elapsed();
-        (waited > Self::AWAKE).then(|| (waited / 10).clamp(Duration::from_micros(20), Duration::from_millis(1)))
-    }
-
-    pub(super) fn take(&mut self) {
-        match self.next() {
-            Some(nap) => std::thread::sleep(nap),
-            None => std::thread::yield_now(),
-        }
-    }
-
-    /// Restarts the back-off after some progress.
-    pub(super) fn reset(&mut self) {
-        self.since = None;
     }
 }

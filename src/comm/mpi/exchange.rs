@@ -1,10 +1,10 @@
 //! The threads of an exchange through MPI: one works, some take, and the calling one moves messages between them and MPI.
 
 use super::Ranks;
-use super::call::Nap;
 use super::pump::Pump;
 use crate::comm::exchange::{Exchanged, Outbox, Shape, Take, refused};
 use crate::error::{Error, Result};
+use crate::process::backoff::Backoff;
 use crossbeam::channel::{self, Receiver, Sender};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -103,7 +103,7 @@ impl Mover<'_, '_> {
         for _ in 0..shape.incoming {
             self.pump.accept(vec![0; shape.words]);
         }
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         let mut taken = shape.incoming;
         loop {
             // The state is read before the queue is emptied: messages sent before the work was done are in it by then.
@@ -139,14 +139,12 @@ impl Mover<'_, '_> {
                 return Ok(self.pump.finish());
             }
             if moved {
-                nap.reset();
-            } else if let Some(nap) = nap.next() {
+                backoff.reset();
+            } else if let Some(nap) = backoff.nap() {
                 // A message to send ends the wait.
                 if let Ok((to, message)) = self.posted.recv_timeout(nap) {
                     self.pump.send(to, message);
                 }
-            } else {
-                std::thread::yield_now();
             }
         }
     }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
-use super::call::Nap;
+use crate::process::backoff::Backoff;
 use ::mpi::ffi;
 use std::ffi::c_int;
 use std::sync::{MutexGuard, PoisonError};
@@ -84,7 +84,7 @@ impl Ranks {
 
     /// Waits until no rank has messages in flight, and drops those that arrive here.
     pub(super) fn drain(&self) {
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         let mut barrier = None;
         loop {
             let came = self.receive().is_some();
@@ -94,7 +94,7 @@ impl Ranks {
             if barrier.as_mut().is_some_and(|request| self.test(request)) && !came {
                 return;
             }
-            if came { nap.reset() } else { nap.take() }
+            if came { backoff.reset() } else { backoff.take() }
         }
     }
 }

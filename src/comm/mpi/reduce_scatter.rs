@@ -7,11 +7,11 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
-use super::call::Nap;
 use super::shm_reduce::ShmReduce;
 use crate::comm::reduction::{Operation, Sum};
 use crate::comm::share;
 use crate::memory::Number;
+use crate::process::backoff::Backoff;
 use ::mpi::ffi;
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -112,7 +112,7 @@ impl Ranks {
         let slots = scratch.as_mut().map(|scratch| scratch.as_mut_ptr());
         let (mut sending, mut receiving) = (VecDeque::new(), VecDeque::new());
         let (mut all_sent, mut all_received, mut posted) = (false, false, 0usize);
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         loop {
             let mut moved = false;
             while !all_received && receiving.len() < WINDOW {
@@ -170,7 +170,7 @@ impl Ranks {
             if all_sent && all_received && sending.is_empty() && receiving.is_empty() {
                 return;
             }
-            if moved { nap.reset() } else { nap.take() }
+            if moved { backoff.reset() } else { backoff.take() }
         }
     }
 }

@@ -3,8 +3,8 @@
 #![allow(unsafe_code)] // maps memory that other processes write to
 
 use super::Ranks;
-use super::call::Nap;
 use crate::comm::Combine;
+use crate::process::backoff::Backoff;
 use crate::store::os;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -138,10 +138,10 @@ impl Segment {
             self.word(GENERATION).store(generation + 1, Ordering::Release);
             return;
         }
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         // If another rank is gone, this waits forever, until the launcher ends this one.
         while self.word(GENERATION).load(Ordering::Acquire) == generation {
-            nap.take();
+            backoff.take();
         }
     }
 }

@@ -6,11 +6,11 @@
 #![allow(unsafe_code)] // views of shared memory; the queues settle who uses a slab
 
 use super::Ranks;
-use super::call::Nap;
 use super::queue::Queue;
 use super::segment::Segment;
 use crate::comm::exchange::{Exchanged, Outbox, Shape, Take, refused};
 use crate::error::{Error, Result};
+use crate::process::backoff::Backoff;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -59,14 +59,14 @@ impl ShmExchange {
 
     /// Copies a message into a slab, waiting for a free one, and queues it. Returns `None` once `failed` is set.
     fn send(&self, to: usize, message: &[u32], failed: &AtomicBool) -> Option<()> {
-        let (free, mut nap) = (self.free(self.rank), Nap::default());
+        let (free, mut backoff) = (self.free(self.rank), Backoff::default());
         let slab = loop {
             if failed.load(Ordering::SeqCst) {
                 return None;
             }
             match free.take() {
                 Some([slab, _]) => break slab,
-                None => nap.take(),
+                None => backoff.take(),
             }
         };
         // SAFETY: only the thread that took a free slab from the queue uses it, until it puts it into another queue.
@@ -77,7 +77,7 @@ impl ShmExchange {
 
     /// Takes messages to this rank until every rank's work is done and none is left. Returns the bytes taken.
     fn take_all(&self, take: Take<'_>, failed: &AtomicBool) -> Result<u64> {
-        let (inbox, mut nap, mut bytes) = (self.inbox(self.rank), Nap::default(), 0);
+        let (inbox, mut backoff, mut bytes) = (self.inbox(self.rank), Backoff::default(), 0);
         while !failed.load(Ordering::SeqCst) {
             // The count is read before the queue: messages sent before the work was done are in it by then.
             let done = self.segment.word(DONE).load(Ordering::SeqCst) == self.ranks as u64;
@@ -88,10 +88,10 @@ impl ShmExchange {
                     take(from, unsafe { self.segment.view(from, self.slab(slab), words as usize) })?;
                     put(&self.free(from), [slab, 0]);
                     bytes += words * 4;
-                    nap.reset();
+                    backoff.reset();
                 }
                 None if done => break,
-                None => nap.take(),
+                None => backoff.take(),
             }
         }
         Ok(bytes)
@@ -108,9 +108,9 @@ fn sizes(shape: Shape, ranks: usize) -> Option<(usize, usize, usize)> {
 
 /// Puts an item into a queue that has room for all: it is full only while another thread is still taking one.
 fn put(queue: &Queue<'_>, item: [u64; 2]) {
-    let mut nap = Nap::default();
+    let mut backoff = Backoff::default();
     while !queue.put(item) {
-        nap.take();
+        backoff.take();
     }
 }
 

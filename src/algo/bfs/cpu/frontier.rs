@@ -2,12 +2,13 @@
 
 use crate::algo::bfs::cpu::top_down::Found;
 use crate::algo::bfs::search::{Step, Switch};
+use crate::algo::team::narrow;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Edges of a frontier below which one thread takes the step alone: waking the others for it takes longer.
-pub const NARROW: u64 = 1 << 11;
+/// Edges of a frontier below which one thread takes the step alone on every rank: waking the others for it takes longer.
+pub const NARROW: u64 = narrow::LEAST;
 
 /// The last level, as every thread knows it.
 #[derive(Clone, Copy)]
@@ -52,11 +53,6 @@ impl Frontier {
             Step::BottomUp if few && !self.grows => Step::TopDown,
             stays => stays,
         }
-    }
-
-    /// Returns true if one thread takes a step top-down alone, and lists the next frontier.
-    pub fn is_narrow(&self) -> bool {
-        self.vertices < NARROW && self.edges < NARROW
     }
 }
 

@@ -1,13 +1,14 @@
 //! A search from level to level, by threads that all decide alike.
 
 use crate::algo::bfs::cpu::bottom_up;
-use crate::algo::bfs::cpu::frontier::{Frontier, Sums, share};
+use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, Sums, share};
 use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set_alone};
 use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
 use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
 use crate::algo::bfs::search::{Level, Searched, Step, Switch};
 use crate::algo::bits::Lookup;
-use crate::algo::meeting::Meeting;
+use crate::algo::team::barrier::Barrier;
+use crate::algo::team::narrow::{self, Narrow};
 use crate::error::Result;
 use crate::process::{disk, signals};
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,7 +29,7 @@ pub struct Walk<'s> {
     entries: u64,
     threads: usize,
     lookup: Lookup,
-    meeting: Meeting,
+    barrier: Barrier,
     /// Words of bits that were taken in a step bottom-up.
     parts: AtomicUsize,
     /// The count of each thread.
@@ -38,6 +39,8 @@ pub struct Walk<'s> {
     /// Sums of a step, of this one and of the next.
     sums: [Sums; 2],
     stopped: AtomicBool,
+    /// The edges from which on a level is for all threads.
+    bound: AtomicU64,
     /// The frontier after narrow levels.
     agreed: Mutex<Option<Frontier>>,
     /// The levels, and the bits that hold all that were reached: kept by the first thread.
@@ -62,12 +65,13 @@ impl<'s> Walk<'s> {
             entries,
             threads,
             lookup,
-            meeting: Meeting::new(threads),
+            barrier: Barrier::new(threads),
             parts: AtomicUsize::new(0),
             marks: (0..threads).map(|_| AtomicU64::new(0)).collect(),
             sums_of_slices: (0..=SLICES * threads).map(|_| AtomicU64::new(0)).collect(),
             sums: Default::default(),
             stopped: AtomicBool::new(false),
+            bound: AtomicU64::new(narrow::LEAST),
             agreed: Mutex::default(),
             told: Mutex::default(),
         }
@@ -83,7 +87,7 @@ impl<'s> Walk<'s> {
     /// # Errors
     /// A stop; those of other ranks.
     pub fn go(&self, thread: usize, root: u32, parents: &[AtomicU32]) -> Result<()> {
-        let _here = self.meeting.attend();
+        let _here = self.barrier.attend();
         let exchange = self.exchange.as_ref().filter(|_| thread == 0);
         let mut exchange = exchange.map(|exchange| exchange.lock().unwrap_or_else(PoisonError::into_inner));
         let mut exchange = exchange.as_mut().map(|exchange| &mut ***exchange);
@@ -91,16 +95,20 @@ impl<'s> Walk<'s> {
         let unexplored = self.entries - edges;
         let mut frontier =
             Frontier { vertices: 1, edges, unexplored, grows: true, step: Step::TopDown, known: 0, is_listed: true };
-        let mut round = 0;
+        let (mut round, mut narrow) = (0, Narrow::new(self.threads));
         while frontier.vertices > 0 {
             let started = Instant::now();
             let read = || if self.graph.on_disk { disk::bytes_read() } else { 0 };
             let read_before = if thread == 0 { read() } else { 0 };
             let step = frontier.next_step(self.switch, self.graph.own.vertices());
-            // Ranks tell each other after every level.
-            if step == Step::TopDown && frontier.is_listed && frontier.is_narrow() && self.exchange.is_none() {
-                frontier = self.narrow(thread, frontier, parents)?;
+            if step == Step::TopDown && frontier.is_listed && self.lists(&frontier, self.bound.load(Relaxed)) {
+                frontier = self.narrow(thread, frontier, &mut narrow, parents, exchange.as_deref_mut())?;
                 continue;
+            }
+            if thread == 0 {
+                // Steps bottom-up are never narrow.
+                let edges = if step == Step::TopDown { frontier.edges } else { u64::MAX };
+                narrow.begin(edges, self.is_for_one(&frontier, self.bound.load(Relaxed)));
             }
             let sums = &self.sums[round & 1];
             let stepped = match step {
@@ -112,7 +120,7 @@ impl<'s> Walk<'s> {
                 outcome = outcome.and_then(|()| signals::check());
                 self.stopped.store(outcome.is_err(), Relaxed);
             }
-            self.meeting.wait();
+            self.barrier.wait();
             if thread == 0 {
                 sums.add(Found { bytes: read() - read_before, ..Found::default() });
             }
@@ -121,7 +129,7 @@ impl<'s> Walk<'s> {
                     outcome = self.tell_reached(&frontier, step, is_listed, sums, exchange);
                     self.stopped.store(outcome.is_err(), Relaxed);
                 }
-                self.meeting.wait();
+                self.barrier.wait();
             }
             if self.stopped.load(Relaxed) {
                 return outcome.and_then(|()| signals::check());
@@ -132,8 +140,9 @@ impl<'s> Walk<'s> {
                 // Nobody adds to these before the next meeting.
                 self.sums[(round + 1) & 1].set(Found::default());
                 self.parts.store(0, Relaxed);
+                self.bound.store(narrow.bound(), Relaxed);
             }
-            self.meeting.wait();
+            self.barrier.wait();
             frontier = frontier.after(step, found, is_listed);
             round += 1;
         }
@@ -149,30 +158,71 @@ impl<'s> Walk<'s> {
         told.1 = frontier.known;
     }
 
-    /// Goes through narrow levels by the first thread, while the others wait once; returns the frontier after them. Collective.
-    fn narrow(&self, thread: usize, mut frontier: Frontier, cells: &[AtomicU32]) -> Result<Frontier> {
+    /// Returns true if one thread takes a step top-down alone.
+    fn is_for_one(&self, frontier: &Frontier, bound: u64) -> bool {
+        self.threads == 1 || frontier.vertices < bound && frontier.edges < bound
+    }
+
+    /// Returns true if one thread does and lists the next frontier. All ranks find the same, whatever their bounds are.
+    fn lists(&self, frontier: &Frontier, bound: u64) -> bool {
+        let bound = if self.exchange.is_some() { NARROW } else { bound };
+        frontier.vertices < bound && frontier.edges < bound
+    }
+
+    /// Goes through levels by the first thread, which lists their frontiers, while the others sleep; returns the frontier after them. Collective.
+    fn narrow(
+        &self,
+        thread: usize,
+        mut frontier: Frontier,
+        narrow: &mut Narrow,
+        cells: &[AtomicU32],
+        mut exchange: Option<&mut Exchange>,
+    ) -> Result<Frontier> {
         let mut outcome = Ok(());
         if thread == 0 {
-            let parents = Parents { cells, arrived: &self.arrays.arrived };
-            let goes_on = |frontier: &Frontier| {
+            let goes_on = |frontier: &Frontier, bound: u64| {
                 let step = frontier.next_step(self.switch, self.graph.own.vertices());
-                frontier.vertices > 0 && frontier.is_narrow() && step == Step::TopDown
+                frontier.vertices > 0 && step == Step::TopDown && self.lists(frontier, bound)
             };
-            while outcome.is_ok() && goes_on(&frontier) {
+            while outcome.is_ok() && goes_on(&frontier, narrow.bound()) {
+                narrow.begin(frontier.edges, true);
                 let (started, sums) = (Instant::now(), Sums::default());
-                outcome = self.alone(true, &frontier, &sums, parents, None).and_then(|()| signals::check());
+                outcome = self.narrow_level(&frontier, &sums, cells, exchange.as_deref_mut());
                 self.tell(&frontier, Step::TopDown, sums.get(), started);
                 frontier = frontier.after(Step::TopDown, sums.get(), true);
             }
             self.stopped.store(outcome.is_err(), Relaxed);
             *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(frontier);
         }
-        self.meeting.wait();
+        self.barrier.wait();
         let agreed = *self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
-        self.meeting.wait();
+        if thread == 0 {
+            // By now all have read the one before, by which they came here.
+            self.bound.store(narrow.bound(), Relaxed);
+        }
+        self.barrier.wait();
         match self.stopped.load(Relaxed) {
             true => outcome.and_then(|()| signals::check()).map(|()| frontier),
             false => Ok(agreed.unwrap_or(frontier)),
+        }
+    }
+
+    /// Takes a step top-down by this thread, which lists the next frontier, and tells the other ranks of it.
+    fn narrow_level(
+        &self,
+        frontier: &Frontier,
+        sums: &Sums,
+        cells: &[AtomicU32],
+        mut exchange: Option<&mut Exchange>,
+    ) -> Result<()> {
+        let parents = Parents { cells, arrived: &self.arrays.arrived };
+        let reached = self.arrays.bits(frontier.known + 1);
+        let claims = exchange.as_deref_mut().map(|exchange| exchange.claims(self.graph, reached, parents, true));
+        self.alone(true, frontier, sums, parents, claims.transpose()?)?;
+        signals::check()?;
+        match exchange {
+            Some(exchange) => self.tell_reached(frontier, Step::TopDown, true, sums, exchange),
+            None => Ok(()),
         }
     }
 
@@ -209,7 +259,7 @@ impl<'s> Walk<'s> {
         let new = |at: usize| reached[at].load(Relaxed) & !known[at].load(Relaxed);
         let mine: u64 = words.clone().map(|at| u64::from(self.graph.listed(at, new(at)).count_ones())).sum();
         self.marks[thread].store(mine, Relaxed);
-        self.meeting.wait();
+        self.barrier.wait();
         let sum = |marks: &[AtomicU64]| marks.iter().map(|mark| mark.load(Relaxed)).sum::<u64>() as usize;
         let mut places = self.arrays.new_list(sum(&self.marks))[sum(&self.marks[..thread])..].iter();
         for at in words {
@@ -221,7 +271,7 @@ impl<'s> Walk<'s> {
                 place.store(at as u32 * 64 + bit, Relaxed);
             }
         }
-        self.meeting.wait();
+        self.barrier.wait();
         frontier.is_listed = true;
     }
 
@@ -235,14 +285,14 @@ impl<'s> Walk<'s> {
             let edges: u64 = vertices.iter().map(|v| self.graph.taken(v.load(Relaxed))).sum();
             slices.before[slice].store(edges, Relaxed);
         }
-        self.meeting.wait();
+        self.barrier.wait();
         if thread == 0 {
             let mut before = 0;
             for sum in slices.before {
                 before += sum.swap(before, Relaxed);
             }
         }
-        self.meeting.wait();
+        self.barrier.wait();
         slices
     }
 
@@ -256,24 +306,24 @@ impl<'s> Walk<'s> {
         exchange: Option<&mut Exchange>,
     ) -> Result<bool> {
         self.list(thread, frontier);
-        // All ranks find the same.
-        let is_narrow = frontier.is_narrow();
+        let bound = self.bound.load(Relaxed);
+        let lists = self.lists(frontier, bound);
         let reached = self.arrays.bits(frontier.known + 1);
         let parents = Parents { cells, arrived: &self.arrays.arrived };
-        let claims = exchange.map(|exchange| exchange.claims(self.graph, reached, parents, is_narrow)).transpose();
-        match is_narrow || self.threads == 1 {
+        let claims = exchange.map(|exchange| exchange.claims(self.graph, reached, parents, lists)).transpose();
+        match self.is_for_one(frontier, bound) {
             true if thread > 0 => {}
-            true => self.alone(is_narrow, frontier, sums, parents, claims?)?,
+            true => self.alone(lists, frontier, sums, parents, claims?)?,
             false if self.exchange.is_some() => self.together::<true>(thread, reached, sums, parents, claims)?,
             false => self.together::<false>(thread, reached, sums, parents, claims)?,
         }
-        Ok(is_narrow)
+        Ok(lists)
     }
 
-    /// Takes a step top-down by one thread, which lists the next frontier if it is narrow.
+    /// Takes a step top-down by one thread, which may list the next frontier.
     fn alone(
         &self,
-        is_narrow: bool,
+        lists: bool,
         frontier: &Frontier,
         sums: &Sums,
         parents: Parents<'_>,
@@ -281,7 +331,7 @@ impl<'s> Walk<'s> {
     ) -> Result<()> {
         let (list, reached) = (self.arrays.list(), self.arrays.bits(frontier.known + 1));
         let mut new = Vec::new();
-        let listed = is_narrow.then_some(&mut new);
+        let listed = lists.then_some(&mut new);
         match claims {
             None => sums.add(top_down::alone::<false>(self.graph, list, reached, parents, listed, |_, _| Ok(()))?),
             Some(mut claims) => {
@@ -299,7 +349,7 @@ impl<'s> Walk<'s> {
                 }
             }
         }
-        if is_narrow {
+        if lists {
             new.sort_unstable();
             for &v in &new {
                 set_alone(self.arrays.bits(frontier.known), v);
@@ -330,18 +380,18 @@ impl<'s> Walk<'s> {
             let [from, to] = [thread, thread + 1].map(|thread| first + edges * thread as u64 / self.threads as u64);
             let (at, skip) = slices.find(from, self.graph, list);
             let claimed = claims.claim(self.graph, &list[at..], (skip, to - from), reached);
-            self.meeting.wait();
+            self.barrier.wait();
             let found = claims.reach::<RANKS>(self.graph, claimed, &self.arrays.claims[..thread], reached, parents);
             sums.add(Found { checked: to - from, ..found });
-            self.meeting.wait();
+            self.barrier.wait();
             let away = claims.forget::<RANKS>(claimed, self.graph.own);
             if RANKS {
                 self.marks[thread].store(away as u64, Relaxed);
-                self.meeting.wait();
+                self.barrier.wait();
                 if let Some(others) = others.as_mut().filter(|_| outcome.is_ok()) {
                     outcome = self.send_claims(others);
                 }
-                self.meeting.wait();
+                self.barrier.wait();
             }
             first += edges;
         }
@@ -349,7 +399,7 @@ impl<'s> Walk<'s> {
             if let Some(others) = others.filter(|_| outcome.is_ok()) {
                 outcome = others.finish().map(|(arrived, _)| sums.add(arrived));
             }
-            self.meeting.wait();
+            self.barrier.wait();
             self.keep_arrived(thread, self.threads, reached);
         }
         outcome

@@ -12,18 +12,15 @@ use crate::algo::team::team;
 use crate::comm::{Comm, Outbox};
 use crate::error::Result;
 use crate::memory::prefetch;
+use crate::process::backoff::Backoff;
 use crate::process::signals;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
 
 /// Walkers that a thread passes on in one round, if there are so many.
 const MANY: usize = 1 << 14;
 /// Walkers behind the one that is passed on whose memory is asked for already.
 const AHEAD: usize = 24;
-/// Rounds without work before a thread sleeps between two looks.
-const PATIENCE: u32 = 200;
-const NAP: Duration = Duration::from_micros(20);
 
 /// A sublist that ended: its number, that of the next one ([`Index::END`] after the last), and how many elements it has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -156,24 +153,20 @@ impl<'a, I: Index> Walk<'a, I> {
     /// Walks until all walkers of all ranks have ended. One thread of a rank `speaks` with the other ranks.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
         let mut team = Team::new(self, outbox);
-        let (mut ending, mut idle) = (Ending::new(self.comm), 0);
+        let (mut ending, mut backoff) = (Ending::new(self.comm), Backoff::default());
         if speaks {
             team.start_head();
         }
         while !self.over.load(Relaxed) {
             team.start();
             if team.pass_on()? {
-                idle = 0;
+                backoff.reset();
                 continue;
             }
             if speaks && ending.is_over(self) {
                 return Ok(());
             }
-            idle += 1;
-            match idle > PATIENCE {
-                true => std::thread::sleep(NAP),
-                false => std::thread::yield_now(),
-            }
+            backoff.take();
         }
         Ok(())
     }

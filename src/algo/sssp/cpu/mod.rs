@@ -71,7 +71,6 @@ pub struct CpuSearch {
     graph: Sorted,
     sums: Sums,
     method: Method,
-    threads: usize,
 }
 
 /// A graph whose rows are sorted by weight.
@@ -233,7 +232,7 @@ impl CpuSearch {
             WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
         };
         let graph = Sorted { out, into, vertices, tails, own, entries, width, has_hubs, is_on_disk };
-        Ok(CpuSearch { graph, sums, method, threads })
+        Ok(CpuSearch { graph, sums, method })
     }
 
     /// Searches together with the other ranks, if there are any. Collective.
@@ -264,8 +263,8 @@ impl CpuSearch {
         distances: &mut Distances,
         parents: &mut [u32],
     ) -> Result<Searched> {
-        let walk = Walk::<A>::new(&self.graph, &state.cells, root, self.method, self.threads, ranks);
-        let searched = walk.run(&state.bins, parents)?;
+        let walk = Walk::<A>::new(&self.graph, &state.cells, root, self.method, &state.bins, ranks);
+        let searched = walk.run(parents)?;
         state.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
         A::copy(&state.cells, distances);
         Ok(searched)

@@ -9,7 +9,7 @@
 //! the wide bucket on.
 
 use super::arithmetic::Arithmetic;
-use super::bins::{Bins, Entry};
+use super::bins::Entry;
 use super::push::{PushOptions, Pushed, push};
 use super::rows::{Wanted, neighbour, weight};
 use super::search::{Here, Walk};
@@ -27,11 +27,11 @@ const FEW: usize = 16;
 const FEW_ON_DISK: usize = 1 << 12;
 
 /// Searches so. Returns false where threads stop. Collective.
-pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>) -> bool {
+pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
     let graph = walk.graph;
     let options =
         PushOptions { wide: if graph.has_hubs { graph.entries / WIDE } else { u64::MAX }, ..PushOptions::whole() };
-    let bucket = match push(walk, here, bins, "push", options) {
+    let bucket = match push(walk, here, "push", options) {
         None => return false,
         Some(Pushed::Done) => return true,
         Some(Pushed::Wide(bucket)) => bucket,
@@ -40,10 +40,10 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
         return false;
     }
     let cap = A::least(bucket + 1 + CAPPED, graph.width);
-    if push(walk, here, bins, "cap", PushOptions { cap: Some(cap), ..PushOptions::whole() }).is_none() {
+    if push(walk, here, "cap", PushOptions { cap: Some(cap), ..PushOptions::whole() }).is_none() {
         return false;
     }
-    bins.clear();
+    walk.bins(here.thread).clear();
     let into = graph.into();
     let few = graph.vertices as usize / if graph.is_on_disk { FEW_ON_DISK } else { FEW };
     // Vertices whose rows memory has too little of.
@@ -91,10 +91,12 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
             Some(_) => nearest = cap,
         }
     }
+    let mut bins = walk.bins(here.thread);
     for &entry in &nearer {
         bins.push(A::bucket(entry.sum, graph.width), entry);
     }
-    walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, bins, "push", PushOptions::whole()).is_some()
+    drop(bins);
+    walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, "push", PushOptions::whole()).is_some()
 }
 
 /// Returns true if a vertex may become nearer along its lightest edge, from a vertex at the distance `nearest`.

@@ -2,7 +2,7 @@
 //!
 //! Each thread has buckets of its own. In a round all threads take parts of the lists that they have of the first bucket, first their own; what comes
 //! into the same bucket meanwhile a thread goes on with at once if it is little (bucket fusion, Zhang et al. 2020), so that deep graphs have few
-//! rounds.
+//! rounds. Narrow rounds ([`crate::algo::team::narrow`]) the first thread takes alone, with the buckets of all, while the others sleep.
 
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
@@ -11,14 +11,18 @@ use super::rows::{Entries, Row, Wanted, neighbour, weight};
 use super::search::{Here, Walk};
 use super::slices::{RowSlices, Word};
 use crate::algo::sssp::ranks::exchange::Exchange;
+use crate::algo::team::narrow::Narrow;
 use crate::memory::prefetch_near;
-use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{MutexGuard, PoisonError};
 
 /// Entries that a thread takes at a time.
 const CHUNK: usize = 128;
 /// Most entries of the same bucket that a thread goes on with at once.
 const FUSED: usize = 1 << 12;
+/// Entries of a list from which on their edges are many, whoever has them.
+const COUNTED: usize = 1 << 12;
 /// Entries of a row whose shorter ways are put together with others, and how many of these at a time.
 const SHORT: usize = 32;
 const PUT_TOGETHER: usize = 32;
@@ -52,62 +56,92 @@ pub enum Pushed {
     Wide(u64),
 }
 
+/// The next round, as all threads know it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Turn {
+    /// Its bucket and one; 0 where there is no memory for buckets, and the largest number where no bucket has entries.
+    number: u64,
+    /// Edges of the vertices in the bucket; of all ranks where pushing ends before a wide one.
+    edges: u64,
+}
+
+impl Turn {
+    /// Returns true if pushing ends: there is no memory, or no entry up to the bucket that `last` says.
+    fn is_over(&self, last: u64) -> bool {
+        self.number == 0 || self.number > last
+    }
+}
+
+/// Bins that the first thread goes on with while it is alone: its own, and those of other threads that have entries.
+type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, Bins<S>>)>;
+
 /// Pushes from what is in bins, as a phase of this kind. Returns `None` where threads stop. Collective.
 pub fn push<A: Arithmetic>(
     walk: &Walk<'_, A>,
     here: &mut Here,
-    bins: &mut Bins<A::Sum>,
     kind: &str,
     options: PushOptions<A::Sum>,
 ) -> Option<Pushed> {
     let (mut rounds, mut relaxed, mut list) = (0, 0, Vec::new());
     let cap = options.cap.unwrap_or(A::UNREACHED);
     let bucket_of = |sum: A::Sum| if options.is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
-    let last = options.cap.map_or(u64::MAX, bucket_of);
+    // No turn of a later bucket begins.
+    let last = options.cap.map_or(u64::MAX - 1, |cap| bucket_of(cap) + 1);
+    let (mut narrow, mut all) = (Narrow::new(walk.threads), AllBins::new());
     loop {
-        let (now, after) = (here.round & 1, (here.round + 1) & 1);
-        // The number of the bucket and one, or 0 where there is no memory for buckets.
-        let first = if bins.is_lacking() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) };
-        walk.next[now].fetch_min(first, Relaxed);
-        if !walk.meet(here) || !walk.agree(here, &walk.next[now], Exchange::least) {
-            return None;
-        }
-        let (bucket, is_over) = match walk.next[now].load(Relaxed) {
-            0 => return without(walk, here, bins),
-            first => (first - 1, first == u64::MAX || first - 1 > last),
+        let mut turn = match here.is_alone {
+            true => next_alone(walk, here, &mut all, last, options.wide)?,
+            false => next(walk, here, &narrow, last, options.wide)?,
         };
-        let own = &walk.lists[here.thread];
-        if !is_over {
-            let mut entries = own.entries.write().unwrap_or_else(PoisonError::into_inner);
-            bins.take(bucket, &mut entries);
-            if options.wide < u64::MAX {
-                let edges = entries.iter().map(|entry| walk.graph.out.degree(entry.vertex)).sum();
-                walk.edges[now].fetch_add(edges, Relaxed);
+        let (mut is_over, bound) = (turn.is_over(last), walk.bound.load(Relaxed));
+        if here.is_alone && (is_over || turn.edges >= narrow.bound() || turn.edges > options.wide) {
+            // The others have slept until now.
+            all.clear();
+            *walk.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
+            here.is_alone = false;
+            if !walk.meet(here) {
+                return None;
+            }
+        } else if !here.is_alone && !is_over && turn.edges < bound && turn.edges <= options.wide {
+            if here.thread == 0 {
+                here.is_alone = true;
+                all.extend((0..walk.threads).map(|thread| (thread, walk.bins(thread))));
+            } else if walk.meet(here) {
+                turn = *walk.turn.lock().unwrap_or_else(PoisonError::into_inner);
+                is_over = turn.is_over(last);
+            } else {
+                return None;
             }
         }
-        own.taken.store(0, Relaxed);
         if here.thread == 0 {
-            // All have read these, and nobody writes them before the next meeting.
-            walk.next[after].store(u64::MAX, Relaxed);
-            walk.edges[after].store(0, Relaxed);
+            narrow.begin(turn.edges, here.is_alone);
         }
-        here.round += 1;
-        if !walk.meet(here) {
-            return None;
+        let mut own;
+        let (bins, others) = match all.split_first_mut() {
+            Some(((_, bins), others)) => (&mut **bins, &*others),
+            None => {
+                own = walk.bins(here.thread);
+                (&mut *own, &[][..])
+            }
+        };
+        if turn.number == 0 {
+            return without(walk, here, bins);
         }
+        let bucket = turn.number - 1;
         if is_over {
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Done);
         }
-        if options.wide < u64::MAX && !walk.agree(here, &walk.edges[now], Exchange::sum) {
-            return None;
-        }
-        if walk.edges[now].load(Relaxed) > options.wide {
-            put_back(walk, own.entries.read().unwrap_or_else(PoisonError::into_inner).as_slice(), bins, bucket);
+        if turn.edges > options.wide {
+            let list = walk.lists[here.thread].entries.read().unwrap_or_else(PoisonError::into_inner);
+            put_back(walk, &list, bins, bucket);
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Wide(bucket));
         }
         rounds += 1;
-        for turn in 0..walk.threads {
-            let listed = &walk.lists[(here.thread + turn) % walk.threads];
+        let lists = if here.is_alone { 1 + others.len() } else { walk.threads };
+        for nth in 0..lists {
+            // Whoever is alone knows who else has entries.
+            let thread = if here.is_alone && nth > 0 { others[nth - 1].0 } else { (here.thread + nth) % walk.threads };
+            let listed = &walk.lists[thread];
             let list = listed.entries.read().unwrap_or_else(PoisonError::into_inner);
             loop {
                 let first = listed.taken.fetch_add(CHUNK, Relaxed);
@@ -129,6 +163,87 @@ pub fn push<A: Arithmetic>(
             bins.take(bucket, &mut list);
             relaxed += settle(walk, bins, &list, cap, bucket_of);
         }
+    }
+}
+
+/// Finds the bucket of the next round, and takes each thread's entries of it to its list. Returns `None` where threads stop. Collective.
+fn next<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, narrow: &Narrow, last: u64, wide: u64) -> Option<Turn> {
+    let (now, after) = (here.round & 1, (here.round + 1) & 1);
+    let mut bins = walk.bins(here.thread);
+    walk.next[now].fetch_min(number(&bins), Relaxed);
+    if !walk.meet(here) || !walk.agree(here, &walk.next[now], Exchange::least) {
+        return None;
+    }
+    let mut turn = Turn { number: walk.next[now].load(Relaxed), edges: 0 };
+    let is_over = turn.is_over(last);
+    if !is_over {
+        let edges = take(walk, here.thread, turn.number - 1, &mut bins, wide);
+        walk.edges[now].fetch_add(edges, Relaxed);
+    }
+    // The first thread may go on with them.
+    drop(bins);
+    if here.thread == 0 {
+        // All have read these, and nobody writes them before the next meeting.
+        walk.next[after].store(u64::MAX, Relaxed);
+        walk.edges[after].store(0, Relaxed);
+        walk.bound.store(narrow.bound(), Relaxed);
+    }
+    here.round += 1;
+    if !walk.meet(here) || wide < u64::MAX && !is_over && !walk.agree(here, &walk.edges[now], Exchange::sum) {
+        return None;
+    }
+    turn.edges = walk.edges[now].load(Relaxed);
+    Some(turn)
+}
+
+/// Does the same as the first thread while the others wait.
+fn next_alone<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    here: &mut Here,
+    all: &mut AllBins<'_, A::Sum>,
+    last: u64,
+    wide: u64,
+) -> Option<Turn> {
+    let least = AtomicU64::new(u64::MAX);
+    all.retain(|(thread, bins)| {
+        let first = number(bins);
+        least.fetch_min(first, Relaxed);
+        let stays = *thread == 0 || first < u64::MAX;
+        if !stays {
+            walk.lists[*thread].entries.write().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+        stays
+    });
+    if !walk.meet(here) || !walk.agree(here, &least, Exchange::least) {
+        return None;
+    }
+    let mut turn = Turn { number: least.into_inner(), edges: 0 };
+    if !turn.is_over(last) {
+        let edges = all.iter_mut().map(|(thread, bins)| take(walk, *thread, turn.number - 1, bins, wide)).sum();
+        let edges = AtomicU64::new(edges);
+        if wide < u64::MAX && !walk.agree(here, &edges, Exchange::sum) {
+            return None;
+        }
+        turn.edges = edges.into_inner();
+    }
+    Some(turn)
+}
+
+/// Returns the number of the first bucket that has an entry, as [`Turn`] has it.
+fn number<S: Copy>(bins: &Bins<S>) -> u64 {
+    if bins.is_lacking() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
+}
+
+/// Takes the entries of a bucket to the list of a thread. Returns the edges of their vertices: if pushing ends before a wide bucket, they are counted,
+/// else estimated where entries are many or no vertex has many more edges than others.
+fn take<A: Arithmetic>(walk: &Walk<'_, A>, thread: usize, bucket: u64, bins: &mut Bins<A::Sum>, wide: u64) -> u64 {
+    let (graph, list) = (walk.graph, &walk.lists[thread]);
+    let mut entries = list.entries.write().unwrap_or_else(PoisonError::into_inner);
+    bins.take(bucket, &mut entries);
+    list.taken.store(0, Relaxed);
+    match graph.has_hubs && (wide < u64::MAX || entries.len() < COUNTED) {
+        true => entries.iter().map(|entry| graph.out.degree(entry.vertex)).sum(),
+        false => entries.len() as u64 * (graph.entries / u64::from(graph.vertices.max(1))).max(1),
     }
 }
 

@@ -4,15 +4,15 @@ use super::Sorted;
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::parents::{self, Reached};
-use super::push::PushOptions;
+use super::push::{PushOptions, Turn};
 use super::rows::{Wanted, neighbour, weight};
 use super::{plateau, pull, push, rounds};
-use crate::algo::meeting::Meeting;
 use crate::algo::sssp::Edges;
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::sssp::search::{NONE, Phase, Searched};
 use crate::algo::sssp::task::Method;
-use crate::algo::team::team;
+use crate::algo::team::barrier::Barrier;
+use crate::algo::team::{narrow, team};
 use crate::error::Result;
 use crate::graph::direction::Way;
 use crate::graph::ids::Vertex;
@@ -21,7 +21,7 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 /// Vertices that a thread takes at a time, and where their rows are on a disk: those of all are asked for before any is waited for.
@@ -38,16 +38,22 @@ pub struct Walk<'s, A: Arithmetic> {
     pub root: u32,
     /// The number of threads.
     pub threads: usize,
+    /// The buckets of each thread.
+    bins: &'s [Mutex<Bins<A::Sum>>],
     /// The entries of the bucket that each thread has in this round.
     pub lists: Vec<List<A::Sum>>,
     /// The first bucket that has an entry, and one more, of a round and of the next.
     pub next: [AtomicU64; 2],
     /// The edges that the vertices of a bucket have, of a round and of the next.
     pub edges: [AtomicU64; 2],
+    /// The edges from which on a round is for all threads.
+    pub bound: AtomicU64,
+    /// The round that all threads begin together after those of the first one.
+    pub turn: Mutex<Turn>,
     /// The smallest distance among these.
     pub least: A::Cell,
     method: Method,
-    meeting: Meeting,
+    barrier: Barrier,
     /// The first meeting after which threads stop.
     stop: AtomicUsize,
     /// Vertices that were taken in a round, and in the next.
@@ -92,6 +98,8 @@ pub struct Here {
     /// Rounds over vertices that began.
     sweeps: usize,
     meetings: usize,
+    /// True while this, the first thread, goes on and the others wait for it.
+    pub is_alone: bool,
     outcome: Result<()>,
 }
 
@@ -105,15 +113,16 @@ impl Here {
 }
 
 impl<'s, A: Arithmetic> Walk<'s, A> {
-    /// Begins a search.
+    /// Begins a search by as many threads as have `bins`.
     pub fn new(
         graph: &'s Sorted,
         sums: &'s [A::Cell],
         Vertex(root): Vertex,
         method: Method,
-        threads: usize,
+        bins: &'s [Mutex<Bins<A::Sum>>],
         ranks: Option<(&'s mut Exchange, &'s Edges<'s>)>,
     ) -> Walk<'s, A> {
+        let threads = bins.len();
         let ranks = ranks.map(|(exchange, edges)| Ranks {
             exchange: Mutex::new(exchange),
             edges,
@@ -126,12 +135,15 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             sums,
             root,
             threads,
+            bins,
             lists: (0..threads).map(|_| List { entries: RwLock::default(), taken: AtomicUsize::new(0) }).collect(),
             next: [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)],
             edges: Default::default(),
+            bound: AtomicU64::new(narrow::LEAST),
+            turn: Mutex::default(),
             least: A::cell(A::UNREACHED),
             method,
-            meeting: Meeting::new(threads),
+            barrier: Barrier::new(threads),
             stop: AtomicUsize::new(usize::MAX),
             parts: Default::default(),
             changed: Default::default(),
@@ -141,18 +153,17 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         }
     }
 
-    /// Searches, with the bins of each thread, and writes the parents.
+    /// Searches, and writes the parents.
     ///
     /// # Errors
     /// A stop; [`crate::Error::Limit`] where parents on plateaus take more memory than there is.
-    pub fn run(self, bins: &[Mutex<Bins<A::Sum>>], parents: &mut [u32]) -> Result<Searched> {
+    pub fn run(self, parents: &mut [u32]) -> Result<Searched> {
         let begun = Instant::now();
         let cells = cells(parents);
         team(self.threads, &|thread| {
-            let _attends = self.meeting.attend();
-            let mut here = Here { thread, round: 0, sweeps: 0, meetings: 0, outcome: Ok(()) };
-            let mut bins = bins[thread].lock().unwrap_or_else(PoisonError::into_inner);
-            self.go(&mut here, &mut bins, cells);
+            let _attends = self.barrier.attend();
+            let mut here = Here { thread, round: 0, sweeps: 0, meetings: 0, is_alone: false, outcome: Ok(()) };
+            self.go(&mut here, cells);
             here.outcome
         })?;
         let (mut phases, mut reached) = {
@@ -170,10 +181,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         }
         if !reached.without.is_empty() {
             let leads = |v: u32| v < self.graph.tails;
-            if let Some(bins) = bins.first() {
-                let mut bins = bins.lock().unwrap_or_else(PoisonError::into_inner);
-                bins.reserve(plateau::BYTES * reached.without.len() as u64)?;
-            }
+            self.bins(0).reserve(plateau::BYTES * reached.without.len() as u64)?;
             plateau::settle::<A>(
                 self.sums,
                 &reached.without,
@@ -218,25 +226,25 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     }
 
     /// Takes the part of one thread in all phases.
-    fn go(&self, here: &mut Here, bins: &mut Bins<A::Sum>, parents: &[AtomicU32]) {
+    fn go(&self, here: &mut Here, parents: &[AtomicU32]) {
         let all = self.sums.len();
         let own = all * here.thread / self.threads..all * (here.thread + 1) / self.threads;
         for v in own {
             A::store(&self.sums[v], if v as u32 == self.root { A::ZERO } else { A::UNREACHED });
         }
-        bins.clear();
+        self.bins(here.thread).clear();
         if !self.meet(here) {
             return;
         }
         if here.thread == 0 && self.graph.own.has(self.root) {
-            bins.push(0, Entry { sum: A::ZERO, vertex: self.root });
+            self.bins(0).push(0, Entry { sum: A::ZERO, vertex: self.root });
         }
         let found = match self.method {
             Method::BellmanFord => rounds::relax_all(self, here),
-            Method::Auto => pull::cap_and_pull(self, here, bins),
+            Method::Auto => pull::cap_and_pull(self, here),
             Method::Moore | Method::DeltaStepping => {
                 let options = PushOptions { is_moore: self.method == Method::Moore, ..PushOptions::whole() };
-                push::push(self, here, bins, "push", options).is_some()
+                push::push(self, here, "push", options).is_some()
             }
         };
         if found && self.leaves(here, parents) {
@@ -244,16 +252,25 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         }
     }
 
-    /// Waits for all threads. Returns false if one of them stops, and so do all.
+    /// Returns the buckets of a thread. While the first thread is alone, all are its.
+    pub fn bins(&self, thread: usize) -> MutexGuard<'_, Bins<A::Sum>> {
+        self.bins[thread].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for all threads, unless this one is alone. Returns false if one of them stops, and so do all.
     pub fn meet(&self, here: &mut Here) -> bool {
-        here.meetings += 1;
         if here.thread == 0 {
             here.note(signals::check());
         }
+        if here.is_alone && here.outcome.is_ok() {
+            return true;
+        }
+        here.is_alone = false;
+        here.meetings += 1;
         if here.outcome.is_err() {
             self.stop.fetch_min(here.meetings, Relaxed);
         }
-        self.meeting.wait();
+        self.barrier.wait();
         self.stop.load(Relaxed) > here.meetings
     }
 
@@ -302,6 +319,8 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         if here.thread == 0 {
             let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
             here.note(exchange.tell::<A>(self.sums, &lock(), current));
+            // The first thread may be alone in the next round.
+            lock().iter_mut().for_each(Vec::clear);
         }
         self.meet(here)
     }
@@ -335,6 +354,19 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         here.sweeps += 1;
         // The next round begins once its counts are zero.
         self.meet(here).then_some(sum)
+    }
+
+    /// Does the same by the first thread, while the others sleep. Collective.
+    pub fn round_alone(&self, here: &mut Here, all: Range<u32>, work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
+        let changed = &self.changed[here.sweeps & 1];
+        if here.thread == 0 {
+            here.is_alone = true;
+            self.round(here, all, work)?;
+            here.is_alone = false;
+        } else {
+            here.sweeps += 1;
+        }
+        self.meet(here).then(|| changed.load(Relaxed))
     }
 
     /// Notes the end of a phase, in which this thread looked along `relaxed` edges. Returns false where threads stop. Collective.

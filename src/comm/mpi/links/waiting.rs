@@ -2,7 +2,7 @@
 //!
 //! A wait does not ask for a signal to stop, as no collective does: a rank that notices one ends the job, and with it those that wait.
 
-use crate::comm::mpi::call::Nap;
+use crate::process::backoff::{Backoff, cores_are_shared};
 use std::sync::OnceLock;
 
 /// Polls of memory before the core is offered to others, if every rank of the machine has a core: some 50 µs.
@@ -13,11 +13,12 @@ const CALLS: u32 = 8;
 /// Times as many polls are made by ranks that stay awake: some 3 ms of memory.
 const AWAKE: u32 = 64;
 
-/// Back-off of rounds: polls without pause, then as [`Nap`] does. With more ranks than cores it begins with the latter.
+/// Back-off of rounds: polls without pause, then as [`Backoff`] does. With more ranks than cores, or on cores that others keep busy, it
+/// begins with the latter.
 pub(super) struct Waiting {
     spins: u32,
     polls: u32,
-    nap: Nap,
+    backoff: Backoff,
 }
 
 impl Waiting {
@@ -35,7 +36,7 @@ impl Waiting {
         // It reads files, which takes longer than a round.
         static CORES: OnceLock<usize> = OnceLock::new();
         let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-        Waiting { spins: if local_ranks <= cores { spins } else { 0 }, polls: 0, nap: Nap::default() }
+        Waiting { spins: if local_ranks <= cores { spins } else { 0 }, polls: 0, backoff: Backoff::default() }
     }
 
     /// Polls for longer from now on, unless there are more ranks than cores.
@@ -46,16 +47,16 @@ impl Waiting {
     /// Restarts the back-off after some progress.
     pub(super) fn reset(&mut self) {
         self.polls = 0;
-        self.nap.reset();
+        self.backoff.reset();
     }
 
     /// Waits for a moment.
     pub(super) fn take(&mut self) {
-        if self.polls < self.spins {
+        if self.polls < self.spins && !(self.polls == 0 && cores_are_shared()) {
             self.polls += 1;
             std::hint::spin_loop();
         } else {
-            self.nap.take();
+            self.backoff.take();
         }
     }
 }

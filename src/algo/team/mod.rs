@@ -1,5 +1,8 @@
 //! Threads that do one thing together.
 
+pub mod barrier;
+pub mod narrow;
+
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +31,13 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
         }
         outcome
     })
+}
+
+/// Returns the number of cores that this process may use.
+fn cores() -> usize {
+    // Files of the cgroup are read for it, which takes longer than many rounds of a search.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
 /// Work that threads take a part at a time.

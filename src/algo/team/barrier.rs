@@ -1,0 +1,153 @@
+//! A barrier for threads that meet every few microseconds, and that leaves the cores to others where they do not.
+
+use super::cores;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time for which a thread polls before it sleeps, if every thread has a core. Waking a thread takes about as long.
+const AWAKE: Duration = Duration::from_micros(20);
+/// Polls between two looks at the clock.
+const POLLS: u32 = 16;
+
+/// A barrier for a number of threads.
+pub struct Barrier {
+    threads: usize,
+    awake: Duration,
+    arrived: AtomicUsize,
+    round: AtomicU32,
+    /// Threads that sleep, or are about to.
+    sleepers: AtomicUsize,
+    sleeping: Mutex<()>,
+    woken: Condvar,
+    left: AtomicBool,
+}
+
+/// Notes, when it is dropped, that its thread waits at the barrier no more.
+pub struct Attendance<'b>(&'b Barrier);
+
+impl Barrier {
+    /// Makes a barrier for `threads` threads.
+    pub fn new(threads: usize) -> Barrier {
+        Barrier {
+            threads,
+            // A thread that polls on a core that another one needs makes all wait.
+            awake: if threads <= cores() { AWAKE } else { Duration::ZERO },
+            arrived: AtomicUsize::new(0),
+            round: AtomicU32::new(0),
+            sleepers: AtomicUsize::new(0),
+            sleeping: Mutex::new(()),
+            woken: Condvar::new(),
+            left: AtomicBool::new(false),
+        }
+    }
+
+    /// Lets the others know if this thread panics, so that they do not wait for it.
+    pub fn attend(&self) -> Attendance<'_> {
+        Attendance(self)
+    }
+
+    /// Waits for all threads. What they wrote before is seen by all behind it.
+    pub fn wait(&self) {
+        let round = self.round.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Ordering::Relaxed);
+            // In one order with the count of sleepers: either this thread sees that one sleeps, or that one sees the new round.
+            self.round.store(round.wrapping_add(1), Ordering::SeqCst);
+            self.wake();
+        } else if !self.poll(round) {
+            self.sleep(round);
+        }
+    }
+
+    /// Returns true if the round ends while this thread polls.
+    fn poll(&self, round: u32) -> bool {
+        if self.awake.is_zero() {
+            return false;
+        }
+        let mut begun = None;
+        loop {
+            for _ in 0..POLLS {
+                if self.round.load(Ordering::Acquire) != round {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if begun.get_or_insert_with(Instant::now).elapsed() > self.awake {
+                return false;
+            }
+        }
+    }
+
+    /// Sleeps until the round ends.
+    fn sleep(&self, round: u32) {
+        let mut sleeping = self.sleeping.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        while self.round.load(Ordering::SeqCst) == round {
+            assert!(!self.left.load(Ordering::SeqCst), "another thread of the search panicked");
+            sleeping = self.woken.wait(sleeping).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn wake(&self) {
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            // A thread that is about to sleep holds the lock until it does.
+            drop(self.sleeping.lock().unwrap_or_else(PoisonError::into_inner));
+            self.woken.notify_all();
+        }
+    }
+}
+
+impl Drop for Attendance<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.left.store(true, Ordering::SeqCst);
+            self.0.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algo::team::team;
+
+    /// With as many threads as cores they poll, with many more they sleep at once.
+    #[test]
+    fn nobody_is_a_round_ahead() {
+        for (threads, rounds) in [(2, 5000), (64, 50)] {
+            let (barrier, counted) = (Barrier::new(threads), AtomicUsize::new(0));
+            team(threads, &|_| {
+                for round in 1..rounds {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                    barrier.wait();
+                    assert_eq!(counted.load(Ordering::Relaxed), threads * round);
+                    barrier.wait();
+                }
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_leaves_nobody_waiting() {
+        for threads in [2, 64] {
+            let barrier = Barrier::new(threads);
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                team(threads, &|number| {
+                    let _here = barrier.attend();
+                    // By then the others sleep.
+                    if number == 1 {
+                        std::thread::sleep(10 * AWAKE);
+                        panic!("on purpose");
+                    }
+                    barrier.wait();
+                    Ok(())
+                })
+            }));
+            assert!(caught.is_err());
+        }
+    }
+}

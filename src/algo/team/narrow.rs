@@ -1,0 +1,164 @@
+//! Which rounds of a search are narrow: so short that one thread takes them alone, while the others sleep.
+//!
+//! A round of few edges takes less time than threads need to meet. How few these are depends on the machine: threads that share their cores with others wait for
+//! milliseconds where those that have them to themselves wait for a microsecond. So the time of rounds by one thread is compared with that of rounds
+//! by all. What is computed depends on neither.
+
+use std::time::Instant;
+
+/// A round with fewer edges is narrow on any machine, where every thread has a core.
+pub const LEAST: u64 = 1 << 11;
+/// A round with more edges is narrow on none.
+const MOST: u64 = 1 << 16;
+/// A round with fewer edges is not timed: looking at the clock would take a part of it.
+const TIMED: u64 = LEAST / 4;
+/// Rounds by all threads that are judged together, and the seconds that they may take beyond those of one thread.
+const WINDOW: u32 = 32;
+const SLACK: f64 = 1e-4;
+/// Rounds that one thread takes where it is not known how long it takes for an edge.
+const TRIAL: u32 = 8;
+/// Rounds that it takes once all threads took too long; twice as many each time they do again, up to the most.
+const ALONE: [u32; 2] = [64, 1 << 16];
+
+/// The judge of rounds, asked by the first thread.
+pub struct Narrow {
+    /// Threads for a core: with more, meeting takes so many times as long.
+    share: u64,
+    /// Seconds that one thread takes for an edge: about the median.
+    of_edge: Option<f64>,
+    /// Rounds by all threads since they were judged, with their edges and seconds.
+    together: Window,
+    /// Rounds that one thread is still to take though they have enough edges for all, and those the next time.
+    alone: u32,
+    next: u32,
+    /// The round that is timed.
+    round: Option<Round>,
+}
+
+#[derive(Default)]
+struct Window {
+    rounds: u32,
+    edges: f64,
+    seconds: f64,
+}
+
+/// A round that began.
+struct Round {
+    edges: u64,
+    is_alone: bool,
+    begun: Instant,
+}
+
+impl Narrow {
+    /// Begins to judge the rounds of a search by `threads` threads.
+    pub fn new(threads: usize) -> Narrow {
+        Narrow::of(threads.div_ceil(super::cores()) as u64)
+    }
+
+    fn of(share: u64) -> Narrow {
+        Narrow { share, of_edge: None, together: Window::default(), alone: 0, next: ALONE[0], round: None }
+    }
+
+    /// Returns the number of edges from which on a round is for all threads.
+    pub fn bound(&self) -> u64 {
+        if self.alone > 0 { self.most() } else { self.least() }
+    }
+
+    fn least(&self) -> u64 {
+        LEAST * self.share
+    }
+
+    fn most(&self) -> u64 {
+        MOST * self.share
+    }
+
+    /// Ends the round before, and begins one with so many edges, by one thread or by all.
+    pub fn begin(&mut self, edges: u64, is_alone: bool) {
+        let is_timed = (TIMED..self.most()).contains(&edges);
+        if !is_timed && self.round.is_none() {
+            return;
+        }
+        let now = Instant::now();
+        if let Some(round) = self.round.take() {
+            self.took(round.edges, round.is_alone, (now - round.begun).as_secs_f64());
+        }
+        self.round = is_timed.then_some(Round { edges, is_alone, begun: now });
+    }
+
+    fn took(&mut self, edges: u64, is_alone: bool, seconds: f64) {
+        if is_alone {
+            let sample = seconds / edges as f64;
+            // A step up or down, however far off the sample is: a thread may lose its core for longer than a thousand rounds take.
+            self.of_edge = Some(self.of_edge.map_or(sample, |old| old * if sample > old { 1.1 } else { 0.9 }));
+            self.alone = self.alone.saturating_sub(u32::from(edges >= self.least()));
+            return;
+        }
+        self.together.rounds += 1;
+        self.together.edges += edges as f64;
+        self.together.seconds += seconds;
+        let is_full = self.together.rounds == WINDOW;
+        match self.of_edge {
+            Some(of_edge) if self.together.seconds > self.together.edges * of_edge + SLACK => {
+                self.alone = self.next;
+                self.next = (2 * self.next).min(ALONE[1]);
+            }
+            Some(_) if is_full => self.next = (self.next / 2).max(ALONE[0]),
+            None if is_full => self.alone = TRIAL,
+            _ => return,
+        }
+        self.together = Window::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes rounds of `edges` edges, each as long as `seconds` says of one thread and of all. Returns how many one thread took.
+    fn rounds(narrow: &mut Narrow, count: u32, edges: u64, seconds: [f64; 2]) -> u32 {
+        let mut alone = 0;
+        for _ in 0..count {
+            let is_alone = edges < narrow.bound();
+            narrow.took(edges, is_alone, seconds[usize::from(!is_alone)]);
+            alone += u32::from(is_alone);
+        }
+        alone
+    }
+
+    #[test]
+    fn rounds_are_for_those_who_take_less_time() {
+        let mut narrow = Narrow::of(1);
+        assert_eq!(rounds(&mut narrow, 100, LEAST - 1, [1e-5, 1.0]), 100);
+        // All threads are faster, then as fast, then ever slower.
+        assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
+        assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 1e-5]), 0);
+        let alone = rounds(&mut narrow, 10_000, LEAST, [1e-5, 1e-3]);
+        assert!((9980..10_000).contains(&alone), "{alone}");
+        // They are fast again, which is noticed once the rounds of one thread are over.
+        rounds(&mut narrow, ALONE[1], LEAST, [1e-5, 5e-6]);
+        assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
+        // Wide rounds are for all, however long they take.
+        assert_eq!(rounds(&mut narrow, 100, MOST, [1e-5, 1.0]), 0);
+        // Four threads on each core.
+        assert_eq!([4 * LEAST - 1, 4 * LEAST].map(|edges| rounds(&mut Narrow::of(4), 9, edges, [1e-5, 5e-6])), [9, 0]);
+    }
+
+    #[test]
+    fn one_thread_shows_what_it_takes_where_rounds_are_wide_from_the_first() {
+        let mut narrow = Narrow::of(1);
+        assert_eq!(rounds(&mut narrow, 1000, 2 * LEAST, [1e-5, 5e-6]), TRIAL);
+        let mut narrow = Narrow::of(1);
+        assert!(rounds(&mut narrow, 1000, 2 * LEAST, [1e-5, 1e-3]) > 900);
+    }
+
+    #[test]
+    fn a_round_without_a_core_changes_little() {
+        let mut narrow = Narrow::of(1);
+        rounds(&mut narrow, 100, LEAST - 1, [1e-5, 1.0]);
+        narrow.took(LEAST - 1, true, 1.0);
+        assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
+        narrow.took(LEAST, false, 3e-3);
+        let alone = rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]);
+        assert_eq!(alone, ALONE[0]);
+    }
+}

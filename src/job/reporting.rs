@@ -66,7 +66,8 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
     Ok(report)
 }
 
-fn input(subject: &Subject) -> report::Input {
+/// Returns the input as the report has it.
+pub(crate) fn input(subject: &Subject) -> report::Input {
     match subject {
         Subject::Graph(finished) => {
             let Finished { info, stored } = &**finished;
@@ -87,7 +88,8 @@ fn input(subject: &Subject) -> report::Input {
     }
 }
 
-fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
+/// Returns the graph as the report has it, if it is one; `kept` says that it stays in the workdir.
+pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
     let Subject::Graph(finished) = subject else { return None };
     let Finished { info, stored } = &**finished;
     Some(report::Graph {

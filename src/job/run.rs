@@ -218,14 +218,14 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
     session.ordered.take().into_iter().for_each(Storing::give_up);
     // Nobody reads or writes any more.
     session.comm.barrier();
-    if session.comm.leads() && !session.job.keep {
-        match prepared_elsewhere {
-            true => {
-                transpose::remove(session)?;
-                merge::remove(session)?;
-            }
-            false => clean::intermediates(&session.job.workdir)?,
+    match (session.job.keep, prepared_elsewhere) {
+        (true, _) => {}
+        (false, true) => {
+            transpose::remove(session)?;
+            merge::remove(session)?;
         }
+        (false, false) if session.comm.leads() => clean::intermediates(&session.job.workdir)?,
+        (false, false) => {}
     }
     Ok(finished)
 }
@@ -240,11 +240,15 @@ fn finish(session: &mut Session, prepared: Prepared) -> Result<Finished> {
             return Ok(*done);
         }
     };
-    if session.job.needs_upper() {
-        transpose::ensure(session, &mut graph)?;
+    match (session.job.needs_upper(), session.job.keep) {
+        (true, _) => transpose::ensure(session, &mut graph)?,
+        (false, true) => transpose::look_over(session, &graph)?,
+        (false, false) => {}
     }
-    if session.job.merges(graph.info.direction) {
-        merge::ensure(session, &mut graph)?;
+    match (session.job.merges(graph.info.direction), session.job.keep) {
+        (true, _) => merge::ensure(session, &mut graph)?,
+        (false, true) => merge::look_over(session, &graph)?,
+        (false, false) => {}
     }
     tasks::compute(session, On::Graph(&graph))?;
     let Graph { info, stored, catalogue, upper, merged, .. } = *graph;

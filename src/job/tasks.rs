@@ -6,7 +6,7 @@ use crate::config::{Device, InputSpec};
 use crate::error::{Error, Result};
 use crate::job::input;
 use crate::job::session::{Moved, Session};
-use crate::job::state::record::{Contents, Origin, TaskRecord, task_key};
+use crate::job::state::record::{ComputedOn, Contents, Origin, TaskRecord, task_key};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 use crate::process::progress::Unit;
@@ -32,6 +32,17 @@ impl On<'_> {
         match self {
             On::Graph(graph) => Contents::of(&graph.info),
             On::List(list) => Contents::of_list(list.identity),
+        }
+    }
+
+    /// Returns the graph that a task is computed on, if it is one.
+    fn graph(self, task: &dyn Task) -> Option<ComputedOn> {
+        match (self, task.on()) {
+            (On::Graph(graph), algo::On::Graph(task)) => {
+                let stored = graph.for_task(task.needs().direction).stored.clone();
+                Some(ComputedOn { info: graph.info.clone(), stored })
+            }
+            _ => None,
         }
     }
 
@@ -116,7 +127,8 @@ impl TaskRunner<'_> {
             // What was spent on another table or graph is not of it.
             self.session.manifest.spent.stages.remove(name);
         }
-        record.begin(key, task, self.on.contents(), units, self.session.job.output.format);
+        let on = (self.on.contents(), self.on.graph(task));
+        record.begin(key, task, on, units, self.session.job.output.format);
         let trials = self.session.job.run.trials;
         let first = (record.seconds.len() as u32).min(trials - 1);
         if goes_on && self.session.comm.leads() && !self.has_units(name, first) {

@@ -7,14 +7,12 @@ pub mod about;
 mod column;
 mod file;
 pub mod read;
-pub mod rows;
 pub mod value;
 pub mod write;
 
 pub use column::Column;
 pub use file::Output;
-pub use read::{Values, values};
-pub use rows::{ResultRows, raw_ids};
+pub use read::{Values, column};
 pub use value::Value;
 pub use write::Columns;
 

@@ -1,70 +1,160 @@
-//! Reads columns back, row by row, as they may be larger than memory.
+//! Reads columns back, row by row, as they may be larger than memory, and refuses a file that is not one of that many rows.
 
 use super::Value;
+use super::column::npy_header;
 use crate::error::{Error, Result};
 use crate::store::regular;
+use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
-use std::path::Path;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 
 /// Bytes read at a time.
-const BUFFER: usize = 1 << 20;
+const BUFFER: usize = 1 << 16;
+/// Most bytes of a line of text: an id, a comma and a number.
+const LINE: u64 = 64;
+
+/// Bytes of memory that reading a column takes.
+pub const READING: u64 = BUFFER as u64;
 
 /// The values of a column, in the order of its rows.
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
 
-/// Returns the values of a column: the elements of an array `NAME.npy`, or the second fields of `NAME.csv`.
+/// Returns the values of the column in a file of exactly `rows` rows: an array `NAME.npy`, or a text `NAME.csv`. A line of text begins with the
+/// `id` of its row, and the header calls these ids `key`.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Validation`] for an array of another type, and for a line without such a number.
-pub fn values<'p, T: Value + 'p>(path: &'p Path) -> Result<Values<'p, T>> {
-    let failed = move |e| Error::io("read", path, e);
-    let mut file = BufReader::with_capacity(BUFFER, regular::open(path).map_err(failed)?);
-    let wrong = move |what: &str| Error::Validation(format!("{}: {what}", path.display()));
-    if path.extension().is_some_and(|ending| ending == "csv") {
-        let number = |line: String| line.split(',').nth(1).and_then(|number| number.parse().ok());
-        let value = move |line: std::io::Result<String>| {
-            number(line.map_err(failed)?).ok_or_else(|| wrong("a row without a number of its column"))
+/// [`Error::Io`]; [`Error::Validation`] for a file with another header, other ids, or more or fewer rows.
+pub fn column<'p, T: Value + 'p>(
+    path: &Path,
+    key: &str,
+    rows: u64,
+    id: impl Fn(u64) -> u64 + Send + 'p,
+) -> Result<Values<'p, T>> {
+    let file = regular::open(path).map_err(|e| Error::io("read", path, e))?;
+    let file = BufReader::with_capacity(BUFFER, file);
+    let is_text = path.extension().is_some_and(|ending| ending == "csv");
+    let line = Vec::new();
+    let mut column = Reader { path: path.to_owned(), file, is_text, line, row: 0, rows, id, of: PhantomData };
+    column.check_header(key)?;
+    Ok(Box::new(column))
+}
+
+/// Reads one column.
+struct Reader<T, F> {
+    path: PathBuf,
+    file: BufReader<File>,
+    is_text: bool,
+    line: Vec<u8>,
+    row: u64,
+    rows: u64,
+    id: F,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Value, F: Fn(u64) -> u64> Reader<T, F> {
+    fn wrong(&self, what: &str) -> Error {
+        Error::Validation(format!("{}: {what}", self.path.display()))
+    }
+
+    /// Reads as many bytes as the header of such a column has, and compares them.
+    fn check_header(&mut self, key: &str) -> Result<()> {
+        let expected = match self.is_text {
+            true => format!("{key},{}\n", self.path.file_stem().unwrap_or_default().to_string_lossy()).into_bytes(),
+            false => npy_header::<T>(self.rows),
         };
-        return Ok(Box::new(file.lines().skip(1).map(value)));
-    }
-    let mut head = [0; 10];
-    file.read_exact(&mut head).map_err(failed)?;
-    let mut shape = vec![0; usize::from(u16::from_le_bytes([head[8], head[9]]))];
-    file.read_exact(&mut shape).map_err(failed)?;
-    if !String::from_utf8_lossy(&shape).contains(&format!("'{}'", T::DESCR)) {
-        return Err(wrong(&format!("no array of type {}", T::DESCR)));
-    }
-    Ok(Box::new(std::iter::from_fn(move || {
-        let mut bytes = [0; 8];
-        let bytes = &mut bytes[..T::BYTES];
-        match file.read_exact(bytes) {
-            Ok(()) => T::get(bytes).map(Ok),
-            // The length is not checked here: it is compared with the manifest's.
-            Err(e) if e.kind() == ErrorKind::UnexpectedEof => None,
-            Err(e) => Some(Err(failed(e))),
+        let mut found = vec![0; expected.len()];
+        match self.file.read_exact(&mut found) {
+            Err(e) if e.kind() != ErrorKind::UnexpectedEof => Err(Error::io("read", &self.path, e)),
+            Ok(()) if found == expected => Ok(()),
+            _ => Err(self.wrong(&format!("its header is not that of {} numbers of type {}", self.rows, T::DESCR))),
         }
-    })))
+    }
+
+    /// Returns the next value; `None` if the file ends before it.
+    fn value(&mut self) -> Result<Option<T>> {
+        let failed = |e| Error::io("read", &self.path, e);
+        if !self.is_text {
+            let mut bytes = [0; 8];
+            let bytes = &mut bytes[..T::BYTES];
+            return match self.file.read_exact(bytes) {
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => Ok(None),
+                read => read.map_err(failed).map(|()| T::get(bytes)),
+            };
+        }
+        self.line.clear();
+        if self.file.by_ref().take(LINE).read_until(b'\n', &mut self.line).map_err(failed)? == 0 {
+            return Ok(None);
+        }
+        let fields = std::str::from_utf8(&self.line).ok().and_then(|line| line.strip_suffix('\n')?.split_once(','));
+        let id = (self.id)(self.row);
+        match fields.map(|(shown, value)| (shown.parse::<u64>(), value.parse::<T>())) {
+            Some((Ok(shown), Ok(value))) if shown == id => Ok(Some(value)),
+            _ => Err(self.wrong(&format!(
+                "line {} is {:?}, not a number of {id}",
+                self.row + 2,
+                String::from_utf8_lossy(&self.line).trim_end()
+            ))),
+        }
+    }
+}
+
+impl<T: Value, F: Fn(u64) -> u64> Iterator for Reader<T, F> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Result<T>> {
+        if self.row == self.rows {
+            return match self.file.fill_buf() {
+                Ok([]) => None,
+                Ok(_) => Some(Err(self.wrong(&format!("more than {} rows", self.rows)))),
+                Err(e) => Some(Err(Error::io("read", &self.path, e))),
+            };
+        }
+        let value = self.value().and_then(|value| {
+            value.ok_or_else(|| self.wrong(&format!("{} rows, where there should be {}", self.row, self.rows)))
+        });
+        self.row += 1;
+        Some(value)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read<T: Value>(path: &Path, rows: u64) -> Result<Vec<T>> {
+        column(path, "id", rows, |row| 7 * row)?.collect()
+    }
+
     #[test]
-    fn a_column_of_another_type_or_with_a_line_that_is_no_number_is_refused() {
+    fn a_column_that_differs_in_anything_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
-        std::fs::write(&path, "id,a\n0,-1\n7,2\n9,x\n").unwrap();
-        let read: Vec<_> = values::<i32>(&path).unwrap().collect();
-        assert_eq!(read.iter().flatten().collect::<Vec<_>>(), [&-1, &2]);
-        assert_eq!(read[2].as_ref().unwrap_err().exit_code(), 8);
+        let text = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            read::<i32>(&path, 2).map_err(|e| e.exit_code())
+        };
+        assert_eq!(text("id,a\n0,-1\n7,2\n"), Ok(vec![-1, 2]));
+        for other in
+            ["id,b\n0,-1\n7,2\n", "id,a\n0,-1\n8,2\n", "id,a\n0,x\n7,2\n", "id,a\n0,-1,1\n7,2\n", "id,a\n0,-1\n"]
+        {
+            assert_eq!(text(other), Err(8), "{other}");
+        }
+        for other in ["id,a\n0,-1\n7,2\n9,2\n", "id,a\n0,-1\n7,2", "id,a\n0,-1\n7,2\n\n", ""] {
+            assert_eq!(text(other), Err(8), "{other}");
+        }
         let path = folder.path().join("a.npy");
-        let shape = format!("{:<117}\n", "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }");
-        let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-        bytes.extend(shape.as_bytes());
-        bytes.extend([-5i32, 6].iter().flat_map(|value| value.to_le_bytes()));
-        std::fs::write(&path, bytes).unwrap();
-        assert_eq!(values::<i32>(&path).unwrap().map(Result::unwrap).collect::<Vec<_>>(), [-5, 6]);
-        assert_eq!(values::<u32>(&path).err().unwrap().exit_code(), 8);
+        let array = |rows: u64, numbers: &[i32]| {
+            let mut bytes = npy_header::<i32>(rows);
+            bytes.extend(numbers.iter().flat_map(|value| value.to_le_bytes()));
+            std::fs::write(&path, bytes).unwrap();
+        };
+        array(2, &[-5, 6]);
+        assert_eq!(read::<i32>(&path, 2).unwrap(), [-5, 6]);
+        assert_eq!(read::<u32>(&path, 2).unwrap_err().exit_code(), 8);
+        for (rows, numbers) in [(3, &[-5, 6][..]), (2, &[-5]), (2, &[-5, 6, 7])] {
+            array(rows, numbers);
+            assert_eq!(read::<i32>(&path, 2).unwrap_err().exit_code(), 8, "{rows} {numbers:?}");
+        }
     }
 }

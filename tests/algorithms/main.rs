@@ -9,6 +9,7 @@ mod answers;
 mod bfs;
 mod dfs;
 mod dijkstra;
+mod forged;
 mod killed;
 mod lists;
 mod oracle;

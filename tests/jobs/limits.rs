@@ -88,6 +88,38 @@ fn below_the_smallest_limit_it_says_which_would_do_and_that_one_does() {
     }
 }
 
+/// `verify` of a kept graph works under the smallest limit of the job, whatever that computed.
+#[test]
+fn verify_of_a_kept_graph_needs_no_more_memory_than_the_job() {
+    let place = Place::on_disk();
+    let edges = random_edges(200_000, 1_000_000, 8).into_iter().map(|pair| pair.map(|id| id * 0x3_0000_0001));
+    let sparse = place.u64("edges.u64", &edges.collect::<Vec<_>>());
+    let searched = "roots = 2\nwrite = true\n";
+    let undirected = [
+        "[triangle]\nper_vertex = true\n".to_owned(),
+        format!("[bfs]\n{searched}"),
+        format!("[traverse]\n{searched}"),
+        format!("[sssp]\n{searched}weights = {{ uniform = [1, 9], seed = 2 }}\n"),
+        "[dfs]\nforest = true\narticulation = true\n".to_owned(),
+    ];
+    let directed = ["[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned(), format!("[bfs]\n{searched}")];
+    for (input, tables) in [
+        (format!("path = '{}'\n", sparse.display()), &undirected[..]),
+        (format!("{KRONECKER}\n"), &undirected),
+        (format!("{KRONECKER}\ndirected = true\n"), &directed),
+    ] {
+        place.write("kept.toml", format!("[job]\nworkdir = 'kept'\nkeep = true\n[input]\n{input}"));
+        place.gpugraph(&["run", "kept.toml", "--fresh", "--quiet"]).expect(0);
+        for table in tables {
+            place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\nprepared = 'kept'\n{table}"));
+            let (limit, _) = smallest(&place, 2, "1MiB");
+            let limit = format!("limits.host_memory={limit}");
+            let ran = place.gpugraph(&["verify", "job.toml", "--set", &limit, "--set", "limits.threads=2"]);
+            assert_eq!(ran.code, 0, "{limit} of {table}{}{}", ran.out, ran.err);
+        }
+    }
+}
+
 #[test]
 fn a_limit_that_does_not_hold_the_process_names_what_the_job_takes() {
     let place = Place::on_disk();

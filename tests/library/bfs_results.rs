@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::PathBuf;
 
+use gpugraph::algo::searches::Options;
+use gpugraph::algo::searches::agreement::Told;
+use gpugraph::algo::searches::graph500::Kernel;
 use gpugraph::algo::searches::tree::verify::{SourceChecked, verify};
 use gpugraph::algo::verify::{Check, Outcome};
-use gpugraph::algo::{EdgeSource, Results, Verdict};
+use gpugraph::algo::{EdgeSource, Results, Sources, Verdict};
 use gpugraph::error::Result;
 use gpugraph::formats::{Edges, Input, Unwatched, Visitor};
 use gpugraph::graph::degrees::DegreeSummary;
@@ -16,6 +19,7 @@ use gpugraph::graph::ids::{FirstId, InputId};
 use gpugraph::graph::order::DegreeRuns;
 use gpugraph::graph::stored;
 use gpugraph::memory::{Budget, limit_leaving};
+use gpugraph::prepare::dictionary::{self, Dictionary};
 use gpugraph::prepare::order;
 use gpugraph::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use gpugraph::prepare::relabel::{ISOLATED, Relabelled};
@@ -46,12 +50,34 @@ struct Case {
 /// A column of parents and one of levels, by row.
 type Columns = (Vec<i64>, Vec<i32>);
 
+/// Returns the runs of equal degrees in the order of vertices.
+fn runs(order: &[(u64, u32)]) -> DegreeRuns {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &(_, degree) in order {
+        match runs.last_mut() {
+            Some((last, count)) if *last == degree => *count += 1,
+            _ => runs.push((degree, 1)),
+        }
+    }
+    DegreeRuns::new(runs)
+}
+
 impl Case {
     /// `declared` vertices, or as many as the largest id says; sparse ids if so.
     fn new(edges: &[[u64; 2]], direction: Direction, sparse: bool, declared: u64) -> Case {
         let folder = tempfile::tempdir().expect("a folder");
-        let bytes: Vec<u8> = edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
-        fs::write(folder.path().join("edges.u64"), bytes).expect("written");
+        let is_declared = declared > 0 && !sparse;
+        if is_declared {
+            // A format whose header has the number of vertices.
+            let vertices = edges.iter().flatten().map(|id| id + 1).chain([declared]).max().unwrap_or(0);
+            let head =
+                format!("%%MatrixMarket matrix coordinate pattern general\n{vertices} {vertices} {}\n", edges.len());
+            let lines: String = edges.iter().map(|[u, v]| format!("{} {}\n", u + 1, v + 1)).collect();
+            fs::write(folder.path().join("edges.mtx"), head + &lines).expect("written");
+        } else {
+            let bytes: Vec<u8> = edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
+            fs::write(folder.path().join("edges.u64"), bytes).expect("written");
+        }
         let mut degrees: BTreeMap<u64, u32> = BTreeMap::new();
         let (mut heads, mut tails) = (BTreeMap::<_, BTreeSet<u64>>::new(), BTreeMap::<_, BTreeSet<u64>>::new());
         for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
@@ -73,14 +99,14 @@ impl Case {
             first_loop: None,
             distinct_at_most: edges.len() as u64,
             vertices: ids.len() as u64,
-            declared: declared > 0,
+            declared: is_declared,
             largest: ids.last().copied(),
-            counts_from_one: false,
+            counts_from_one: is_declared,
             first_id: FirstId::default(),
             ids: if sparse { ids.len() as u64 } else { largest },
             connected: order.len() as u64,
             runs: 0,
-            degrees: Vec::new(),
+            degrees: runs(&order).bins(),
             direction,
             sparse,
             checksum: 0,
@@ -100,7 +126,8 @@ impl Case {
     }
 
     fn input(&self) -> Input {
-        Input::open(&[self.path("edges.u64")], None).expect("opened").with_direction()
+        let name = if self.info.declared { "edges.mtx" } else { "edges.u64" };
+        Input::open(&[self.path(name)], None).expect("opened").with_direction()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -190,14 +217,7 @@ impl Case {
     /// The graph as preparation stores it.
     fn graph(&self) -> Graph {
         let direction = self.info.direction;
-        let mut runs: Vec<(u32, u32)> = Vec::new();
-        for &(_, degree) in &self.order {
-            match runs.last_mut() {
-                Some((last, count)) if *last == degree => *count += 1,
-                _ => runs.push((degree, 1)),
-            }
-        }
-        let runs = DegreeRuns::new(runs);
+        let runs = runs(&self.order);
         let budget = Budget::new(1 << 30, 1).expect("a budget");
         let mut map = budget.zeroed::<u32>(self.info.ids as usize, "a test").expect("room");
         map.fill(ISOLATED);
@@ -232,6 +252,11 @@ impl Case {
         };
         let order = Relabelled { map, runs, whole: true };
         let _ = order::write(&folder, 9, &order, &|| true).expect("written");
+        if self.info.sparse {
+            let ids = dictionary::path(&folder);
+            let _ =
+                Dictionary::build(&self.input(), &ids, self.info.identity, 1, &budget, &Unwatched).expect("written");
+        }
         Graph::open(self.folder.path(), self.info.clone(), stored).expect("opened")
     }
 
@@ -247,20 +272,36 @@ impl Case {
         let budget = Budget::new(limit_leaving(reading + room, how.threads), how.threads).expect("a budget");
         let stored =
             StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default(), weights: None };
+        let (options, how_found) = (options(told, true), how_found(told));
         let results = Results {
-            how: &serde_json::Value::Null,
+            how: &how_found,
             workdir: self.folder.path(),
             info: &self.info,
             stored: &stored,
             outputs: &outputs,
+            done: true,
             edges: Ok(edges),
             budget: &budget,
             threads: how.threads,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        verify("bfs", true, &results, told, &mut verdict).expect("no stop");
+        let table = Told { options: &options, kernel: Kernel::Bfs, validated: true, how: &how_found };
+        verify("bfs", &table, &results, told, &mut verdict).expect("no stop");
         verdict.checks
     }
+}
+
+/// Returns the keys of a table that asks for these sources.
+fn options(told: &[SourceChecked], write: bool) -> Options {
+    let sources = Sources(told.iter().map(|of| of.source).collect());
+    Options { roots: 0, seed: 1, sources, validate: true, write, graph500: false }
+}
+
+/// Returns how searches with these figures went, as a manifest has it.
+fn how_found(told: &[SourceChecked]) -> serde_json::Value {
+    let per_edge: Vec<f64> = told.iter().filter(|of| of.edges > 0).map(|of| of.seconds / of.edges as f64).collect();
+    let mean = if per_edge.is_empty() { 0.0 } else { per_edge.len() as f64 / per_edge.iter().sum::<f64>() };
+    serde_json::json!({ "harmonic_mean_teps": mean })
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -442,16 +483,17 @@ fn what_is_missing_cut_short_or_not_there_any_more_is_told() {
     let columns = case.search(0);
     let right = [case.told(0, &columns)];
     let short = |rows: usize| (columns.0[..rows].to_vec(), columns.1[..rows].to_vec());
-    let check = |columns: &[(u64, Columns)]| case.verify(columns, &right, PLAIN)[1].clone();
-    assert!(check(&[(0, short(11))]).found.contains("columns of 11 rows for 12 vertices"));
+    let check = |columns: &[(u64, Columns)], how: How| case.verify(columns, &right, how)[1].clone();
+    let text = How { csv: true, ..PLAIN };
+    assert!(check(&[(0, short(11))], PLAIN).found.contains("parent.npy: its header is not that of 12 numbers"));
+    assert!(check(&[(0, short(11))], text).found.contains("parent.csv: 11 rows, where there should be 12"));
     let differing = (columns.0.clone(), short(11).1);
-    assert!(check(&[(0, differing)]).found.contains("not of one length"));
-    assert!(check(&[]).found.contains("no file of its column parent"));
+    assert!(check(&[(0, differing)], PLAIN).found.contains("level.npy: its header is not that of 12 numbers"));
+    assert!(check(&[], PLAIN).found.contains("no file of the column out/bfs/0/parent"));
     // Other edges, under the same size.
-    let mut other = fs::read(case.path("edges.u64")).expect("read");
-    other[16] ^= 3;
-    fs::write(case.path("edges.u64"), other).expect("written");
-    let check = check(&[(0, columns.clone())]);
+    let text = fs::read_to_string(case.path("edges.mtx")).expect("read");
+    fs::write(case.path("edges.mtx"), text.replace("\n1 2\n", "\n1 3\n")).expect("written");
+    let check = check(&[(0, columns.clone())], PLAIN);
     assert!(check.outcome == Outcome::Failed && check.found.contains("others, under the same size"), "{check}");
 }
 
@@ -464,18 +506,21 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
     for (write, why) in [(false, "write = false"), (true, "it is gone")] {
         let (workdir, outputs) = (case.folder.path(), BTreeMap::new());
         let edges = Err("it is gone".to_owned());
+        let (options, how_found) = (options(&right, write), how_found(&right));
         let results = Results {
-            how: &serde_json::Value::Null,
+            how: &how_found,
             workdir,
             info: &case.info,
             stored: &stored,
             outputs: &outputs,
+            done: true,
             edges,
             budget: &budget,
             threads: 1,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        verify("bfs", write, &results, &right, &mut verdict).expect("no stop");
+        let table = Told { options: &options, kernel: Kernel::Bfs, validated: true, how: &how_found };
+        verify("bfs", &table, &results, &right, &mut verdict).expect("no stop");
         let outcomes: Vec<_> = verdict.checks.iter().map(|check| check.outcome).collect();
         assert_eq!(outcomes, [Outcome::Ok, Outcome::Skipped]);
         assert!(verdict.checks[1].found.contains(why), "{}", verdict.checks[1]);

@@ -3,7 +3,7 @@
 //! Each vertex has one partner at most: of a bridge, the lower end has the upper one; of loops, a vertex has itself. One pass over the input,
 //! by all threads of all ranks, notes for each vertex whether the pair was an edge, and whether it was again.
 
-use crate::algo::searches::places::Signals;
+use crate::algo::verify::reread::Signals;
 use crate::algo::{GraphSize, Run};
 use crate::comm::Comm;
 use crate::error::{Error, Result};

@@ -11,7 +11,7 @@ use crate::algo::listrank::write::Checksum;
 use crate::algo::{ListResults, Verdict};
 use crate::error::{Error, Result};
 use crate::list::List;
-use crate::results::values;
+use crate::results::column;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::path::Path;
@@ -27,10 +27,12 @@ pub(super) fn verify(table: &Table, results: &ListResults<'_>, found: &Found, ve
         Ok(list) => list,
         Err(why) => return verdict.skip("listrank", why.clone()),
     };
-    let Some(file) = results.outputs.keys().find(|name| name.starts_with("out/rank.")) else {
-        return verdict.skip("listrank", "it has no file of ranks");
-    };
-    verdict.note("listrank", hold(table, list, &results.workdir.join(file), found))
+    if !results.done {
+        return verdict.skip("listrank", "no rank is written yet: the job is not done");
+    }
+    let file = results.outputs.keys().find(|name| name.starts_with("out/rank."));
+    let file = file.ok_or_else(|| Error::Validation("no file of ranks".into()));
+    verdict.note("listrank", file.and_then(|file| hold(table, list, &results.workdir.join(file), found)))
 }
 
 /// The sums of one pass.
@@ -52,7 +54,7 @@ fn hold(table: &Table, list: &List, file: &Path, found: &Found) -> Result<String
         return wrong(format!("{} elements were ranked, the list has {n}", found.length));
     }
     let pass = Pass {
-        ranks: values::<i64>(file)?,
+        ranks: column::<i64>(file, "id", n, |row| row)?,
         next: 0,
         // Nobody can know it who writes ranks.
         key: RandomState::new().hash_one(n),
@@ -68,8 +70,8 @@ fn hold(table: &Table, list: &List, file: &Path, found: &Found) -> Result<String
         pass.take(table.order, n, first, successors, file)
     })?;
     let mut pass = pass.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if pass.ranks.next().is_some() {
-        return wrong(format!("more ranks than the {n} elements of the list"));
+    if let Some(more) = pass.ranks.next() {
+        more?;
     }
     if let Some(head) = pass.head {
         // It is nobody's successor.

@@ -4,8 +4,8 @@
 //! was reached, which keep repeats and drop loops, and takes half of that. Input degrees count alike.
 
 use super::NONE;
-use super::places::Signals;
 use crate::algo::Run;
+use crate::algo::verify::reread::Signals;
 use crate::error::Result;
 use crate::formats::{Edges, Input, Visitor};
 use crate::graph::direction::{Direction, Way};

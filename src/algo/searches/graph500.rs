@@ -1,5 +1,6 @@
 //! The block of results that Graph500's reference code prints, in its words, order and format.
 
+use crate::prepare::prepared::InputInfo;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -21,6 +22,17 @@ pub struct Size {
     pub ranks: u64,
     /// Seconds from the first edge to rows that can be searched. Edges that are generated are so while they are read: that is in it.
     pub construction: f64,
+}
+
+impl Size {
+    /// Returns the size of the graph of an input, without the time that building it took.
+    pub fn of(info: &InputInfo, ranks: u64) -> Size {
+        // The bits of an id: of sparse ids not all that are smaller are vertices.
+        let largest = info.largest.unwrap_or(0).max(info.vertices.saturating_sub(1));
+        let scale = u64::BITS - largest.leading_zeros();
+        let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
+        Size { scale, edge_factor, ranks, construction: 0.0 }
+    }
 }
 
 /// One search.

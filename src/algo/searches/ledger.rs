@@ -156,12 +156,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             }
         }
         let mut how = json!({ "sources": how, "harmonic_mean_teps": harmonic_mean_teps(&samples) });
-        let info = &self.graph.info;
-        // The bits of an id: of sparse ids not all that are smaller are vertices.
-        let largest = info.largest.unwrap_or(0).max(info.vertices.saturating_sub(1));
-        let scale = u64::BITS - largest.leading_zeros();
-        let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
-        let size = Size { scale, edge_factor, ranks: run.comm.ranks() as u64, construction: run.construction };
+        let size = Size { construction: run.construction, ..Size::of(&self.graph.info, run.comm.ranks() as u64) };
         if let Some(block) = Block::new(T::KERNEL, size, &samples).filter(|_| self.options.roots > 0) {
             how["graph500"] = block.fields();
         }

@@ -10,7 +10,7 @@
 //! | `tree` | searches by levels, which all leave the same trees |
 //! | `gpu`, `on_rank0` | the common part of searches on a GPU, and a search that other ranks wait for |
 //! | `component`, `graph500`, `figures`, `sentences` | results for people: edges, Graph500's block, pictures, the answer line and sentences |
-//! | `agreement`, `places`, `source_files` | checks of results |
+//! | `agreement`, `places` | checks of results |
 
 pub mod agreement;
 mod component;
@@ -25,10 +25,10 @@ pub mod places;
 mod record;
 mod roots;
 pub mod sentences;
-mod source_files;
 mod task;
 pub mod tree;
 
+pub use agreement::differs;
 pub use driver::drive;
 pub use ledger::telling_bytes;
 pub use on_rank0::OnRank0;
@@ -36,7 +36,6 @@ pub use options::{MOST_ROOTS, Options};
 pub use record::verify_units;
 pub use roots::Root;
 pub use sentences::answer;
-pub use source_files::{SourceFiles, differs};
 pub use task::{Claim, Kept, SearchTask};
 
 /// The parent of a vertex that was not reached.

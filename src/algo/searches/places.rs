@@ -3,27 +3,16 @@
 //! Where edges come from the input, degrees are counted in it, and the order is made of them, apart from how preparation does it. Blocks
 //! number vertices by their places already; the stored order leads from ids to these.
 
+use crate::algo::verify::reread::{Ids, Signals, Tally};
 use crate::algo::{EdgeSource, Results};
-use crate::error::{At, Error, Result};
-use crate::formats::{Edges, Input, Visitor, Watch};
-use crate::graph::ids::{FirstId, InputId, RawId};
+use crate::error::{Error, Result};
+use crate::formats::{Edges, Input, Visitor};
 use crate::graph::order::DegreeRuns;
 use crate::memory::Buffer;
 use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::relabel::ISOLATED;
-use crate::process::signals;
-use crate::results::{IDS, raw_ids};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-/// The input's ids, and the rows that columns have for them.
-pub struct Ids {
-    /// Raw ids, ascending, if they are sparse.
-    sparse: Option<Buffer<u64>>,
-    first_id: FirstId,
-    /// Rows that a column may have.
-    rows: u64,
-}
 
 /// The place of every vertex.
 pub struct Places {
@@ -45,14 +34,20 @@ impl Places {
     /// # Errors
     /// [`Error::Input`] for an input that is not what the job read; [`Error::Limit`]; those of reading.
     pub fn new(edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<Places> {
-        let ids = Ids::read(results)?;
+        let ids = Ids::open(results)?;
         let (of_rows, degrees) = match edges {
             EdgeSource::Blocks(graph) => {
                 let order = order::map(&graph.folder, graph.info.content)?;
                 (OfRows::Stored(order), order::read_runs(&graph.folder, graph.info.content)?)
             }
             EdgeSource::Input(input) => {
-                let (of_rows, degrees) = in_order(ids.degrees(input, results)?, results)?;
+                let (of_rows, degrees) = in_order(degrees(&ids, input, results)?, results)?;
+                let info = results.info;
+                let (counted, told) = (degrees.bins(), &info.degrees);
+                if (degrees.vertices(), &counted) != (info.connected, told) {
+                    let what = format!("vertices by degree are {counted:?} in the input, the job tells {told:?}");
+                    return Err(Error::Validation(what));
+                }
                 (OfRows::Counted(of_rows), degrees)
             }
         };
@@ -87,72 +82,17 @@ impl Places {
     }
 }
 
-impl Ids {
-    /// Reads the list of sparse ids, if ids are that.
-    fn read(results: &Results<'_>) -> Result<Ids> {
-        let (rows, first_id) = (results.info.rows(), results.info.first_id);
-        if !results.info.sparse {
-            return Ok(Ids { sparse: None, first_id, rows });
-        }
-        let path = results.workdir.join(IDS);
-        let mut ids: Buffer<u64> = results.budget.zeroed(rows as usize, "the input's ids (8 bytes each)")?;
-        let mut read = 0;
-        for (id, slot) in raw_ids(&path, first_id)?.zip(ids.iter_mut()) {
-            *slot = id?;
-            read += 1;
-        }
-        if read != ids.len() || !ids.is_sorted_by(|a, b| a < b) {
-            return Err(Error::Validation(format!("{IDS}: not the {} ids of the input, ascending", ids.len())));
-        }
-        Ok(Ids { sparse: Some(ids), first_id, rows })
-    }
-
-    /// Returns the row, in columns, of a vertex that users know by this id.
-    pub fn row_of(&self, id: InputId) -> Option<u64> {
-        self.first_id.raw(id).and_then(|RawId(raw)| self.row(raw))
-    }
-
-    /// Returns the row, in columns, of the end of an edge that a reader delivers.
-    pub fn row(&self, id: u64) -> Option<u64> {
-        match &self.sparse {
-            Some(ids) => ids.binary_search(&id).ok().map(|row| row as u64),
-            None => (id < self.rows).then_some(id),
-        }
-    }
-
-    /// Returns the id that a column of i64 names: the number of the same 64 bits, where that is an id of the input. -1 is none, but for a vertex
-    /// that was `reached` in a graph with the id 2^64 - 1.
-    pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
-        let id = InputId(number as u64);
-        (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
-    }
-
-    /// Returns the id of a row.
-    pub fn id(&self, row: u64) -> InputId {
-        let raw = self.sparse.as_ref().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row);
-        self.first_id.input(RawId(raw))
-    }
-
-    /// Counts the degree of every row: both ends of all edges but loops.
-    fn degrees(&self, input: &Input, results: &Results<'_>) -> Result<Buffer<u32>> {
-        let info = results.info;
-        let purpose = "degrees to verify by (4 bytes for each id)";
-        let degrees: Buffer<AtomicU32> = results.budget.zeroed(info.ids as usize, purpose)?;
-        let mut counters: Vec<Counter<'_>> =
-            (0..results.threads.max(1)).map(|_| Counter { ids: self, degrees: &degrees, unknown: 0 }).collect();
-        let scan = input.scan(&mut counters, &Signals)?;
-        let unknown: u64 = counters.iter().map(|counter| counter.unknown).sum();
-        if (scan.checksum, scan.edges, unknown) != (info.checksum, info.edges, 0) {
-            return Err(Error::input(
-                input.name(),
-                At::File,
-                "the edges that the job searched",
-                "others, under the same size",
-                "the results are of what was there before: `gpugraph run JOB.toml --fresh` searches what is there now",
-            ));
-        }
-        Ok(degrees.into_plain())
-    }
+/// Counts the degree of every row: both ends of all edges but loops.
+fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32>> {
+    let info = results.info;
+    let purpose = "degrees to verify by (4 bytes for each id)";
+    let degrees: Buffer<AtomicU32> = results.budget.zeroed(info.ids as usize, purpose)?;
+    let counter = || Counter { ids, degrees: &degrees, tally: Tally::default() };
+    let mut counters: Vec<Counter<'_>> = (0..results.threads.max(1)).map(|_| counter()).collect();
+    let scan = input.scan(&mut counters, &Signals)?;
+    Tally::check(counters.iter().map(|counter| counter.tally), &scan, input, ids, info)?;
+    drop(counters);
+    Ok(degrees.into_plain())
 }
 
 /// Turns degrees of rows into their places.
@@ -180,23 +120,15 @@ fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u
 struct Counter<'a> {
     ids: &'a Ids,
     degrees: &'a [AtomicU32],
-    /// Ends that are no vertex of the job's.
-    unknown: u64,
+    tally: Tally,
 }
 
 impl Counter<'_> {
     #[inline]
-    fn edge(&mut self, u: u64, v: u64) {
-        if u == v {
-            return;
-        }
-        for end in [u, v] {
-            match self.ids.row(end).and_then(|row| self.degrees.get(row as usize)) {
-                Some(degree) => {
-                    degree.fetch_add(1, Relaxed);
-                }
-                None => self.unknown += 1,
-            }
+    fn edge(&mut self, ends: [u64; 2]) {
+        let rows = self.tally.edge(self.ids, ends);
+        for degree in rows.into_iter().flatten().filter_map(|row| self.degrees.get(row as usize)) {
+            degree.fetch_add(1, Relaxed);
         }
     }
 }
@@ -204,18 +136,9 @@ impl Counter<'_> {
 impl Visitor for Counter<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
-            Edges::Narrow(edges) => edges.iter().for_each(|&[u, v]| self.edge(u.into(), v.into())),
-            Edges::Wide(edges) => edges.iter().for_each(|&[u, v]| self.edge(u, v)),
+            Edges::Narrow(edges) => edges.iter().for_each(|edge| self.edge(edge.map(u64::from))),
+            Edges::Wide(edges) => edges.iter().for_each(|&edge| self.edge(edge)),
         }
         Ok(())
-    }
-}
-
-/// Stops a scan when a signal asks for it.
-pub struct Signals;
-
-impl Watch for Signals {
-    fn advance(&self, _: u64) -> Result<()> {
-        signals::check()
     }
 }

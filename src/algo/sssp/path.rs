@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Most vertices of a path that are told.
-const TOLD: usize = 1000;
+pub const TOLD: usize = 1000;
 
 /// The shortest path to a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

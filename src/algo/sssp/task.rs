@@ -5,6 +5,7 @@ use super::path::Path;
 use super::search::Searched;
 use super::verify::SourceChecked;
 use super::{cost, edges, gpu, verify};
+use crate::algo::searches::agreement::Told;
 use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
 use crate::algo::searches::{self, Options};
 use crate::algo::sources::Named;
@@ -218,8 +219,13 @@ impl GraphTask for Table {
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
-        match Found::of(found).and_then(|found| told(found, results.how)) {
-            Ok(sources) => verify::verify((self.options.write, self.weights), results, &sources, verdict),
+        let read = Found::of(found).and_then(|found| Ok((found.validated, told(found, results.how)?)));
+        match read {
+            Ok((validated, sources)) => {
+                let (options, how) = (&self.options, results.how);
+                let told = Told { options, kernel: Kernel::Sssp, validated, how };
+                verify::verify((&told, self.weights), results, &sources, verdict)
+            }
             Err(e) => verdict.note("searches", Err(e)),
         }
     }

@@ -17,6 +17,7 @@ use super::{
     UnitsContent, Verdict, WeightSource, recall,
 };
 use crate::algo::sources::Named;
+use crate::algo::verify::reread::Ids;
 use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -308,14 +309,14 @@ impl GraphTask for Spec {
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
         // Twice the total is the sum over vertices of the degree by that of the neighbours, modulo 2^64.
-        let path =
-            |name: &str| results.outputs.keys().find(|file| file.contains(name)).map(|file| results.workdir.join(file));
-        let (Some(degrees), Some(sums)) = (path("degree_u32"), path("sum_u64")) else {
+        if !self.columns || !results.done || results.info.direction == Direction::Directed {
             return verdict.skip("sums", "without columns there is nothing to hold the total against");
-        };
+        }
         let agree = || -> Result<String> {
             let mut twice = 0u64;
-            for (degree, sum) in results.column::<u32>(&degrees, 0)?.zip(results.column::<u64>(&sums, 0)?) {
+            let ids = Ids::open(results)?;
+            let degrees = results.column::<u32>("out/degree_u32", &ids, 0)?;
+            for (degree, sum) in degrees.zip(results.column::<u64>("out/sum_u64", &ids, 0)?) {
                 twice = twice.wrapping_add(u64::from(degree?).wrapping_mul(sum?));
             }
             match found["total"].as_u64().map(|total| total.wrapping_mul(2)) == Some(twice) {

@@ -1,17 +1,20 @@
 //! Results against each other and against the input, by a method that has nothing in common with the count.
 
+use crate::algo::triangle::driver;
 use crate::algo::triangle::figures::{Clustering, mean};
 use crate::algo::triangle::per_vertex::coefficient;
-use crate::algo::triangle::sampled::{self, Counted, Sets};
+use crate::algo::triangle::sampled::{self, Counted, Gatherer, Sets};
 use crate::algo::triangle::task::Found;
+use crate::algo::verify::reread::{Ids, Signals, Tally};
 use crate::algo::{EdgeSource, Results, Verdict};
-use crate::error::{At, Error, Result};
-use crate::formats::Watch;
-use crate::graph::ids::InputId;
+use crate::error::{Error, Result};
+use crate::formats::{Edges, Visitor};
+use crate::memory::Reservation;
+use crate::prepare::order;
 use crate::prepare::prepared::StoreInfo;
+use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::{ResultRows, Value};
-use std::path::PathBuf;
+use crate::results::Value;
 
 /// Edges that are counted at once, at most: some seconds of work.
 const MOST: u64 = 1 << 24;
@@ -23,28 +26,30 @@ const STRIDE: u64 = 1 << 20;
 /// Standard errors that an estimate may be off: once in a million passes by chance.
 const TOLERANCE: f64 = 5.0;
 
-/// Checks a count against the degrees and its own results at vertices, and counts again.
+/// Checks a count against the degrees and its own results at vertices, if `columns` of these are there, and counts again.
 ///
 /// # Errors
 /// Those of telling, and a stop; what does not agree is in the verdict.
-pub(super) fn verify(results: &Results<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
+pub(super) fn verify(columns: bool, results: &Results<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
     verdict.note("transitivity", transitivity(results.stored, found))?;
+    let ids = match columns.then(|| Ids::open(results)).transpose() {
+        Ok(ids) => ids,
+        Err(e) => return verdict.note("sum of vertices", Err(e)),
+    };
     match &results.edges {
-        Ok(edges) => again(edges, results, found, verdict)?,
+        Ok(edges) => again(edges, ids.as_ref(), results, found, verdict)?,
         Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked"))?,
     }
-    if column(results, "triangles").is_some() {
-        verdict.note("sum of vertices", columns_agree(results, found))?;
+    if let Some(ids) = &ids {
+        verdict.note("sum of vertices", columns_agree(results, ids, found))?;
     }
     Ok(())
 }
 
-/// Returns the path of a column, if the job wrote it.
-fn column(results: &Results<'_>, name: &str) -> Option<PathBuf> {
-    let beginning = format!("out/{name}.");
-    let file = results.outputs.keys().find(|file| file.starts_with(&beginning))?;
-    Some(results.workdir.join(file))
-}
+/// Columns of vertices: the paths of their files, without the ending.
+const TRIANGLES: &str = "out/triangles";
+const DEGREE: &str = "out/degree";
+const CLUSTERING: &str = "out/clustering";
 
 /// Sums of columns, row by row.
 #[derive(Default)]
@@ -60,15 +65,10 @@ struct Sums {
 }
 
 /// Checks the columns of vertices against each other, the count and the figures of degrees.
-fn columns_agree(results: &Results<'_>, found: &Found) -> Result<String> {
-    let path = |name: &str| {
-        let path = column(results, name);
-        path.ok_or_else(|| Error::Validation(format!("no file of its column {name}")))
-    };
-    let paths = [path("triangles")?, path("degree")?, path("clustering")?];
-    let mut triangles = results.column::<u64>(&paths[0], 0)?;
-    let mut degrees = results.column::<u32>(&paths[1], 0)?;
-    let mut clustering = results.column::<f64>(&paths[2], 0.0)?;
+fn columns_agree(results: &Results<'_>, ids: &Ids, found: &Found) -> Result<String> {
+    let mut triangles = results.column::<u64>(TRIANGLES, ids, 0)?;
+    let mut degrees = results.column::<u32>(DEGREE, ids, 0)?;
+    let mut clustering = results.column::<f64>(CLUSTERING, ids, 0.0)?;
     let mut sums = Sums::default();
     loop {
         let row = match (triangles.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?) {
@@ -82,9 +82,9 @@ fn columns_agree(results: &Results<'_>, found: &Found) -> Result<String> {
         };
         let (triangles, degree, clustering) = row;
         let expected = coefficient(degree, triangles);
-        agree(clustering == expected, || {
-            let row = sums.rows;
-            format!("row {row} has clustering {clustering}, {triangles} triangles at degree {degree} make {expected}")
+        agree(clustering.to_bits() == expected.to_bits(), || {
+            let id = ids.id(sums.rows);
+            format!("vertex {id} has clustering {clustering}, {triangles} triangles at degree {degree} make {expected}")
         })?;
         let of = u64::from(degree);
         sums.rows += 1;
@@ -100,7 +100,6 @@ fn columns_agree(results: &Results<'_>, found: &Found) -> Result<String> {
         }
     }
     let (rows, connected) = (results.info.rows(), results.info.connected);
-    agree(sums.rows == rows, || format!("columns of {} rows for {rows} vertices", sums.rows))?;
     agree(sums.triangles == 3 * found.triangles, || {
         let (sum, triangles) = (sums.triangles, found.triangles);
         format!("vertices have {sum} triangles, three times {triangles} triangles are {}", 3 * triangles)
@@ -131,6 +130,8 @@ fn agree(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
 fn transitivity(stored: &StoreInfo, result: &Found) -> Result<String> {
     let wedges = stored.summary.wedges;
     agree(result.wedges == wedges, || format!("{} wedges, the degrees have {wedges}", result.wedges))?;
+    let units = driver::units(stored.blocks as usize);
+    agree(result.units == units, || format!("{} units, of {} blocks there are {units}", result.units, stored.blocks))?;
     agree(3 * result.triangles <= wedges, || {
         format!("{} triangles close more than {wedges} wedges", result.triangles)
     })?;
@@ -142,7 +143,13 @@ fn transitivity(stored: &StoreInfo, result: &Found) -> Result<String> {
 }
 
 /// Counts again, exactly where that is cheap, else by sampling.
-fn again(edges: &EdgeSource<'_>, results: &Results<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
+fn again(
+    edges: &EdgeSource<'_>,
+    columns: Option<&Ids>,
+    results: &Results<'_>,
+    found: &Found,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
     let threads = results.threads;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
@@ -151,8 +158,10 @@ fn again(edges: &EdgeSource<'_>, results: &Results<'_>, found: &Found, verdict: 
         EdgeSource::Blocks(graph) => (graph.stored.edges, 0, "the blocks"),
     };
     let room = results.budget.free().saturating_sub(reading);
-    let recount = Recount { edges, results, found, number, room, pool: &pool, what };
-    let per_edge = sampled::bytes_per_edge(threads);
+    let unlisted = Ids::unlisted(results)?;
+    let (ids, columns) = (columns.unwrap_or(&unlisted), columns.is_some());
+    let recount = Recount { edges, ids, columns, results, found, number, room, pool: &pool, what };
+    let per_edge = sampled::bytes_per_edge(threads, columns);
     verdict.note(
         "recount",
         match number <= MOST && number.saturating_mul(per_edge) <= room {
@@ -165,6 +174,9 @@ fn again(edges: &EdgeSource<'_>, results: &Results<'_>, found: &Found, verdict: 
 /// One recount.
 struct Recount<'a> {
     edges: &'a EdgeSource<'a>,
+    ids: &'a Ids,
+    /// True if there are columns of vertices.
+    columns: bool,
     results: &'a Results<'a>,
     found: &'a Found,
     /// Edges there are.
@@ -178,10 +190,10 @@ struct Recount<'a> {
 
 impl Recount<'_> {
     fn exact(&self) -> Result<String> {
-        let corners = column(self.results, "triangles").is_some();
-        let kept = self.gather(1, vec![0], self.number as usize)?.into_iter().next();
-        let counted = kept.map(|edges| self.pool.install(|| sampled::count(edges, false, corners))).unwrap_or_default();
-        let Recount { results, found, what, .. } = *self;
+        let Recount { results, found, what, columns, .. } = *self;
+        let (_reserved, kept) = self.gather(1, vec![0], self.number as usize)?;
+        let kept = kept.into_iter().next();
+        let counted = kept.map(|edges| self.pool.install(|| sampled::count(edges, false, columns))).unwrap_or_default();
         let summary = &results.stored.summary;
         let mine = (u128::from(counted.triangles), counted.edges, counted.wedges, counted.max_degree);
         let theirs = (found.triangles, results.stored.edges, summary.wedges, summary.max_degree);
@@ -190,49 +202,50 @@ impl Recount<'_> {
                 "(triangles, edges, wedges, largest degree) are {mine:?} by a recount of {what}, the job has {theirs:?}"
             )
         })?;
-        if corners {
+        if columns {
             self.corners_agree(&counted)?;
         }
         Ok(format!(
             "{} triangles in {} edges of {what}, counted exactly by marking rows{}",
             counted.triangles,
             counted.edges,
-            if corners { ", those of every vertex too" } else { "" }
+            if columns { ", those of every vertex too" } else { "" }
         ))
     }
 
-    /// Checks columns of vertices against a recount.
+    /// Checks every value of the columns of triangles and degrees against a recount. Those of clustering follow from these.
     fn corners_agree(&self, counted: &Counted) -> Result<()> {
-        let Recount { results, edges, .. } = *self;
-        let blocks = if let EdgeSource::Blocks(graph) = edges { Some(*graph) } else { None };
-        // In the order of rows, for a column is long and read once.
-        let rows = ResultRows::open(results.workdir, results.info, blocks)?;
-        let place = |&(vertex, triangles, degree): &(u64, u64, u32)| {
-            let (row, id) = rows.of(vertex);
-            (row, id, triangles, degree)
+        let Recount { edges, ids, .. } = *self;
+        let order = match edges {
+            EdgeSource::Blocks(graph) => Some(order::map(&graph.folder, graph.info.content)?),
+            EdgeSource::Input(_) => None,
         };
-        let mut counts: Vec<(Option<usize>, InputId, u64, u32)> = counted.corners.iter().map(place).collect();
-        counts.sort_unstable();
-        self.has("triangles", "triangles", counts.iter().map(|&(row, id, triangles, _)| (row, id, triangles)))?;
-        self.has("degree", "neighbours", counts.iter().map(|&(row, id, _, degree)| (row, id, degree)))
+        let places = order.as_ref().map(|order| order.ids()).transpose()?;
+        // Edges of the input were counted between raw ids, which ascend by row, and those of blocks between places in the order of vertices.
+        let counted_at = |row: u64| {
+            let vertex = match places {
+                Some(places) => places.get(row as usize).copied().filter(|&place| place != ISOLATED).map(u64::from),
+                None => Some(ids.raw(row).0),
+            };
+            vertex.and_then(|vertex| counted.ids.binary_search(&vertex).ok())
+        };
+        self.has(TRIANGLES, "triangles", |row| counted_at(row).map_or(0, |at| counted.corners[at]))?;
+        self.has(DEGREE, "neighbours", |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
     }
 
-    /// Checks that a column, whose values are numbers of `what`, has these in these rows, which ascend; each is of the vertex with this id.
-    fn has<T: Value + PartialEq + Default>(
-        &self,
-        name: &str,
-        what: &str,
-        expected: impl Iterator<Item = (Option<usize>, InputId, T)>,
-    ) -> Result<()> {
-        let Some(path) = column(self.results, name) else { return Ok(()) };
-        let file = path.strip_prefix(self.results.workdir).unwrap_or(&path).display();
-        let mut column = self.results.column(&path, T::default())?.enumerate();
-        for (row, id, value) in expected {
-            let told = row.and_then(|row| column.find(|(at, _)| *at == row)).map(|(_, told)| told).transpose()?;
-            agree(told == Some(value), || {
-                let told = told.map_or_else(|| "has no row for it".to_owned(), |told| format!("has {}", told.shown()));
-                format!("vertex {id} has {} {what} by a recount of {}, {file} {told}", value.shown(), self.what)
+    /// Checks that every value of a column, which are numbers of `what`, is the one that `expected` returns of its row.
+    fn has<T: Value + PartialEq + Default>(&self, path: &str, what: &str, expected: impl Fn(u64) -> T) -> Result<()> {
+        let column = self.results.column(path, self.ids, T::default())?;
+        for (row, value) in (0..).zip(column) {
+            let (value, right) = (value?, expected(row));
+            agree(value == right, || {
+                let file = self.results.file(path).map(|(_, file)| file).unwrap_or_default();
+                let (id, right, value) = (self.ids.id(row), right.shown(), value.shown());
+                format!("vertex {id} has {right} {what} by a recount of {}, {file} has {value}", self.what)
             })?;
+            if row % STRIDE == 0 {
+                signals::check()?;
+            }
         }
         Ok(())
     }
@@ -240,7 +253,7 @@ impl Recount<'_> {
     fn estimate(&self) -> Result<String> {
         let Recount { number: edges, room, pool, what, .. } = *self;
         let threads = pool.current_num_threads();
-        let per_edge = sampled::bytes_per_edge(threads) + (COLOURINGS - 1) * sampled::WAITING;
+        let per_edge = sampled::bytes_per_edge(threads, false) + (COLOURINGS - 1) * sampled::WAITING;
         let most = MOST.min(room / per_edge).max(1);
         // A hub's colour may have more than its share.
         let fits = |colours: u64| edges / colours + edges / colours / 4 + 4096 <= most;
@@ -248,7 +261,7 @@ impl Recount<'_> {
         let (mut estimates, mut pairs) = (Vec::new(), 0.0);
         for pass in 0..PASSES {
             let seeds = |pass: u64| (0..COLOURINGS).map(|set| pass * COLOURINGS + set + 1).collect::<Vec<_>>();
-            let kept = loop {
+            let (_reserved, kept) = loop {
                 match self.gather(colours, seeds(pass), most as usize) {
                     // Only before the first estimate, so that all are of one kind.
                     Err(Error::Stopped(_)) if signals::stop_requested().is_none() && colours < 1 << 40 => {
@@ -287,26 +300,19 @@ impl Recount<'_> {
     }
 
     /// One pass over all edges. [`Error::Stopped`] if more were kept than there is room for.
-    fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<Vec<Vec<[u64; 2]>>> {
-        let (info, threads) = (self.results.info, self.results.threads);
+    fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<(Reservation, Vec<Vec<[u64; 2]>>)> {
+        let (info, threads, columns) = (self.results.info, self.results.threads, self.columns && colours == 1);
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;
-        let counting = sampled::bytes_per_edge(threads) - sampled::WAITING;
-        let _reserved = self.results.budget.reserve(waiting + counting * room as u64, "counting again")?;
+        let counting = sampled::bytes_per_edge(threads, columns) - sampled::WAITING;
+        let reserved = self.results.budget.reserve(waiting + counting * room as u64, "counting again")?;
         let sets = Sets::new(colours, seeds, room);
         match self.edges {
             EdgeSource::Input(input) => {
-                let mut gatherers: Vec<_> = (0..threads).map(|_| sets.gatherer()).collect();
-                let scan = input.scan(&mut gatherers, &Signals)?;
-                gatherers.iter_mut().try_for_each(|gatherer| gatherer.finish())?;
-                if (scan.checksum, scan.edges) != (info.checksum, info.edges) {
-                    return Err(Error::input(
-                        input.name(),
-                        At::File,
-                        "the edges that the job counted",
-                        "others, under the same size",
-                        "the results are of what was there before: `gpugraph run JOB.toml --fresh` counts what is there now",
-                    ));
-                }
+                let reader = || Reader { ids: self.ids, tally: Tally::default(), gatherer: sets.gatherer() };
+                let mut readers: Vec<_> = (0..threads).map(|_| reader()).collect();
+                let scan = input.scan(&mut readers, &Signals)?;
+                readers.iter_mut().try_for_each(|reader| reader.gatherer.finish())?;
+                Tally::check(readers.iter().map(|reader| reader.tally), &scan, input, self.ids, info)?;
             }
             EdgeSource::Blocks(graph) => {
                 let mut gatherer = sets.gatherer();
@@ -322,14 +328,29 @@ impl Recount<'_> {
                 gatherer.finish()?;
             }
         }
-        Ok(sets.into_kept())
+        Ok((reserved, sets.into_kept()))
     }
 }
 
-struct Signals;
+/// Gathers one thread's edges of the input.
+struct Reader<'a> {
+    ids: &'a Ids,
+    tally: Tally,
+    gatherer: Gatherer<'a>,
+}
 
-impl Watch for Signals {
-    fn advance(&self, _: u64) -> Result<()> {
-        signals::check()
+impl Reader<'_> {
+    fn edge(&mut self, ends: [u64; 2]) -> Result<()> {
+        self.tally.edge(self.ids, ends);
+        self.gatherer.edge(ends[0], ends[1])
+    }
+}
+
+impl Visitor for Reader<'_> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => edges.iter().try_for_each(|edge| self.edge(edge.map(u64::from))),
+            Edges::Wide(edges) => edges.iter().try_for_each(|&edge| self.edge(edge)),
+        }
     }
 }

@@ -8,7 +8,6 @@
 //! Written apart from [`crate::algo`] on purpose, and simply: sort, orient by degree, mark a row, look up.
 
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Visitor};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -18,9 +17,9 @@ const BATCH: usize = 4096;
 /// The error that stops a scan when more is kept than there is room for.
 const FULL: &str = "a full sample";
 
-/// Bytes for each kept edge while it is counted by `threads` threads: the pair, both ids, degrees, rows, marks.
-pub(super) fn bytes_per_edge(threads: usize) -> u64 {
-    16 + 16 + 8 + 16 + 8 + 8 * threads as u64
+/// Bytes for each kept edge while it is counted by `threads` threads: the pair, both ids, degrees, rows, marks, and `corners` of both ends.
+pub(super) fn bytes_per_edge(threads: usize, corners: bool) -> u64 {
+    16 + 16 + 8 + 16 + 8 + 8 * threads as u64 + if corners { 16 } else { 0 }
 }
 
 /// Bytes for each kept edge that waits for its turn.
@@ -99,15 +98,6 @@ impl Gatherer<'_> {
     }
 }
 
-impl Visitor for Gatherer<'_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u.into(), v.into())),
-            Edges::Wide(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u, v)),
-        }
-    }
-}
-
 /// The counts among the edges of one set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Counted {
@@ -121,8 +111,12 @@ pub(super) struct Counted {
     pub wedges: u128,
     /// Largest degree.
     pub max_degree: u64,
-    /// Vertices with an edge, ascending, with the triangles and the degree of each; empty unless asked for.
-    pub corners: Vec<(u64, u64, u32)>,
+    /// Vertices with an edge, ascending; empty, as what follows is, unless corners are asked for.
+    pub ids: Vec<u64>,
+    /// The degree of each.
+    pub degrees: Vec<u32>,
+    /// The triangles of each.
+    pub corners: Vec<u64>,
 }
 
 /// Counts what is among `edges`, which may repeat; pairs of triangles and corners only where they are asked for, as they
@@ -141,16 +135,20 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Cou
     drop(edges);
     let found = rows.triangles(if pairs { rows.targets.len() } else { 0 }, if corners { ids.len() } else { 0 });
     let degree = |d: &u32| u64::from(*d);
-    Counted {
+    let mut counted = Counted {
         edges: rows.targets.len() as u64,
         triangles: found.triangles.into_inner(),
         pairs: found.of_edge.iter().map(|t| f64::from(t.load(Relaxed))).map(|t| t * (t - 1.0) / 2.0).sum(),
         wedges: degrees.iter().map(degree).map(|d| u128::from(d) * u128::from(d.saturating_sub(1)) / 2).sum(),
         max_degree: degrees.iter().map(degree).max().unwrap_or(0),
-        corners: (ids.into_iter().zip(found.of_vertex).zip(degrees))
-            .map(|((id, triangles), degree)| (id, triangles.into_inner(), degree))
-            .collect(),
+        ..Counted::default()
+    };
+    if corners {
+        // The atomics become numbers where they are.
+        counted.corners = found.of_vertex.into_iter().map(AtomicU64::into_inner).collect();
+        (counted.ids, counted.degrees) = (ids, degrees);
     }
+    counted
 }
 
 /// Every edge in the row of its end of smaller degree, ties by place.
@@ -279,9 +277,8 @@ mod tests {
             (n * (n - 1) * (n - 2) / 6, n * (n - 1) / 2, n - 1)
         );
         assert_eq!(found.wedges, u128::from(n * (n - 1) * (n - 2) / 2));
-        assert!(
-            found.corners.iter().all(|&(_, count, degree)| (count, degree) == ((n - 1) * (n - 2) / 2, n as u32 - 1))
-        );
+        assert!(found.corners.iter().all(|&count| count == (n - 1) * (n - 2) / 2));
+        assert!(found.degrees.iter().all(|&degree| u64::from(degree) == n - 1));
         // Every edge is in n - 2 triangles.
         assert_eq!(found.pairs, (n * (n - 1) / 2) as f64 * ((n - 2) * (n - 3) / 2) as f64);
         assert_eq!(sample(std::iter::once([3, 3]), 1, vec![7]), [Counted::default()]);

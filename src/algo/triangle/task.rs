@@ -163,7 +163,7 @@ impl GraphTask for Table {
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
         match Found::of(found) {
-            Ok(found) => recount::verify(results, &found, verdict),
+            Ok(found) => recount::verify(self.per_vertex && results.done, results, &found, verdict),
             Err(e) => verdict.note("triangle", Err(e)),
         }
     }

@@ -1,7 +1,7 @@
 //! The blocks of the graph: opened where an earlier run stored them, built where they are missing.
 
 use super::build::{self, Assignment, Edges};
-use super::degree_file;
+use super::{degree_file, merge, transpose};
 use crate::error::{At, Error, Result};
 use crate::formats::{Input, InputCache, Weights};
 use crate::graph::half::Half;
@@ -65,6 +65,10 @@ pub(super) fn open_or_build(
         None => input.clone(),
     };
     let stored_already = tell_stored(&wanted);
+    if stored_already == 0 {
+        // Rows that were made of earlier blocks went with these.
+        [transpose::STAGE, merge::STAGE].into_iter().for_each(|stage| session.manifest.forget(stage));
+    }
     // Now that degrees are known, the figures are no bounds any more.
     let done = Done::of(&session.job, &session.manifest, Contents::of(&info))?.without_blocks();
     let plan = Plan::after(&session.job, &session.machine(), input, &info, (&runs, &layout), &done)?;

@@ -56,6 +56,36 @@ pub(super) trait DerivedRows {
     fn weights_of(info: &Self::Info) -> Option<GraphWeights>;
 }
 
+/// Returns true if these rows are whole in the job's own workdir. Collective.
+///
+/// # Errors
+/// Those of the folder; a stop.
+pub(super) fn are_whole<D: DerivedRows>(session: &Session, derived: &D) -> Result<bool> {
+    let rows = derived.place(&session.graph_folder());
+    let missing = blocks::missing(session, &rows, D::HALF, derived.layout(), derived.weights())?;
+    Ok(!missing.contains(&true) && derived.is_rest_whole(session, &rows)?)
+}
+
+/// Removes rows from the job's own workdir by `files`, which gets the folder of its graph; the stage that made them is done no more. Collective.
+///
+/// # Errors
+/// Those of `files`.
+pub(super) fn remove(session: &mut Session, stage: &str, files: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let folder = session.graph_folder();
+    session.agreed(|| {
+        files(&folder)?;
+        // If nothing else is in it, it was made for them.
+        let _ = std::fs::remove_dir(&folder);
+        Ok(())
+    })?;
+    if session.manifest.stages.contains_key(stage) {
+        session.manifest.forget(stage);
+        // What an earlier run did is not as it was any more.
+        session.began = true;
+    }
+    Ok(())
+}
+
 /// Gives a graph these rows. Those of a graph that another job kept are taken from there if they are whole, else made in the job's own workdir. Collective.
 ///
 /// # Errors

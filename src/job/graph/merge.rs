@@ -2,7 +2,7 @@
 
 use super::degree_file;
 use super::derived::{self, DerivedRows};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::degrees::{self, Degrees};
 use crate::graph::direction::Direction;
 use crate::graph::half::Half;
@@ -14,6 +14,7 @@ use crate::prepare::merge::Merge;
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, Rows, StoreInfo};
 use crate::process::progress::Unit;
+use crate::store::replace::remove_folder;
 use std::path::Path;
 
 /// Name of the stage in the manifest and the report.
@@ -112,17 +113,21 @@ impl DerivedRows for MergedRows {
     }
 }
 
-/// Removes the rows that this job made of a graph that another job kept.
+/// Looks over the rows that earlier tables needed and no table of this job does: what is not whole goes, as nobody would make it anew. Collective.
+///
+/// # Errors
+/// Those of the disk; a stop.
+pub(crate) fn look_over(session: &mut Session, graph: &Graph) -> Result<()> {
+    let key = merged_key(graph.info.content)?;
+    let Some(StoreInfo { weights, .. }) = session.manifest.found(STAGE, key) else { return Ok(()) };
+    let (_, layout) = session.in_sight(|| rows(graph, &graph.folder))?;
+    if derived::are_whole(session, &MergedRows { key, layout, weights })? { Ok(()) } else { remove(session) }
+}
+
+/// Removes the rows from the job's own workdir. Collective.
 ///
 /// # Errors
 /// [`Error::Io`].
-pub(crate) fn remove(session: &Session) -> Result<()> {
-    let folder = session.graph_folder();
-    if session.manifest.last::<StoreInfo>(STAGE).is_some() {
-        let rows = folder.join(FOLDER);
-        std::fs::remove_dir_all(&rows).map_err(|e| Error::io("remove", &rows, e))?;
-    }
-    // If nothing else is in it, it was made for them.
-    let _ = std::fs::remove_dir(&folder);
-    Ok(())
+pub(crate) fn remove(session: &mut Session) -> Result<()> {
+    derived::remove(session, STAGE, |folder| remove_folder(&folder.join(FOLDER)))
 }

@@ -92,20 +92,31 @@ impl DerivedRows for UpperHalf {
     }
 }
 
-/// Removes the upper half that this job made of a graph that another job kept.
+/// Looks over the upper half that earlier tables needed and no table of this job does: what is not whole goes, as nobody would make it anew.
+/// Collective.
+///
+/// # Errors
+/// Those of the disk; a stop.
+pub(crate) fn look_over(session: &mut Session, graph: &Graph) -> Result<()> {
+    let content = graph.info.content;
+    let Some(UpperInfo { weights, .. }) = session.manifest.found(STAGE, content) else { return Ok(()) };
+    let runs = session.in_sight(|| order::read_runs(&graph.folder, content))?;
+    let upper = UpperHalf { content, layout: graph.info.upper_layout(&runs), weights };
+    if derived::are_whole(session, &upper)? { Ok(()) } else { remove(session) }
+}
+
+/// Removes the upper half from the job's own workdir. Collective.
 ///
 /// # Errors
 /// [`Error::Io`].
-pub(crate) fn remove(session: &Session) -> Result<()> {
+pub(crate) fn remove(session: &mut Session) -> Result<()> {
     let Some(stored) = session.manifest.last::<UpperInfo>(STAGE) else { return Ok(()) };
-    let folder = session.graph_folder();
-    for block in 0..stored.blocks as usize {
-        remove_file(&stored::path(&folder, Half::Upper, block))?;
-        stored.weights.map_or(Ok(()), |_| remove_file(&stored_weights::path(&folder, Half::Upper, block)))?;
-    }
-    // If nothing else is in it, it was made for them.
-    let _ = std::fs::remove_dir(&folder);
-    Ok(())
+    derived::remove(session, STAGE, |folder| {
+        (0..stored.blocks as usize).try_for_each(|block| {
+            remove_file(&stored::path(folder, Half::Upper, block))?;
+            remove_file(&stored_weights::path(folder, Half::Upper, block))
+        })
+    })
 }
 
 /// The upper half of the rows of a graph, to be made.

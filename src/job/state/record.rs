@@ -7,7 +7,7 @@ use crate::formats::WeightType;
 use crate::graph::ids::FirstId;
 use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::manifest::{hex, key, weights_of};
-use crate::prepare::prepared::InputInfo;
+use crate::prepare::prepared::{InputInfo, StoreInfo};
 use crate::process::figures::Figures;
 use crate::process::log;
 use crate::results::{Output, OutputFormat};
@@ -50,12 +50,24 @@ pub struct TaskRecord {
     pub format: OutputFormat,
     /// Its files of results, by their paths in the workdir.
     pub outputs: BTreeMap<String, Output>,
+    /// The graph that it is computed on, if it is not of a list. What the workdir prepared since may be another one.
+    #[serde(default)]
+    pub graph: Option<ComputedOn>,
     /// The job that found its result; `None` before there is one, and in manifests of older versions.
     #[serde(default)]
     pub from: Option<Origin>,
     /// Number of the files that hold it.
     #[serde(default)]
     pub files: Option<usize>,
+}
+
+/// The graph that a task is computed on, by which `verify` checks its result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComputedOn {
+    /// The facts about the input.
+    pub info: InputInfo,
+    /// The facts about the rows that the task reads.
+    pub stored: StoreInfo,
 }
 
 /// The job that found a result.
@@ -175,10 +187,18 @@ impl TaskRecord {
     }
 
     /// Begins the work of this key: what is noted of other work goes, trials of the same stay. Its files are removed by now.
-    pub(crate) fn begin(&mut self, key: u64, task: &dyn Task, contents: Contents, units: u64, format: OutputFormat) {
+    pub(crate) fn begin(
+        &mut self,
+        key: u64,
+        task: &dyn Task,
+        (contents, graph): (Contents, Option<ComputedOn>),
+        units: u64,
+        format: OutputFormat,
+    ) {
         if !self.is_of(key) {
             *self = TaskRecord { key: hex(key), ..TaskRecord::default() };
         }
+        self.graph = graph;
         (self.first_id, self.weights) = (contents.first_id, contents.weights_for(task));
         (self.table, self.units, self.format, self.done) = (task.table(), units, format, false);
     }

@@ -30,7 +30,7 @@ pub(super) fn verify(
     for (name, record) in found {
         let (workdir, outputs) = (&place.workdir, &record.outputs);
         let list = list.as_ref().map_err(String::clone);
-        let results = ListResults { workdir, outputs, list, budget, threads };
+        let results = ListResults { workdir, outputs, done: record.done, list, budget, threads };
         let task = recalled(name, record);
         match (task.as_ref().map(|task| task.on()), &record.found) {
             (Some(On::List(task)), Some(found)) => task.verify(&results, found, verdict)?,

@@ -5,6 +5,7 @@
 
 mod asked;
 mod list;
+mod report;
 mod store_check;
 
 use crate::algo::run::{Kind, Units};
@@ -12,16 +13,16 @@ use crate::algo::{self, EdgeSource, On, Results, StoredUnits, Task, UnitsContent
 use crate::config::{InputKeys, InputSpec};
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
-use crate::graph::direction::Direction;
-use crate::job::graph::merge;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::input::streams;
 use crate::job::plan::resources;
+use crate::job::state::finished::Finished;
 use crate::job::state::lock::{Liveness, Lock};
-use crate::job::state::manifest::{Manifest, merged_key};
-use crate::job::state::record::TaskRecord;
+use crate::job::state::manifest::Manifest;
+use crate::job::state::record::{ComputedOn, TaskRecord};
 use crate::job::status::JobPlace;
 use crate::memory::Budget;
-use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
+use crate::prepare::prepared::{Graph, InputInfo};
 use crate::results::Output;
 use crate::store::checkpoint::Saved;
 use crate::store::journal::{self, distinct};
@@ -60,43 +61,38 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     if manifest.input.as_ref().is_some_and(InputSpec::is_list) {
         units(workdir, None, &manifest, verdict)?;
         outputs(workdir, &manifest, verdict)?;
+        told(workdir, &manifest, None, verdict)?;
         return list::verify(place, spec, &manifest, &budget, verdict);
     }
     let prepared = match spec {
         Some(InputSpec::Prepared(other)) => prepared_graph(other, verdict)?,
         _ => None,
     };
-    let (info, stored) = match &prepared {
-        Some(graph) => (Some(graph.info.clone()), Some(graph.stored.clone())),
-        None => {
-            let info: Option<InputInfo> = manifest.last("relabel");
-            let stored: Option<StoreInfo> = info.as_ref().and_then(|info| manifest.found("sort", info.content));
-            (info, stored)
-        }
-    };
-    match &info {
-        Some(info) if prepared.is_none() => store_check::stored_graph(workdir, &manifest, info, &budget, verdict)?,
-        Some(_) => {}
-        None => verdict.skip("graph", "not prepared yet")?,
+    let info =
+        prepared.as_ref().map_or_else(|| manifest.last::<InputInfo>("relabel"), |graph| Some(graph.info.clone()));
+    match (&prepared, &info) {
+        (Some(graph), _) => store_check::own_rows(graph, workdir, &manifest, verdict)?,
+        (None, Some(info)) => store_check::stored_graph(workdir, &manifest, info, &budget, verdict)?,
+        (None, None) => verdict.skip("graph", "not prepared yet")?,
     }
     if let Some(info) = &info {
         units(workdir, Some(info), &manifest, verdict)?;
     }
     outputs(workdir, &manifest, verdict)?;
-    let has_results = manifest.tasks.values().any(|record| record.found.is_some());
-    let (Some(info), Some(stored), true) = (&info, &stored, has_results) else {
+    let stored = match &prepared {
+        Some(graph) => Some(graph.stored.clone()),
+        None => info.as_ref().and_then(|info| manifest.found("sort", info.content)),
+    };
+    // The graph of another job may have changed since.
+    let is_same = |info: &InputInfo| manifest.content().is_none_or(|content| content == info.content);
+    let finished = info.filter(is_same).zip(stored).map(|(info, stored)| Finished { info, stored });
+    told(workdir, &manifest, finished, verdict)?;
+    if !manifest.tasks.values().any(|record| record.found.is_some()) {
         return verdict.skip("results", "the job has none yet");
-    };
-    let input = match (&prepared, spec) {
-        (Some(_), _) => Err(String::new()),
-        (None, _) if streams::is_gone(&manifest) => Err("the input came by a pipe and is gone".to_owned()),
-        (None, None) => Err("the manifest does not name the input: name the job file".to_owned()),
-        (None, Some(spec)) => {
-            unchanged(spec, info, &job.as_ref().map(|job| job.input_keys.clone()).unwrap_or_default())
-        }
-    };
-    let (prepared, input) = (prepared.as_ref(), &input);
-    Against { workdir, info, stored, prepared, input, budget: &budget, threads }.results(&manifest, verdict)
+    }
+    let keys = job.as_ref().map(|job| job.input_keys.clone()).unwrap_or_default();
+    let (prepared, keys) = (prepared.as_ref(), &keys);
+    Against { workdir, spec, keys, prepared, budget: &budget, threads }.results(&manifest, verdict)
 }
 
 /// Opens the graph that another job kept, whose blocks it checks.
@@ -111,27 +107,22 @@ fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Gr
     Ok(graph)
 }
 
-/// The edges and figures that the results of tasks on a graph are held against.
+/// The edges that the results of tasks on a graph are held against.
 struct Against<'a> {
     workdir: &'a Path,
-    info: &'a InputInfo,
-    stored: &'a StoreInfo,
+    spec: Option<&'a InputSpec>,
+    /// The keys of the job file that say how the input is read.
+    keys: &'a InputKeys,
     /// The graph that another job kept, if the job's is one.
     prepared: Option<&'a Graph>,
-    /// The input; otherwise why it is not to be had.
-    input: &'a std::result::Result<Input, String>,
     budget: &'a Budget,
     threads: usize,
 }
 
 impl Against<'_> {
-    /// Checks the results of all tasks that have some.
+    /// Checks the results of all tasks that have some, each by the graph that it was computed on.
     fn results(&self, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
-        let Against { workdir, info, budget, threads, .. } = *self;
-        let merged: Option<StoreInfo> = match info.direction {
-            Direction::Directed => manifest.found(merge::STAGE, merged_key(info.content)?),
-            Direction::Undirected => None,
-        };
+        let Against { workdir, budget, threads, .. } = *self;
         for (name, record) in manifest.tasks_in_order() {
             let Some(found) = &record.found else { continue };
             let task = recalled(name, record);
@@ -139,21 +130,50 @@ impl Against<'_> {
                 verdict.skip(name, OTHER_VERSION)?;
                 continue;
             };
-            let edges = match (self.prepared, self.input) {
-                (Some(graph), _) => Ok(EdgeSource::Blocks(graph)),
+            let Some(ComputedOn { info, stored }) = &record.graph else {
+                verdict.skip(name, OTHER_GRAPH)?;
+                continue;
+            };
+            let input = self.input(manifest, info);
+            let edges = match (self.prepared, &input) {
+                (Some(graph), _) => {
+                    let weights = stored.weights.filter(|_| task.needs().weights);
+                    same_graph(graph, info, weights).map(|()| EdgeSource::Blocks(graph))
+                }
                 (None, Ok(input)) => Ok(EdgeSource::Input(input)),
                 (None, Err(why)) => Err(why.clone()),
             };
-            let stored = merged.as_ref().filter(|_| !task.needs().direction).unwrap_or(self.stored);
             let info = &InputInfo { first_id: record.first_id, ..info.clone() };
-            let (how, outputs) = (&record.how, &record.outputs);
-            task.verify(&Results { workdir, info, stored, how, outputs, edges, budget, threads }, found, verdict)?;
+            let (how, outputs, done) = (&record.how, &record.outputs, record.done);
+            let results = Results { workdir, info, stored, how, outputs, done, edges, budget, threads };
+            task.verify(&results, found, verdict)?;
         }
         Ok(())
+    }
+
+    /// Opens the input that results are of; otherwise returns why it is not to be had.
+    fn input(&self, manifest: &Manifest, info: &InputInfo) -> std::result::Result<Input, String> {
+        match self.spec {
+            _ if self.prepared.is_some() => Err(String::new()),
+            _ if streams::is_gone(manifest) => Err("the input came by a pipe and is gone".to_owned()),
+            None => Err("the manifest does not name the input: name the job file".to_owned()),
+            Some(InputSpec::Prepared(other)) => Err(format!("the graph of {} can't be read", other.display())),
+            Some(spec) => unchanged(spec, info, self.keys),
+        }
+    }
+}
+
+/// Returns an error in words if a result is of another graph than this, or of other `weights`.
+fn same_graph(graph: &Graph, info: &InputInfo, weights: Option<GraphWeights>) -> std::result::Result<(), String> {
+    match graph.info.content == info.content && (weights.is_none() || weights == graph.stored.weights) {
+        true => Ok(()),
+        false => Err(format!("{} is not the graph that it was computed on", graph.folder.display())),
     }
 }
 
 const OTHER_VERSION: &str = "of an algorithm that this version does not have";
+const OTHER_GRAPH: &str =
+    "found by an older version, which did not note of which graph it is: `gpugraph run JOB.toml --fresh` finds it anew";
 
 fn recalled(name: &str, record: &TaskRecord) -> Option<Arc<dyn Task>> {
     algo::find(name)?.recall(&record.table)
@@ -248,6 +268,14 @@ fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Re
         verdict.skip("report.json", "the job has not come to its end")?;
     }
     Ok(())
+}
+
+/// Compares the report with the manifest, unless a run was stopped since it was written.
+fn told(workdir: &Path, manifest: &Manifest, finished: Option<Finished>, verdict: &mut Verdict<'_>) -> Result<()> {
+    match manifest.outputs.contains_key("report.json") && manifest.stopped.is_none() {
+        true => verdict.note("report", report::agrees(workdir, manifest, finished)),
+        false => Ok(()),
+    }
 }
 
 fn output_holds(path: &Path, output: &Output) -> Result<String> {

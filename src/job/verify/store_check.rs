@@ -32,6 +32,20 @@ pub(crate) fn prepared_graph(workdir: &Path) -> Result<Graph> {
     Ok(graph)
 }
 
+/// The rows that a job made of a graph that another job kept, and keeps in its own `workdir`.
+///
+/// # Errors
+/// Those of telling, and of the order of vertices.
+pub(crate) fn own_rows(graph: &Graph, workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
+    let folder = workdir.join("graph");
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let runs = order::read_runs(&graph.folder, graph.info.content)?;
+    upper_half(graph, &folder, &runs, manifest, verdict)?;
+    merged_rows(graph, &folder, manifest, verdict)
+}
+
 /// Order, ids, degrees and blocks of the job's own graph, as far as they are stored.
 ///
 /// # Errors

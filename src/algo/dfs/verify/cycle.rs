@@ -5,12 +5,13 @@ use super::wrong;
 use crate::algo::dfs::driver::TOLD;
 use crate::algo::dfs::record::NONE;
 use crate::algo::dfs::task::StrongFound;
-use crate::algo::searches::places::{Places, Signals};
+use crate::algo::searches::places::Places;
+use crate::algo::verify::reread::Signals;
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::memory::{Budget, Buffer};
-use crate::results::values;
+use crate::results::column;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The vertices of a cycle, in the order of their places.
@@ -36,19 +37,18 @@ impl Cycle {
         if told != length.min(TOLD as u64) {
             return Err(wrong(&format!("{told} vertices of a cycle of {length} in the report")));
         }
-        let Some(file) = columns.file("cycle") else {
+        let Some((_, file)) = columns.results.file("out/dfs/cycle") else {
             let missing = || Err(wrong("no file of the cycle that the report tells of"));
             return if length == 0 { Ok(Cycle { next, met }) } else { missing() };
         };
         let path = columns.results.workdir.join(file);
-        let (mut first, mut last, mut read) = (NONE, NONE, 0);
-        for value in values::<i64>(&path)? {
+        let (mut first, mut last) = (NONE, NONE);
+        for (read, value) in (0u64..).zip(column::<i64>(&path, "place", length, |place| place)?) {
             let value = value?;
             let named = columns.places.ids.named(value, true);
             if named.is_none() || strong.cycle.get(read as usize).is_some_and(|told| Some(*told) != named) {
                 return Err(wrong(&format!("vertex {value} of the cycle, at {read} from 0, is another in the report")));
             }
-            read += 1;
             if length == 1 {
                 continue;
             }
@@ -60,9 +60,6 @@ impl Cycle {
                 last => next[last as usize] = place,
             }
             last = place;
-        }
-        if read != length {
-            return Err(wrong(&format!("{read} vertices of a cycle of {length}")));
         }
         if let Some(end) = next.get_mut(last as usize) {
             *end = first;

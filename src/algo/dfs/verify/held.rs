@@ -7,8 +7,9 @@ use crate::algo::dfs::fault::Fault;
 use crate::algo::dfs::record::{NONE, Tree};
 use crate::algo::dfs::validate::Numbers;
 use crate::algo::row_parts::check_rows;
-use crate::algo::searches::places::{Places, Signals};
+use crate::algo::searches::places::Places;
 use crate::algo::team::{Parts, team};
+use crate::algo::verify::reread::Signals;
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::graph::direction::{Direction, Way};
@@ -120,7 +121,7 @@ impl<'a> Held<'a> {
     /// Holds an edge against the tree in the direction in which it leads `from` one vertex `to` another.
     #[inline]
     fn lead(&self, from: u32, to: u32) -> Result<(), Fault> {
-        let [own, pre] = [from, to].map(|v| self.numbers.pre[v as usize]);
+        let [own, pre] = [from, to].map(|v| self.tree.pre(v));
         if let Some(components) = self.components.as_ref().filter(|_| own != NONE && pre != NONE) {
             components.edge(self.tree, from, to)?;
         }
@@ -134,7 +135,7 @@ impl<'a> Held<'a> {
             return Err(Fault::Cross { from, to });
         }
         let children = &self.children[self.first[from as usize] as usize..self.first[from as usize + 1] as usize];
-        let above = children.partition_point(|&child| self.numbers.pre[child as usize] <= pre);
+        let above = children.partition_point(|&child| self.tree.pre(child) <= pre);
         let mut before = above.wrapping_sub(1);
         if self.tree.parent(to) == from {
             self.met[to as usize / 32].fetch_or(1 << (to % 32), Relaxed);

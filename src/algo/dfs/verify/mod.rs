@@ -18,7 +18,9 @@ use super::validate::nested;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
+use crate::graph::bins::{Bin, Bins};
 use crate::prepare::relabel::ISOLATED;
+use crate::results::read;
 use blocks::Blocks;
 use columns::Columns;
 use components::Components;
@@ -26,7 +28,7 @@ use cycle::{Cycle, check_loops};
 use held::{Held, Repeats};
 
 /// Bytes of the buffer in which a column is read.
-const READING: u64 = 1 << 20;
+const READING: u64 = read::READING;
 
 /// Holds the columns of a search against the edges; says what was found.
 ///
@@ -57,12 +59,22 @@ pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, resul
     let tree = read(&columns, results)?;
     let name = |v: u32| places.name(v);
     let told = |fault: Fault| fault.error(&name);
-    let (numbers, trees) = nested(&tree, source, budget)?.map_err(told)?;
-    let depth = numbers.order[..tree.reached as usize].iter().map(|&v| tree.depth(v)).max().unwrap_or(0);
+    let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(told)?;
+    // The tree has them, too.
+    numbers.pre = budget.zeroed(0, "preorder to validate")?;
+    let (mut depth, mut depths) = (0, Bins::default());
+    for of in numbers.order[..tree.reached as usize].iter().map(|&v| tree.depth(v)) {
+        depth = depth.max(of);
+        depths.add(of, 1);
+    }
     let figures = (u64::from(tree.reached), u64::from(trees), u64::from(depth));
     if figures != (found.reached, found.trees, found.max_depth) {
         let job = (found.reached, found.trees, found.max_depth);
         return Err(wrong(&format!("(reached, trees, max_depth) {figures:?} by the columns, the job tells {job:?}")));
+    }
+    let told_depths = serde_json::from_value::<Vec<Bin>>(results.how["depths"].clone());
+    if !told_depths.is_ok_and(|told| told == depths.finish()) {
+        return Err(wrong("the vertices by depth are not those of its column"));
     }
     let mut held = Held::new(&tree, &numbers, results.info.direction, budget)?;
     held.blocks = found.articulation.as_ref().map(|_| Blocks::read(&columns, &tree, budget)).transpose()?;
@@ -124,14 +136,16 @@ fn alone(columns: &Columns<'_>, source: i64, found: &Found, edges: &EdgeSource<'
 fn read(columns: &Columns<'_>, results: &Results<'_>) -> Result<Tree> {
     let mut tree = Tree::new(columns.places.vertices() as usize, results.budget)?;
     let mut reached = 0;
+    // Whoever was not reached has no number at all.
+    let lacks = |numbers: &[u32], v: u32| numbers[4 * v as usize + 1] == NONE;
     // The preorder comes first: it tells whether a vertex was reached.
     for (number, name) in [(1, "preorder"), (0, "parent"), (2, "postorder"), (3, "depth")] {
         let numbers = tree.numbers_mut();
         columns.each(name, -1, |v, value| {
-            let has_place = numbers[4 * v as usize + 1] != NONE;
             let number_of = match value {
-                -1 if number == 0 && has_place => columns.place(-1, true).or(Some(NONE)),
+                -1 if number == 0 && !lacks(numbers, v) => columns.place(-1, true).or(Some(NONE)),
                 -1 => Some(NONE),
+                _ if number != 1 && lacks(numbers, v) => None,
                 parent if number == 0 => columns.place(parent, false),
                 number_of => u32::try_from(number_of).ok().filter(|&number_of| number_of != NONE),
             };

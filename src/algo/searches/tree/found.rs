@@ -3,6 +3,8 @@
 use super::task::{LevelFigures, LevelTask};
 use super::verify::{self, SourceChecked};
 use crate::algo::searches;
+use crate::algo::searches::agreement::Told;
+use crate::algo::searches::graph500::Kernel;
 use crate::algo::{Results, StoredUnits, Verdict};
 use crate::error::{Error, Result};
 use crate::graph::ids::InputId;
@@ -63,8 +65,13 @@ pub fn verify_found(
 ) -> Result<()> {
     let read = serde_json::from_value(found.clone())
         .map_err(|e| Error::Validation(format!("the manifest's result is none of a search by levels: {e}")));
-    match read.and_then(|found| told(&found, results.how)) {
-        Ok(sources) => verify::verify(table.algorithm().name(), table.options().write, results, &sources, verdict),
+    let read = read.and_then(|found: Found| Ok((told(&found, results.how)?, found.validated)));
+    match read {
+        Ok((sources, validated)) => {
+            let (options, how) = (table.options(), results.how);
+            let told = Told { options, kernel: Kernel::Bfs, validated, how };
+            verify::verify(table.algorithm().name(), &told, results, &sources, verdict)
+        }
         Err(e) => verdict.note("searches", Err(e)),
     }
 }

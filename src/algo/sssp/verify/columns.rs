@@ -1,8 +1,8 @@
 //! Columns of distances and parents of a source, read to the places of vertices, and what no search leaves refused.
 
 use crate::algo::Results;
+use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
-use crate::algo::searches::{SourceFiles, differs};
 use crate::algo::sssp::distances::Distances;
 use crate::algo::sssp::search::NONE;
 use crate::error::Result;
@@ -36,10 +36,18 @@ impl Columns {
         let mut parents = results.budget.zeroed(vertices, "parents to verify (4 bytes a vertex and source)")?;
         let reader = Reader { places, results, source };
         let root = match &mut distances {
-            Distances::Whole(of) => reader.read((u64::MAX, 0), of, &mut parents)?,
-            Distances::Decimal(of) => reader.read((f32::INFINITY, 0.0), of, &mut parents)?,
+            Distances::Whole(of) => reader.read((u64::MAX, 0, |_| true), of, &mut parents)?,
+            Distances::Decimal(of) => {
+                let is_sum = |sum: f32| !sum.is_nan() && sum.is_sign_positive();
+                reader.read((f32::INFINITY, 0.0, is_sum), of, &mut parents)?
+            }
         };
         Ok(Columns { root, distances, parents })
+    }
+
+    /// Returns true if no vertex that has an edge was reached.
+    pub fn are_empty(&self) -> bool {
+        (0..self.parents.len()).all(|v| self.parents[v] == NONE && self.distances.of(v as u32).is_none())
     }
 }
 
@@ -54,17 +62,16 @@ impl Reader<'_> {
     /// Reads both columns to places; returns the place of the root.
     fn read<T: Value + PartialEq + Copy>(
         &self,
-        (unreached, zero): (T, T),
+        (unreached, zero, is_sum): (T, T, impl Fn(T) -> bool),
         distances: &mut [T],
         parents: &mut [u32],
     ) -> Result<Option<u32>> {
         let (places, source, of_rows) = (self.places, self.source, self.places.of_rows()?);
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
         let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
-        let files = SourceFiles { algorithm: "sssp", results: self.results, source };
-        let paths = (files.path("parent")?, files.path("distance")?);
-        let mut of_parents = self.results.column(&paths.0, -1i64)?;
-        let mut of_distances = self.results.column(&paths.1, unreached)?;
+        let folder = format!("out/sssp/{source}");
+        let mut of_parents = self.results.column(&format!("{folder}/parent"), &places.ids, -1i64)?;
+        let mut of_distances = self.results.column(&format!("{folder}/distance"), &places.ids, unreached)?;
         let mut row = 0;
         loop {
             let (parent, distance) = match (of_parents.next().transpose()?, of_distances.next().transpose()?) {
@@ -74,6 +81,10 @@ impl Reader<'_> {
             };
             let name = places.ids.id(row);
             let told = |what: String| Err(differs(source, &what));
+            if !is_sum(distance) {
+                let distance = distance.shown();
+                return told(format!("vertex {name} is at distance {distance}, which is no sum of weights"));
+            }
             let above = match places.ids.named(parent, distance != unreached) {
                 None if parent == -1 => NONE,
                 None => return told(format!("vertex {name} has parent {parent}")),
@@ -105,7 +116,6 @@ impl Reader<'_> {
                 signals::check()?;
             }
         }
-        files.check_rows(row)?;
         Ok(place(root))
     }
 }

@@ -1,11 +1,13 @@
 //! The figures of a job against those of its columns.
 
 use super::SourceChecked;
+use super::columns::Columns;
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
-use crate::algo::sssp::path::Path;
+use crate::algo::sssp::path::{Path, TOLD};
 use crate::algo::sssp::search::NONE;
+use crate::algo::sssp::task::SourceFound;
 use crate::algo::sssp::validate::{Figures, Tree};
 use crate::error::Result;
 use crate::graph::direction::Direction;
@@ -72,21 +74,40 @@ fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
         let row = places.ids.row_of(id)?;
         places.of_rows().ok()?.get(row as usize).copied().filter(|&place| (place as usize) < tree.parents.len())
     };
-    let Some(target) = place(path.target) else { return path.vertices.is_empty() || path.edges == 0 };
-    let Some(vertices) = path.vertices.iter().map(|&id| place(id)).collect::<Option<Vec<u32>>>() else { return false };
-    // Of a long one only the first vertices are told.
-    let is_whole = vertices.len() as u64 == path.edges + 1;
-    path.length == tree.distances.of(target)
-        && vertices.windows(2).all(|two| tree.parents[two[1] as usize] == two[0])
-        && vertices.first().is_none_or(|&first| first == tree.root.0)
-        && (!is_whole || vertices.last() == Some(&target))
+    // A target without an edge is not reached.
+    let target = place(path.target).and_then(|target| Some((target, tree.distances.of(target)?)));
+    let Some((mut at, length)) = target else { return *path == Path::none(path.target) };
+    let Some(told) = path.vertices.iter().map(|&id| place(id)).collect::<Option<Vec<u32>>>() else { return false };
+    // Parents lead to the root, which was checked.
+    let mut edges = 0;
+    let mut above = at;
+    while above != tree.root.0 {
+        (above, edges) = (tree.parents[above as usize], edges + 1);
+    }
+    if (path.length, path.edges, told.len() as u64) != (Some(length), edges, (edges + 1).min(TOLD as u64)) {
+        return false;
+    }
+    // Of a long path only the first vertices are told.
+    for _ in told.len() as u64..edges + 1 {
+        at = tree.parents[at as usize];
+    }
+    told.iter().rev().all(|&vertex| {
+        let is_it = vertex == at;
+        at = tree.parents[at as usize];
+        is_it
+    })
 }
 
 /// Checks what is told of a source without an edge.
 ///
 /// # Errors
 /// [`crate::Error::Validation`].
-pub(super) fn alone(told: &SourceChecked) -> Result<()> {
-    let is_alone = told.found.reached == 1 && told.found.edges == 0;
-    if is_alone { Ok(()) } else { Err(differs(told.found.source, "it has no edge, and reached others")) }
+pub(super) fn alone(told: &SourceChecked, columns: &Columns) -> Result<()> {
+    let SourceFound { source, reached, edges, ref path, .. } = told.found;
+    let is_path = |path: &Path| match path.target == source {
+        true => (path.edges, &path.vertices[..]) == (0, &[source]),
+        false => *path == Path::none(path.target),
+    };
+    let is_alone = (reached, edges) == (1, 0) && path.as_ref().is_none_or(is_path) && columns.are_empty();
+    if is_alone { Ok(()) } else { Err(differs(source, "it has no edge, and reached others")) }
 }

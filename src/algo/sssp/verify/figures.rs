@@ -1,8 +1,9 @@
 //! Figures of searches against each other, which takes neither columns nor edges.
 
 use super::SourceChecked;
-use crate::algo::searches::agreement::{SourceFigures, holds};
+use crate::algo::searches::agreement::{SourceFigures, Told, holds};
 use crate::algo::sssp::distances::Distance;
+use crate::algo::sssp::task::SourceFound;
 use crate::error::Result;
 use crate::prepare::prepared::InputInfo;
 
@@ -10,16 +11,22 @@ use crate::prepare::prepared::InputInfo;
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for the first that can't be.
-pub(super) fn agree(info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
+pub(super) fn agree(told: &Told<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
     found.iter().try_for_each(|told| of_source(info, told))?;
+    told.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
     let edges = found.iter().map(|told| u128::from(told.found.edges)).sum::<u128>();
     Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
 }
 
+fn figures(told: &SourceChecked) -> SourceFigures {
+    let SourceFound { source, reached, edges, .. } = told.found;
+    SourceFigures { source, reached, edges, seconds: told.seconds, teps: told.teps }
+}
+
 fn of_source(info: &InputInfo, told: &SourceChecked) -> Result<()> {
-    let SourceChecked { ref found, seconds, teps } = *told;
-    let (source, reached, edges) = (found.source, found.reached, found.edges);
-    SourceFigures { source, reached, edges, seconds, teps }.agree(info)?;
+    let SourceChecked { ref found, .. } = *told;
+    let (source, reached) = (found.source, found.reached);
+    figures(told).agree(info)?;
     let is_zero = match found.max_distance {
         Distance::Whole(most) => most == 0,
         Distance::Decimal(most) => most == 0.0,

@@ -1,8 +1,9 @@
 //! The edges of the input with their weights, each as often as it is there, between places of vertices.
 
 use crate::algo::WeightSource;
-use crate::algo::searches::places::{Places, Signals};
+use crate::algo::searches::places::Places;
 use crate::algo::sssp::validate::{EdgePass, Held, Sum, Wrong};
+use crate::algo::verify::reread::Signals;
 use crate::error::Result;
 use crate::formats::{Edges, Input, Visitor, WeightType, Weights};
 use crate::graph::direction::Direction;

@@ -11,12 +11,13 @@ mod input;
 
 use super::task::SourceFound;
 use super::validate::{self, Figures, Tree};
-use crate::algo::searches::agreement::check_trees;
+use crate::algo::searches::agreement::{Told, check_trees};
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, Verdict, WeightSource};
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::graph::ids::Vertex;
+use crate::results::read;
 use columns::Columns;
 use input::InputEdges;
 
@@ -32,20 +33,21 @@ pub struct SourceChecked {
 }
 
 /// Bytes of the buffers in which columns are read.
-const READING: u64 = 2 << 20;
+const READING: u64 = 2 * read::READING;
 
-/// Checks what a job found, by the columns that it wrote (if `write`), and by itself.
+/// Checks what a job found, by the columns that it wrote, if it did, and by itself.
 ///
 /// # Errors
 /// Those of telling, and a stop; what is wrong goes to `verdict`.
 pub fn verify(
-    (write, weights): (bool, WeightSource),
+    (told, weights): (&Told<'_>, WeightSource),
     results: &Results<'_>,
     found: &[SourceChecked],
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
-    verdict.note("searches", figures::agree(results.info, found))?;
-    check_trees("sssp", write, results, verdict, |edges| trees(edges, weights, results, found))
+    verdict.note("searches", figures::agree(told, results.info, found))?;
+    let check = |edges: &EdgeSource<'_>| trees(edges, weights, results, found);
+    check_trees("sssp", told.options.write, results, verdict, found.len(), check)
 }
 
 fn trees(
@@ -80,7 +82,7 @@ fn trees(
                     told.push(source);
                     of.push(Tree { root: Vertex(root), distances: &columns.distances, parents: &columns.parents });
                 }
-                None => counted::alone(source)?,
+                None => counted::alone(source, columns)?,
             }
         }
         let may_leave = told.iter().any(|told| told.found.max_distance.may_overflow());

@@ -1,9 +1,10 @@
 //! One pass over all edges, each held against several trees.
 
 use super::columns::{Columns, UNREACHED};
-use crate::algo::searches::places::{Places, Signals};
+use crate::algo::searches::places::Places;
 use crate::algo::searches::tree::fault::Fault;
 use crate::algo::team::{Parts, team};
+use crate::algo::verify::reread::Signals;
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
@@ -12,7 +13,7 @@ use crate::memory::{Buffer, prefetch};
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// Edges whose places are looked up before the first is held against trees.
@@ -24,8 +25,8 @@ const LINE: usize = 16;
 
 /// Findings of a pass.
 pub(super) struct Seen {
-    /// A bit for each tree: set where an edge leads to the vertex from its parent.
-    parents: Buffer<AtomicU64>,
+    /// A bit for each tree of each vertex: set where an edge leads to the vertex from its parent.
+    parents: Buffer<AtomicU32>,
     /// The first fault by number of the tree, then by rule.
     pub wrong: Option<(usize, Fault)>,
     /// Edges that leave what each tree reaches, if edges have a direction.
@@ -37,7 +38,8 @@ pub(super) struct Seen {
 impl Seen {
     /// Returns true if an edge leads to a vertex from its parent in a tree.
     pub fn parent(&self, vertex: u32, tree: usize) -> bool {
-        self.parents[vertex as usize].load(Relaxed) >> tree & 1 == 1
+        let bit = vertex as usize * self.edges.len() + tree;
+        self.parents[bit / 32].load(Relaxed) >> (bit % 32) & 1 == 1
     }
 }
 
@@ -51,8 +53,8 @@ pub(super) fn pass(
     columns: &Columns<'_>,
     results: &Results<'_>,
 ) -> Result<Seen> {
-    let vertices = places.vertices() as usize;
-    let parents = results.budget.zeroed(vertices, "parents whose edges were seen (8 bytes a vertex)")?;
+    let bits = places.vertices() as usize * columns.sources.len();
+    let parents = results.budget.zeroed(bits / 32 + 1, "parents whose edges were seen (a bit a vertex and source)")?;
     let new = || Holder::new(places, columns, &parents, results.info.direction);
     let mut holders = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
     let repeats = match edges {
@@ -105,7 +107,7 @@ struct Holder<'a> {
     places: &'a Places,
     of_rows: &'a [u32],
     columns: &'a Columns<'a>,
-    parents: &'a [AtomicU64],
+    parents: &'a [AtomicU32],
     direction: Direction,
     wrong: Option<(usize, Fault)>,
     edges: Vec<u64>,
@@ -115,7 +117,7 @@ impl<'a> Holder<'a> {
     fn new(
         places: &'a Places,
         columns: &'a Columns<'a>,
-        parents: &'a [AtomicU64],
+        parents: &'a [AtomicU32],
         direction: Direction,
     ) -> Result<Holder<'a>> {
         let edges = vec![0; columns.sources.len()];
@@ -178,13 +180,12 @@ impl<'a> Holder<'a> {
             is_parent |= (head == next) & (from == parent);
         }
         if is_parent {
-            let trees = levels.iter().zip(heads).zip(parents).enumerate();
-            let bits = trees.fold(0, |bits, (tree, ((&level, &head), &parent))| {
-                bits | u64::from(head == level + 1 && from == parent) << tree
-            });
-            let word = &self.parents[to as usize];
-            if word.load(Relaxed) & bits != bits {
-                word.fetch_or(bits, Relaxed);
+            let trees = levels.iter().zip(heads).zip(parents).zip(to as usize * levels.len()..);
+            for (_, bit) in trees.filter(|(((level, head), parent), _)| **head == **level + 1 && **parent == from) {
+                let (word, bit) = (&self.parents[bit / 32], 1 << (bit % 32));
+                if word.load(Relaxed) & bit == 0 {
+                    word.fetch_or(bit, Relaxed);
+                }
             }
         }
         if is_wrong {

@@ -1,7 +1,7 @@
 //! Figures of searches against each other, which takes neither columns nor edges.
 
 use super::SourceChecked;
-use crate::algo::searches::agreement::{SourceFigures, holds};
+use crate::algo::searches::agreement::{SourceFigures, Told, holds};
 use crate::error::Result;
 use crate::prepare::prepared::InputInfo;
 
@@ -9,15 +9,21 @@ use crate::prepare::prepared::InputInfo;
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for the first that can't be.
-pub(super) fn agree(info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
+pub(super) fn agree(told: &Told<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
     found.iter().try_for_each(|source| of_source(info, source))?;
+    told.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
     let edges = found.iter().map(|source| u128::from(source.edges)).sum::<u128>();
     Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
 }
 
+fn figures(found: &SourceChecked) -> SourceFigures {
+    let SourceChecked { source, reached, edges, seconds, teps, .. } = *found;
+    SourceFigures { source, reached, edges, seconds, teps }
+}
+
 fn of_source(info: &InputInfo, found: &SourceChecked) -> Result<()> {
-    let SourceChecked { source, reached, depth, edges, seconds, teps, ref frontiers } = *found;
-    SourceFigures { source, reached, edges, seconds, teps }.agree(info)?;
+    let SourceChecked { source, reached, depth, ref frontiers, .. } = *found;
+    figures(found).agree(info)?;
     holds(source, depth < reached, || format!("depth {depth} with {reached} vertices"))?;
     let levels = frontiers.len() as u64;
     holds(source, levels <= depth + 1, || format!("{levels} levels, and depth {depth}"))?;

@@ -11,11 +11,12 @@ mod edges;
 mod figures;
 mod reader;
 
-use crate::algo::searches::agreement::check_trees;
+use crate::algo::searches::agreement::{Told, check_trees};
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::Result;
 use crate::graph::ids::InputId;
+use crate::results::read;
 use columns::Columns;
 
 /// Figures of the search from one source, as a job tells them.
@@ -37,25 +38,26 @@ pub struct SourceChecked {
     pub frontiers: Vec<u64>,
 }
 
-/// Most sources of one pass: a bit for each, in a word for each vertex, says whose parent was met.
+/// Most sources of one pass: all of a vertex lie in a few lines of the cache.
 const MOST: usize = 64;
 
 /// Bytes of the buffers in which a thread reads the columns of a source.
-const READING: u64 = 2 << 20;
+const READING: u64 = 2 * read::READING;
 
-/// Checks what a job found, by the columns that it wrote (if `write`), and by itself. `algorithm` is the name of the table.
+/// Checks what a job found, by the columns that it wrote, if it did, and by itself. `algorithm` is the name of the table.
 ///
 /// # Errors
 /// Those of telling, and a stop; what is wrong goes to `verdict`.
 pub fn verify(
     algorithm: &'static str,
-    write: bool,
+    told: &Told<'_>,
     results: &Results<'_>,
     found: &[SourceChecked],
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
-    verdict.note("searches", figures::agree(results.info, found))?;
-    check_trees(algorithm, write, results, verdict, |edges| trees(algorithm, edges, results, found))
+    verdict.note("searches", figures::agree(told, results.info, found))?;
+    let check = |edges: &EdgeSource<'_>| trees(algorithm, edges, results, found);
+    check_trees(algorithm, told.options.write, results, verdict, found.len(), check)
 }
 
 fn trees(
@@ -71,10 +73,9 @@ fn trees(
     };
     let _reading = budget.reserve(reading.max(READING * threads as u64), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
-    // A level and a parent of each source for each vertex, and a word of bits.
-    let of_source = 8 * places.vertices().max(1);
-    let room = budget.free().saturating_sub(of_source) / of_source;
-    let batch = room.clamp(1, MOST as u64) as usize;
+    // Eight sources have a level and a parent of 4 bytes each for every vertex, and a byte of bits.
+    let of_eight = 65 * places.vertices().max(1);
+    let batch = (budget.free().saturating_mul(8) / of_eight).clamp(1, MOST as u64) as usize;
     for sources in found.chunks(batch) {
         let columns = Columns::read(&places, results, sources, algorithm)?;
         columns.lead_to_roots(threads)?;

@@ -2,9 +2,9 @@
 
 use super::columns::{NOBODY, UNREACHED};
 use crate::algo::Results;
+use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
 use crate::algo::searches::tree::fault::{Fault, breaks};
-use crate::algo::searches::{SourceFiles, differs};
 use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
@@ -28,9 +28,9 @@ impl Reader<'_> {
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
         let wrong = |fault: Fault| fault.of_source(&source.to_string(), &|place| places.name(place));
         let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
-        let files = SourceFiles { algorithm: self.algorithm, results: self.results, source };
-        let (parents, levels) = (files.path("parent")?, files.path("level")?);
-        let (mut parents, mut levels) = (self.results.column(&parents, -1i64)?, self.results.column(&levels, -1i32)?);
+        let folder = format!("out/{}/{source}", self.algorithm);
+        let mut parents = self.results.column(&format!("{folder}/parent"), &places.ids, -1i64)?;
+        let mut levels = self.results.column(&format!("{folder}/level"), &places.ids, -1i32)?;
         let mut row = 0;
         loop {
             let (parent, level) = match (parents.next().transpose()?, levels.next().transpose()?) {
@@ -77,7 +77,6 @@ impl Reader<'_> {
                 signals::check()?;
             }
         }
-        files.check_rows(row)?;
         Ok(place(root))
     }
 }

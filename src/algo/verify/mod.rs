@@ -1,13 +1,16 @@
-//! Checks of results: what a task is lent for them, and the verdicts it gives.
+//! Checks of results: what a task is lent for them, and the verdicts it gives. `reread` has the edges of an input, read again.
+
+pub mod reread;
 
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
 use crate::list::List;
 use crate::memory::Budget;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
-use crate::results::{Output, Value as Number, Values, values};
+use crate::results::{Output, OutputFormat, Value as Number, Values, column};
 use crate::store::checkpoint::Saved;
 use crate::store::journal::Record;
+use reread::Ids;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,6 +37,8 @@ pub struct Results<'a> {
     pub how: &'a Value,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
+    /// True if the last trial is done, which is the one that writes columns.
+    pub done: bool,
     /// The edges; otherwise why they are not to be had, in words.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
     /// Host memory for the checks.
@@ -43,25 +48,36 @@ pub struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Reads the column at `path`: a value for each vertex, in the order of dense ids. `missing` is the value of a vertex that the
-    /// algorithm says nothing of.
+    /// Reads the column whose file is `path`, without its ending: a value for each vertex, in the order of `ids`. `missing` is the value of a
+    /// vertex that the algorithm says nothing of; rows before that of the first vertex have it as well.
     ///
     /// # Errors
-    /// Those of [`values`]; [`Error::Validation`] where a row before that of the first vertex holds anything else than `missing`.
-    pub fn column<'p, T: Number + PartialEq + 'p>(&self, path: &'p Path, missing: T) -> Result<Values<'p, T>> {
-        let mut values = values::<T>(path)?;
-        let is_array = path.extension().is_none_or(|ending| ending != "csv");
-        for row in 0..self.info.rows_before() * u64::from(is_array) {
-            match values.next().transpose()? {
-                Some(value) if value == missing => {}
-                value => {
-                    let found = value.map_or_else(|| "nothing".to_owned(), |value| value.shown().to_string());
-                    let what = format!("row {row}, which is of no vertex, has {found} for {}", missing.shown());
-                    return Err(Error::Validation(format!("{}: {what}", path.display())));
-                }
+    /// [`Error::Validation`] if the task has no such file, and for another value in a row before that of the first vertex; those of [`column`].
+    pub fn column<'p, T: Number + PartialEq + 'p>(
+        &self,
+        path: &str,
+        ids: &'p Ids,
+        missing: T,
+    ) -> Result<Values<'p, T>> {
+        let (format, file) =
+            self.file(path).ok_or_else(|| Error::Validation(format!("no file of the column {path}")))?;
+        // Text names the vertex of each row and has no rows before the first.
+        let before = if format == OutputFormat::Npy { self.info.rows_before() } else { 0 };
+        let mut values = column::<T>(&self.workdir.join(&file), "id", before + self.info.rows(), |row| ids.id(row).0)?;
+        for row in 0..before {
+            if let Some(value) = values.next().transpose()?.filter(|&value| value != missing) {
+                let what = format!("row {row}, which is of no vertex, has {} for {}", value.shown(), missing.shown());
+                return Err(Error::Validation(format!("{file}: {what}")));
             }
         }
         Ok(values)
+    }
+
+    /// Returns the format and the path in the workdir of the file that the task wrote at `path`, which lacks the ending.
+    pub fn file(&self, path: &str) -> Option<(OutputFormat, String)> {
+        let files =
+            [OutputFormat::Npy, OutputFormat::Csv].map(|format| (format, format!("{path}.{}", format.ending())));
+        files.into_iter().find(|(_, file)| self.outputs.contains_key(file))
     }
 }
 
@@ -71,6 +87,8 @@ pub struct ListResults<'a> {
     pub workdir: &'a Path,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
+    /// True if the last trial is done, which is the one that writes ranks.
+    pub done: bool,
     /// The list; otherwise why it is not to be had, in words.
     pub list: std::result::Result<&'a List, String>,
     /// Host memory for the checks.

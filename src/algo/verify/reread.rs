@@ -1,0 +1,245 @@
+//! The edges of an input, read again to check results: what they say of the graph, and the ids by which results are ordered.
+
+use super::{EdgeSource, Results};
+use crate::error::{At, Error, Result};
+use crate::formats::{Input, Scan, Watch};
+use crate::graph::ids::{FirstId, InputId, RawId};
+use crate::memory::Buffer;
+use crate::prepare::prepared::InputInfo;
+use crate::process::signals;
+use crate::results::{IDS, column};
+use crate::store::map::Mapped;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Stops a scan when a signal asks for it.
+pub struct Signals;
+
+impl Watch for Signals {
+    fn advance(&self, _: u64) -> Result<()> {
+        signals::check()
+    }
+}
+
+/// The input's ids, and the rows that columns have for them.
+pub struct Ids {
+    list: List,
+    first_id: FirstId,
+    /// Rows of a column: one for each vertex, isolated ones included.
+    rows: u64,
+    /// A bit for each row of [`List::Read`]: set if an edge of the input has the id.
+    seen: Buffer<AtomicU32>,
+}
+
+/// The raw ids of rows.
+enum List {
+    /// Ids are rows.
+    Dense,
+    /// Ids are sparse, and no column is ordered by them.
+    Unlisted,
+    /// The sparse ids of `out/ids.npy`, ascending.
+    Read(Buffer<u64>),
+    /// The sparse ids of a prepared graph, ascending.
+    Stored(Mapped),
+}
+
+impl Ids {
+    /// Opens the ids in whose order the columns of `results` are. If they are sparse, `out/ids.npy` is compared with the ids of a prepared graph.
+    /// Without such a graph, [`Tally`] compares it with the edges of the input.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] for a list that is not that of the graph; [`Error::Limit`]; those of reading.
+    pub fn open(results: &Results<'_>) -> Result<Ids> {
+        let (info, budget) = (results.info, results.budget);
+        let (rows, first_id) = (info.rows(), info.first_id);
+        let mut ids = Ids { list: List::Dense, first_id, rows, seen: budget.zeroed(0, "ids that occur")? };
+        if !info.sparse {
+            return Ok(ids);
+        }
+        let mut written = column::<u64>(&results.workdir.join(IDS), "id", rows, |row| row)?;
+        if let Ok(EdgeSource::Blocks(graph)) = &results.edges {
+            let none = || Error::Validation(format!("{IDS}: the prepared graph has no sparse ids"));
+            let stored = graph.sparse_ids()?.ok_or_else(none)?;
+            for (row, &raw) in stored.body_as_u64()?.iter().enumerate() {
+                let (there, id) = (written.next().transpose()?, first_id.input(RawId(raw)));
+                if there != Some(id.0) {
+                    let there = there.map_or_else(|| "missing".to_owned(), |there| there.to_string());
+                    return Err(Error::Validation(format!("{IDS}: row {row} is {there}, where the graph has {id}")));
+                }
+            }
+            if written.next().is_some() {
+                return Err(Error::Validation(format!("{IDS}: more ids than the graph has")));
+            }
+            ids.list = List::Stored(stored);
+            return Ok(ids);
+        }
+        let mut list: Buffer<u64> = budget.zeroed(rows as usize, "the input's ids (8 bytes each)")?;
+        for slot in list.iter_mut() {
+            let id = InputId(written.next().transpose()?.unwrap_or_default());
+            let raw = first_id.raw(id);
+            let none = || Error::Validation(format!("{IDS}: {id}, which is no id of the input"));
+            *slot = raw.ok_or_else(none)?.0;
+        }
+        if let Some(more) = written.next() {
+            more?;
+        }
+        if let Some(row) = list.windows(2).position(|two| two[0] >= two[1]) {
+            let [one, next] = [row, row + 1].map(|row| first_id.input(RawId(list[row])));
+            return Err(Error::Validation(format!("{IDS}: ids ascend, and {next} comes after {one}")));
+        }
+        ids.seen = budget.zeroed(rows as usize / 32 + 1, "ids that occur (a bit each)")?;
+        ids.list = List::Read(list);
+        Ok(ids)
+    }
+
+    /// Returns the ids of a result without columns, which has no list of them.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn unlisted(results: &Results<'_>) -> Result<Ids> {
+        let list = if results.info.sparse { List::Unlisted } else { List::Dense };
+        let (first_id, rows) = (results.info.first_id, results.info.rows());
+        Ok(Ids { list, first_id, rows, seen: results.budget.zeroed(0, "ids that occur")? })
+    }
+
+    fn sparse(&self) -> Option<&[u64]> {
+        match &self.list {
+            List::Dense | List::Unlisted => None,
+            List::Read(ids) => Some(ids),
+            List::Stored(file) => Some(file.body_as_u64().unwrap_or_default()),
+        }
+    }
+
+    /// Returns the row of a vertex that users know by this id.
+    pub fn row_of(&self, id: InputId) -> Option<u64> {
+        self.first_id.raw(id).and_then(|RawId(raw)| self.row(raw))
+    }
+
+    /// Returns the row of the end of an edge that a reader delivers.
+    pub fn row(&self, raw: u64) -> Option<u64> {
+        match self.sparse() {
+            Some(ids) => ids.binary_search(&raw).ok().map(|row| row as u64),
+            None => (matches!(self.list, List::Unlisted) || raw < self.rows).then_some(raw),
+        }
+    }
+
+    /// Returns the id that a column of i64 names: the number of the same 64 bits, where that is an id of the input. -1 is none, but for a vertex
+    /// that was `reached` in a graph with the id 2^64 - 1.
+    pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
+        let id = InputId(number as u64);
+        (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
+    }
+
+    /// Returns the id by which users know the vertex of a row.
+    pub fn id(&self, row: u64) -> InputId {
+        self.first_id.input(self.raw(row))
+    }
+
+    /// Returns the id by which a reader delivers the vertex of a row.
+    pub fn raw(&self, row: u64) -> RawId {
+        RawId(self.sparse().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row))
+    }
+
+    /// Notes that an edge has the id of a row.
+    fn see(&self, row: u64) {
+        if let Some(word) = self.seen.get(row as usize / 32) {
+            let bit = 1 << (row % 32);
+            if word.load(Relaxed) & bit == 0 {
+                word.fetch_or(bit, Relaxed);
+            }
+        }
+    }
+
+    /// Returns the first id of [`List::Read`] that no edge has.
+    fn unseen(&self) -> Option<InputId> {
+        let List::Read(ids) = &self.list else { return None };
+        let lacks = |row: &usize| self.seen[row / 32].load(Relaxed) >> (row % 32) & 1 == 0;
+        (0..ids.len()).find(lacks).map(|row| self.id(row as u64))
+    }
+}
+
+/// What one thread's edges say of the input.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    loops: u64,
+    /// The largest raw id.
+    largest: Option<u64>,
+    /// A raw id that has no row.
+    unknown: Option<u64>,
+}
+
+impl Tally {
+    /// Takes note of an edge; returns the rows of its ends, unless it is a loop.
+    #[inline]
+    pub fn edge(&mut self, ids: &Ids, ends: [u64; 2]) -> Option<[u64; 2]> {
+        let [u, v] = ends;
+        self.largest = self.largest.max(Some(u.max(v)));
+        let rows = ends.map(|id| {
+            let row = ids.row(id);
+            match row {
+                Some(row) => ids.see(row),
+                None => self.unknown = Some(id),
+            }
+            row
+        });
+        self.loops += u64::from(u == v);
+        match rows {
+            [Some(u), Some(v)] if u != v => Some([u, v]),
+            _ => None,
+        }
+    }
+
+    /// Compares what all threads saw of the edges of `input` with what the job says of it.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the input is another one now; [`Error::Validation`] if it is not as the job says.
+    pub fn check(
+        all: impl Iterator<Item = Tally>,
+        scan: &Scan,
+        input: &Input,
+        ids: &Ids,
+        info: &InputInfo,
+    ) -> Result<()> {
+        if scan.checksum != info.checksum {
+            return Err(changed(input));
+        }
+        let all = all.reduce(|a, b| Tally {
+            loops: a.loops + b.loops,
+            largest: a.largest.max(b.largest),
+            unknown: a.unknown.or(b.unknown),
+        });
+        let all = all.unwrap_or_default();
+        let wrong = |what: String| Err(Error::Validation(what));
+        match (all.unknown.map(|raw| info.first_id.input(RawId(raw))), ids.unseen()) {
+            (Some(id), _) if info.sparse => return wrong(format!("{IDS}: lacks {id}, which is an id of the input")),
+            (Some(id), _) => return wrong(format!("the input has the id {id}, columns have {} rows", ids.rows)),
+            (None, Some(id)) => return wrong(format!("{IDS}: {id} is no id of the input")),
+            (None, None) => {}
+        }
+        let (found, told) = ([scan.edges, all.loops], [info.edges, info.loops]);
+        if found != told {
+            return wrong(format!("(edges, loops) of the input are {found:?}, the job has {told:?}"));
+        }
+        let declared = if info.sparse { 0 } else { scan.declared_vertices.unwrap_or(0) };
+        let largest = all.largest.max(declared.checked_sub(1));
+        // A graph that an older version kept has no largest id.
+        if info.largest.is_some_and(|told| Some(told) != largest) {
+            return wrong(format!("the largest id of the input is {largest:?} from 0, the job has {:?}", info.largest));
+        }
+        let vertices = largest.map_or(0, |largest| largest.saturating_add(1));
+        if !info.sparse && vertices != info.vertices {
+            return wrong(format!("{vertices} vertices in the input, the job has {}", info.vertices));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the error of an input that is not what the job read.
+pub fn changed(input: &Input) -> Error {
+    Error::input(
+        input.name(),
+        At::File,
+        "the edges that the job read",
+        "others, under the same size",
+        "the results are of what was there before: `gpugraph run JOB.toml --fresh` computes on what is there now",
+    )
+}

@@ -35,7 +35,7 @@ impl On<'_> {
         }
     }
 
-    /// Returns the graph that a task is computed on, if it is one.
+    /// Returns the facts about the graph that a task is computed on; `None` for a list.
     fn graph(self, task: &dyn Task) -> Option<ComputedOn> {
         match (self, task.on()) {
             (On::Graph(graph), algo::On::Graph(task)) => {

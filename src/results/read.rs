@@ -1,4 +1,4 @@
-//! Reads columns back, row by row, as they may be larger than memory, and refuses a file that is not one of that many rows.
+//! Reads columns back row by row, because they may be larger than memory, and refuses files of another form or length.
 
 use super::Value;
 use super::column::npy_header;
@@ -14,7 +14,7 @@ const BUFFER: usize = 1 << 16;
 /// Most bytes of a line of text: an id, a comma and a number.
 const LINE: u64 = 64;
 
-/// Bytes of memory that reading a column takes.
+/// Bytes of memory that reading one column takes.
 pub const READING: u64 = BUFFER as u64;
 
 /// The values of a column, in the order of its rows.
@@ -57,7 +57,7 @@ impl<T: Value, F: Fn(u64) -> u64> Reader<T, F> {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
 
-    /// Reads as many bytes as the header of such a column has, and compares them.
+    /// Compares the first bytes of the file with the header of such a column.
     fn check_header(&mut self, key: &str) -> Result<()> {
         let expected = match self.is_text {
             true => format!("{key},{}\n", self.path.file_stem().unwrap_or_default().to_string_lossy()).into_bytes(),

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use gpugraph::algo::searches::Options;
-use gpugraph::algo::searches::agreement::Told;
+use gpugraph::algo::searches::agreement::Reported;
 use gpugraph::algo::searches::graph500::Kernel;
 use gpugraph::algo::searches::tree::verify::{SourceChecked, verify};
 use gpugraph::algo::verify::{Check, Outcome};
@@ -285,7 +285,7 @@ impl Case {
             threads: how.threads,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        let table = Told { options: &options, kernel: Kernel::Bfs, validated: true, how: &how_found };
+        let table = Reported { options: &options, kernel: Kernel::Bfs, validated: true, how: &how_found };
         verify("bfs", &table, &results, told, &mut verdict).expect("no stop");
         verdict.checks
     }
@@ -519,7 +519,7 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
             threads: 1,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        let table = Told { options: &options, kernel: Kernel::Bfs, validated: true, how: &how_found };
+        let table = Reported { options: &options, kernel: Kernel::Bfs, validated: true, how: &how_found };
         verify("bfs", &table, &results, &right, &mut verdict).expect("no stop");
         let outcomes: Vec<_> = verdict.checks.iter().map(|check| check.outcome).collect();
         assert_eq!(outcomes, [Outcome::Ok, Outcome::Skipped]);

@@ -48,25 +48,25 @@ impl SourceFigures {
     }
 }
 
-/// A table of searches, as its job tells of it.
-pub struct Told<'a> {
+/// A table of searches, and what a job reports of all its searches together.
+pub struct Reported<'a> {
     /// The keys that all tables of searches share.
     pub options: &'a Options,
     /// The kernel of Graph500 that a search is.
     pub kernel: Kernel,
-    /// True if the job tells that trees were checked.
+    /// True if the job reports that it checked the trees.
     pub validated: bool,
     /// How the searches went, as the manifest has it.
     pub how: &'a Value,
 }
 
-impl Told<'_> {
-    /// Checks that sources are those of the table, and that what is told of all of them follows from their figures.
+impl Reported<'_> {
+    /// Checks that the sources are those of the table, and that reported means and statistics follow from the `figures` of each source.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
     pub fn agree(&self, info: &InputInfo, figures: &[SourceFigures]) -> Result<()> {
-        let Told { options, kernel, validated, how } = *self;
+        let Reported { options, kernel, validated, how } = *self;
         let wrong = |what: String| Err(Error::Validation(what));
         let sources: Vec<InputId> = figures.iter().map(|of| of.source).collect();
         let are_asked = match options.roots {
@@ -97,7 +97,7 @@ impl Told<'_> {
         let (ranks, construction) = (number("num_mpi_processes"), number("construction_time"));
         let size = Size { construction: construction.unwrap_or(0.0), ..Size::of(info, ranks.unwrap_or(1.0) as u64) };
         let fields = Block::new(kernel, size, &samples).map(|block| block.fields());
-        // Nothing else tells the time of checks.
+        // Only these fields have the time of checks, so there is nothing to compare it with.
         let fields =
             fields.iter().filter_map(Value::as_object).flatten().filter(|(key, _)| !key.ends_with("_validate"));
         for (key, value) in fields {
@@ -109,13 +109,13 @@ impl Told<'_> {
     }
 }
 
-/// Returns true if a number is told and is this one, but for how it was rounded.
+/// Returns true if a number is reported and equals `number`, apart from rounding.
 fn are_close(told: Option<f64>, number: f64) -> bool {
     told.is_some_and(|told| (told - number).abs() <= TOLERANCE * number.abs())
 }
 
 /// Checks trees by `check` against the edges of the input, if the table `algorithm` wrote them (`write`) and the edges are there; else says why not.
-/// Of no source there is none.
+/// Without sources there are no trees, and nothing to check.
 ///
 /// # Errors
 /// Those of telling, and a stop; what is wrong goes to `verdict`.
@@ -139,7 +139,7 @@ pub fn check_trees(
     }
 }
 
-/// Returns the error of something that a source tells and that is not so.
+/// Returns the error of a wrong figure or column of a source; `what` says what is wrong.
 pub fn differs(source: InputId, what: &str) -> Error {
     Error::Validation(format!("source {source}: {what}"))
 }

@@ -5,7 +5,7 @@ use super::path::Path;
 use super::search::Searched;
 use super::verify::SourceChecked;
 use super::{cost, edges, gpu, verify};
-use crate::algo::searches::agreement::Told;
+use crate::algo::searches::agreement::Reported;
 use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
 use crate::algo::searches::{self, Options};
 use crate::algo::sources::Named;
@@ -223,7 +223,7 @@ impl GraphTask for Table {
         match read {
             Ok((validated, sources)) => {
                 let (options, how) = (&self.options, results.how);
-                let told = Told { options, kernel: Kernel::Sssp, validated, how };
+                let told = Reported { options, kernel: Kernel::Sssp, validated, how };
                 verify::verify((&told, self.weights), results, &sources, verdict)
             }
             Err(e) => verdict.note("searches", Err(e)),

@@ -26,7 +26,7 @@ const STRIDE: u64 = 1 << 20;
 /// Standard errors that an estimate may be off: once in a million passes by chance.
 const TOLERANCE: f64 = 5.0;
 
-/// Checks a count against the degrees and its own results at vertices, if `columns` of these are there, and counts again.
+/// Checks a count against the degrees and counts again. If `columns` of vertices are there, it checks each of their values.
 ///
 /// # Errors
 /// Those of telling, and a stop; what does not agree is in the verdict.
@@ -213,7 +213,7 @@ impl Recount<'_> {
         ))
     }
 
-    /// Checks every value of the columns of triangles and degrees against a recount. Those of clustering follow from these.
+    /// Checks every value of the columns of triangles and degrees against a recount. [`columns_agree`] compares clustering with these columns.
     fn corners_agree(&self, counted: &Counted) -> Result<()> {
         let Recount { edges, ids, .. } = *self;
         let order = match edges {
@@ -221,7 +221,7 @@ impl Recount<'_> {
             EdgeSource::Input(_) => None,
         };
         let places = order.as_ref().map(|order| order.ids()).transpose()?;
-        // Edges of the input were counted between raw ids, which ascend by row, and those of blocks between places in the order of vertices.
+        // A recount of the input names vertices by raw ids, and a recount of blocks by places in the order of vertices.
         let counted_at = |row: u64| {
             let vertex = match places {
                 Some(places) => places.get(row as usize).copied().filter(|&place| place != ISOLATED).map(u64::from),
@@ -233,7 +233,7 @@ impl Recount<'_> {
         self.has(DEGREE, "neighbours", |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
     }
 
-    /// Checks that every value of a column, which are numbers of `what`, is the one that `expected` returns of its row.
+    /// Checks that every value of a column is the one that `expected` returns for its row; `what` says what the values count.
     fn has<T: Value + PartialEq + Default>(&self, path: &str, what: &str, expected: impl Fn(u64) -> T) -> Result<()> {
         let column = self.results.column(path, self.ids, T::default())?;
         for (row, value) in (0..).zip(column) {

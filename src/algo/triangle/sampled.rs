@@ -144,7 +144,7 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Cou
         ..Counted::default()
     };
     if corners {
-        // The atomics become numbers where they are.
+        // This reuses the memory of the atomics.
         counted.corners = found.of_vertex.into_iter().map(AtomicU64::into_inner).collect();
         (counted.ids, counted.degrees) = (ids, degrees);
     }

@@ -1,4 +1,4 @@
-//! Checks of results: what a task is lent for them, and the verdicts it gives. `reread` has the edges of an input, read again.
+//! Checks of results: what a task is lent for them, and the verdicts it gives. `reread` reads the ids and edges of an input again.
 
 pub mod reread;
 

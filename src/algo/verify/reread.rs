@@ -1,4 +1,4 @@
-//! The edges of an input, read again to check results: what they say of the graph, and the ids by which results are ordered.
+//! Reads the edges of an input again to check results: the ids in whose order columns are, and the figures of the graph.
 
 use super::{EdgeSource, Results};
 use crate::error::{At, Error, Result};
@@ -11,7 +11,7 @@ use crate::results::{IDS, column};
 use crate::store::map::Mapped;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Stops a scan when a signal asks for it.
+/// Stops a scan when a signal asks to stop.
 pub struct Signals;
 
 impl Watch for Signals {
@@ -157,7 +157,7 @@ impl Ids {
     }
 }
 
-/// What one thread's edges say of the input.
+/// Figures of the input by the edges that one thread saw.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
     loops: u64,
@@ -168,7 +168,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Takes note of an edge; returns the rows of its ends, unless it is a loop.
+    /// Notes an edge; returns the rows of its ends, unless it is a loop.
     #[inline]
     pub fn edge(&mut self, ids: &Ids, ends: [u64; 2]) -> Option<[u64; 2]> {
         let [u, v] = ends;
@@ -188,10 +188,10 @@ impl Tally {
         }
     }
 
-    /// Compares what all threads saw of the edges of `input` with what the job says of it.
+    /// Compares the figures of all threads with those that the job has of `input`.
     ///
     /// # Errors
-    /// [`Error::Input`] if the input is another one now; [`Error::Validation`] if it is not as the job says.
+    /// [`Error::Input`] if the input is another one now; [`Error::Validation`] for a figure that differs.
     pub fn check(
         all: impl Iterator<Item = Tally>,
         scan: &Scan,

@@ -66,7 +66,7 @@ pub(super) fn open_or_build(
     };
     let stored_already = tell_stored(&wanted);
     if stored_already == 0 {
-        // Rows that were made of earlier blocks went with these.
+        // Rows that were made of the earlier blocks are of no use without them.
         [transpose::STAGE, merge::STAGE].into_iter().for_each(|stage| session.manifest.forget(stage));
     }
     // Now that degrees are known, the figures are no bounds any more.

@@ -66,7 +66,8 @@ pub(super) fn are_whole<D: DerivedRows>(session: &Session, derived: &D) -> Resul
     Ok(!missing.contains(&true) && derived.is_rest_whole(session, &rows)?)
 }
 
-/// Removes rows from the job's own workdir by `files`, which gets the folder of its graph; the stage that made them is done no more. Collective.
+/// Removes rows from the job's own workdir, and forgets the stage that made them. `files` gets the folder of the graph and removes the files.
+/// Collective.
 ///
 /// # Errors
 /// Those of `files`.
@@ -80,7 +81,7 @@ pub(super) fn remove(session: &mut Session, stage: &str, files: impl FnOnce(&Pat
     })?;
     if session.manifest.stages.contains_key(stage) {
         session.manifest.forget(stage);
-        // What an earlier run did is not as it was any more.
+        // The manifest changed, so the report is written again.
         session.began = true;
     }
     Ok(())

@@ -113,7 +113,8 @@ impl DerivedRows for MergedRows {
     }
 }
 
-/// Looks over the rows that earlier tables needed and no table of this job does: what is not whole goes, as nobody would make it anew. Collective.
+/// Removes the rows without direction if they are damaged. An earlier table needed them and no table of this job does, so no stage would repair
+/// them. Collective.
 ///
 /// # Errors
 /// Those of the disk; a stop.

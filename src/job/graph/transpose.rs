@@ -92,8 +92,7 @@ impl DerivedRows for UpperHalf {
     }
 }
 
-/// Looks over the upper half that earlier tables needed and no table of this job does: what is not whole goes, as nobody would make it anew.
-/// Collective.
+/// Removes the upper half if it is damaged. An earlier table needed it and no table of this job does, so no stage would repair it. Collective.
 ///
 /// # Errors
 /// Those of the disk; a stop.

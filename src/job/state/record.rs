@@ -50,7 +50,7 @@ pub struct TaskRecord {
     pub format: OutputFormat,
     /// Its files of results, by their paths in the workdir.
     pub outputs: BTreeMap<String, Output>,
-    /// The graph that it is computed on, if it is not of a list. What the workdir prepared since may be another one.
+    /// The graph that it is computed on; `None` for a list. The workdir may have prepared another graph since.
     #[serde(default)]
     pub graph: Option<ComputedOn>,
     /// The job that found its result; `None` before there is one, and in manifests of older versions.

@@ -107,7 +107,7 @@ fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Gr
     Ok(graph)
 }
 
-/// The edges that the results of tasks on a graph are held against.
+/// The edges against which the results of tasks on a graph are checked.
 struct Against<'a> {
     workdir: &'a Path,
     spec: Option<&'a InputSpec>,
@@ -151,7 +151,7 @@ impl Against<'_> {
         Ok(())
     }
 
-    /// Opens the input that results are of; otherwise returns why it is not to be had.
+    /// Opens the input of a result; otherwise returns in words why it can't be read.
     fn input(&self, manifest: &Manifest, info: &InputInfo) -> std::result::Result<Input, String> {
         match self.spec {
             _ if self.prepared.is_some() => Err(String::new()),
@@ -270,7 +270,7 @@ fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Re
     Ok(())
 }
 
-/// Compares the report with the manifest, unless a run was stopped since it was written.
+/// Compares the report with the manifest, unless a later run was stopped before it wrote a report.
 fn told(workdir: &Path, manifest: &Manifest, finished: Option<Finished>, verdict: &mut Verdict<'_>) -> Result<()> {
     match manifest.outputs.contains_key("report.json") && manifest.stopped.is_none() {
         true => verdict.note("report", report::agrees(workdir, manifest, finished)),

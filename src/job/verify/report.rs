@@ -1,4 +1,4 @@
-//! Compares `report.json` with the manifest, which has the figures that results are checked by.
+//! Compares `report.json` with the manifest. The other checks take figures from the manifest, so the report must have the same.
 
 use crate::error::{Error, Result};
 use crate::job::reporting;

@@ -32,7 +32,7 @@ pub(crate) fn prepared_graph(workdir: &Path) -> Result<Graph> {
     Ok(graph)
 }
 
-/// The rows that a job made of a graph that another job kept, and keeps in its own `workdir`.
+/// Checks the rows that a job made of a graph that another job kept, and keeps in its own `workdir`.
 ///
 /// # Errors
 /// Those of telling, and of the order of vertices.

@@ -60,7 +60,7 @@ pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, resul
     let name = |v: u32| places.name(v);
     let told = |fault: Fault| fault.error(&name);
     let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(told)?;
-    // The tree has them, too.
+    // The tree has the same numbers. Memory for two copies is more than the run takes.
     numbers.pre = budget.zeroed(0, "preorder to validate")?;
     let (mut depth, mut depths) = (0, Bins::default());
     for of in numbers.order[..tree.reached as usize].iter().map(|&v| tree.depth(v)) {
@@ -136,7 +136,7 @@ fn alone(columns: &Columns<'_>, source: i64, found: &Found, edges: &EdgeSource<'
 fn read(columns: &Columns<'_>, results: &Results<'_>) -> Result<Tree> {
     let mut tree = Tree::new(columns.places.vertices() as usize, results.budget)?;
     let mut reached = 0;
-    // Whoever was not reached has no number at all.
+    // A vertex that was not reached has no number in any column.
     let lacks = |numbers: &[u32], v: u32| numbers[4 * v as usize + 1] == NONE;
     // The preorder comes first: it tells whether a vertex was reached.
     for (number, name) in [(1, "preorder"), (0, "parent"), (2, "postorder"), (3, "depth")] {

@@ -3,7 +3,7 @@
 use super::task::{LevelFigures, LevelTask};
 use super::verify::{self, SourceChecked};
 use crate::algo::searches;
-use crate::algo::searches::agreement::Told;
+use crate::algo::searches::agreement::Reported;
 use crate::algo::searches::graph500::Kernel;
 use crate::algo::{Results, StoredUnits, Verdict};
 use crate::error::{Error, Result};
@@ -69,7 +69,7 @@ pub fn verify_found(
     match read {
         Ok((sources, validated)) => {
             let (options, how) = (table.options(), results.how);
-            let told = Told { options, kernel: Kernel::Bfs, validated, how };
+            let told = Reported { options, kernel: Kernel::Bfs, validated, how };
             verify::verify(table.algorithm().name(), &told, results, &sources, verdict)
         }
         Err(e) => verdict.note("searches", Err(e)),

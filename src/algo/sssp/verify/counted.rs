@@ -87,7 +87,7 @@ fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
     if (path.length, path.edges, told.len() as u64) != (Some(length), edges, (edges + 1).min(TOLD as u64)) {
         return false;
     }
-    // Of a long path only the first vertices are told.
+    // The report has only the first vertices of a long path.
     for _ in told.len() as u64..edges + 1 {
         at = tree.parents[at as usize];
     }

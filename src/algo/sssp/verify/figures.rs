@@ -1,7 +1,7 @@
 //! Figures of searches against each other, which takes neither columns nor edges.
 
 use super::SourceChecked;
-use crate::algo::searches::agreement::{SourceFigures, Told, holds};
+use crate::algo::searches::agreement::{Reported, SourceFigures, holds};
 use crate::algo::sssp::distances::Distance;
 use crate::algo::sssp::task::SourceFound;
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::prepare::prepared::InputInfo;
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for the first that can't be.
-pub(super) fn agree(told: &Told<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
+pub(super) fn agree(told: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
     found.iter().try_for_each(|told| of_source(info, told))?;
     told.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
     let edges = found.iter().map(|told| u128::from(told.found.edges)).sum::<u128>();

@@ -11,7 +11,7 @@ mod input;
 
 use super::task::SourceFound;
 use super::validate::{self, Figures, Tree};
-use crate::algo::searches::agreement::{Told, check_trees};
+use crate::algo::searches::agreement::{Reported, check_trees};
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, Verdict, WeightSource};
 use crate::error::Result;
@@ -35,12 +35,12 @@ pub struct SourceChecked {
 /// Bytes of the buffers in which columns are read.
 const READING: u64 = 2 * read::READING;
 
-/// Checks what a job found, by the columns that it wrote, if it did, and by itself.
+/// Checks the figures of a job against each other and, if it wrote columns, the columns against the edges.
 ///
 /// # Errors
 /// Those of telling, and a stop; what is wrong goes to `verdict`.
 pub fn verify(
-    (told, weights): (&Told<'_>, WeightSource),
+    (told, weights): (&Reported<'_>, WeightSource),
     results: &Results<'_>,
     found: &[SourceChecked],
     verdict: &mut Verdict<'_>,

@@ -1,7 +1,7 @@
 //! Figures of searches against each other, which takes neither columns nor edges.
 
 use super::SourceChecked;
-use crate::algo::searches::agreement::{SourceFigures, Told, holds};
+use crate::algo::searches::agreement::{Reported, SourceFigures, holds};
 use crate::error::Result;
 use crate::prepare::prepared::InputInfo;
 
@@ -9,7 +9,7 @@ use crate::prepare::prepared::InputInfo;
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for the first that can't be.
-pub(super) fn agree(told: &Told<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
+pub(super) fn agree(told: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
     found.iter().try_for_each(|source| of_source(info, source))?;
     told.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
     let edges = found.iter().map(|source| u128::from(source.edges)).sum::<u128>();

@@ -11,7 +11,7 @@ mod edges;
 mod figures;
 mod reader;
 
-use crate::algo::searches::agreement::{Told, check_trees};
+use crate::algo::searches::agreement::{Reported, check_trees};
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::Result;
@@ -38,19 +38,19 @@ pub struct SourceChecked {
     pub frontiers: Vec<u64>,
 }
 
-/// Most sources of one pass: all of a vertex lie in a few lines of the cache.
+/// Most sources of one pass: the levels of a vertex in all trees then lie in a few cache lines.
 const MOST: usize = 64;
 
 /// Bytes of the buffers in which a thread reads the columns of a source.
 const READING: u64 = 2 * read::READING;
 
-/// Checks what a job found, by the columns that it wrote, if it did, and by itself. `algorithm` is the name of the table.
+/// Checks the figures of a job against each other and, if it wrote columns, the columns against the edges. `algorithm` is the name of the table.
 ///
 /// # Errors
 /// Those of telling, and a stop; what is wrong goes to `verdict`.
 pub fn verify(
     algorithm: &'static str,
-    told: &Told<'_>,
+    told: &Reported<'_>,
     results: &Results<'_>,
     found: &[SourceChecked],
     verdict: &mut Verdict<'_>,

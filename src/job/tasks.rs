@@ -237,7 +237,7 @@ impl TaskRunner<'_> {
         let listed: HashSet<PathBuf> = listed.map(|file| self.session.job.workdir.join(file)).collect();
         let of_all = WalkDir::new(&out).max_depth(1);
         for entry in of_all.into_iter().chain(WalkDir::new(out.join(algorithm))).filter_map(std::result::Result::ok) {
-            let is_column = about_file(entry.path()).is_some_and(|about| about.name != "ids");
+            let is_column = about_file(entry.path()).is_some();
             if entry.file_type().is_file() && is_column && !listed.contains(entry.path()) {
                 std::fs::remove_file(entry.path()).map_err(|e| Error::io("remove", entry.path(), e))?;
                 remove_empty_folders(entry.path(), &out);

@@ -257,8 +257,8 @@ fn check(case: &Case, number: usize) {
         // Where nothing was finished, nothing is in the way. Another table of the same graph is computed alone.
         judge(case, state, &ran, &place, &fresh, is_of_input && !is_stopped);
     }
-    // A generator's weights are kept for no other job.
-    if !case.has_graph() || case.key == "random" {
+    // A generator's weights are kept for no other job, repeats of edges neither, and ids are numbered by the job that names the graph.
+    if !case.has_graph() || ["random", "multigraph", "first_id"].contains(&case.key) {
         return;
     }
     let place = place();

@@ -214,14 +214,7 @@ impl Input {
     /// # Errors
     /// [`Error::Usage`] where some files do and some do not; bad input for a file that can't be read.
     pub fn lists_both_ends(&self) -> Result<bool> {
-        let all: Vec<bool> = self.parts().iter().map(Part::lists_both_ends).collect::<Result<_>>()?;
-        if all.windows(2).any(|two| two[0] != two[1]) {
-            let name = self.name();
-            return Err(Error::Usage(format!(
-                "{name}: some files list each edge from both ends and some do not, so repeats can't be counted; convert all to one format"
-            )));
-        }
-        Ok(all.first() == Some(&true))
+        Part::all_list_both_ends(self.parts())
     }
 
     /// Returns how scans treat weights.

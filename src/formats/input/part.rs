@@ -158,6 +158,21 @@ impl Part {
         (self.format == Format::Graph500 && path.exists()).then_some(path)
     }
 
+    /// Returns true if these files list each edge from both ends; see [`super::Input::lists_both_ends`].
+    ///
+    /// # Errors
+    /// Those of that.
+    pub(crate) fn all_list_both_ends(parts: &[Part]) -> Result<bool> {
+        let all: Vec<bool> = parts.iter().map(Part::lists_both_ends).collect::<Result<_>>()?;
+        if let Some(at) = all.windows(2).position(|two| two[0] != two[1]) {
+            let [one, other] = [at, at + 1].map(|at| parts[at].path.display());
+            return Err(Error::Usage(format!(
+                "{one} and {other}: one lists each edge from both ends and one does not, so repeats can't be counted; convert all to one format"
+            )));
+        }
+        Ok(all.first() == Some(&true))
+    }
+
     /// Returns true if its format lists each edge from both ends: METIS, and a GAP graph without direction.
     ///
     /// # Errors

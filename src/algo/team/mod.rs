@@ -33,6 +33,11 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
     })
 }
 
+/// Returns how many of `threads` search together: those beyond twice the cores would only make the others wait at every barrier.
+pub fn of_cores(threads: usize) -> usize {
+    threads.min(2 * cores())
+}
+
 /// Returns the number of cores that this process may use.
 fn cores() -> usize {
     // Files of the cgroup are read for it, which takes longer than many rounds of a search.

@@ -32,7 +32,7 @@ use super::search::{NONE, Search, Searched, Switch};
 use crate::algo::CpuResources;
 use crate::algo::bits::Lookup;
 use crate::algo::own::Own;
-use crate::algo::team::team;
+use crate::algo::team::{of_cores, team};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::Direction;
@@ -93,7 +93,7 @@ impl<'a> CpuSearch<'a> {
     ) -> Result<CpuSearch<'a>> {
         let degrees = degrees.body_as_u32()?;
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let threads = if entries < FEW { 1 } else { threads };
+        let threads = if entries < FEW { 1 } else { of_cores(threads) };
         let hubs = Hubs::of(degrees, direction, own);
         let arrays = Arrays::new(own, hubs, threads, budget)?;
         let heads = Heads::of(&rows, direction, own, spare, budget)?;

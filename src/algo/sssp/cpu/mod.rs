@@ -46,6 +46,7 @@ use super::task::{Method, Table};
 use crate::algo::WeightSource;
 use crate::algo::own::Own;
 use crate::algo::run::Units;
+use crate::algo::team::of_cores;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::graph::direction::{Direction, Way};
@@ -221,7 +222,7 @@ impl CpuSearch {
         let farthest = rows::number(kind, weights.largest) * f64::from(vertices);
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
-        let threads = if entries < FEW { 1 } else { resources.threads };
+        let threads = if entries < FEW { 1 } else { of_cores(resources.threads) };
         // Who pulls, and other ranks, know sums alone.
         let tells_parents = own.ranks() == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {

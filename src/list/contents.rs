@@ -23,7 +23,8 @@ pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: 
     }
     let error = |found: &str, remedy: &str| Some(Error::input(path, At::File, &expected, found, remedy));
     if format == ListFormat::List {
-        let is_text = start.iter().all(|byte| *byte >= b' ' || matches!(byte, 9..=13));
+        // What is wrong further on is told with its place.
+        let is_text = start.iter().take(4).all(|byte| *byte >= b' ' || matches!(byte, 9..=13));
         let remedy = "name the format, i32 or i64: [input] format, convert --from";
         return if is_text { None } else { error("bytes that are no text", remedy) };
     }

@@ -215,7 +215,7 @@ fn searches_go_on_through_thousands_of_narrow_levels() {
         assert_eq!(depth_of_5(&report, 0), long + 1);
         assert!(depth_of_5(&report, 1) > long + 1);
         let levels = report["results"]["bfs"]["sources"][1]["levels"].as_array().expect("levels");
-        assert_eq!(levels.len(), 1000, "the first thousand are told");
+        assert_eq!(levels.len(), 500, "a thousand are told of both");
         let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
         assert!(said.contains("by the five rules of Graph500"), "{said}");
         std::fs::remove_dir_all(place.workdir()).expect("removed");

@@ -25,7 +25,7 @@ fn rows_in_a_file_lead_to_the_same_distances_and_parents() {
     let files = outputs(&place.workdir());
     assert_eq!(files.len(), 2 * 2);
     // Of rows in a file, memory has some entries or none.
-    let (some, none) = ("60MiB", "54996KiB");
+    let (some, none) = ("48MiB", "40560KiB");
     let cases =
         [(some, "auto", ""), (none, "auto", ""), (none, "bellman-ford", ""), (some, "auto", "sssp.source=1:kill")];
     for (limit, method, failpoints) in cases {

@@ -43,9 +43,11 @@ impl Packing {
         let target = Layout::block_target(edges) + edges / 512;
         let block = Packer::block_bytes(vertices.min(target), edges.min(target));
         let window = TransposeShape::at_most(edges, vertices, false).least();
-        let packing = Packing { peak: 4 * edges + half + 2 * starts + block + window, packed: 2 * (half + starts) };
+        let rows = 4 * edges + half + 2 * starts;
         let fits_unpacked = 8 * edges + starts <= free.max(gpu) && failpoint::hit("rows.unpacked").is_ok();
-        let wanted = !fits_unpacked && packing.peak + starts <= free;
+        let wanted = !fits_unpacked && rows + starts <= free;
+        // Repeats are counted among edges, and entries take half a byte less than is counted: that is room for the rest where rows just fit.
+        let packing = Packing { peak: (rows + block + window).min(free), packed: 2 * (half + starts) };
         (wanted && job.graph_tasks().all(|task| task.takes_packed(vertices, edges, gpu))).then_some(packing)
     }
 }

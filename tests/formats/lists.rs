@@ -185,8 +185,8 @@ fn bad_files_are_refused_with_the_place() {
         ("a.list", b"    \x02    2 1 -1 ", "at byte 4"),
         ("a.list", b"2 1      \x02       -1 ", "at byte 9"),
         ("a.list", b"0      \x02    ", "at byte 7"),
-        ("a.i32", b"12345", "expected numbers of 4 bytes (i32), found 5 bytes"),
-        ("a.i64", b"1234", "expected numbers of 8 bytes (i64), found 4 bytes"),
+        ("a.i32", b"\x01\0\0\0\x02", "expected numbers of 4 bytes (i32), found 5 bytes"),
+        ("a.i64", b"\x01\0\0\0", "expected numbers of 8 bytes (i64), found 4 bytes"),
         (
             "a.i32",
             &[1, 0, 0, 0, 2, 0, 0, 0],

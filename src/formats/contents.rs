@@ -49,8 +49,8 @@ pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> 
 pub(crate) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
     let is_ascii = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     match start {
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
+        [0xff, 0xfe, 0, 0, a, ..] | [0, 0, 0xfe, 0xff, 0, 0, 0, a, ..] if is_ascii(a) => Some("UTF-32"),
+        [0xff, 0xfe, a, 0, ..] | [0xfe, 0xff, 0, a, ..] if is_ascii(a) => Some("UTF-16"),
         [a, 0, b, 0, ..] if is_ascii(a) && is_ascii(b) => Some("UTF-16LE"),
         [0, a, 0, b, ..] if is_ascii(a) && is_ascii(b) => Some("UTF-16BE"),
         _ => None,

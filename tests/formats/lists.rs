@@ -193,7 +193,7 @@ fn bad_files_are_refused_with_the_place() {
             "at byte 4: expected the successor of element 1 as -1 or from 0 to 1, found 2",
         ),
         ("a.i32", &[0xfe, 0xff, 0xff, 0xff], "at byte 0: expected the successor of element 0"),
-        ("a.i64", &[1, 0, 0, 0, 0, 0, 0, 0], "expected the successor of element 0 as -1 or from 0 to 0, found 1"),
+        ("a.i64", &[2, 0, 0, 0, 0, 0, 0, 0], "expected the successor of element 0 as -1 or from 0 to 0, found 2"),
         ("a.list.gz", b"", "an empty file"),
     ];
     for (name, bytes, want) in cases {

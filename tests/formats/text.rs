@@ -69,7 +69,8 @@ impl Case {
                 let name = case.path.to_str().unwrap();
                 let behind = text.strip_prefix(name).unwrap_or_else(|| panic!("{name} is not named: {text}"));
                 // Of a line that is too long, which part is shown depends on where it was noticed.
-                match behind.split_once("found a longer one with") {
+                // The remedy unpacks a packed file first.
+                match behind.split_once("found a longer one with").or_else(|| behind.split_once("found JSON")) {
                     Some((before, _)) => format!("{before}; "),
                     None => behind.to_owned(),
                 }

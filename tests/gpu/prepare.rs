@@ -188,7 +188,7 @@ fn bins_that_spill() {
     let Some(cuda) = cuda_on_cpu() else { return };
     let place = Place::new();
     let input = place.u32("edges.u32", &random_edges(20_000, 2_500_000, 14));
-    let limits = "gpu_memory = '24MiB'\nhost_memory = '46MiB'";
+    let limits = "gpu_memory = '24MiB'\nhost_memory = '29MiB'";
     run(&place, &cuda, "cpu", &input, "cpu", "", &[]);
     // A signal ends it in the middle, as on a processor.
     start(&place, "gpu", &input, "gpu", limits);

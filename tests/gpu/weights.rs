@@ -120,7 +120,7 @@ fn bins_that_spill() {
     run(&place, &cuda, "cpu", &input, "cpu", "", &[]).expect(0);
     let known = stored(&place, "cpu");
     for memory in ["24MiB", "1MiB"] {
-        let limits = format!("gpu_memory = '{memory}'\nhost_memory = '46MiB'");
+        let limits = format!("gpu_memory = '{memory}'\nhost_memory = '29MiB'");
         let log = run(&place, &cuda, memory, &input, "gpu", &limits, &[]).expect(0).err;
         assert!(!log.contains("ingest on the CPU"), "{log}");
         assert!(stored(&place, memory) == known, "{memory}");

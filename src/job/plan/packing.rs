@@ -46,8 +46,10 @@ impl Packing {
         let rows = 4 * edges + half + 2 * starts;
         let fits_unpacked = 8 * edges + starts <= free.max(gpu) && failpoint::hit("rows.unpacked").is_ok();
         let wanted = !fits_unpacked && rows + starts <= free;
-        // Repeats are counted among edges, and entries take half a byte less than is counted: that is room for the rest where rows just fit.
-        let packing = Packing { peak: (rows + block + window).min(free), packed: 2 * (half + starts) };
+        // Within the peak that is told they are wanted, too. Entries take half a byte less than is counted: that is room for the rest where
+        // rows just fit.
+        let peak = (rows + (block + window).max(starts)).min(free);
+        let packing = Packing { peak, packed: 2 * (half + starts) };
         (wanted && job.graph_tasks().all(|task| task.takes_packed(vertices, edges, gpu))).then_some(packing)
     }
 }

@@ -81,7 +81,7 @@ fn few_vertices_and_deep_graphs() {
     place.u32("edge.u32", &[[5, 2]]);
     place.u32("clique.u32", &complete(20));
     place.u32("path.u32", &path(515));
-    for (name, sources) in [("edge.u32", &[2, 3, 5][..]), ("clique.u32", &[7]), ("path.u32", &[0, 514, 200])] {
+    for (name, sources) in [("edge.u32", &[2, 5][..]), ("clique.u32", &[7]), ("path.u32", &[0, 514, 200])] {
         agree(name, &job, &format!("path = '{name}'"), &table(sources, ""), &[(8, 1), (3, 2)]);
     }
     place.u32("long.u32", &path(6000));
@@ -209,7 +209,6 @@ fn ranks_take_what_is_planned_and_are_refused_with_less() {
         "{KEEP}[triangle]\n[bfs]\nroots = 3\n[traverse]\nroots = 3\n[limits]\nthreads = 2\n[run]\ndevice = 'cpu'\n"
     );
     job.place.job("kronecker = { scale = 17, edge_factor = 16, seed = 1 }", &text);
-    job.report(0, &[]);
     for ranks in [2, 3] {
         let number_of = ranks.to_string();
         let plan = |set: &str| job.place.gpugraph(&["plan", "job.toml", "--json", "--ranks", &number_of, "--set", set]);
@@ -233,7 +232,7 @@ fn ranks_take_what_is_planned_and_are_refused_with_less() {
             let (took, planned) = (of(&report, "host_memory_peak"), of(&planned, "host_memory"));
             assert!(took <= planned, "{name} by {ranks} ranks took {took} of {planned}");
         }
-        let ran = job.run(ranks, &["--fresh", "--quiet", "--set", "limits.host_memory=34MiB"]);
+        let ran = job.run(ranks, &["--fresh", "--quiet", "--set", "limits.host_memory=8MiB"]);
         assert_eq!(ran.code, 7, "{}", ran.err);
     }
 }

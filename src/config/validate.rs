@@ -204,7 +204,7 @@ fn input_is_at_hand(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnost
     let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().input);
     if let (Some(InputSpec::Prepared(_)), Some(task)) = (input, tasks.iter().find(reads)) {
         let name = task.algorithm().name();
-        diagnostics.missing(&format!(
+        diagnostics.missing(format!(
             "[{name}] counts edges that the input repeats, which a prepared graph has once: name the input itself as path in [input], in \
              place of prepared"
         ));

@@ -52,7 +52,7 @@ fn a_symmetric_matrix_stays_one_and_other_formats_say_that_they_have_half() {
     assert_eq!(convert("once.graph", "g.mtx"), (pattern("symmetric", "1 2\n2 3\n"), false));
     assert_eq!(convert("both.graph", "g.mtx"), (pattern("general", "1 2\n2 1\n2 3\n3 2\n"), false));
     assert_eq!(convert("s.mtx", "g.txt"), ("1 0 5\n2 1 4\n2 2 1\n".into(), true));
-    assert_eq!(convert("s.mtx", "g.gr").1, true);
+    assert!(convert("s.mtx", "g.gr").1);
     assert_eq!(convert("once.graph", "g.csv"), ("0,1\n1,2\n".into(), true));
     assert_eq!(convert("both.graph", "g.csv"), ("0,1\n1,0\n1,2\n2,1\n".into(), false));
     assert_eq!(convert("s.mtx", "g.graph"), ("3 2 001\n2 5 \n1 5 3 4 \n2 4 \n".into(), false));

@@ -74,7 +74,7 @@ fn ranks_of_different_memory_take_the_same_steps() {
     job.place.write("job.toml", format!("{KEEP}{input}{table}{how}"));
     job.report(0, &[]);
     // From too little for any search on to enough for all rows.
-    let in_a_file = (60u64..150).step_by(4).find_map(|mib| {
+    let in_a_file = (16u64..150).step_by(3).find_map(|mib| {
         let node = |rank, mib: u64| (rank, format!("export GPUGRAPH_NODE_MEMORY={}", mib << 20));
         job.on = vec![node(0, mib), node(1, 4000)];
         let ran = job.run(2, &["--set", "sssp.roots=2"]);

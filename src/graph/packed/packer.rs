@@ -118,16 +118,13 @@ impl Packer {
         state.waiting.insert(index, block);
         loop {
             let next = state.done.len();
-            let Some(block) = state.waiting.remove(&next) else { break };
-            match state.place(block) {
-                Ok(chunks) => placed.push(chunks),
-                Err((block, e)) => {
-                    state.waiting.insert(next, block);
-                    let others = *self.begun.count.lock().unwrap_or_else(PoisonError::into_inner);
-                    outcome = if others > 0 { Ok(()) } else { Err(e) };
-                    break;
-                }
+            let Some(bytes) = state.waiting.get(&next).map(|block| 4 * block.chunks.len() as u64) else { break };
+            if let Err(e) = state.reserved.grow(bytes, PURPOSE) {
+                let others = *self.begun.count.lock().unwrap_or_else(PoisonError::into_inner);
+                outcome = if others > 0 { Ok(()) } else { Err(e) };
+                break;
             }
+            placed.extend(state.waiting.remove(&next).map(|block| state.place(block)));
         }
         drop(state);
         for (at, chunks, reserved) in placed {
@@ -171,17 +168,14 @@ fn lists_bytes(rows: u64) -> u64 {
 type Placed = (usize, Vec<u32>, Reservation);
 
 impl State {
-    /// Gives a block a place behind the others. Returns the block with the error if there is no memory for that.
-    fn place(&mut self, mut block: BlockPacker) -> std::result::Result<Placed, (BlockPacker, Error)> {
-        if let Err(e) = self.reserved.grow(4 * block.chunks.len() as u64, PURPOSE) {
-            return Err((block, e));
-        }
+    /// Gives a block, for which memory is reserved, a place behind the others.
+    fn place(&mut self, mut block: BlockPacker) -> Placed {
         let before = self.words;
         let kept = block.reserved.split(4 * block.starts.len() as u64);
         let BlockPacker { starts, chunks, entries, reserved, .. } = block;
         self.done.push(Offsets { before: (before / WORDS) as u64, starts, entries, _reserved: kept });
         self.words += chunks.len();
-        Ok((before, chunks, reserved))
+        (before, chunks, reserved)
     }
 }
 

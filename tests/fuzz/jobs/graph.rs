@@ -290,7 +290,7 @@ impl Graph {
             ("shape.npy", line(vec![count, count])),
             ("data.npy", data),
         ];
-        zip(&members, count % 2 == 0)
+        zip(&members, count.is_multiple_of(2))
     }
 }
 

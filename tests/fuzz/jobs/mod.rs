@@ -315,7 +315,8 @@ impl Trial {
         let mut graph = Graph { declared: None, ..self.graph.clone() };
         if matches!(graph.kind, Kind::Metis) || (graph.kind == Kind::Gap && !graph.directed) {
             let back: Vec<_> = graph.edges.iter().map(|&[u, v]| [v, u]).collect();
-            (graph.edges.extend(back), graph.texts.extend(self.graph.texts.clone()));
+            graph.edges.extend(back);
+            graph.texts.extend(self.graph.texts.clone());
         }
         let columns = match name {
             "b.txt" => "columns = [1, 2]\nskip_lines = 0\n",

@@ -68,13 +68,13 @@ fn by_any_number_of_ranks() {
 fn ranks_of_different_memory_take_the_same_steps() {
     let Some(built) = one_mpi() else { return };
     let mut job = Ranks::at(Place::on_disk(), built);
-    let input = "[input]\nkronecker = { scale = 16, edge_factor = 16, seed = 3 }\n";
+    let input = "[input]\nkronecker = { scale = 18, edge_factor = 16, seed = 3 }\n";
     let table = "[sssp]\nroots = 1\nweights = { uniform = [1, 4000000000], seed = 4 }\n";
     let how = "[limits]\nthreads = 1\n[run]\ndevice = 'cpu'\n";
     job.place.write("job.toml", format!("{KEEP}{input}{table}{how}"));
     job.report(0, &[]);
     // From too little for any search on to enough for all rows.
-    let in_a_file = (16u64..150).step_by(3).find_map(|mib| {
+    let in_a_file = (100u64..500).step_by(10).find_map(|mib| {
         let node = |rank, mib: u64| (rank, format!("export GPUGRAPH_NODE_MEMORY={}", mib << 20));
         job.on = vec![node(0, mib), node(1, 4000)];
         let ran = job.run(2, &["--set", "sssp.roots=2"]);

@@ -192,7 +192,12 @@ impl Device {
         let (free, limit) = (self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64), self.0.limit);
         // How much is lacking the driver does not say.
         let fits = whole_pieces(default_limit(free + self.peak()).min(limit / 2)) >> 20;
-        (free, format!("set limits.gpu_memory = \"{fits}MiB\" (it is {}), wait for other processes", size::show(limit)))
+        let wait = "wait for other processes";
+        let remedy = match fits {
+            0 => wait.to_owned(),
+            _ => format!("set limits.gpu_memory = \"{fits}MiB\" (it is {}), {wait}", size::show(limit)),
+        };
+        (free, remedy)
     }
 }
 

@@ -48,7 +48,8 @@ impl Backoff {
 
 /// Returns true if a thread of this process lately found that others keep its core busy.
 pub fn cores_are_shared() -> bool {
-    CORES.are_shared(Instant::now())
+    // Who asks in each round looks at the clock only once it was so.
+    CORES.were_shared() && CORES.are_shared(Instant::now())
 }
 
 /// The cores of this process, as its threads found them.
@@ -65,9 +66,12 @@ impl Cores {
         }
     }
 
+    fn were_shared(&self) -> bool {
+        self.0.load(Relaxed) > 0
+    }
+
     fn are_shared(&self, now: Instant) -> bool {
-        let until = self.0.load(Relaxed);
-        until > 0 && micros(now) < until
+        micros(now) < self.0.load(Relaxed)
     }
 }
 
@@ -96,7 +100,7 @@ mod tests {
     #[test]
     fn a_core_that_is_shared_counts_as_such_for_a_while() {
         let (cores, now) = (Cores(AtomicU64::new(0)), Instant::now());
-        assert!(!cores.are_shared(now));
+        assert!(!cores.were_shared() && !cores.are_shared(now));
         cores.came_back(now, now + SLICE);
         assert!(!cores.are_shared(now + SLICE));
         cores.came_back(now, now + 2 * SLICE);

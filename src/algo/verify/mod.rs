@@ -52,7 +52,7 @@ impl Results<'_> {
     /// vertex that the algorithm says nothing of; rows before that of the first vertex have it as well.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the task has no such file, and for another value in a row before that of the first vertex; those of [`column`].
+    /// [`Error::Validation`] if the task has no such file, and for another value in a row before that of the first vertex; those of [`column()`].
     pub fn column<'p, T: Number + PartialEq + 'p>(
         &self,
         path: &str,

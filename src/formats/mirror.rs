@@ -10,8 +10,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::input::part::UseOfDirection;
 use crate::formats::packing::Decoder;
 use crate::formats::scan::layout::{Directions, Head};
-use crate::formats::{CacheUse, Edges, Format, Input, Part, Share, Visitor, Watch, metis};
-use crate::process::signals;
+use crate::formats::{CacheUse, Edges, Format, Input, Part, Share, Signals, Visitor, metis};
 
 /// Buckets of a pass.
 const BUCKETS: usize = 1 << 14;
@@ -119,14 +118,5 @@ impl Visitor for Buckets {
             Edges::Wide(pairs) => pairs.iter().for_each(|[u, v]| self.add(*u, *v)),
         }
         Ok(())
-    }
-}
-
-/// Ends the search when a signal does. Its passes are not those that progress is counted of.
-struct Signals;
-
-impl Watch for Signals {
-    fn advance(&self, _: u64) -> Result<()> {
-        signals::check()
     }
 }

@@ -56,6 +56,7 @@ pub use text::{Columns, TextOptions};
 pub use weights::{AskedWeights, WeightType, Weights};
 
 use crate::error::Result;
+use crate::process::signals;
 
 /// A batch of edges as they are in the input: not symmetrised, with loops and repeats.
 #[derive(Debug, Clone, Copy)]
@@ -131,5 +132,15 @@ pub struct Unwatched;
 impl Watch for Unwatched {
     fn advance(&self, _bytes: u64) -> Result<()> {
         Ok(())
+    }
+}
+
+/// A watch that stops a scan when a signal asks to stop, of passes whose bytes are not counted as progress.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Signals;
+
+impl Watch for Signals {
+    fn advance(&self, _bytes: u64) -> Result<()> {
+        signals::check()
     }
 }

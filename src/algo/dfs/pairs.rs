@@ -3,12 +3,11 @@
 //! Each vertex has one partner at most: of a bridge, the lower end has the upper one; of loops, a vertex has itself. One pass over the input,
 //! by all threads of all ranks, notes for each vertex whether the pair was an edge, and whether it was again.
 
-use crate::algo::verify::reread::Signals;
 use crate::algo::{GraphSize, Run};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::formats::{CacheUse, Edges, Share, Visitor};
+use crate::formats::{CacheUse, Edges, Share, Signals, Visitor};
 use crate::graph::ids::DenseId;
 use crate::memory::{Budget, Buffer};
 use crate::prepare::dictionary::{self, Dictionary, Numbered};

@@ -1,14 +1,15 @@
 //! One trial of a list that does not fit memory: it is contracted by files, which go on where an earlier run was killed.
 
 use crate::algo::listrank::external::{self, Bad, Means, Outcome as Ending, Sizes};
+use crate::algo::listrank::faults;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::permutation::PowerSums;
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::task::{Found, How, Phases, Table, outcome};
 use crate::algo::listrank::write::Ranks;
-use crate::algo::listrank::{Stops, faults};
 use crate::algo::{Outcome, Run};
 use crate::error::{At, Error, Result};
+use crate::formats::Signals;
 use crate::list::List;
 use crate::process::signals;
 use std::time::Instant;
@@ -65,7 +66,7 @@ fn go_on<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, sizes: Sizes) 
     let (threads, budget) = (run.threads, run.budget);
     let scan = |visit: external::Visit<'_>| {
         let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
-        list.source.scan(0..list.length, threads, &Stops, visit)
+        list.source.scan(0..list.length, threads, &Signals, visit)
     };
     let found = match external::rank::<I>(&scan, sizes, &means)? {
         Ending::Ranked(found) => found,

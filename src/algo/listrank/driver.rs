@@ -9,10 +9,11 @@ use crate::algo::listrank::read::{self, Loaded};
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::task::{Found, How, Method, Phases, Table, outcome};
 use crate::algo::listrank::write::Ranks;
-use crate::algo::listrank::{Stops, by_files, faults, gpu, on_gpu};
+use crate::algo::listrank::{by_files, faults, gpu, on_gpu};
 use crate::algo::{Chosen, Lease, Outcome, Run};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
+use crate::formats::Signals;
 use crate::list::List;
 use crate::memory::{Budget, Number};
 use crate::process::signals;
@@ -116,7 +117,7 @@ fn by_gpu(
 fn by_shared_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Option<Outcome>> {
     let comm = run.comm;
     let read = Instant::now();
-    let Some(loaded) = SharedList::<I>::load(list, comm, run.threads, run.budget, &Stops)? else { return Ok(None) };
+    let Some(loaded) = SharedList::<I>::load(list, comm, run.threads, run.budget, &Signals)? else { return Ok(None) };
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
     let rounds = Rounds::default();
@@ -143,7 +144,7 @@ fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) ->
     let comm = run.comm;
     let messages = run.budget.reserve(ranks::messages_bytes(comm), "messages of ranks")?;
     let read = Instant::now();
-    let (part, mut cells) = Part::load::<I>(list, comm, run.threads, run.budget, &Stops)?;
+    let (part, mut cells) = Part::load::<I>(list, comm, run.threads, run.budget, &Signals)?;
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
     let method = table.method.on_cpu(list.length);
@@ -194,7 +195,7 @@ fn means<'a>(run: &Run<'a>, rounds: &'a Rounds) -> Means<'a> {
 
 fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
     let read = Instant::now();
-    let Loaded { mut successors, head } = read::load::<I>(list, run.threads, run.budget, &Stops)?;
+    let Loaded { mut successors, head } = read::load::<I>(list, run.threads, run.budget, &Signals)?;
     let read = read.elapsed().as_secs_f64();
     let started = Instant::now();
     let method = table.method.on_cpu(list.length);
@@ -218,6 +219,6 @@ fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<
 
 /// Returns the error of a list with a cycle, which names one of its elements: they are found by following the list once more.
 fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
-    let Loaded { successors, head } = read::load::<I>(list, threads, budget, &Stops)?;
+    let Loaded { successors, head } = read::load::<I>(list, threads, budget, &Signals)?;
     Ok(faults::cycle(list, cpu::off_path(&successors, head, budget, &signals::check)?))
 }

@@ -1,7 +1,7 @@
 //! Errors of lists that are none, each with an element that shows it.
 
-use crate::algo::listrank::Stops;
 use crate::error::{At, Error, Result};
+use crate::formats::Signals;
 use crate::list::List;
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +21,7 @@ pub(super) fn range(list: &List, element: u64) -> Error {
 /// Those of reading.
 pub(super) fn twice(list: &List, successor: u64, threads: usize) -> Result<Error> {
     let both = Mutex::new(Vec::new());
-    list.source.scan(0..list.length, threads, &Stops, &|first, values| {
+    list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         let here = (first..).zip(values).filter(|(_, value)| u64::try_from(**value) == Ok(successor));
         both.lock().unwrap_or_else(PoisonError::into_inner).extend(here.map(|(element, _)| element));
         Ok(())

@@ -33,16 +33,3 @@ mod verify;
 mod write;
 
 pub use task::ListRank;
-
-use crate::error::Result;
-use crate::formats::Watch;
-use crate::process::signals;
-
-/// Passes a stop on to those who read a list: its bytes are no measure of the work.
-struct Stops;
-
-impl Watch for Stops {
-    fn advance(&self, _: u64) -> Result<()> {
-        signals::check()
-    }
-}

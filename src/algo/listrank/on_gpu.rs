@@ -1,12 +1,13 @@
 //! One trial on a GPU: the list is read into its memory, checked and ranked there, and ranks come back.
 
+use crate::algo::listrank::faults;
 use crate::algo::listrank::gpu::{self, Fault, Index as GpuIndex, ListOnGpu};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::task::{Found, How, Method, Phases, Table};
 use crate::algo::listrank::write::Ranks;
-use crate::algo::listrank::{Stops, faults};
 use crate::algo::{Lease, Outcome, Run};
 use crate::error::Result;
+use crate::formats::Signals;
 use crate::list::List;
 use crate::process::signals;
 use std::time::Instant;
@@ -99,7 +100,7 @@ fn fill<I: Index + GpuIndex>(
     if list.source.is_random_access() {
         let source = |first: u64, to: &mut [I]| {
             let to_cells = I::shared(to);
-            list.source.scan(first..first + to_cells.len() as u64, 1, &Stops, &|from, values| {
+            list.source.scan(first..first + to_cells.len() as u64, 1, &Signals, &|from, values| {
                 let at = (from - first) as usize;
                 to_cells[at..].iter().zip(values).for_each(|(cell, &value)| I::set(cell, successor(value)));
                 Ok(())
@@ -107,7 +108,7 @@ fn fill<I: Index + GpuIndex>(
         };
         return on_gpu.fill(&source, &signals::check);
     }
-    list.source.scan(0..list.length, threads, &Stops, &|first, values| {
+    list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         cells[first as usize..].iter().zip(values).for_each(|(cell, &value)| I::set(cell, successor(value)));
         Ok(())
     })?;

@@ -5,11 +5,11 @@
 //! (j, rank of j) of all elements but the head. Both sides are compared by sums of 128 bits over a hash of each pair, keyed anew by each
 //! run: they are equal by chance once in 2^128, and no order of the elements matters.
 
-use crate::algo::listrank::Stops;
 use crate::algo::listrank::task::{Found, Order, Table};
 use crate::algo::listrank::write::Checksum;
 use crate::algo::{ListResults, Verdict};
 use crate::error::{Error, Result};
+use crate::formats::Signals;
 use crate::list::List;
 use crate::results::column;
 use std::collections::hash_map::RandomState;
@@ -65,7 +65,7 @@ fn hold(table: &Table, list: &List, file: &Path, found: &Found) -> Result<String
     };
     let pass = Mutex::new(pass);
     // One thread takes the elements in their order, as ranks come in theirs.
-    list.source.scan(0..n, 1, &Stops, &|first, successors| {
+    list.source.scan(0..n, 1, &Signals, &|first, successors| {
         let mut pass = pass.lock().unwrap_or_else(PoisonError::into_inner);
         pass.take(table.order, n, first, successors, file)
     })?;

@@ -5,9 +5,8 @@
 
 use super::NONE;
 use crate::algo::Run;
-use crate::algo::verify::reread::Signals;
 use crate::error::Result;
-use crate::formats::{Edges, Input, Visitor};
+use crate::formats::{Edges, Input, Signals, Visitor};
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::DenseId;
 use crate::graph::order::DegreeRuns;

@@ -3,10 +3,10 @@
 //! Where edges come from the input, degrees are counted in it, and the order is made of them, apart from how preparation does it. Blocks
 //! number vertices by their places already; the stored order leads from ids to these.
 
-use crate::algo::verify::reread::{Ids, Signals, Tally};
+use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Input, Visitor};
+use crate::formats::{Edges, Input, Signals, Visitor};
 use crate::graph::order::DegreeRuns;
 use crate::memory::Buffer;
 use crate::prepare::order::{self, MappedOrder};

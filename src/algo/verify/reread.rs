@@ -2,23 +2,13 @@
 
 use super::{EdgeSource, Results};
 use crate::error::{At, Error, Result};
-use crate::formats::{Input, Scan, Watch};
+use crate::formats::{Input, Scan};
 use crate::graph::ids::{FirstId, InputId, RawId};
 use crate::memory::Buffer;
 use crate::prepare::prepared::InputInfo;
-use crate::process::signals;
 use crate::results::{IDS, column};
 use crate::store::map::Mapped;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-/// Stops a scan when a signal asks to stop.
-pub struct Signals;
-
-impl Watch for Signals {
-    fn advance(&self, _: u64) -> Result<()> {
-        signals::check()
-    }
-}
 
 /// The input's ids, and the rows that columns have for them.
 pub struct Ids {

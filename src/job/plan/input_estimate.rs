@@ -2,7 +2,7 @@
 
 use crate::config::{Expect, InputSpec};
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Format, Input, Packing, Part, Visitor, Watch, largest_in};
+use crate::formats::{Edges, Format, Input, Packing, Part, Signals, Visitor, largest_in};
 use crate::generate::Shape;
 use crate::graph::likely;
 use crate::graph::order::DegreeRuns;
@@ -217,12 +217,6 @@ fn start(input: &Input) -> Result<(u64, u64)> {
             }
             self.2.store(true, Ordering::Relaxed);
             Err(Error::Stopped("having seen enough"))
-        }
-    }
-    struct Signals;
-    impl Watch for Signals {
-        fn advance(&self, _: u64) -> Result<()> {
-            crate::process::signals::check()
         }
     }
     let enough = AtomicBool::new(false);

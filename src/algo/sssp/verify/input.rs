@@ -3,9 +3,8 @@
 use crate::algo::WeightSource;
 use crate::algo::searches::places::Places;
 use crate::algo::sssp::validate::{EdgePass, Held, Sum, Wrong};
-use crate::algo::verify::reread::Signals;
 use crate::error::Result;
-use crate::formats::{Edges, Input, Visitor, WeightType, Weights};
+use crate::formats::{Edges, Input, Signals, Visitor, WeightType, Weights};
 use crate::graph::direction::Direction;
 use crate::graph::ids::RawId;
 use crate::prepare::relabel::ISOLATED;

@@ -44,6 +44,17 @@ impl FirstId {
     }
 }
 
+impl RawId {
+    /// Returns the dense id of this one, which may lack an edge: its place in the ascending `list` of ids, if these are sparse. `None` for an id
+    /// that can't be one.
+    pub fn dense(self, list: Option<&[u64]>) -> Option<DenseId> {
+        match list {
+            Some(list) => list.binary_search(&self.0).ok().map(|place| DenseId(place as u32)),
+            None => u32::try_from(self.0).ok().map(DenseId),
+        }
+    }
+}
+
 impl DenseId {
     /// Returns the index in arrays with an element for each dense id.
     pub fn index(self) -> usize {

@@ -81,11 +81,8 @@ impl InputIds {
 
     /// Returns the dense id of an id that users know, which may lack an edge; `None` for an id that the input cannot have.
     pub fn find(&self, id: InputId) -> Option<DenseId> {
-        let RawId(raw) = self.first_id.raw(id)?;
-        match &self.list {
-            Some(list) => as_u64(list.body())?.binary_search(&raw).ok().map(|place| DenseId(place as u32)),
-            None => u32::try_from(raw).ok().map(DenseId),
-        }
+        let list = self.list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
+        self.first_id.raw(id)?.dense(list)
     }
 }
 

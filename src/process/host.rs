@@ -4,6 +4,7 @@
 //! ancestors leave, in both versions of cgroups and without reclaimable page cache, and the memory that schedulers grant.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::store::os;
@@ -27,9 +28,16 @@ pub fn processor() -> String {
     keys.into_iter().filter_map(value).collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the number of cores this process may use, by its affinity mask and its cgroup's quota.
+pub fn cores_at_hand() -> usize {
+    // Files of the cgroup are read for it, which takes longer than many rounds of a search or between ranks.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
 /// Returns the number of cores this process may use: by its affinity mask, its cgroup's quota, and the grant of Slurm or PBS.
 pub fn cores() -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let cores = cores_at_hand();
     // Schedulers without cgroups enforce no limit, but a job that uses more than its grant slows its neighbours.
     let granted = ["SLURM_CPUS_PER_TASK", "GPUGRAPH_THREADS", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"];
     let granted = granted.iter().filter_map(|name| std::env::var(name).ok()?.parse::<usize>().ok());

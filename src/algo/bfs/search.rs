@@ -1,5 +1,6 @@
 //! A search, whatever computes it, and what it tells.
 
+use crate::algo::searches::LEVELS;
 use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +15,6 @@ pub struct Switch {
     /// Top-down begins again where the frontier has less than one in `beta` of the vertices.
     pub beta: f64,
 }
-
-/// Levels that are told of a search: a graph that is a path has one for every vertex.
-const LEVELS: u64 = 1000;
 
 /// One search: its levels and what it took.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use crate::algo::Run;
 use crate::error::Result;
 use crate::formats::{Edges, Input, Signals, Visitor};
 use crate::graph::direction::{Direction, Way};
-use crate::graph::ids::DenseId;
+use crate::graph::ids::RawId;
 use crate::graph::order::DegreeRuns;
 use crate::memory::Budget;
 use crate::prepare::order;
@@ -102,11 +102,7 @@ impl<'a> Components<'a> {
         let (map, list) = (order.ids()?, self.graph.sparse_ids()?);
         let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
         let is_reached = |id: u64| {
-            let dense = match list {
-                Some(list) => list.binary_search(&id).ok().map(|place| place as u32),
-                None => u32::try_from(id).ok(),
-            };
-            dense.and_then(|dense| vertex(map, DenseId(dense))).is_some_and(|v| parents[v.index()] != NONE)
+            RawId(id).dense(list).and_then(|dense| vertex(map, dense)).is_some_and(|v| parents[v.index()] != NONE)
         };
         let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input again")?;
         let mut visitors: Vec<_> = (0..threads).map(|_| Within { is_reached: &is_reached, edges: 0 }).collect();

@@ -168,8 +168,9 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     }
 }
 
-/// Levels that the report tells of all searches, and the fewest of each.
-const LEVELS: u64 = 1000;
+/// Levels that the report tells of all searches, and so the most of one: a graph that is a path has one for every vertex.
+pub const LEVELS: u64 = 1000;
+/// The fewest of each.
 const LEVELS_OF_EACH: u64 = 16;
 /// Bytes that a level and a source take in memory, in the manifest, the report and its page: 3 KiB a level were measured.
 const OF_LEVEL: u64 = 4 << 10;

@@ -30,7 +30,7 @@ pub mod tree;
 
 pub use agreement::differs;
 pub use driver::drive;
-pub use ledger::telling_bytes;
+pub use ledger::{LEVELS, telling_bytes};
 pub use on_rank0::OnRank0;
 pub use options::{MOST_ROOTS, Options};
 pub use record::verify_units;

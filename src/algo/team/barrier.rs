@@ -1,6 +1,6 @@
 //! A barrier for threads that meet every few microseconds, and that leaves the cores to others where they do not.
 
-use super::cores;
+use crate::process::host::cores_at_hand;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ impl Barrier {
         Barrier {
             threads,
             // A thread that polls on a core that another one needs makes all wait.
-            awake: if threads <= cores() { AWAKE } else { Duration::ZERO },
+            awake: if threads <= cores_at_hand() { AWAKE } else { Duration::ZERO },
             arrived: AtomicUsize::new(0),
             round: AtomicU32::new(0),
             sleepers: AtomicUsize::new(0),

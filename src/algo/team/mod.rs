@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
+use crate::process::host::cores_at_hand;
 
 /// Runs `work` with every number below `threads`, each on a thread of its own, the last on the caller's. Returns when all have ended.
 ///
@@ -35,14 +36,7 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
 
 /// Returns how many of `threads` search together: those beyond twice the cores would only make the others wait at every barrier.
 pub fn of_cores(threads: usize) -> usize {
-    threads.min(2 * cores())
-}
-
-/// Returns the number of cores that this process may use.
-fn cores() -> usize {
-    // Files of the cgroup are read for it, which takes longer than many rounds of a search.
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+    threads.min(2 * cores_at_hand())
 }
 
 /// Work that threads take a part at a time.

@@ -4,6 +4,7 @@
 //! milliseconds where those that have them to themselves wait for a microsecond. So the time of rounds by one thread is compared with that of rounds
 //! by all. What is computed depends on neither.
 
+use crate::process::host::cores_at_hand;
 use std::time::Instant;
 
 /// A round with fewer edges is narrow on any machine, where every thread has a core.
@@ -52,7 +53,7 @@ struct Round {
 impl Narrow {
     /// Begins to judge the rounds of a search by `threads` threads.
     pub fn new(threads: usize) -> Narrow {
-        Narrow::of(threads.div_ceil(super::cores()) as u64)
+        Narrow::of(threads.div_ceil(cores_at_hand()) as u64)
     }
 
     fn of(share: u64) -> Narrow {

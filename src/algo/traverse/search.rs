@@ -1,13 +1,11 @@
 //! A traversal, whatever computes it, and what it tells.
 
+use crate::algo::searches::LEVELS;
 use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::NONE;
 pub use crate::algo::searches::tree::Search;
-
-/// Levels that are told of a search: a graph that is a path has one for every vertex.
-const LEVELS: u64 = 1000;
 
 /// One search: its levels and what it took.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

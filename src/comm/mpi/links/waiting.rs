@@ -3,7 +3,7 @@
 //! A wait does not ask for a signal to stop, as no collective does: a rank that notices one ends the job, and with it those that wait.
 
 use crate::process::backoff::{Backoff, cores_are_shared};
-use std::sync::OnceLock;
+use crate::process::host::cores_at_hand;
 
 /// Polls of memory before the core is offered to others, if every rank of the machine has a core: some 50 µs.
 const SPINS: u32 = 1000;
@@ -33,10 +33,7 @@ impl Waiting {
     }
 
     fn after(spins: u32, local_ranks: usize) -> Waiting {
-        // It reads files, which takes longer than a round.
-        static CORES: OnceLock<usize> = OnceLock::new();
-        let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-        Waiting { spins: if local_ranks <= cores { spins } else { 0 }, polls: 0, backoff: Backoff::default() }
+        Waiting { spins: if local_ranks <= cores_at_hand() { spins } else { 0 }, polls: 0, backoff: Backoff::default() }
     }
 
     /// Polls for longer from now on, unless there are more ranks than cores.

@@ -239,8 +239,7 @@ impl TaskRunner<'_> {
         for entry in of_all.into_iter().chain(WalkDir::new(out.join(algorithm))).filter_map(std::result::Result::ok) {
             let is_column = about_file(entry.path()).is_some();
             if entry.file_type().is_file() && is_column && !listed.contains(entry.path()) {
-                std::fs::remove_file(entry.path()).map_err(|e| Error::io("remove", entry.path(), e))?;
-                remove_empty_folders(entry.path(), &out);
+                remove_output(entry.path(), &out)?;
             }
         }
         Ok(())
@@ -254,7 +253,8 @@ impl TaskRunner<'_> {
         let kept: HashSet<&String> = others.flat_map(|(_, task)| task.outputs.keys()).collect();
         let removed = record.outputs.keys().filter(|file| !kept.contains(file));
         let workdir = &self.session.job.workdir;
-        self.session.agreed(|| removed.into_iter().try_for_each(|file| remove_output(workdir, file)))?;
+        let out = workdir.join("out");
+        self.session.agreed(|| removed.into_iter().try_for_each(|file| remove_output(&workdir.join(file), &out)))?;
         if let Some(record) = self.session.manifest.tasks.get_mut(name) {
             record.outputs.clear();
         }
@@ -284,12 +284,11 @@ impl TaskRunner<'_> {
     }
 }
 
-/// Removes a file of results, and its folders if they are empty now.
-fn remove_output(workdir: &Path, file: &str) -> Result<()> {
-    let path = workdir.join(file);
-    match std::fs::remove_file(&path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", &path, e)),
-        _ => remove_empty_folders(&path, &workdir.join("out")),
+/// Removes a file of results, and the folders between it and `out` if they are empty now.
+fn remove_output(path: &Path, out: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", path, e)),
+        _ => remove_empty_folders(path, out),
     }
     Ok(())
 }

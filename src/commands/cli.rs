@@ -91,6 +91,9 @@ pub struct RunArgs {
     /// Discard what earlier runs left in the workdir, finished results of another input too
     #[arg(long)]
     pub fresh: bool,
+    /// Wait while another process uses the workdir, instead of exit 5
+    #[arg(long)]
+    pub wait: bool,
     /// Format of log lines
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,

@@ -92,8 +92,11 @@ impl Owner {
     /// This process.
     fn this() -> Owner {
         let pid = std::process::id();
-        let job = ["SLURM_JOB_ID", "PBS_JOBID"].iter().find_map(|name| std::env::var(name).ok());
-        let restarts = std::env::var("SLURM_RESTART_COUNT").ok().and_then(|n| n.parse().ok());
+        let variable = |name: &str| std::env::var(name).ok();
+        // Slurm gives the last task of an array the id of the array.
+        let task = || Some(format!("{}_{}", variable("SLURM_ARRAY_JOB_ID")?, variable("SLURM_ARRAY_TASK_ID")?));
+        let job = task().or_else(|| variable("SLURM_JOB_ID")).or_else(|| variable("PBS_JOBID"));
+        let restarts = variable("SLURM_RESTART_COUNT").and_then(|n| n.parse().ok());
         Owner {
             host: host::name(),
             pid,
@@ -180,6 +183,29 @@ impl Lock {
     /// files can't be written, [`Error::Stopped`] if a signal came while it waited.
     pub fn acquire(workdir: &Path) -> Result<Lock> {
         Lock::take(workdir, false)
+    }
+
+    /// Takes the workdir as [`Self::acquire`] does, once the process that owns it has ended. It looks for that every two seconds.
+    ///
+    /// # Errors
+    /// Those of [`Self::acquire`] but [`Error::Busy`]; [`Error::Stopped`] if a signal came while it waited.
+    pub fn wait(workdir: &Path) -> Result<Lock> {
+        let mut reported = false;
+        loop {
+            match Lock::acquire(workdir) {
+                Err(Error::Busy { owner, .. }) => {
+                    if !reported {
+                        tracing::info!("waiting for {}, which is in use by {owner}", workdir.display());
+                        reported = true;
+                    }
+                    for _ in 0..20 {
+                        signals::check()?;
+                        std::thread::sleep(Duration::from_millis(100));
+                    }
+                }
+                taken => return taken,
+            }
+        }
     }
 
     /// Takes the workdir as [`Self::acquire`] does, to remove files from it. Where the disk is too full for a record of the owner, the kernel's

@@ -99,15 +99,8 @@ one_run() {
         # shellcheck source=scheduler/run.sh
         . "$gpugraph_home/scheduler/run.sh"
     ) &
-    child=$!
-    if [ -n "$asked" ]; then kill -USR1 "$child" 2>/dev/null; fi
-    while :; do
-        interrupted=''
-        wait "$child"
-        code=$?
-        if [ -z "$interrupted" ]; then break; fi
-    done
-    child=''
+    # The subshell tells what comes, and has the job go on.
+    wait_for $! :
     # Told to save before it could listen, so it has not had the job go on.
     if [ "$code" = 138 ]; then cut_off; fi
 }

@@ -151,26 +151,12 @@ host_list() {
     fi
 }
 
-# Arms a timer that tells the run to save: PBS sends no signal ahead of the walltime.
+# PBS sends no signal ahead of the walltime.
 arm() {
-    local grace
-    grace=$(whole "${GRACE:-120}" 120)
     if [ "$limit" = 0 ]; then
         say "its walltime is unknown: set WALLTIME to have it saved and submitted again before that ends"
-    elif [ "$grace" -gt 0 ]; then
-        # A walltime that is hardly longer than the grace is worked for half of it at least.
-        local ahead=$((limit - grace > limit / 2 ? limit - grace : limit / 2))
-        # By way of a subshell, so that it is no child of this one: bash may miss that a child ended while a trap ran, and
-        # would then wait until the last of its children is gone.
-        timer=$(
-            {
-                trap 'kill "$!" 2>/dev/null; exit' TERM
-                sleep $((ahead > SECONDS ? ahead - SECONDS : 0)) &
-                wait "$!"
-                kill -USR1 $$
-            } >/dev/null 2>&1 &
-            echo $!
-        )
+    elif [ "$ahead" -gt 0 ]; then
+        arm_timer
     fi
 }
 
@@ -307,8 +293,8 @@ qsub_once() {
         # Nothing of this environment, folder or disk is known where ssh leads.
         # What is no login shell there may not find PBS's commands.
         local bin
-        bin=$(command -v qstat) && bin=:$(quoted "${bin%/*}")
-        remote="cd $(quoted "$folder") && env PATH=\"\$PATH\"$bin $zone"
+        bin=$(command -v qstat) && bin=$(quoted "${bin%/*}"):
+        remote="cd $(quoted "$folder") && env PATH=$bin\"\$PATH\" $zone"
         for name in ${names//,/ }; do remote+=" $(quoted "$name=${!name}")"; done
         for word in "${words[last]}" "${all[@]}"; do remote+=" $(quoted "$word")"; done
         command=("${words[@]:0:last}" "$remote")

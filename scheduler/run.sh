@@ -9,7 +9,8 @@
 #   SET               words of table.key=value, each passed on as --set
 #   MAX_RESTARTS      how often the job may go on after exit 75 or 9; unless said 50
 #   REQUEUE_ON_LOSS   no: a lost GPU or rank (exit 9) ends the job; unless said yes
-#   GRACE             PBS: seconds before the walltime at which the run is told to save; 0: never. Unless said 120
+#   GRACE             seconds before the end of the walltime at which the run is told to save. Unless said a tenth of the walltime, at
+#                     least 20 and at most 120. PBS: 0 is never
 #   WALLTIME          PBS: the walltime, as [[hours:]minutes:]seconds, should qstat not tell it
 #   RETRY             PBS: seconds for which a qsub that fails is tried again. Unless said 300
 # and what site.env explains. Exit codes are those of `gpugraph run`.
@@ -36,20 +37,20 @@ may_go_on() {
     say "MAX_RESTARTS=$max is reached: submit it again to carry on"
     return 1
 }
+# Prints what `gpugraph status` says of the job.
+look() { timeout -k 1 20 "$gpugraph" status "$config" "${sets[@]}" --json 2>&1 </dev/null; }
 # Prints how far the job has come for good; nothing if that can't be told.
 progress() {
-    local look
-    look=$(timeout -k 1 20 "$gpugraph" status "$config" "${sets[@]}" --json 2>&1 </dev/null)
-    case $look in
+    local found
+    found=$(look)
+    case $found in
     *'no job ran here yet'*) echo nothing ;;
-    *'"progress"'*) sed -n 's/.*"progress": *"\([^"]*\)".*/\1/p' <<<"$look" | head -n 1 ;;
+    *'"progress"'*) sed -n 's/.*"progress": *"\([^"]*\)".*/\1/p' <<<"$found" | head -n 1 ;;
     esac
 }
 # True if the job is known not to be done.
 undone() {
-    local look
-    look=$(timeout -k 1 20 "$gpugraph" status "$config" "${sets[@]}" --json 2>&1 </dev/null)
-    case $look in *'no job ran here yet'*) return 0 ;; *'"state": "finished"'*) return 1 ;; *'"state"'*) return 0 ;; esac
+    case $(look) in *'no job ran here yet'*) return 0 ;; *'"state": "finished"'*) return 1 ;; *'"state"'*) return 0 ;; esac
     return 1
 }
 # Counts this slice if it was ended from outside and brought the job no further, and begins anew if it did.
@@ -66,45 +67,111 @@ count_idle() {
 }
 
 # What traps call starts no process: one that ends while bash waits for another may be lost to it, and wait would not end.
-# USR1 is passed on once: the second signal makes gpugraph exit at once.
+#
+# Both signals are passed on. Where the scheduler knows processes by cgroups, it signals this script alone. Where it signals all
+# processes, the run gets the same signal twice within a second, which gpugraph counts as one.
+pass_on() { if [ -n "$child" ]; then kill -s "$1" "$child" 2>/dev/null; fi; }
+# USR1 is passed on once: a second one makes gpugraph exit at once. Before `defer_until` the first is kept until the timer sends another.
 save() {
     interrupted=yes
-    if [ -z "$asked" ]; then
+    if [ "$SECONDS" -lt "$defer_until" ] && [ -z "$early" ]; then
+        early=yes
+    elif [ -z "$asked" ]; then
         asked=yes
-        if [ -n "$child" ]; then kill -USR1 "$child" 2>/dev/null; fi
+        pass_on USR1
     fi
 }
-# The scheduler sends TERM to every process of the job, so it is not passed on: it would be the second.
-end() { interrupted=yes terminated=yes ended_at=$SECONDS; }
+end() { interrupted=yes terminated=yes ended_at=$SECONDS && pass_on "$end_by"; }
 # Tells what has come, once, and does what can't wait for the end of the run.
 told=''
 notice() {
-    case $told in *asked*) ;; *) if [ -n "$asked" ]; then told+=asked && say "the walltime is near: telling the run to save"; fi ;; esac
+    if [ -n "$asked" ] && [[ $told != *asked* ]]; then
+        told+=asked
+        say "the walltime is near: telling the run to save"
+    elif [ -n "$early" ] && [ -z "$asked" ] && [[ $told != *early* ]]; then
+        told+=early
+        say "told to save: it will, $ahead s before the end of its short walltime, or at once if told again"
+    fi
     if [ -z "$terminated" ] || [[ $told = *terminated* ]]; then return; fi
     told+=terminated
     say "ended by the scheduler: the run saves"
     at_term
 }
-interrupted='' asked='' terminated='' child='' resubmitted='' timer='' codes='' limit='' idle=0 ended_at=0
+# Waits for a process that was begun, and passes signals on to it; its code in `code`. A second argument is called in place of `notice`.
+wait_for() {
+    child=$1
+    # One that came before this knew of the process.
+    if [ -n "$asked" ]; then pass_on USR1; fi
+    if [ -n "$terminated" ]; then pass_on "$end_by"; fi
+    while :; do
+        interrupted=''
+        wait "$child"
+        code=$?
+        # A trapped signal ends the wait, not the process.
+        if [ -z "$interrupted" ]; then break; fi
+        "${2:-notice}"
+    done
+    child=''
+}
+# Has USR1 come when it is time to save, and sets `save_at`, the second of this script when that is.
+arm_timer() {
+    # A walltime that is hardly longer than the grace is worked for half of it at least.
+    save_at=$((limit - ahead > limit / 2 ? limit - ahead : limit / 2))
+    # By way of a subshell, so that it is no child of this one: bash may miss that a child ended while a trap ran, and
+    # would then wait until the last of its children is gone.
+    local me=$BASHPID
+    timer=$(
+        {
+            trap 'kill "$!" 2>/dev/null; exit' TERM
+            sleep $((save_at > SECONDS ? save_at - SECONDS : 0)) &
+            wait "$!"
+            kill -USR1 "$me"
+        } >/dev/null 2>&1 &
+        echo $!
+    )
+}
+# Sources site.env. A line of it that fails ends the job: without its modules a run would fail later, or do something else.
+read_site() {
+    if [ ! -r "$site" ]; then
+        if [ -n "$SITE" ]; then die "SITE=$SITE: can't be read on $(hostname)"; fi
+        return
+    fi
+    bash -n "$site" || die "$site: not read, for the error above"
+    # What a file that it sources does inside is that file's matter.
+    trap 'case $BASH_COMMAND in .\ * | source\ *) ;; *) if [ "${BASH_SOURCE[0]}" = "$site" ]; then die "$site: line $LINENO failed: $(sed -n "${LINENO}p" "$site")"; fi ;; esac' ERR
+    # shellcheck source=/dev/null
+    . "$site"
+    trap - ERR
+}
+interrupted='' asked='' early='' terminated='' child='' resubmitted='' timer='' codes='' idle=0 ended_at=0
+limit=0 ahead=0 defer_until=0 end_by=TERM scratch=''
 trap save USR1
 trap end TERM
+trap 'if [ -n "$timer" ]; then kill "$timer" 2>/dev/null; fi; if [ -n "$scratch" ]; then rm -rf "$scratch"; fi' EXIT
 
 identify
 cd "$folder" || die "$folder: can't be entered on $(hostname): submit from a folder that the nodes share"
 home=${GPUGRAPH_HOME:-$folder} site=${SITE:-$home/site.env}
-# shellcheck source=/dev/null
-if [ -r "$site" ]; then . "$site" || die "$site: failed"; fi
+read_site
 max=$(whole "${MAX_RESTARTS:-50}" 50)
 
+# Sets `limit`, the second of this script at which the walltime ends; 0 if nothing tells.
 ask
+ahead=$((limit / 10 < 20 ? 20 : limit / 10 > 120 ? 120 : limit / 10))
+ahead=$(whole "$GRACE" "$ahead")
 
 config=${CONFIG:-}
 [ -n "$config" ] || die "no job file: name it by CONFIG, as the head of $home/$scheduler/job.* shows"
 read -ra words <<<"$SET"
 for word in "${words[@]}"; do ARGS+=(--set "$word"); done
 if [ -n "$task" ]; then config=${config//%a/$task} ARGS=("${ARGS[@]//%a/$task}"); fi
+if [ "${config%/*}" -ef "$home/configs" ] && [ ! "$folder" -ef "$home" ]; then
+    # Shipped job files name the small graph that they read from gpugraph's folder.
+    small=$(sed -n 's/^path = "\(tests\/data\/[^"]*\)".*/\1/p' "$config" | head -n 1)
+    if [ -n "$small" ] && [[ " ${ARGS[*]}" != *' input.path='* ]]; then ARGS+=(--set "input.path=$home/$small"); fi
+fi
 gpugraph=${GPUGRAPH:-gpugraph}
-if ! command -v "$gpugraph" >/dev/null; then
+if [ -z "$GPUGRAPH" ] && ! command -v gpugraph >/dev/null; then
     for found in "$home/target/release/gpugraph" ~/.cargo/bin/gpugraph; do [ -x "$found" ] && gpugraph=$found && break; done
 fi
 command -v "$gpugraph" >/dev/null || die "$gpugraph: not found on $(hostname): name it as GPUGRAPH in $site"
@@ -112,6 +179,7 @@ command -v "$gpugraph" >/dev/null || die "$gpugraph: not found on $(hostname): n
 
 size
 threads=$((threads > 0 ? threads : 1))
+arm
 if declare -F sized >/dev/null; then sized; fi
 
 # `status` is told what changes the job file, and nothing else.
@@ -127,7 +195,8 @@ recall_idle
 # The second is of each rank, whatever PBS says of the node; the first is for what else a rank starts.
 run=(env "NCPUS=$threads" "GPUGRAPH_THREADS=$threads")
 if [ -n "$GPUGRAPH_NODE_MEMORY" ]; then run+=("GPUGRAPH_NODE_MEMORY=$GPUGRAPH_NODE_MEMORY"); fi
-run+=("$gpugraph" run "$config" "${ARGS[@]}")
+# Jobs on one input share its graph by default, and so one workdir: they wait for each other.
+run+=("$gpugraph" run --wait "$config" "${ARGS[@]}")
 launcher=${LAUNCHER:-auto}
 if [ "$launcher" = auto ]; then
     if [ "$ranks" = 1 ]; then launcher=none; elif [ "$scheduler" = slurm ]; then launcher=srun; else launcher=mpirun; fi
@@ -138,13 +207,20 @@ srun)
     # -K: a rank that dies ends the step. Of the ranks' exit codes srun has the highest, which may be that of a rank that
     # was ended by it and saved; the first is the one that tells. It has 0 where it could not start any.
     codes=$folder/.gpugraph.$job.codes && rm -f "$codes" "$codes.0"
+    # Slurm may signal this shell alone, so it passes signals on.
     # shellcheck disable=SC2016 # to be expanded when it runs
-    rank='trap : USR1 TERM; "${@:2}"; code=$?; if [ $code != 0 ]; then echo $code >>"$1"; else : >"$1.0"; fi; exit $code'
-    run=(srun -K --ntasks="$ranks" --ntasks-per-node="$per_node" --cpus-per-task="$threads" ${SRUN_MPI:+"--mpi=$SRUN_MPI"}
+    rank='for s in USR1 TERM; do trap "came=yes; kill -s $s \$run 2>/dev/null" $s; done
+        "${@:2}" & run=$!
+        while came=; wait $run; code=$?; [ -n "$came" ]; do :; done
+        if [ $code != 0 ]; then echo $code >>"$1"; else : >"$1.0"; fi; exit $code'
+    # srun has ranks killed at TERM, and passes USR1 on to them. Slurm itself sends them TERM.
+    end_by=USR1
+    plugin=${SRUN_MPI:-$(mpi_plugin)}
+    run=(srun -K --ntasks="$ranks" --ntasks-per-node="$per_node" --cpus-per-task="$threads" ${plugin:+"--mpi=$plugin"}
         bash -c "$rank" rank "$codes" "${run[@]}")
     ;;
 mpirun)
-    scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
+    scratch=$(mktemp -d)
     read -ra mpirun <<<"${MPIRUN:-mpirun} -n $ranks"
     if "${mpirun[0]}" --version 2>&1 | grep -q -e 'Open MPI' -e OpenRTE; then
         # 1 second, unless said, lies between TERM and KILL; saving takes less than this, or 8 in the worst case. After a death mpirun sits
@@ -158,6 +234,8 @@ mpirun)
         slots=:
     fi
     host_list
+    # mpirun kills ranks seconds after TERM, and passes USR1 on to them.
+    end_by=USR1
     run=("${mpirun[@]}" "${run[@]}")
     ;;
 *) die "LAUNCHER=$launcher: expected auto, none, srun or mpirun" ;;
@@ -166,26 +244,14 @@ esac
 say "job $job on $nodes nodes, $ranks ranks of $threads threads (launcher: $launcher), restart $restarts of at most $max: $gpugraph run $config ${ARGS[*]}"
 # Told only now of a slice that had no time left to tell.
 if [ "$idle" -ge 3 ]; then may_go_on || exit 75; fi
-arm
-if [ -n "$asked$terminated" ]; then
-    code=75
-else
+code=75
+if [ -z "$asked$terminated" ]; then
     began=${EPOCHREALTIME//[!0-9]/}
     "${run[@]}" </dev/null &
-    child=$!
-    if [ -n "$asked" ]; then kill -USR1 "$child" 2>/dev/null; fi
-    while :; do
-        interrupted=''
-        wait "$child"
-        code=$?
-        # A trapped signal ends the wait, not the run.
-        if [ -z "$interrupted" ]; then break; fi
-        notice
-    done
+    wait_for $!
     took=$((${EPOCHREALTIME//[!0-9]/} - began))
 fi
 notice
-if [ -n "$timer" ]; then kill "$timer" 2>/dev/null; fi
 if [ -n "$codes" ]; then
     if [ -s "$codes" ]; then
         code=$(head -n 1 "$codes")
@@ -193,6 +259,8 @@ if [ -n "$codes" ]; then
         say "srun started no rank: exit 9 (is SRUN_MPI in $site the one of gpugraph's MPI?)"
         code=9
     fi
+    # What Open MPI says of it is about how Slurm was built.
+    if [ "$code" = 1 ]; then say "if ranks did not find each other, set SRUN_MPI in $site: pmix for Open MPI, pmi2 for MPICH (srun --mpi=list)"; fi
     rm -f "$codes" "$codes.0"
 fi
 # Open MPI says 0 when it loses its daemons while it passes a signal on.

@@ -248,16 +248,24 @@ fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
     preparing.chain(tasks.into_iter().map(task)).collect()
 }
 
-/// Returns what would be lost with the workdir: the stages, trials and units that are done.
+/// Returns what would be lost with the workdir: the stages, trials and units that are done. It is `nothing` before the first of them.
 fn progress(workdir: &Path, manifest: &Manifest, units: Option<&Units>) -> String {
     let stages: Vec<&str> = manifest.stages.keys().map(String::as_str).collect();
-    let trials = manifest.tasks.iter().map(|(name, task)| format!(" {name} {}", task.seconds.len()));
+    let trials: String = manifest.tasks.iter().map(|(name, task)| format!(" {name} {}", task.seconds.len())).collect();
     let (trial, done) = units.map_or((0, 0), |units| (units.trial, units.done));
     let rounds = match rounds(workdir) {
         0 => String::new(),
         bytes => format!(" rounds of {bytes} bytes"),
     };
-    format!("{} trials{} trial {trial} units {done}{rounds}", stages.join("+"), trials.collect::<String>())
+    if stages.is_empty()
+        && trial == 0
+        && done == 0
+        && manifest.tasks.values().all(|task| task.seconds.is_empty())
+        && rounds.is_empty()
+    {
+        return "nothing".into();
+    }
+    format!("stages {} trials{trials} trial {trial} units {done}{rounds}", stages.join("+"))
 }
 
 /// Returns the bytes of the journals of rounds in algorithms' own folders.

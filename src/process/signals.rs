@@ -24,8 +24,9 @@ const STOPPING: [(i32, &str); 5] = [
     (SIGHUP, "SIGHUP (the terminal is gone)"),
 ];
 
-/// Time after which a second signal counts: `timeout` and some launchers send theirs twice at once.
-const TWICE: Duration = Duration::from_millis(200);
+/// Time after which a second signal counts. `timeout`, some launchers, and schedulers together with the job scripts that pass their
+/// signals on send one twice within it.
+const TWICE: Duration = Duration::from_secs(1);
 
 /// Index + 1 of the cause of the stop: in [`STOPPING`], or one past it for [`REASON`]; 0 if there is none.
 static ASKED: AtomicUsize = AtomicUsize::new(0);

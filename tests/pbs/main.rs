@@ -252,7 +252,7 @@ fn ranks_are_those_of_either_dialect() {
         assert!(line.starts_with(&format!("mpirun -n {ranks} --bind-to none -hostfile ")), "{resources}: {line}");
         assert!(
             line.contains(&format!(" NCPUS={threads} GPUGRAPH_THREADS={threads} "))
-                && line.ends_with("gpugraph run job.toml"),
+                && line.ends_with("gpugraph run --wait job.toml"),
             "{resources}: {line}"
         );
         // No node may run into the bound of its own memory.
@@ -295,7 +295,7 @@ fn a_task_of_an_array_goes_on_as_itself() {
         pbs.qsub(&["-v", "CONFIG=job%a.toml,GPUGRAPH=./ends,MAX_RESTARTS=2,SET=job.workdir=w/%a", "pbs/triangle.pbs"]);
     job.variables.insert("PBS_ARRAY_INDEX".into(), "3".into());
     assert_eq!(pbs.run(job, &["n1"]), [75, 75, 75]);
-    assert_eq!(pbs.log().matches("task 3: run job3.toml --set job.workdir=w/3\n").count(), 3, "{}", pbs.log());
+    assert_eq!(pbs.log().matches("task 3: run --wait job3.toml --set job.workdir=w/3\n").count(), 3, "{}", pbs.log());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -14,27 +15,43 @@ use crate::support::{Place, Ran, root};
 
 const REPO: &str = env!("CARGO_MANIFEST_DIR");
 
+/// How a Slurm knows which processes belong to a job, which decides whom it signals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tracking {
+    /// By cgroups, as most sites do: it signals what its own daemon has started, which is the script and the tasks of `srun`.
+    Cgroup,
+    /// By their parents: it signals all processes of the job.
+    Parents,
+}
+
 /// A Slurm, and the folder that its jobs are submitted from. Gone with the test, jobs included.
 pub struct Slurm {
     pub place: Place,
     daemons: Vec<Child>,
     pub nodes: Option<Nodes>,
+    /// Folder of its cgroups.
+    cgroup: Option<PathBuf>,
 }
 
 impl Slurm {
     /// One node. Nothing where there is no Slurm, or no right to run one.
     pub fn start() -> Option<Slurm> {
-        Slurm::begin(Place::new(), None)
+        Slurm::tracking(Tracking::Cgroup)
+    }
+
+    /// One node, which knows processes in this way, or by their parents where no cgroup can be made.
+    pub fn tracking(tracking: Tracking) -> Option<Slurm> {
+        Slurm::begin(Place::new(), None, tracking)
     }
 
     /// Two nodes, and jobs submitted from the first.
     pub fn of_two_nodes() -> Option<Slurm> {
         let place = Place::on_disk();
         let nodes = Nodes::start(place.path("cluster"))?;
-        Slurm::begin(place, Some(nodes))
+        Slurm::begin(place, Some(nodes), Tracking::Cgroup)
     }
 
-    fn begin(place: Place, nodes: Option<Nodes>) -> Option<Slurm> {
+    fn begin(place: Place, nodes: Option<Nodes>, tracking: Tracking) -> Option<Slurm> {
         let there = |command: &str| Command::new(command).arg("-V").output().is_ok_and(|ran| ran.status.success());
         if !root() || !there("slurmctld") || !there("slurmd") {
             println!("SKIPPED: no Slurm (Debian's slurm-wlm) that root could start");
@@ -65,13 +82,15 @@ impl Slurm {
             let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
             held.each_ref().map(|port| port.local_addr().expect("an address").port())
         };
-        place.write("spool/slurm.conf", config(&place, &hosts, &ports));
-        let mut slurm = Slurm { place, daemons: Vec::new(), nodes };
+        let cgroup = Some(()).filter(|()| tracking == Tracking::Cgroup).and_then(|()| cgroup(&place));
+        place.write("spool/slurm.conf", config(&place, &hosts, &ports, cgroup.is_some()));
+        let mut slurm = Slurm { place, daemons: Vec::new(), nodes, cgroup };
         slurm.daemon(0, &["slurmctld", "-D", "-i"]);
         for (n, (name, _)) in hosts.iter().enumerate() {
             slurm.daemon(n, &["slurmd", "-D", "-N", name]);
         }
-        let idle = |slurm: &Slurm| slurm.output("sinfo", &["-h", "-N", "-o", "%T"]).matches("idle").count();
+        let idle =
+            |slurm: &Slurm| slurm.output("sinfo", &["-h", "-N", "-p", "main", "-o", "%T"]).matches("idle").count();
         slurm.until("idle nodes", 20, |slurm| idle(slurm) == hosts.len());
         Some(slurm)
     }
@@ -184,14 +203,50 @@ impl Drop for Slurm {
                 let _ = Command::new("kill").arg("-9").arg(process.file_name()).stderr(Stdio::null()).status();
             }
         }
+        if let Some(cgroup) = &self.cgroup {
+            // Folders of cgroups are removed from the inside, and only when their processes are gone.
+            for _ in 0..20 {
+                let _ = Command::new("find")
+                    .arg(cgroup)
+                    .args(["-depth", "-type", "d", "-delete"])
+                    .stderr(Stdio::null())
+                    .status();
+                if !cgroup.exists() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
     }
 }
 
-/// As small as it works: no authentication, no accounting, no cgroups; more cores and memory than there are.
-fn config(place: &Place, hosts: &[(&str, &str)], ports: &[u16; 2]) -> String {
+/// Makes a cgroup for one Slurm, of version 1, and has Slurm use it. Nothing where none can be made.
+fn cgroup(place: &Place) -> Option<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Relaxed);
+    let folder = PathBuf::from(format!("/sys/fs/cgroup/freezer/gpugraph-{}-{number}", std::process::id()));
+    if let Err(why) = fs::create_dir(&folder) {
+        println!(
+            "SKIPPED: no cgroup of version 1 for Slurm ({}: {why}), which signals all processes then",
+            folder.display()
+        );
+        return None;
+    }
+    fs::create_dir(place.path("spool/cgroup")).expect("a folder");
+    symlink(&folder, place.path("spool/cgroup/freezer")).expect("a link");
+    let mounted = place.path("spool/cgroup");
+    let text = format!("CgroupAutomount=no\nCgroupMountpoint={}\nCgroupPlugin=cgroup/v1\n", mounted.display());
+    place.write("spool/cgroup.conf", text);
+    Some(folder)
+}
+
+/// As small as it works: no authentication, no accounting; more cores and memory than there are. Jobs in the partition `urgent` have
+/// those in `main` requeued.
+fn config(place: &Place, hosts: &[(&str, &str)], ports: &[u16; 2], cgroup: bool) -> String {
     let (folder, local) = (place.path("spool"), place.path(if hosts.len() > 1 { "cluster/local" } else { "spool" }));
     let (folder, local) = (folder.display(), local.display());
     let ([controller, node], (name, address)) = (ports, hosts[0]);
+    let tracking = if cgroup { "cgroup" } else { "linuxproc" };
     let more = "CPUs=32 RealMemory=100000 Gres=gpu:2";
     let nodes: String =
         hosts.iter().map(|(name, address)| format!("NodeName={name} NodeAddr={address} {more}\n")).collect();
@@ -199,9 +254,11 @@ fn config(place: &Place, hosts: &[(&str, &str)], ports: &[u16; 2]) -> String {
         "ClusterName=test\nSlurmctldHost={name}({address})\nSlurmctldPort={controller}\nSlurmdPort={node}\nSlurmUser=root\n\
          AuthType=auth/none\nCredType=cred/none\nAuthInfo=cred_expire=5\nStateSaveLocation={folder}/state\n\
          SlurmdSpoolDir={folder}/%n\nSlurmctldPidFile={folder}/slurmctld.pid\nSlurmdPidFile={folder}/slurmd.%n.pid\n\
-         SlurmctldLogFile={folder}/slurmctld.log\nSlurmdLogFile={folder}/slurmd.%n.log\nProctrackType=proctrack/linuxproc\n\
+         SlurmctldLogFile={folder}/slurmctld.log\nSlurmdLogFile={folder}/slurmd.%n.log\nProctrackType=proctrack/{tracking}\n\
          TaskPlugin=task/none\nReturnToService=2\nMpiDefault=none\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n\
-         SlurmdParameters=config_overrides\nSchedulerParameters=batch_sched_delay=0,sched_interval=1\nKillWait=5\n\
-         TmpFS={local}\nGresTypes=gpu\n{nodes}PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
+         SlurmdParameters=config_overrides\nSchedulerParameters=batch_sched_delay=0,sched_interval=1\nKillWait=10\n\
+         PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n\
+         TmpFS={local}\nGresTypes=gpu\n{nodes}PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n\
+         PartitionName=urgent Nodes=ALL PriorityTier=9 MaxTime=INFINITE State=UP\n"
     )
 }

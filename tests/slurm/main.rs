@@ -9,10 +9,14 @@ mod support;
 mod daemons;
 mod listrank;
 mod nodes;
+mod settings;
+mod signals;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use daemons::Slurm;
 use serde_json::Value;
@@ -39,9 +43,10 @@ fn slow_job(place: &Place, slices: u32) -> Option<u64> {
     Some(oracle(3000, &edges).0)
 }
 
-fn command(place: &Place, name: &str, text: &str) {
+fn command(place: &Place, name: &str, text: &str) -> PathBuf {
     let path = place.write(name, format!("#!/bin/bash\n{text}\n"));
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    path
 }
 
 fn report(place: &Place, workdir: &str) -> Value {
@@ -111,9 +116,12 @@ fn a_job_longer_than_its_walltime_is_requeued_until_it_is_done() {
             running.contains("state     running") && running.contains(&format!("(scheduler job {job})")),
             "{running}"
         );
-        if slice == 2 {
-            // Twice by the clock, which takes half a minute each. This is what Slurm does then.
-            slurm.output("scancel", &["--batch", "--signal=USR1", &job]);
+        if slice > 0 {
+            // Once by the clock, 20 s before the walltime of a minute. Told twice, the run saves at once.
+            for _ in 0..2 {
+                slurm.output("scancel", &["--batch", "--signal=USR1", &job]);
+                std::thread::sleep(Duration::from_millis(500));
+            }
         }
         slurm.until("requeue", 60, |slurm| slurm.field(&job, "Restarts") == (slice + 1).to_string());
         let stopped = slurm.status().expect(0).out;
@@ -132,6 +140,8 @@ fn a_job_longer_than_its_walltime_is_requeued_until_it_is_done() {
     for (text, times) in [("the walltime is near", 3), ("exit 75", 3), ("requeued: restart", 3), ("exit 0", 1)] {
         assert_eq!(log.matches(text).count(), times, "{text} in {log}");
     }
+    let first = log.split("exit 75 after ").nth(1).and_then(|rest| rest.split(' ').next()).expect("seconds");
+    assert!((35..60).contains(&first.parse::<u32>().expect("seconds")), "{log}");
     slurm.place.gpugraph(&["verify", "job.toml"]).expect(0);
 }
 
@@ -237,7 +247,7 @@ fn ranks_are_started_by_srun_and_a_killed_one_is_lost() {
     assert_eq!(slurm.field(&job, "ExitCode"), "3:0");
     let log = slurm.log("triangle", &job);
     assert!(log.contains("2 ranks of 3 threads (launcher: srun)"), "{log}");
-    assert!(log.contains("rank 1 of 2 has 3: run job.toml"), "{log}");
+    assert!(log.contains("rank 1 of 2 has 3: run --wait job.toml"), "{log}");
     assert!(log.contains("exit 75 after") && log.contains("was killed (kill -9, or out of memory): exit 9"), "{log}");
 }
 

@@ -93,7 +93,10 @@ one_run() {
         variant=$1
         ARGS=(--set "job.workdir=$work/$1" --set "input.path=$list" --set "run.device=$2" --set "listrank.method=$3")
         if [ ! -e "$work/$1" ]; then rm -f "$work/$1.runs"; fi
-        sized() { if [[ $variant != ranks* ]]; then threads=$((threads * per_node)) ranks=1 per_node=1 nodes=1; fi; }
+        sized() {
+            if [[ $variant != ranks* ]]; then threads=$((threads * per_node)) ranks=1 per_node=1 nodes=1; fi
+            if [ "$variant" = serial ]; then threads=1; fi
+        }
         # Those of a variant that went on after it was cut off are added up.
         ended() { echo "$1 $ranks $threads $2" >>"$work/$variant.runs"; }
         # shellcheck source=scheduler/run.sh
@@ -107,11 +110,13 @@ one_run() {
 
 # Prints a field of the results of list ranking of a variant. What is deeper in, as seconds of its rounds, is further to the right.
 result() { sed -n '/^    "listrank": {/,/^    }/ s/^      "'"$2"'": "\{0,1\}\([^",]*\).*/\1/p' "$work/$1/report.json"; }
+# Prints the seconds of a variant's runs by gpugraph's own clock.
+spent() { sed -n 's/^  "seconds": \([^,]*\).*/\1/p' "$work/$1/report.json"; }
 table() {
-    local variant name sum serial='' serial_sum='' line='%-13s %-11s %5s %7s %12s %7s %12s %7s\n'
+    local variant name started serial='' serial_spent='' line='%-13s %-11s %5s %7s %12s %7s %12s %7s %9s\n'
     echo "$kind list of $length elements, text: $list"
     # shellcheck disable=SC2059 # the same for all lines
-    printf "$line" variant method ranks threads 'ranking, s' times 'in all, s' times
+    printf "$line" variant method ranks threads 'ranking, s' times 'in all, s' times 'start, s'
     for variant in "${variants[@]}"; do
         name=${variant%% *}
         if [ -n "$(why_not "$name")" ]; then
@@ -119,17 +124,19 @@ table() {
         elif ! is_done "$name"; then
             printf '%-13s %s\n' "$name" "failed: exit $(awk 'END { print $1 }' "$work/$name.runs")"
         else
-            sum=$(awk '{ sum += $4 } END { printf "%.3f", sum / 1e6 }' "$work/$name.runs")
-            if [ "$name" = serial ]; then serial=$(result serial seconds) serial_sum=$sum; fi
+            started=$(awk -v spent="$(spent "$name")" '{ sum += $4 } END { left = sum / 1e6 - spent; print (left > 0 ? left : 0) }' "$work/$name.runs")
+            if [ "$name" = serial ]; then serial=$(result serial seconds) serial_spent=$(spent serial); fi
             # shellcheck disable=SC2046,SC2059 # two words; the same for all lines
             printf "$line" "$name" "$(result "$name" method)" $(awk 'END { print $2, $3 }' "$work/$name.runs") \
-                "$(awk -v s="$(result "$name" seconds)" 'BEGIN { printf "%.4f", s }')" "$(ratio "$serial" "$(result "$name" seconds)")" \
-                "$sum" "$(ratio "$serial_sum" "$sum")"
+                "$(digits "$(result "$name" seconds)")" "$(ratio "$serial" "$(result "$name" seconds)")" \
+                "$(digits "$(spent "$name")")" "$(ratio "$serial_spent" "$(spent "$name")")" "$(digits "$started")"
         fi
     done
-    echo "ranking: the algorithm alone; in all: from the start of the run to its exit, reading and writing included; times: as fast as serial"
+    echo "ranking: the algorithm alone; in all: reading and writing included; start: of the processes, before that and after; times: as fast as serial"
 }
-ratio() { awk -v of="$1" -v by="$2" 'BEGIN { if (of > 0 && by > 0) printf "%.1f", of / by; else print "-" }'; }
+# Prints a number with three digits.
+digits() { awk -v n="$1" 'BEGIN { places = 2; for (m = n; m >= 10 && places > 0; m /= 10) places--; for (m = n; m > 0 && m < 1 && places < 6; m *= 10) places++; printf "%.*f", places, n }'; }
+ratio() { if awk -v of="$1" -v by="$2" 'BEGIN { exit !(of > 0 && by > 0) }'; then digits "$(awk -v of="$1" -v by="$2" 'BEGIN { print of / by }')"; else echo -; fi; }
 
 # Compares the ranks of all variants that are done, and tells.
 same_ranks() {

@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use gpugraph::job::state::lock::Lock;
+
 use crate::support::{self, Place, number, oracle, random_edges, triangles};
 
 /// A job of a text file, and the answer.
@@ -275,4 +277,23 @@ fn nothing_is_written_through_a_link() {
             place.run(&["--set", "job.keep=true", "--fresh"]).expect(0);
         }
     }
+}
+
+#[test]
+fn a_run_waits_for_the_workdir_if_told_to() {
+    let place = Place::new();
+    place.job("kronecker = { scale = 8, edge_factor = 4, seed = 1 }", "");
+    let lock = Lock::acquire(&place.workdir()).expect("a lock");
+    assert!(place.run(&[]).expect(5).err.contains("in use by pid"));
+    // Told to stop, it stops, and leaves the workdir to its owner.
+    let mut waiting = place.start(&["--wait"]);
+    assert!(waiting.until("waiting for work, which is in use by pid"));
+    waiting.signal(15);
+    waiting.end().expect(75);
+    assert!(!place.path("work/manifest.json").exists());
+    let mut waiting = place.start(&["--wait"]);
+    assert!(waiting.until("waiting for work, which is in use by pid"));
+    drop(lock);
+    waiting.end().expect(0);
+    place.gpugraph(&["verify", "job.toml"]).expect(0);
 }

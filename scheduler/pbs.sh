@@ -136,8 +136,7 @@ least_share() {
 
 # Tells mpirun the hosts, and how it starts its daemons there.
 host_list() {
-    local host count
-    while read -r host count; do echo "$host$slots$count"; done <<<"$hosts" >"$scratch/hosts"
+    list_hosts >"$scratch/hosts"
     mpirun+=(-hostfile "$scratch/hosts")
     # An Open MPI that was built without PBS can still start its daemons by it.
     if [ "$nodes" -gt 1 ] && [ "$slots" != : ] && command -v pbs_tmrsh >/dev/null && ! ompi_info 2>/dev/null | grep -q 'plm: tm'; then
@@ -151,14 +150,7 @@ host_list() {
     fi
 }
 
-# PBS sends no signal ahead of the walltime.
-arm() {
-    if [ "$limit" = 0 ]; then
-        say "its walltime is unknown: set WALLTIME to have it saved and submitted again before that ends"
-    elif [ "$ahead" -gt 0 ]; then
-        arm_timer
-    fi
-}
+arm() { arm_by_clock; }
 
 # Does what can't wait for the end of a run that PBS ends.
 at_term() {

@@ -1,9 +1,9 @@
-# What every job script does: one run of `gpugraph run` under Slurm or PBS, and the next one where this was cut off.
-# slurm/job.sbatch and pbs/job.pbs source it; `gpugraph submit` writes it into the scripts that it makes.
-# shellcheck shell=bash disable=SC2034,SC2154,SC2317 # what other parts of the job script set, read and call
+# What every job script does: one run of `gpugraph run` under a scheduler, and the next one where this was cut off.
+# slurm/job.sbatch, pbs/job.pbs and scheduler/job.* source it; `gpugraph submit` writes it into the scripts that it makes.
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154,SC2317 # what other parts of the job script set, read and call
 #
-# The script above sets `scheduler` (slurm or pbs) and the array ARGS (more arguments of `gpugraph run`). Of its functions two are
-# called if they are there: `sized` once ranks and threads are known, which it may change, and `ended` when a run is over,
+# The script above sets `scheduler` (slurm, pbs, gridengine, lsf or flux) and the array ARGS (more arguments of `gpugraph run`). Of its
+# functions two are called if they are there: `sized` once ranks and threads are known, which it may change, and `ended` when a run is over,
 # with its exit code and the microseconds that it took. The environment:
 #   CONFIG            the job file; in an array of jobs every %a is the number of the task, in SET too
 #   SET               words of table.key=value, each passed on as --set
@@ -25,6 +25,21 @@ if ! declare -F go_on >/dev/null; then
     # shellcheck source=/dev/null
     . "${BASH_SOURCE[0]%/*}/$scheduler.sh" || die "${BASH_SOURCE[0]%/*}/$scheduler.sh: failed"
 fi
+
+# Prints a line for each host: its name, and as many slots as it has ranks. `hosts` has such lines, with a blank in between.
+list_hosts() { awk -v slots="$slots" '{ print $1 slots $2 }' <<<"$hosts"; }
+# Shares ranks out. `hosts` has lines of a host and its cores, and gets lines of a host and its ranks. Every node has one rank for each
+# GPU that the scheduler names in CUDA_VISIBLE_DEVICES, or one rank without any.
+share_out() {
+    local cores gpus
+    nodes=$(grep -c . <<<"$hosts")
+    cores=$(awk 'NR == 1 || $2 < least { least = $2 } END { print least + 0 }' <<<"$hosts")
+    gpus=$(tr , '\n' <<<"$CUDA_VISIBLE_DEVICES" | grep -c .)
+    ranks=$(whole "$RANKS" $((nodes * (gpus > 0 ? gpus : 1))))
+    per_node=$(((ranks + nodes - 1) / nodes))
+    threads=$(whole "$THREADS" $((cores / per_node)))
+    hosts=$(awk -v ranks="$per_node" '{ print $1, ranks }' <<<"$hosts")
+}
 
 # True if the job may go on after this run.
 may_go_on() {
@@ -130,6 +145,14 @@ arm_timer() {
         echo $!
     )
 }
+# Arms the timer for schedulers that send no signal ahead of the walltime, which are all but Slurm.
+arm_by_clock() {
+    if [ "$limit" = 0 ]; then
+        say "its walltime is unknown: set WALLTIME to have it saved and submitted again before that ends"
+    elif [ "$ahead" -gt 0 ]; then
+        arm_timer
+    fi
+}
 # Sources site.env. A line of it that fails ends the job: without its modules a run would fail later, or do something else.
 read_site() {
     if [ ! -r "$site" ]; then
@@ -161,7 +184,7 @@ ahead=$((limit / 10 < 20 ? 20 : limit / 10 > 120 ? 120 : limit / 10))
 ahead=$(whole "$GRACE" "$ahead")
 
 config=${CONFIG:-}
-[ -n "$config" ] || die "no job file: name it by CONFIG, as the head of $home/$scheduler/job.* shows"
+[ -n "$config" ] || die "no job file: name it by CONFIG, as the head of the job script shows"
 read -ra words <<<"$SET"
 for word in "${words[@]}"; do ARGS+=(--set "$word"); done
 if [ -n "$task" ]; then config=${config//%a/$task} ARGS=("${ARGS[@]//%a/$task}"); fi
@@ -199,7 +222,7 @@ if [ -n "$GPUGRAPH_NODE_MEMORY" ]; then run+=("GPUGRAPH_NODE_MEMORY=$GPUGRAPH_NO
 run+=("$gpugraph" run --wait "$config" "${ARGS[@]}")
 launcher=${LAUNCHER:-auto}
 if [ "$launcher" = auto ]; then
-    if [ "$ranks" = 1 ]; then launcher=none; elif [ "$scheduler" = slurm ]; then launcher=srun; else launcher=mpirun; fi
+    if [ "$ranks" = 1 ]; then launcher=none; else case $scheduler in slurm) launcher=srun ;; flux) launcher=flux ;; *) launcher=mpirun ;; esac fi
 fi
 case $launcher in
 none) ;;
@@ -238,7 +261,20 @@ mpirun)
     end_by=USR1
     run=("${mpirun[@]}" "${run[@]}")
     ;;
-*) die "LAUNCHER=$launcher: expected auto, none, srun or mpirun" ;;
+pals)
+    # Cray's mpiexec. MPIRUN names it, with options.
+    end_by=USR1
+    read -ra words <<<"${MPIRUN:-mpiexec} -n $ranks --ppn $per_node --depth $threads --cpu-bind depth"
+    run=("${words[@]}" "${run[@]}")
+    ;;
+jsrun)
+    # A resource set for each rank. Unless told, jsrun binds a rank to one core, whatever it has.
+    end_by=USR1
+    read -ra words <<<"${JSRUN:-jsrun${CUDA_VISIBLE_DEVICES:+ -g 1}} -n $ranks -a 1 -c $threads -r $per_node -b packed:$threads"
+    run=("${words[@]}" "${run[@]}")
+    ;;
+flux) run=(flux run -N "$nodes" -n "$ranks" -c "$threads" ${gpus_per_rank:+-g "$gpus_per_rank"} "${run[@]}") ;;
+*) die "LAUNCHER=$launcher: expected auto, none, srun, mpirun, pals, jsrun or flux" ;;
 esac
 
 say "job $job on $nodes nodes, $ranks ranks of $threads threads (launcher: $launcher), restart $restarts of at most $max: $gpugraph run $config ${ARGS[*]}"
@@ -277,12 +313,12 @@ case $code in
 143) code=$([ -n "$terminated$asked" ] && echo 75 || echo 9) && say "the run was terminated: exit $code" ;;
 -1 | 127) if [ -n "$asked$terminated" ]; then code=75; fi ;; # lost to bash while a trap ran: the next run finds out
 138) code=75 ;; # told to save before it could listen
-1) if [ "$launcher$terminated" = mpirunyes ]; then code=75; fi ;; # all that mpirun says of a run that was terminated
+1) if [[ $launcher$terminated = @(mpirun|pals|jsrun|flux)yes ]]; then code=75; fi ;; # all that they say of a run that was terminated
 12[89] | 1[3-9]? | 2??)
     # No code of gpugraph's. After a rank or node was lost mpirun has ones of its own: Open MPI's 205, MPICH's 255.
-    if [ "$launcher" = mpirun ]; then
+    if [[ $launcher = @(mpirun|pals|jsrun|flux) ]]; then
         lost=$code code=$([ -n "$terminated$asked" ] && echo 75 || echo 9)
-        say "mpirun said $lost, a rank or a node was lost: exit $code"
+        say "$launcher said $lost, a rank or a node was lost: exit $code"
     elif [ "$code" = 255 ] && [ -n "$asked$terminated" ]; then
         code=75 # lost to bash, as above
     fi

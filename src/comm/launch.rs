@@ -10,13 +10,17 @@ pub(super) enum Started {
     Several(Option<usize>),
 }
 
-/// Variables of each launcher (Open MPI; PMI: MPICH, Intel; MVAPICH): the number of processes, this one's rank, its rank on its machine,
+/// Variables of each launcher (Open MPI and jsrun; PMI: MPICH, Intel, Cray PALS, Flux; MVAPICH): the number of processes, this one's rank, its rank on its machine,
 /// and the number there. The first launcher that is set counts: `mpirun` may itself have been started by `srun`.
 const LAUNCHERS: [Launcher; 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
     ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"),
 ];
+
+/// Variables of launchers that set PMI_SIZE and PMI_RANK: this process's rank on its machine, and the number there (Cray PALS; Flux, which
+/// does not set the number).
+const PLACES: [(&str, &str); 2] = [("PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"), ("FLUX_TASK_LOCAL_ID", "")];
 
 type Launcher = (&'static str, &'static str, &'static str, &'static str);
 
@@ -115,6 +119,7 @@ fn local_rank(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     let number = |name: &str| number(get, name);
     launcher(get)
         .and_then(|(_, _, local, _)| number(local))
+        .or_else(|| by_pmi(get).then(|| PLACES.iter().find_map(|(local, _)| number(local)))?)
         .or_else(|| number("SLURM_LOCALID").filter(|_| by_srun(get)))
 }
 
@@ -122,10 +127,17 @@ fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     if started(get) == Started::Alone {
         return Some(1);
     }
-    let counted = launcher(get).and_then(|(.., locals)| number(get, locals));
+    let counted = launcher(get)
+        .and_then(|(.., locals)| number(get, locals))
+        .or_else(|| by_pmi(get).then(|| PLACES.iter().find_map(|(_, locals)| number(get, locals)))?);
     // A list such as `4(x2),3` has nearly the same number everywhere.
     let leading = |text: String| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
     counted.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
+}
+
+/// Returns true if the launcher is known by the variables of PMI.
+fn by_pmi(get: &dyn Fn(&str) -> Option<String>) -> bool {
+    launcher(get).is_some_and(|(size, ..)| *size == "PMI_SIZE")
 }
 
 /// Returns true if `srun` started this process: a batch script has the variables of its own step, too.
@@ -158,6 +170,12 @@ mod tests {
         assert_eq!(of(&srun), Some(2));
         assert_eq!(of(&[&srun[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "6")]].concat()), Some(2));
         assert_eq!(of(&[("PMIX_RANK", "1")]), None);
+        // Of Cray PALS, and of Flux.
+        let pmi = [("PMI_SIZE", "8"), ("PMI_RANK", "6")];
+        assert_eq!(of(&[&pmi[..], &[("PALS_RANKID", "6"), ("PALS_LOCAL_RANKID", "2")]].concat()), Some(2));
+        assert_eq!(of(&[&pmi[..], &[("FLUX_TASK_RANK", "6"), ("FLUX_TASK_LOCAL_ID", "2")]].concat()), Some(2));
+        // A variable of the batch script of PALS says nothing of what Open MPI starts there.
+        assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", "8"), ("PALS_LOCAL_RANKID", "0")]), None);
     }
 
     #[test]
@@ -171,6 +189,7 @@ mod tests {
         let srun = [("SLURM_STEP_NUM_TASKS", "11"), ("SLURM_PROCID", "0")];
         let per_node = ("SLURM_STEP_TASKS_PER_NODE", "4(x2),3");
         assert_eq!(of(&[&srun[..], &[per_node]].concat()), Some(4));
+        assert_eq!(of(&[("PMI_SIZE", "8"), ("PALS_LOCAL_SIZE", "4")]), Some(4));
         // Of mpirun in a batch script, which has a step of one task.
         let batch = [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0"), ("SLURM_STEP_TASKS_PER_NODE", "1")];
         assert_eq!(of(&[&batch[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "0")]].concat()), None);

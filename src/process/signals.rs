@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::low_level;
 
 use super::bus_errors;
@@ -16,10 +16,12 @@ use crate::error::{Error, Result};
 const SIGXCPU: i32 = libc::SIGXCPU;
 
 /// Signals that ask to stop, with their names in messages.
-const STOPPING: [(i32, &str); 5] = [
+const STOPPING: [(i32, &str); 6] = [
     (SIGTERM, "SIGTERM"),
     (SIGINT, "SIGINT"),
     (SIGUSR1, "SIGUSR1"),
+    // Grid Engine and LSF send it ahead of KILL.
+    (SIGUSR2, "SIGUSR2"),
     (SIGXCPU, "SIGXCPU (CPU time limit)"),
     (SIGHUP, "SIGHUP (the terminal is gone)"),
 ];
@@ -34,7 +36,7 @@ static ASKED: AtomicUsize = AtomicUsize::new(0);
 static ASKED_AT: AtomicU64 = AtomicU64::new(0);
 static REASON: OnceLock<&'static str> = OnceLock::new();
 
-/// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGXCPU set the flag of [`stop_requested`]; a second one exits at once with
+/// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set the flag of [`stop_requested`]; a second one exits at once with
 /// 75. SIGBUS prints a line that names the file, and exits with 3. Calls after the first do nothing.
 ///
 /// # Errors

@@ -211,6 +211,14 @@ for word in "${ARGS[@]}"; do
     if [ "$before" = --set ] || [[ $word = --set=* ]]; then sets+=(${before:+"$before"} "$word"); fi
     if [ "$word" = --set ]; then before=--set; else before=''; fi
 done
+staged='' stage_timer=''
+if [ -n "$STAGE" ]; then
+    stage=${BASH_SOURCE[0]%/*}/stage.sh
+    if [ ! -r "$stage" ]; then stage=$home/scheduler/stage.sh; fi
+    # shellcheck source=scheduler/stage.sh
+    . "$stage" || die "STAGE=$STAGE needs scheduler/stage.sh: set GPUGRAPH_HOME to gpugraph's folder"
+    stage_in
+fi
 came_to=$(progress)
 recall_idle
 
@@ -279,7 +287,10 @@ esac
 
 say "job $job on $nodes nodes, $ranks ranks of $threads threads (launcher: $launcher), restart $restarts of at most $max: $gpugraph run $config ${ARGS[*]}"
 # Told only now of a slice that had no time left to tell.
-if [ "$idle" -ge 3 ]; then may_go_on || exit 75; fi
+if [ "$idle" -ge 3 ] && ! may_go_on; then
+    if [ -n "$staged" ]; then rm -rf "$staged"; fi
+    exit 75
+fi
 code=75
 if [ -z "$asked$terminated" ]; then
     began=${EPOCHREALTIME//[!0-9]/}
@@ -324,6 +335,7 @@ case $code in
     fi
     ;;
 esac
+if [ -n "$staged" ]; then stage_out; fi
 if declare -F ended >/dev/null; then ended "$code" "${took:-0}"; fi
 say "exit $code after $SECONDS s"
 if [ "$code" = 75 ] || { [ "$code" = 9 ] && [ "${REQUEUE_ON_LOSS:-yes}" = yes ]; }; then

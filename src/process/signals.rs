@@ -36,8 +36,8 @@ static ASKED: AtomicUsize = AtomicUsize::new(0);
 static ASKED_AT: AtomicU64 = AtomicU64::new(0);
 static REASON: OnceLock<&'static str> = OnceLock::new();
 
-/// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set the flag of [`stop_requested`]; a second one exits at once with
-/// 75. SIGBUS prints a line that names the file, and exits with 3. Calls after the first do nothing.
+/// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set the flag of [`stop_requested`]; a second one exits at
+/// once with 75. SIGBUS prints a line that names the file, and exits with 3. Calls after the first do nothing.
 ///
 /// # Errors
 /// [`Error::Io`] if the system refuses a handler.

@@ -1,0 +1,1 @@
+//! The examples for Snakemake and Nextflow.

@@ -24,9 +24,11 @@ size_of() { du -sm "$1" 2>/dev/null | awk '{ print $1 }'; }
 lock() {
     local file
     exec {file}>>"$1" || die "$1: can't be written on $(hostname)"
+    stage_locks+=("$file")
     flock -n -E 200 "$file"
     if [ $? = 200 ]; then die "$workdir: another job or run works there: submit this again when that has ended"; fi
 }
+unlock() { for file in "${stage_locks[@]}"; do flock -u "$file"; done; }
 # Copies a folder. Signals of the scheduler but KILL do not end it.
 copy() { (trap '' TERM USR1 USR2 INT && cp -a -- "$1" "$2" && sync -f "$2"); }
 
@@ -46,7 +48,11 @@ stage_in() {
     mkdir -p "$(dirname "$workdir")"
     lock "$workdir.staging"
     put_in_place || die "$workdir: the copy that a slice left beside it can't be put in its place"
-    if [ -e "$workdir.unstaged" ]; then say "the disk of STAGE=$STAGE was too small for an earlier slice, so $workdir is not staged" && return; fi
+    local total small
+    total=$(df -Pm "$STAGE" | awk 'NR == 2 { print $2 }')
+    if read -r small 2>/dev/null <"$workdir.unstaged" && [ "$(whole "$total" 0)" -le "$(whole "$small" 0)" ]; then
+        say "a disk of $small MiB was too small for an earlier slice, so $workdir is not staged" && return
+    fi
     if [ -d "$workdir" ]; then lock "$workdir/lock"; fi
     rate=$(whole "$STAGE_RATE" 100)
     local begin=$EPOCHSECONDS inside=0 room took
@@ -56,7 +62,8 @@ stage_in() {
         inside=$(size_of "$workdir") room=$(df -Pm "$STAGE" | awk 'NR == 2 { print $4 }')
         if [ "$inside" -ge "$(whole "$room" 0)" ] || ! copy "$workdir" "$staged"; then
             say "$workdir takes $inside MiB, and $STAGE has room for $room: not staged"
-            rm -rf "$staged" && staged='' && return
+            # The run locks the workdir itself.
+            rm -rf "$staged" && staged='' && unlock && return
         fi
         took=$((EPOCHSECONDS - begin))
         # A copy of less than 3 seconds says little, and that of a read cache too much.
@@ -92,7 +99,8 @@ stage_out() {
             # gpugraph's exit code for a full disk. What was saved before is here now.
             if [ "$code" = 6 ]; then
                 say "the disk of STAGE=$STAGE is full: the next slice works in $workdir itself"
-                : >"$workdir.unstaged" && code=75
+                df -Pm "$STAGE" | awk 'NR == 2 { print $2 }' >"$workdir.unstaged"
+                code=75
             elif [ "$code" = 0 ]; then
                 rm -f "$workdir.unstaged"
             fi
@@ -100,8 +108,10 @@ stage_out() {
             rm -rf "$workdir.copying"
             say "the copy back to $workdir failed, so it is as it was before this slice"
             # Counted as a slice that brought the job no further.
-            code=75 asked=yes
+            code=75 asked=yes told+=asked
         fi
         rm -rf "$staged"
     fi
+    # What else holds these files open, such as the sleep of a timer, would keep the next slice away.
+    unlock
 }

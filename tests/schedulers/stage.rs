@@ -83,6 +83,7 @@ fn what_a_killed_copy_back_left_is_put_in_order() {
             // Half of it is there; the workdir is as it was before.
             fs::remove_file(site.place.path("my work.copying/manifest.json")).expect("a manifest");
         } else if !removed {
+            folder(&site, "my work");
             site.place.write("my work/lock", "");
         }
         let disk = folder(&site, "disk");
@@ -137,7 +138,7 @@ fn on_a_disk_that_is_too_small_the_job_goes_on_without_it() {
     let disk = folder(&site, "disk");
     let Some(_small) = Small::mount(&disk) else { return };
     // It has room for the begin alone.
-    site.place.job("kronecker = { scale = 14, edge_factor = 16, seed = 1 }", "[job]\nworkdir = 'my work'\n");
+    site.place.job("kronecker = { scale = 16, edge_factor = 16, seed = 1 }", "[job]\nworkdir = 'my work'\n");
     let variables = [("CONFIG", "job.toml"), ("STAGE", &*disk)];
     site.submit(&variables, 3600, None);
     let log = site.end();

@@ -11,7 +11,7 @@
 #   REQUEUE_ON_LOSS   no: a lost GPU or rank (exit 9) ends the job; unless said yes
 #   GRACE             seconds before the end of the walltime at which the run is told to save. Unless said a tenth of the walltime, at
 #                     least 20 and at most 120. PBS: 0 is never
-#   WALLTIME          PBS: the walltime, as [[hours:]minutes:]seconds, should qstat not tell it
+#   WALLTIME          PBS: the walltime, as [[hours:]minutes:]seconds, should qstat not tell it. Grid Engine, LSF, Flux: its seconds
 #   RETRY             PBS: seconds for which a qsub that fails is tried again. Unless said 300
 # and what site.env explains. Exit codes are those of `gpugraph run`.
 

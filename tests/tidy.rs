@@ -342,8 +342,13 @@ fn shipped_job_files_load() {
 #[test]
 fn no_file_names_a_path_of_some_machine() {
     let mut all = Vec::new();
-    for folder in ["src", "tests", "configs", "benches", "kernels", "pbs", "slurm", "scheduler", ".ci", "docs"] {
-        all.extend(files(folder, &["rs", "toml", "cu", "cuh", "pbs", "sbatch", "sh", "md", "py"]));
+    for folder in
+        ["src", "tests", "configs", "benches", "kernels", "pbs", "slurm", "scheduler", "examples", ".ci", "docs"]
+    {
+        all.extend(files(
+            folder,
+            &["rs", "toml", "cu", "cuh", "pbs", "sbatch", "sh", "sge", "lsf", "flux", "nf", "md", "py"],
+        ));
     }
     for name in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "Cargo.toml", "site.env", "tests/run", ".ci/run"] {
         all.extend(fs::read_to_string(root().join(name)).ok().map(|text| (name.to_owned(), text)));

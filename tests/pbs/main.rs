@@ -22,9 +22,25 @@ use support::{Place, Ran, oracle, random_edges};
 fn bash_and_shellcheck_find_nothing() {
     let place = Place::new();
     place.job("kronecker = { scale = 8, edge_factor = 4, seed = 1 }", "");
-    let mut scripts: Vec<PathBuf> =
-        ["site.env", "tests/pbs/qsub", "tests/pbs/ssh"].map(|name| Path::new(REPO).join(name)).to_vec();
-    for (folder, ending) in [("scheduler", "sh"), ("slurm", "sbatch"), ("pbs", "pbs"), ("benches", "sh")] {
+    let mut scripts: Vec<PathBuf> = [
+        "site.env",
+        "tests/pbs/qsub",
+        "tests/pbs/ssh",
+        "tests/schedulers/lsf",
+        "tests/schedulers/flux",
+        "tests/schedulers/gridengine",
+    ]
+    .map(|name| Path::new(REPO).join(name))
+    .to_vec();
+    for (folder, ending) in [
+        ("scheduler", "sh"),
+        ("scheduler", "sge"),
+        ("scheduler", "lsf"),
+        ("scheduler", "flux"),
+        ("slurm", "sbatch"),
+        ("pbs", "pbs"),
+        ("benches", "sh"),
+    ] {
         let files = fs::read_dir(Path::new(REPO).join(folder)).expect("a folder of scripts");
         let files = files.map(|entry| entry.expect("an entry").path());
         let before = scripts.len();

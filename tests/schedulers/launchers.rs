@@ -66,3 +66,23 @@ fn flux_starts_ranks_by_itself_and_tells_them_to_save() {
         assert!(options.contains(option), "{option}: {options}");
     }
 }
+
+#[test]
+fn mpirun_is_told_the_hosts_of_the_parallel_environment() {
+    let Some(site) = Site::start(Kind::GridEngine) else { return };
+    let mpirun = "if [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit; fi\necho \"mpirun $*\"; cat \"${@:6:1}\"";
+    site.command("bin/openmpi", mpirun);
+    site.runs("done", "exit 0");
+    site.place.job("path = 'x.u32'", "");
+    site.submit(
+        &[("CONFIG", "job.toml"), ("GPUGRAPH", "./done"), ("RANKS", "2"), ("MPIRUN", "bin/openmpi")],
+        3600,
+        None,
+    );
+    let log = site.end();
+    assert!(
+        log.contains("mpirun -n 2 --bind-to none -hostfile ") && log.contains("NCPUS=4 GPUGRAPH_THREADS=4"),
+        "{log}"
+    );
+    assert!(log.contains("localhost slots=2\n"), "{log}");
+}

@@ -97,6 +97,30 @@ fn what_a_killed_copy_back_left_is_put_in_order() {
 }
 
 #[test]
+fn a_copy_back_that_is_killed_costs_its_slice_alone() {
+    let Some(site) = Site::start(Kind::Flux) else { return };
+    let Some(answer) = site.slow_job(0) else { return };
+    let disk = folder(&site, "disk");
+    let variables = [("CONFIG", "job.toml"), ("STAGE", &*disk)];
+    // Half of it is there when the job is cancelled; the stand-in has five seconds between TERM and KILL.
+    site.command(
+        "bin/cp",
+        "echo \"$$ $*\" >>copies\ncase $* in *copying) mkdir \"${!#}\" && sleep 60 ;; *) exec /bin/cp \"$@\" ;; esac",
+    );
+    let job = site.submit(&variables, 3600, None);
+    site.until("copy", |site| site.place.path("my work.copying").exists());
+    site.cancel(&job);
+    site.end();
+    assert!(!site.place.path("my work").exists() && site.place.path("my work.copying").exists());
+    fs::remove_file(site.place.path("bin/cp")).expect("a command");
+    site.submit(&variables, 3600, None);
+    let log = site.end();
+    assert!(log.contains("copied back to my work"), "{log}");
+    assert_eq!(site.triangles("my work"), answer);
+    assert!(is_empty(&disk) && beside(&site).is_empty(), "{:?}", beside(&site));
+}
+
+#[test]
 fn a_workdir_that_is_in_use_is_not_staged() {
     let Some(site) = Site::start(Kind::Flux) else { return };
     site.place.job("kronecker = { scale = 8, edge_factor = 4, seed = 1 }", "[job]\nworkdir = 'my work'\n");

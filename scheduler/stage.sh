@@ -56,7 +56,8 @@ stage_in() {
     if [ -d "$workdir" ]; then lock "$workdir/lock"; fi
     rate=$(whole "$STAGE_RATE" 100)
     local begin=$EPOCHSECONDS inside=0 room took
-    staged=$STAGE/gpugraph.$job
+    # Named for the workdir, so that the next slice on this node removes what one that was killed has left.
+    staged=$STAGE/gpugraph.$(realpath -m -- "$workdir" | cksum | cut -d ' ' -f 1)
     rm -rf "$staged"
     if [ -d "$workdir" ]; then
         inside=$(size_of "$workdir") room=$(df -Pm "$STAGE" | awk 'NR == 2 { print $4 }')

@@ -6,12 +6,30 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../slurm/daemons.rs"]
+#[allow(dead_code)] // tests/slurm uses the rest
+mod daemons;
 mod launchers;
 mod site;
 mod stage;
 mod workflows;
 
 use site::{Kind, Site};
+
+/// With -notify, Grid Engine sends USR2 ahead of KILL.
+#[test]
+fn at_its_h_rt_without_warning_a_run_saves() {
+    let Some(site) = Site::start(Kind::GridEngine) else { return };
+    let Some(answer) = site.slow_job(1) else { return };
+    let variables = [("CONFIG", "job.toml"), ("GPUGRAPH", "./slow"), ("GRACE", "0")];
+    site.submit(&variables, 5, None);
+    let log = site.end();
+    assert!(log.contains("exit 75 after") && log.contains("deleted, or at its walltime: not started again"), "{log}");
+    assert!(site.units() > 0, "{log}");
+    site.submit(&variables, 3600, None);
+    assert!(site.end().contains("exit 0 after"), "{}", site.log());
+    assert_eq!(site.triangles("my work"), answer);
+}
 
 /// Each of these for each scheduler.
 macro_rules! under_each {

@@ -1,10 +1,12 @@
-//! The workdir on a disk of the node. Under a real Grid Engine and the stand-in for Flux.
+//! The workdir on a disk of the node. Under a real Grid Engine, a real Slurm and the stand-in for Flux.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use crate::daemons::Slurm;
 use crate::site::{Kind, Site};
-use crate::support::root;
+use crate::support::{failpoints, oracle, random_edges, root, triangles};
 
 fn folder(site: &Site, name: &str) -> String {
     let path = site.place.path(name);
@@ -48,6 +50,43 @@ fn a_staged_job_goes_on_under_gridengine() {
 #[test]
 fn a_staged_job_goes_on_under_flux() {
     a_staged_job_goes_on_until_it_is_done(Kind::Flux);
+}
+
+#[test]
+fn a_staged_job_is_requeued_under_slurm() {
+    let Some(slurm) = Slurm::start() else { return };
+    if !failpoints() {
+        return;
+    }
+    let edges = random_edges(3000, 100_000, 6);
+    let path = slurm.place.u32("its edges.u32", &edges);
+    slurm.place.job(&format!("path = '{}'", path.display()), "[job]\nworkdir = 'my work'\n");
+    let rules: String = (1..200).map(|n| format!("unit.done={n}:sleep(500);")).collect();
+    let slow = slurm.place.write(
+        "slow",
+        format!(
+            "#!/bin/bash\nif [ ${{SLURM_RESTART_COUNT:-0}} = 0 ]; then export GPUGRAPH_FAILPOINTS='{rules}'; fi\nexec {} \"$@\"\n",
+            env!("CARGO_BIN_EXE_gpugraph")
+        ),
+    );
+    fs::set_permissions(slow, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let disk = slurm.place.path("a node's disk");
+    fs::create_dir(&disk).expect("a folder");
+    let disk = disk.display().to_string();
+    let environment = [("GPUGRAPH", "./slow"), ("CONFIG", "job.toml"), ("STAGE", &*disk)];
+    let job = slurm.submit(&environment, &["slurm/job.sbatch"]);
+    slurm.until("staged run", 30, |slurm| slurm.logs().contains("staged my work"));
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    slurm.output("scancel", &["--batch", "--signal=USR1", &job]);
+    slurm.ends(&job, "COMPLETED", 60);
+    let log = slurm.log("gpugraph", &job);
+    for (text, times) in [("copied back to my work", 2), ("exit 75 after", 1), ("exit 0 after", 1)] {
+        assert_eq!(log.matches(text).count(), times, "{text}: {log}");
+    }
+    let report = fs::read_to_string(slurm.place.path("my work/report.json")).expect("a report");
+    assert!(report.contains("\"resumes\": 1"), "{report}");
+    assert_eq!(triangles(&serde_json::from_str(&report).expect("JSON")), oracle(3000, &edges).0);
+    assert!(is_empty(&disk));
 }
 
 #[test]
@@ -179,6 +218,26 @@ fn on_a_disk_that_is_too_small_the_job_goes_on_without_it() {
     site.submit(&variables, 3600, None);
     let log = site.end();
     assert!(log.contains(": not staged") && log.contains("this job is done already"), "{log}");
+}
+
+#[test]
+fn the_run_is_told_to_save_earlier_by_the_time_that_the_copy_back_takes() {
+    let Some(site) = Site::start(Kind::Flux) else { return };
+    site.place.job("path = 'x.u32'", "[job]\nworkdir = 'my work'\n");
+    // 6 MiB, of which the copy back is said to take 1 a second.
+    site.runs(
+        "large",
+        "for word; do case $word in job.workdir=*) mkdir \"${word#*=}\" && head -c 6291456 /dev/zero >\"${word#*=}/large\" ;; esac; done\n\
+         trap 'exit 75' USR1; sleep 60 & wait",
+    );
+    let disk = folder(&site, "disk");
+    let variables = [("CONFIG", "job.toml"), ("STAGE", &*disk), ("GPUGRAPH", "./large"), ("MAX_RESTARTS", "0")];
+    site.submit(&[&variables[..], &[("STAGE_RATE", "1"), ("GRACE", "4")]].concat(), 20, None);
+    let log = site.end();
+    let (_, rest) = log.split_once("exit 75 after ").expect("an end");
+    let seconds: u32 = rest.split(' ').next().and_then(|number| number.parse().ok()).expect("seconds");
+    // By the clock alone it would be 16.
+    assert!((4..14).contains(&seconds), "{log}");
 }
 
 #[test]

@@ -140,7 +140,7 @@ impl Site {
                     Ran::command(&mut flux).expect(0).out
                 };
                 match tasks {
-                    Some((first, last)) => (first..=last).map(|task| submit(Some(task))).last().expect("a task"),
+                    Some((first, last)) => (first..=last).fold(String::new(), |_, task| submit(Some(task))),
                     None => submit(None),
                 }
             }

@@ -6,6 +6,8 @@
 identify() {
     job=$(flux getattr jobid 2>/dev/null)
     job=${job:?'submit this with flux batch'}
+    # Numbers of jobs begin with a letter beyond ASCII. Flux takes f for it, too, and names of files are plain then.
+    job=${job/#ƒ/f}
     folder=${GPUGRAPH_SUBMIT_DIR:-$PWD} task=$GPUGRAPH_TASK restarts=$(whole "${GPUGRAPH_RESTARTS:-0}" 999999999)
     export GPUGRAPH_SUBMIT_DIR=$folder GPUGRAPH_JOB_LOG=${GPUGRAPH_JOB_LOG:-$folder/gpugraph.$job.log}
     # One log for all slices, each of which is a job.
@@ -15,7 +17,7 @@ identify() {
 # Asks Flux how many seconds are left. A job without a limit has 2^32 - 1 of them.
 ask() {
     local left
-    left=$(flux job timeleft 2>/dev/null)
+    left=$(flux job timeleft 2>/dev/null || flux --parent job timeleft "$job" 2>/dev/null)
     left=$(whole "${left%%.*}" 4294967295)
     if [ "$left" -lt 4294967295 ]; then limit=$((SECONDS + left)); else limit=$(whole "$WALLTIME" 0); fi
     # The next slice gets what the first was given, not what was left when this one asked.

@@ -8,9 +8,9 @@ identify() {
     job=${JOB_ID:?'submit this with qsub'}
     folder=${GPUGRAPH_SUBMIT_DIR:-$SGE_O_WORKDIR} task=${SGE_TASK_ID#undefined}
     count_starts
-    # A file of an older job of the same number, from before Grid Engine began to count anew.
+    # Grid Engine may have begun to number jobs anew. Then the file is of an older job.
     if [ "$RESTARTED" = 0 ]; then restarts=0 && forget_idle; fi
-    # Ahead of KILL, with -notify: by qdel, or at h_rt. It comes to every process of the job.
+    # With -notify, Grid Engine sends USR2 ahead of KILL, at qdel and at h_rt. Every process of the job gets it.
     trap end USR2
 }
 

@@ -12,7 +12,7 @@ identify() {
     local name=${LSB_JOBNAME%%'['*}
     local log=$folder/${name:-gpugraph}.$job${task:+.$task}.log
     if : >>"$log"; then exec >>"$log" 2>&1; fi
-    # bkill sends INT, then TERM, then KILL. USR2 comes when the time of the job is over, and USR1 by `bsub -wa USR1`.
+    # bkill sends INT, then TERM, then KILL. LSF sends USR2 when the time of the job is over, and USR1 ahead of that by `bsub -wa USR1`.
     trap end INT
     trap save USR2
 }
@@ -23,7 +23,8 @@ ask() {
     limit=$(whole "${limit#0}" "$(whole "$WALLTIME" 0)")
 }
 
-# LSF lists a host for each slot, which is a core. Where jsrun starts ranks, the first host is the one that runs this script alone.
+# LSF lists a host for each slot, which is a core. On sites with jsrun the list begins with a host named batch or login, which runs this
+# script and no rank.
 size() {
     local list=$LSB_DJOB_HOSTFILE
     if [ -r "$list" ]; then

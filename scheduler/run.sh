@@ -211,7 +211,7 @@ for word in "${ARGS[@]}"; do
     if [ "$before" = --set ] || [[ $word = --set=* ]]; then sets+=(${before:+"$before"} "$word"); fi
     if [ "$word" = --set ]; then before=--set; else before=''; fi
 done
-staged='' stage_timer='' stage_locks=()
+staged='' stage_timer='' stage_locks=() began=''
 if [ -n "$STAGE" ]; then
     stage=${BASH_SOURCE[0]%/*}/stage.sh
     if [ ! -r "$stage" ]; then stage=$home/scheduler/stage.sh; fi

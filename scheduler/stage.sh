@@ -32,7 +32,7 @@ unlock() { for file in "${stage_locks[@]}"; do flock -u "$file"; done; }
 # Copies a folder. Signals of the scheduler but KILL do not end it.
 copy() { (trap '' TERM USR1 USR2 INT && cp -a -- "$1" "$2" && sync -f "$2"); }
 
-# Copies the workdir in, and has the run work there. What is in the way of that is said, and the run works in the workdir itself.
+# Copies the workdir in, and has the run work there. If the copy fails, the log says so and the run works in the workdir itself.
 stage_in() {
     [ "$nodes" = 1 ] || die "STAGE=$STAGE: the workdir is staged on one node alone, and this job has $nodes; unset STAGE, and see [job] scratch"
     if [ ! -d "$STAGE" ] || [ ! -w "$STAGE" ]; then die "STAGE=$STAGE: no folder on $(hostname) that can be written"; fi
@@ -44,7 +44,7 @@ stage_in() {
     esac
     if [ -z "$workdir" ]; then say "the workdir is unknown, so it is not staged" && return; fi
     workdir=${workdir%/}
-    # One slice at a time, and no run in the workdir itself: these locks are of the kernel and end with this script.
+    # One slice at a time, and no run in the workdir itself. The kernel frees these locks when this script ends.
     mkdir -p "$(dirname "$workdir")"
     lock "$workdir.staging"
     put_in_place || die "$workdir: the copy that a slice left beside it can't be put in its place"
@@ -94,7 +94,10 @@ arm_stage_timer() {
 # Copies the workdir back, whole or not at all.
 stage_out() {
     if [ -n "$stage_timer" ]; then kill "$stage_timer" 2>/dev/null; fi
-    if [ -d "$staged" ]; then
+    # A slice that was told to end before its run began has nothing new.
+    if [ -z "$began" ]; then
+        rm -rf "$staged"
+    elif [ -d "$staged" ]; then
         if copy "$staged" "$workdir.copying" && mv -T "$workdir.copying" "$workdir.whole" && put_in_place; then
             say "copied back to $workdir"
             # gpugraph's exit code for a full disk. What was saved before is here now.

@@ -136,19 +136,24 @@ pub struct SubmitArgs {
     /// Nodes
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub nodes: u32,
-    /// GPUs of each node, with a rank for each; by default 1 if run.device = "gpu", or if the plan takes a minute or more without one
+    /// Ranks of each node, several of which need a gpugraph with MPI; by default one for each GPU, or one
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ranks: Option<u32>,
+    /// GPUs of each node, at most one for each rank; by default one for each rank if run.device = "gpu", or if the plan takes a minute or more
+    /// without one and an algorithm has kernels
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=64))]
     pub gpus: Option<u32>,
     /// Cores of each rank; by default limits.threads, or 8
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
-    /// Walltime, as 4h or 04:00:00; by default three times the plan's and ten minutes, a day at most
+    /// Walltime, as 4h or 04:00:00; by default three times the plan's and two minutes, a day at most
     #[arg(long, value_parser = walltime)]
     pub walltime: Option<Duration>,
     /// Print the script rather than submit it
     #[arg(long)]
     pub print: bool,
-    /// Options for sbatch or qsub, after --
+    /// Options for sbatch or qsub, after --; in an array of jobs (--array, -J) %a is the number of the task in JOB, in --set and in job.workdir,
+    /// where it must be
     #[arg(last = true, value_name = "OPTION")]
     pub options: Vec<String>,
 }

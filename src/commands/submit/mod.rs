@@ -1,16 +1,17 @@
 //! `gpugraph submit`: writes a job script from the plan's figures and hands it to Slurm or PBS.
 
+mod array;
+mod needs;
 mod script;
 
 use super::cli::SubmitArgs;
-use crate::comm::mpi;
-use crate::config::{self, Device, Job};
+use crate::config::{self, Job};
 use crate::error::{Error, Result};
-use crate::job::plan::resources::Resources;
-use crate::job::plan::{Plan, limits};
 use crate::jobfile::duration;
 use crate::stdout;
 use crate::store::replace::replace;
+use array::Array;
+use needs::{Needs, PerNode, of_node, per_node, sets_memory};
 use script::{Script, pasted, quoted};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -19,15 +20,9 @@ use std::time::Duration;
 
 /// Cores of a rank, if neither the job file nor the command line sets them.
 const CORES: u32 = 8;
-/// Memory that a run may need beyond the plan, with a tenth of it: drivers differ in what they take of the host.
-const MARGIN: u64 = 256 << 20;
-/// Memory of a process beside what the plan counts: code, page tables, kernel buffers.
-const BESIDE: u64 = 512 << 20;
 /// Walltime for each second of the plan, which is good to a factor of two on the machine that its rates are of; and seconds to start and to save.
 const TIMES: f64 = 3.0;
 const STARTING: f64 = 120.0;
-/// Seconds of a plan on CPUs from which on a GPU is asked for, where the job file names no device: a shorter job would wait for it longer.
-const WORTH_A_GPU: f64 = 60.0;
 /// The longest walltime asked for by default. The job goes on in the next one, and queues prefer short ones.
 const LONGEST: f64 = 86_400.0;
 
@@ -52,28 +47,47 @@ impl Scheduler {
 /// `gpugraph submit`: writes a job script into the workdir and submits it, or prints it.
 ///
 /// # Errors
-/// [`Error::Usage`] where there is no scheduler, it refuses the job, or a path can't stand in a script; those of [`Plan::of`] and
-/// [`limits::refuse`]; those of writing the script.
+/// [`Error::Usage`] where there is no scheduler, it refuses the job, the tasks of an array share a workdir, or a path can't stand in a
+/// script; those of planning the job and of writing the script.
 pub fn submit(args: &SubmitArgs) -> Result<()> {
     let scheduler = scheduler(args)?;
-    let job = config::load(&args.job, &args.set)?;
+    let array = Array::of(&args.options, scheduler);
+    let mut job = match array {
+        Some(array) => array.load(&args.job, &args.set)?,
+        None => config::load(&args.job, &args.set)?,
+    };
     if crate::job::input::streams::is_piped_in(&job.input) {
         let what = "a job that a scheduler starts has nobody to pipe its input in: write it to a file and name that";
         return Err(Error::Usage(format!("input.path: {what}")));
     }
     let folder = std::env::current_dir().map_err(|e| Error::io("find", ".", e))?;
-    let path = folder.join(&job.workdir).join(format!("submit.{}", script::ending(scheduler)));
-    let Some(text) = script(args, scheduler, &job, &folder, &path)?.map(|script| script.to_string()) else {
-        let job = pasted(&args.job);
+    // Each task has its own workdir, so the script that all run stands outside them.
+    let (shared, ending) = (array::shared(&job.workdir).to_owned(), script::ending(scheduler));
+    let path = match array {
+        Some(_) => folder.join(&shared).join(format!("submit.{}.{ending}", script::name(&job.name))),
+        None => folder.join(&job.workdir).join(format!("submit.{ending}")),
+    };
+    let workdir_set = array.and_then(|_| array::workdir_set(&job.workdir));
+    if let Some(array) = array {
+        job.workdir = array.path(&job.workdir);
+    }
+    let Some(mut script) = script(args, scheduler, &job, &folder, &path)? else {
+        let again = status(args, array);
         return stdout::print(format!(
-            "{job} is done already: nothing to submit (gpugraph run {job} --fresh runs it again)"
+            "{} is done already: nothing to submit (gpugraph run {again} --fresh runs it again)",
+            pasted(&args.job)
         ));
     };
+    script.is_array = array.is_some();
+    if let Some(set) = workdir_set {
+        script.arguments = format!("--set {} {}", quoted("job.workdir", set.as_ref())?, script.arguments);
+    }
+    let text = script.to_string();
     if args.print {
         return stdout::print(text);
     }
-    let made = std::fs::create_dir_all(&job.workdir);
-    made.map_err(|e| Error::io("make the folder", &job.workdir, e))?;
+    let parent = path.parent().unwrap_or(&folder);
+    std::fs::create_dir_all(parent).map_err(|e| Error::io("make the folder", parent, e))?;
     replace(&path, text.as_bytes())?;
     let ran = Command::new(scheduler.command()).arg(&path).stdin(Stdio::null()).output();
     let ran = ran.map_err(|e| Error::Usage(format!("{} can't be run: {e}", scheduler.command())))?;
@@ -83,12 +97,28 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
         let remedy = remedy(scheduler, &why);
         return Err(Error::Usage(format!("{command} refused {path}: {why}; {remedy}")));
     }
+    let look = match array {
+        None => status(args, array),
+        Some(_) => pasted(&job.workdir),
+    };
     stdout::print(format!(
-        "{}\nscript {}; `gpugraph status {}` tells how far it is",
+        "{}\nscript {}; `gpugraph status {look}` tells how far {} is",
         String::from_utf8_lossy(&ran.stdout).trim(),
         pasted(&path),
-        pasted(&args.job)
+        if array.is_some() { "the first task" } else { "it" }
     ))
+}
+
+/// Returns the job file and the overrides, to be pasted after a command of gpugraph.
+fn status(args: &SubmitArgs, array: Option<Array>) -> String {
+    let job = array.map_or_else(|| args.job.clone(), |array| array.path(&args.job));
+    let mut text = pasted(&job);
+    for set in &args.set {
+        let set = array.map_or_else(|| set.clone(), |array| array.text(set));
+        text += " --set ";
+        text += &pasted(Path::new(&set));
+    }
+    text
 }
 
 /// Returns the remedy for a script that the scheduler refused for the reason `why`.
@@ -132,27 +162,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         0 => CORES,
         threads => threads,
     });
-    let device = if job.run.device == Device::Gpu { Device::Gpu } else { Device::Cpu };
-    let by_one_rank = plan(job, cores, device, [1, 1])?;
-    if by_one_rank.stages.iter().all(|stage| stage.done) {
-        return Ok(None);
-    }
-    let has_kernels = job.tasks.is_empty() || job.tasks.iter().any(|task| !task.programs().is_empty());
-    let gpus = match (args.gpus, job.run.device) {
-        (Some(gpus), _) => gpus,
-        (None, Device::Cpu) => 0,
-        (None, Device::Gpu) => 1,
-        (None, Device::Auto) => u32::from(has_kernels && by_one_rank.seconds >= WORTH_A_GPU),
-    };
-    let ranks = gpus.max(1);
-    if args.nodes * ranks > 1 && mpi::version().is_none() {
-        return Err(Error::Usage(format!(
-            "{} ranks ({} nodes of {ranks}), but this gpugraph was built for one: build it with `cargo build --release \
-             --features mpi`, or submit with --nodes 1 --gpus 1",
-            args.nodes * ranks,
-            args.nodes
-        )));
-    }
+    let Some(PerNode { gpus, ranks }) = per_node(args, job, cores)? else { return Ok(None) };
     let needs = Needs::of(job, cores, gpus > 0, [args.nodes * ranks, args.nodes].map(|n| n as usize))?;
     let seconds = match args.walltime {
         Some(asked) => asked.as_secs().max(60),
@@ -160,11 +170,10 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
     };
     // The run stays within the memory that the scheduler is asked for, whatever its node has: the limit on the command line, else the
     // plan's need. The job file's limit holds for any machine and bounds it.
-    let margined = needs.memory + needs.memory / 10 + MARGIN;
     let (limit, planned) = match job.limits.host_memory {
         Some(limit) if args.set.iter().any(|set| sets_memory(set)) => (limit, None),
         limit => {
-            let limit = limit.map_or(margined, |limit| limit.min(margined)).next_multiple_of(1 << 20);
+            let limit = limit.map_or(needs.memory, |limit| limit.min(needs.memory)).next_multiple_of(1 << 20);
             (limit, Some(format!("limits.host_memory={}", crate::memory::at_least(limit))))
         }
     };
@@ -180,9 +189,10 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         ranks,
         cores,
         gpus,
-        memory: u64::from(ranks) * (limit + BESIDE),
+        memory: of_node(limit, ranks, gpus),
         minutes: seconds.div_ceil(60),
         options: args.options.iter().map(|option| plain(option)).collect::<Result<_>>()?,
+        is_array: false,
         arguments: set.collect::<Result<Vec<_>>>()?.join(" "),
         folder: path("the folder of this shell", folder)?,
         config: path("the job file", &job_file)?,
@@ -191,53 +201,6 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         script: path("the workdir", script)?,
         seconds: needs.seconds,
     }))
-}
-
-/// Returns true if an override of the job file may set `limits.host_memory`, by the key or by its table.
-fn sets_memory(set: &str) -> bool {
-    let keys: Vec<&str> = set.split('=').next().unwrap_or_default().split('.').map(str::trim).collect();
-    matches!(keys[..], ["limits"] | ["limits", "host_memory"])
-}
-
-/// Memory and seconds that one rank needs, on a GPU or the CPU.
-struct Needs {
-    memory: u64,
-    seconds: f64,
-}
-
-impl Needs {
-    /// Returns the plan's figures for ranks of `cores` cores.
-    fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<Needs> {
-        let mut needs = Needs { memory: 0, seconds: 0.0 };
-        // With "auto" the node may have a GPU or not, so both plans must fit.
-        let devices = match job.run.device {
-            Device::Auto if gpu => vec![Device::Cpu, Device::Gpu],
-            Device::Auto => vec![Device::Cpu],
-            named => vec![named],
-        };
-        for device in devices {
-            let plan = plan(job, cores, device, [ranks, nodes])?;
-            limits::refuse(&plan)?;
-            let memory = plan.host_memory.max(plan.host_memory_needed.min(plan.host_memory_limit));
-            needs.memory = needs.memory.max(memory);
-            needs.seconds = needs.seconds.max(plan.seconds);
-        }
-        Ok(needs)
-    }
-}
-
-/// Returns the plan of a job for ranks of `cores` cores on a device. If it needs more memory than this node has, it assumes a node that has it.
-fn plan(job: &Job, cores: u32, device: Device, [ranks, nodes]: [usize; 2]) -> Result<Plan> {
-    let mut job = job.clone();
-    job.limits.threads = cores as usize;
-    job.run.device = device;
-    job.run.gpu = job.run.gpu.filter(|_| device != Device::Cpu);
-    let plan = Plan::of(&job, &Resources::here(&job, ranks, nodes)?)?;
-    if job.limits.host_memory.is_some() || plan.host_memory_needed <= plan.host_memory_limit {
-        return Ok(plan);
-    }
-    job.limits.host_memory = Some(plan.host_memory_needed.next_multiple_of(1 << 20));
-    Plan::of(&job, &Resources::here(&job, ranks, nodes)?)
 }
 
 /// Returns an option of the scheduler unchanged if it can stand in a line of directives, where quoting is not reliable.

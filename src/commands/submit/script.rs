@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::jobfile::duration;
 use std::ffi::OsStr;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use std::time::Duration;
 const BODY: &str = include_str!("../../../scheduler/run.sh");
 const PBS: &str = include_str!("../../../scheduler/pbs.sh");
 const SLURM: &str = include_str!("../../../scheduler/slurm.sh");
-/// Seconds before the walltime at which the job is told to save, but at most a quarter of the walltime.
-const GRACE: u64 = 120;
+/// Fewest and most seconds before the walltime at which the job is told to save; between them it is a tenth of the walltime.
+const GRACE: RangeInclusive<u64> = 20..=120;
 
 /// The values that differ between job scripts. Paths and arguments are quoted for a shell.
 pub(super) struct Script {
@@ -30,6 +31,8 @@ pub(super) struct Script {
     pub memory: u64,
     pub minutes: u64,
     pub options: Vec<String>,
+    /// True if the options ask for an array.
+    pub is_array: bool,
     pub arguments: String,
     pub folder: String,
     pub config: String,
@@ -83,7 +86,7 @@ impl fmt::Display for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Script { nodes, ranks, cores, gpus, name, .. } = self;
         let (mib, all) = (self.memory.div_ceil(1 << 20), ranks * cores);
-        let grace = GRACE.min(self.minutes * 15);
+        let grace = (self.minutes * 6).clamp(*GRACE.start(), *GRACE.end());
         let time = format!("{:02}:{:02}:00", self.minutes / 60, self.minutes % 60);
         let planned = duration::show(Duration::from_secs(self.seconds.ceil().min(1e15) as u64));
         writeln!(f, "#!/bin/bash")?;
@@ -107,8 +110,10 @@ impl fmt::Display for Script {
                 }
                 writeln!(f, "#SBATCH --mem={mib}M\n#SBATCH --time={time}\n#SBATCH --job-name={name}")?;
                 writeln!(f, "#SBATCH --signal=B:USR1@{grace}\n#SBATCH --requeue\n#SBATCH --open-mode=append")?;
-                writeln!(f, "#SBATCH --output=%x.%j.log")?;
-                self.options.iter().try_for_each(|option| writeln!(f, "#SBATCH {option}"))?;
+                writeln!(f, "#SBATCH --output=%x.{}.log", if self.is_array { "%A_%a" } else { "%j" })?;
+                if !self.options.is_empty() {
+                    writeln!(f, "#SBATCH {}", self.options.join(" "))?;
+                }
             }
             Scheduler::Pbs => {
                 let per = |name: &str, n: u32| if n > 0 { format!(":{name}={n}") } else { String::new() };

@@ -1,11 +1,18 @@
 //! Refuses plans that do not fit the limits of their job or the disk.
 
-use crate::config::Job;
+use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::formats::{Input, unmapped};
+use crate::formats::{Input, Weights, unmapped};
 use crate::gpu::{self, whole_pieces};
+use crate::graph::layout::Layout;
+use crate::job::plan::estimate::StageKind;
+use crate::job::plan::formulas::{as_read, looking_up, share_of};
+use crate::job::plan::input_estimate::{self, InputEstimate};
+use crate::job::plan::resources::Resources;
 use crate::job::plan::{Basis, Plan};
 use crate::memory::{addresses_left, at_least};
+use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
+use crate::prepare::partition::route;
 use crate::process::host;
 use crate::size;
 use std::path::{Path, PathBuf};
@@ -50,6 +57,65 @@ pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
         let (needed, free) = (size::show(plan.scratch), size::show(free));
         plan.maybe.push(format!("the disk of job.scratch may be too small: at most {needed} for {free} free"));
     }
+}
+
+/// Returns a limit of host memory for the stages that `plan` has to do: one that is surely enough, and of which the run then uses most.
+/// `machine` has as much memory as the job may take.
+///
+/// Before ingest has run, the plan's stages are upper bounds, several times what most graphs take. The limit is therefore the smallest with
+/// which no edge would be spilled if the degrees were as they likely are. A graph that takes more spills some edges.
+///
+/// # Errors
+/// Those of [`Plan::of`].
+pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
+    let to_come = || plan.stages.iter().filter(|stage| !stage.done);
+    let all = to_come().map(|stage| stage.host_memory).max().unwrap_or(0);
+    let limit = match to_come().any(|stage| stage.kind == StageKind::Blocks) {
+        true => unspilled(job, machine)?.unwrap_or(all),
+        false => all,
+    };
+    Ok(limit.min(plan.host_memory_limit).max(plan.host_memory_needed))
+}
+
+/// Returns about the smallest limit of host memory, in whole MiB, with which no edge is spilled; `None` if some are within the memory of
+/// `machine`, too.
+fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
+    if job.input.is_list() || matches!(job.input, InputSpec::Prepared(_)) {
+        return Ok(None);
+    }
+    let (input, guess) = match crate::job::input::expected(job)? {
+        Some((input, expect)) => {
+            let guess = input_estimate::expected(&input, expect);
+            (input, guess)
+        }
+        None => {
+            let input = crate::job::input::of_job(job)?;
+            let guess = input_estimate::estimate(&input.clone().with_weights(Weights::Skip), &job.input)?;
+            (input, guess)
+        }
+    };
+    let InputEstimate { edges_about: edges, ids, sparse, ref likely, .. } = guess;
+    let (input, threads) = (as_read(job, &input), machine.threads);
+    let layout = Layout::new(likely, edges.saturating_sub(1), job.direction());
+    let (shape, _) = LayoutShape::and_bins(&layout);
+    let share = share_of(edges, route::largest_part(&layout, likely, machine.ranks));
+    let reading = input.scratch_bytes(threads) + looking_up(sparse, ids);
+    let weighted = job.carries_weights();
+    let is_enough = |mib: u64| {
+        let machine = machine.at(mib << 20);
+        let messages = machine.comm_memory.messages();
+        let demand = MemoryDemand { edges: share, ids, reading, messages, threads, weighted };
+        Sizes::new(shape, demand, machine.free_for_edges()).is_ok_and(|sizes| sizes.spill == 0)
+    };
+    let (mut too_small, mut enough) = (0, machine.host_memory >> 20);
+    if !is_enough(enough) {
+        return Ok(None);
+    }
+    while enough - too_small > 1 {
+        let middle = too_small.midpoint(enough);
+        if is_enough(middle) { enough = middle } else { too_small = middle }
+    }
+    Ok(Some(enough << 20))
 }
 
 /// Refuses what does not fit.

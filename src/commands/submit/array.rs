@@ -1,0 +1,130 @@
+//! Arrays of jobs: each task has a number, which stands for `%a` in the job file's name, in `--set` and in the workdir.
+
+use super::Scheduler;
+use crate::config::{self, Job};
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// The numbers of two tasks of an array; the same twice where it has one task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Array {
+    first: u64,
+    last: u64,
+}
+
+impl Array {
+    /// Returns the array that the options of a scheduler ask for, if they do.
+    pub fn of(options: &[String], scheduler: Scheduler) -> Option<Array> {
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            let spec = match scheduler {
+                Scheduler::Slurm if option.starts_with("--ar") => option.split_once('=').map(|(_, spec)| spec),
+                Scheduler::Slurm => match option.strip_prefix("-a") {
+                    Some(spec) => Some(spec).filter(|spec| !spec.is_empty()),
+                    None => continue,
+                },
+                Scheduler::Pbs => match option.strip_prefix("-J").or_else(|| option.strip_prefix("-t")) {
+                    Some(spec) => Some(spec).filter(|spec| !spec.is_empty()),
+                    None => continue,
+                },
+            };
+            let spec = spec.or_else(|| options.next().map(String::as_str)).unwrap_or_default();
+            // What follows % and : is how many run at once, and a step.
+            let ends = spec.split('%').next().unwrap_or_default().split(',').filter_map(|part| {
+                let range = part.split(':').next().unwrap_or_default();
+                let (first, last) = range.split_once('-').unwrap_or((range, range));
+                Some((first.parse().ok()?, last.parse().ok()?))
+            });
+            let ends: Vec<(u64, u64)> = ends.collect();
+            // The scheduler itself refuses what is no list of numbers.
+            let (first, last) = (ends.first().map_or(0, |ends| ends.0), ends.last().map_or(1, |ends| ends.1));
+            return Some(Array { first, last });
+        }
+        None
+    }
+
+    /// Loads the job of the first task. Its workdir still has the `%a`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if two tasks have the same workdir; those of [`config::load`].
+    pub fn load(self, path: &Path, set: &[String]) -> Result<Job> {
+        let load = |task| {
+            let set: Vec<String> = set.iter().map(|set| with(set, task)).collect();
+            let job = config::load(&numbered(path, task), &set)?;
+            let workdir = numbered(&job.workdir, task);
+            Ok::<_, Error>((job, workdir))
+        };
+        let (job, workdir) = load(self.first)?;
+        if self.first != self.last && workdir == load(self.last)?.1 {
+            return Err(Error::Usage(format!(
+                "an array needs a workdir for each task, and all would use {}: set it with --set job.workdir=work/%a, where %a is the \
+                 number of the task",
+                workdir.display()
+            )));
+        }
+        Ok(job)
+    }
+
+    /// Returns the text of the first task.
+    pub fn text(self, text: &str) -> String {
+        with(text, self.first)
+    }
+
+    /// Returns the path of the first task.
+    pub fn path(self, path: &Path) -> PathBuf {
+        numbered(path, self.first)
+    }
+}
+
+fn with(text: &str, task: u64) -> String {
+    text.replace("%a", &task.to_string())
+}
+
+fn numbered(path: &Path, task: u64) -> PathBuf {
+    path.to_str().map_or_else(|| path.to_owned(), |text| with(text, task).into())
+}
+
+/// Returns the override that gives the job `workdir`, which only the job file names. A job script replaces `%a` in overrides alone.
+pub(super) fn workdir_set(workdir: &Path) -> Option<String> {
+    let text = workdir.to_str().filter(|text| text.contains("%a"))?;
+    // As a string of TOML, in which `$$` is a `$` that begins no variable.
+    let text = text.replace('\\', r"\\").replace('"', "\\\"").replace('$', "$$");
+    Some(format!("job.workdir=\"{text}\""))
+}
+
+/// Returns the innermost folder of a path that all tasks share.
+pub(super) fn shared(path: &Path) -> &Path {
+    path.ancestors().find(|path| !path.to_string_lossy().contains("%a")).unwrap_or(Path::new(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_found_among_the_options_of_both_schedulers() {
+        let array = |line: &str, scheduler| {
+            let options: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            Array::of(&options, scheduler).map(|array| (array.first, array.last))
+        };
+        for (line, found) in [
+            ("--array=0-9", Some((0, 9))),
+            ("--partition=gpu --array 3-7:2%2", Some((3, 7))),
+            ("-a 1,5,9-12", Some((1, 12))),
+            ("-a4", Some((4, 4))),
+            ("--account=x -A x --time=1-0", None),
+        ] {
+            assert_eq!(array(line, Scheduler::Slurm), found, "{line}");
+        }
+        for (line, found) in [("-J 0-9", Some((0, 9))), ("-P x -t2-4%2", Some((2, 4))), ("-P x -q gpu", None)] {
+            assert_eq!(array(line, Scheduler::Pbs), found, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_script_of_an_array_stands_where_all_tasks_look() {
+        for (path, found) in [("work/%a", "work"), ("a/%a/b", "a"), ("w%a", ""), ("/x/y%a", "/x")] {
+            assert_eq!(shared(Path::new(path)), Path::new(found));
+        }
+    }
+}

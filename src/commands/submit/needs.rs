@@ -1,0 +1,132 @@
+//! The resources that a job needs of a node, by its plan.
+
+use super::SubmitArgs;
+use crate::algo::Task;
+use crate::comm::mpi;
+use crate::config::{Device, GpuSharing, Job};
+use crate::error::{Error, Result};
+use crate::job::plan::resources::Resources;
+use crate::job::plan::{Plan, limits};
+use std::sync::Arc;
+
+/// Memory of a rank in addition to its limit: code, page tables and kernel buffers. A rank of one thread took 4 MiB for them, and 12 MiB of
+/// code that the kernel may drop and read again. The other part grows with the limit: page tables take a 512th.
+const BESIDE: u64 = 16 << 20;
+const BESIDE_PART: u64 = 256;
+/// Memory of the launcher on a node of several ranks: mpirun or srun, and its daemons.
+const LAUNCHER: u64 = 24 << 20;
+/// Memory that a GPU's driver takes of its node in addition to what counts against the limit of the rank: page tables and pinned pages.
+const OF_A_GPU: u64 = 128 << 20;
+/// Seconds of a plan on CPUs from which on a GPU is asked for, where the job file names no device: a shorter job would wait for it longer.
+const WORTH_A_GPU: f64 = 60.0;
+
+/// Ranks and GPUs of each node.
+pub(super) struct PerNode {
+    pub gpus: u32,
+    pub ranks: u32,
+}
+
+/// Returns the ranks and GPUs of each node for ranks of `cores` cores; `None` where earlier runs left nothing to do.
+///
+/// # Errors
+/// [`Error::Usage`] for ranks without MPI, and for GPUs that ranks can't use or don't have; those of [`Plan::of`].
+pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Option<PerNode>> {
+    let device = if job.run.device == Device::Gpu { Device::Gpu } else { Device::Cpu };
+    let (_, _, by_one_rank) = plan(job, cores, device, [1, 1])?;
+    let to_come: Vec<&str> = by_one_rank.stages.iter().filter(|stage| !stage.done).map(|stage| stage.name).collect();
+    if to_come.is_empty() {
+        return Ok(None);
+    }
+    let uses_gpu = |task: &Arc<dyn Task>| !task.programs().is_empty() && to_come.contains(&task.algorithm().name());
+    let has_kernels = job.tasks.is_empty() || job.tasks.iter().any(uses_gpu);
+    let each = args.ranks.unwrap_or(1).min(64);
+    let gpus = match (args.gpus, job.run.device) {
+        (Some(0), Device::Gpu) => {
+            let what = "--gpus 0, but run.device = \"gpu\": add --set run.device=cpu, or ask for a GPU";
+            return Err(Error::Usage(what.into()));
+        }
+        (Some(gpus), _) => gpus,
+        (None, Device::Cpu) => 0,
+        (None, Device::Gpu) => each,
+        (None, Device::Auto) if has_kernels && by_one_rank.seconds >= WORTH_A_GPU => each,
+        (None, Device::Auto) => 0,
+    };
+    let ranks = args.ranks.unwrap_or(gpus.max(1));
+    if gpus > ranks {
+        return Err(Error::Usage(format!(
+            "--gpus {gpus} for --ranks {ranks}: a rank uses one GPU, so {} of each node would be idle; expected at most as many GPUs as ranks",
+            gpus - ranks
+        )));
+    }
+    if gpus > 0 && gpus < ranks && job.run.gpu_sharing == GpuSharing::Refuse {
+        return Err(Error::Usage(format!(
+            "--ranks {ranks} for --gpus {gpus}, but run.gpu_sharing = \"refuse\": ask for as many GPUs as ranks, or set it to \"split\""
+        )));
+    }
+    if args.nodes * ranks > 1 && mpi::version().is_none() {
+        return Err(Error::Usage(format!(
+            "{} ranks ({} nodes of {ranks}), but this gpugraph was built for one: build it with `cargo build --release \
+             --features mpi`, or submit one rank (--nodes 1, and at most --ranks 1 and --gpus 1)",
+            args.nodes * ranks,
+            args.nodes
+        )));
+    }
+    Ok(Some(PerNode { gpus, ranks }))
+}
+
+/// Returns the memory of a node to ask for, where `limit` is that of each of its `ranks` ranks.
+pub(super) fn of_node(limit: u64, ranks: u32, gpus: u32) -> u64 {
+    let of_ranks = u64::from(ranks) * (limit + limit / BESIDE_PART + BESIDE);
+    of_ranks + if ranks > 1 { LAUNCHER } else { 0 } + u64::from(gpus) * OF_A_GPU
+}
+
+/// Returns true if an override of the job file may set `limits.host_memory`, by the key or by its table.
+pub(super) fn sets_memory(set: &str) -> bool {
+    let keys: Vec<&str> = set.split('=').next().unwrap_or_default().split('.').map(str::trim).collect();
+    matches!(keys[..], ["limits"] | ["limits", "host_memory"])
+}
+
+/// Memory and seconds that one rank needs, on a GPU or the CPU.
+pub(super) struct Needs {
+    /// The limit that suits the job, in bytes.
+    pub memory: u64,
+    pub seconds: f64,
+}
+
+impl Needs {
+    /// Returns the plan's figures for ranks of `cores` cores.
+    pub(super) fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<Needs> {
+        let mut needs = Needs { memory: 0, seconds: 0.0 };
+        // With "auto" the node may have a GPU or not, so both plans must fit.
+        let devices = match job.run.device {
+            Device::Auto if gpu => vec![Device::Cpu, Device::Gpu],
+            Device::Auto => vec![Device::Cpu],
+            named => vec![named],
+        };
+        for device in devices {
+            let (job, machine, plan) = plan(job, cores, device, [ranks, nodes])?;
+            limits::refuse(&plan)?;
+            needs.memory = needs.memory.max(limits::suggested(&job, &machine, &plan)?);
+            needs.seconds = needs.seconds.max(plan.seconds);
+        }
+        Ok(needs)
+    }
+}
+
+/// Returns the plan of a job for ranks of `cores` cores on a device, with the job and the machine that it is made for. If it needs more
+/// memory than this node has, it assumes a node that has it.
+fn plan(job: &Job, cores: u32, device: Device, [ranks, nodes]: [usize; 2]) -> Result<(Job, Resources, Plan)> {
+    let mut job = job.clone();
+    job.limits.threads = cores as usize;
+    job.run.device = device;
+    job.run.gpu = job.run.gpu.filter(|_| device != Device::Cpu);
+    let machine = Resources::here(&job, ranks, nodes)?;
+    let plan = Plan::of(&job, &machine)?;
+    if job.limits.host_memory.is_some() || plan.host_memory_needed <= plan.host_memory_limit {
+        return Ok((job, machine, plan));
+    }
+    job.limits.host_memory = Some(plan.host_memory_needed.next_multiple_of(1 << 20));
+    let machine = Resources::here(&job, ranks, nodes)?;
+    let plan = Plan::of(&job, &machine)?;
+    Ok((job, machine, plan))
+}

@@ -189,7 +189,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         ranks,
         cores,
         gpus,
-        memory: of_node(limit, ranks, gpus),
+        memory: of_node(limit, [ranks, cores, gpus]),
         minutes: seconds.div_ceil(60),
         options: args.options.iter().map(|option| plain(option)).collect::<Result<_>>()?,
         is_array: false,

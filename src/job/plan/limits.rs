@@ -10,7 +10,7 @@ use crate::job::plan::formulas::{as_read, looking_up, share_of};
 use crate::job::plan::input_estimate::{self, InputEstimate};
 use crate::job::plan::resources::Resources;
 use crate::job::plan::{Basis, Plan};
-use crate::memory::{addresses_left, at_least};
+use crate::memory::{addresses_left, at_least, smallest_limit};
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
 use crate::prepare::partition::route;
 use crate::process::host;
@@ -69,7 +69,9 @@ pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
 /// Those of [`Plan::of`].
 pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
     let to_come = || plan.stages.iter().filter(|stage| !stage.done);
-    let all = to_come().map(|stage| stage.host_memory).max().unwrap_or(0);
+    // The process takes less where the limit is less.
+    let beside_own = to_come().map(|stage| stage.host_memory.saturating_sub(machine.own())).max().unwrap_or(0);
+    let all = smallest_limit(|limit| machine.at(limit).own() + beside_own).next_multiple_of(1 << 20);
     let limit = match to_come().any(|stage| stage.kind == StageKind::Blocks) {
         true => unspilled(job, machine)?.unwrap_or(all),
         false => all,
@@ -107,15 +109,10 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
         let demand = MemoryDemand { edges: share, ids, reading, messages, threads, weighted };
         Sizes::new(shape, demand, machine.free_for_edges()).is_ok_and(|sizes| sizes.spill == 0)
     };
-    let (mut too_small, mut enough) = (0, machine.host_memory >> 20);
-    if !is_enough(enough) {
-        return Ok(None);
-    }
-    while enough - too_small > 1 {
-        let middle = too_small.midpoint(enough);
-        if is_enough(middle) { enough = middle } else { too_small = middle }
-    }
-    Ok(Some(enough << 20))
+    // A limit that is just enough may be followed by larger ones that are not, as more blocks are in flight then.
+    let most = machine.host_memory >> 20;
+    let candidates = std::iter::successors(Some(1u64), |mib| Some(mib + mib / 64 + 1)).take_while(|&mib| mib < most);
+    Ok(candidates.chain([most]).find(|&mib| is_enough(mib)).map(|mib| mib << 20))
 }
 
 /// Refuses what does not fit.

@@ -21,7 +21,7 @@ identify() {
     job=${PBS_JOBID:?'submit this with qsub'}
     # Beside what the job was given by -v, the next one gets what this one was told. A script of `gpugraph submit` has it all.
     carried=''
-    if [ -z "$GPUGRAPH_SCRIPT" ]; then carried='CONFIG SET SITE GPUGRAPH MAX_RESTARTS REQUEUE_ON_LOSS GRACE WALLTIME RETRY RANKS THREADS LAUNCHER'; fi
+    if [ -z "$GPUGRAPH_SCRIPT" ]; then carried='CONFIG SET SITE GPUGRAPH MAX_RESTARTS REQUEUE_ON_LOSS GRACE WALLTIME RETRY RELEASE RANKS THREADS LAUNCHER'; fi
     # shellcheck disable=SC2086 # names
     carried=$(for name in $carried; do if [ -n "${!name+set}" ]; then echo "$name"; fi; done)
     export GPUGRAPH_SUBMIT_DIR=${GPUGRAPH_SUBMIT_DIR:-$PBS_O_WORKDIR}
@@ -69,11 +69,15 @@ forget_idle() { :; }
 # Sets the number of ranks and the threads of each. With `select` a rank is a line of PBS's list of hosts (mpiprocs of each
 # chunk, unless said 1). With `nodes=:ppn=` that list has a line for each core, and a rank is a GPU, or a node without any.
 size() {
+    if [ -z "$PBS_NODEFILE" ]; then die "PBS_NODEFILE is not set, so the hosts of this job are unknown: submit it with qsub"; fi
+    if ! grep -qs '[^[:blank:]]' "$PBS_NODEFILE"; then
+        die "$PBS_NODEFILE (PBS_NODEFILE) names no host: it is missing or empty on $(hostname); submit the job again, and tell the site if it stays so"
+    fi
     # Hosts in PBS's order, the first is this one, and how many lines each has.
     hosts=$(awk 'NF { if (!lines[$1]++) hosts[++n] = $1 } END { for (i = 1; i <= n; i++) print hosts[i], lines[hosts[i]] }' "$PBS_NODEFILE")
     nodes=$(grep -c . <<<"$hosts")
     local lines cores gpus
-    lines=$(grep -c . "$PBS_NODEFILE")
+    lines=$(grep -c '[^[:blank:]]' "$PBS_NODEFILE")
     cores=$(attribute Resource_List.ncpus)
     cores=$(whole "${cores:+$((cores / nodes))}" "$(whole "${PBS_NUM_PPN:-$NCPUS}" $((lines / nodes)))")
     local by_line=''
@@ -272,6 +276,12 @@ try_qsub() {
     done
 }
 
+# Prints what goes ahead of the PATH of a shell where ssh leads: it is no login shell, and may not find PBS's commands.
+remote_path() {
+    local bin
+    bin=$(command -v qstat) && echo "$(quoted "${bin%/*}"):"
+}
+
 # Submits the script within so many seconds; prints what qsub says.
 qsub_once() {
     local within=$1 words command name word remote zone='' all=("${options[@]}")
@@ -283,10 +293,7 @@ qsub_once() {
     local last=$((${#words[@]} - 1))
     if [ "${words[0]##*/}" = ssh ]; then
         # Nothing of this environment, folder or disk is known where ssh leads.
-        # What is no login shell there may not find PBS's commands.
-        local bin
-        bin=$(command -v qstat) && bin=$(quoted "${bin%/*}"):
-        remote="cd $(quoted "$folder") && env PATH=$bin\"\$PATH\" $zone"
+        remote="cd $(quoted "$folder") && env PATH=$(remote_path)\"\$PATH\" $zone"
         for name in ${names//,/ }; do remote+=" $(quoted "$name=${!name}")"; done
         for word in "${words[last]}" "${all[@]}"; do remote+=" $(quoted "$word")"; done
         command=("${words[@]:0:last}" "$remote")
@@ -297,4 +304,44 @@ qsub_once() {
     fi
     # Else by standard input, and without what would make an array of what goes on from one task.
     sed -E "${task:+/^#PBS/ s/([[:blank:]])-[Jt][[:blank:]]*[^[:blank:]]+/\\1/}" "$script" | timeout -k 1 "$within" "${command[@]}"
+}
+
+# Releases the held jobs whose ids RELEASE lists, separated by blanks or colons. It runs when the whole chain is done.
+release() {
+    local ids id
+    read -ra ids <<<"${RELEASE//[:,]/ }"
+    for id in "${ids[@]}"; do
+        if [ -n "$task" ]; then
+            say "RELEASE is not for arrays, whose other tasks may still run: $id stays held"
+        elif try_qrls "$id"; then
+            say "the job is done: released $id"
+        else
+            say "$id was not released: do it by qrls $id"
+        fi
+    done
+}
+
+# Runs qrls until it releases the job, or RETRY seconds are over.
+try_qrls() {
+    local until=$((SECONDS + $(whole "${RETRY:-300}" 300))) pause=1 answer
+    while ! answer=$(qrls_once "$1" 2>&1); do
+        say "qrls failed on $(hostname): ${answer//$'\n'/; }"
+        if [[ $answer = *'Unknown Job'* || $answer = *[Uu]nauthorized* ]] || [ $((SECONDS + pause)) -ge "$until" ]; then return 1; fi
+        sleep "$pause"
+        pause=$((pause < 16 ? 2 * pause : 30))
+    done
+}
+
+# Releases a job on the host where QSUB submits jobs. The qrls is the one of the same folder as its qsub.
+qrls_once() {
+    local words remote
+    read -ra words <<<"${QSUB:-qsub}"
+    local last=$((${#words[@]} - 1)) qrls=qrls
+    case ${words[last]} in */qsub) qrls=${words[last]%qsub}qrls ;; esac
+    if [ "${words[0]##*/}" = ssh ]; then
+        remote="env PATH=$(remote_path)\"\$PATH\" $(quoted "$qrls") $(quoted "$1")"
+        timeout -k 1 60 "${words[@]:0:last}" "$remote" </dev/null
+    else
+        timeout -k 1 60 "${words[@]:0:last}" "$qrls" "$1" </dev/null
+    fi
 }

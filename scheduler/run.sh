@@ -13,6 +13,7 @@
 #                     least 20 and at most 120. PBS: 0 is never
 #   WALLTIME          PBS: the walltime, as [[hours:]minutes:]seconds, should qstat not tell it. Grid Engine, LSF, Flux: its seconds
 #   RETRY             PBS: seconds for which a qsub that fails is tried again. Unless said 300
+#   RELEASE           PBS: ids of held jobs (qsub -h), separated by colons, that qrls releases once this job is done
 # and what site.env explains. Exit codes are those of `gpugraph run`.
 
 say() { echo "$(date -u +%Y-%m-%dT%H:%M:%SZ) $scheduler: $*" >&2; }
@@ -343,5 +344,6 @@ if [ "$code" = 75 ] || { [ "$code" = 9 ] && [ "${REQUEUE_ON_LOSS:-yes}" = yes ];
     at_end
 else
     forget_idle
+    if [ "$code" = 0 ] && declare -F release >/dev/null; then release; fi
 fi
 exit "$code"

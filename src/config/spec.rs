@@ -214,7 +214,7 @@ pub struct Limits {
     pub host_memory: Option<u64>,
     /// Bytes of memory per GPU; `None`: 90 % of what is free, or less where that would leave less than 1 GiB.
     pub gpu_memory: Option<u64>,
-    /// Threads; 0: all the cores that the scheduler granted this process.
+    /// Threads; 0: those that the scheduler, the affinity mask or the cgroup's quota grants this process, else `OMP_NUM_THREADS`, else all cores.
     pub threads: usize,
 }
 

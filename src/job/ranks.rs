@@ -130,9 +130,7 @@ pub(crate) fn threads(job: &Job, comm: &Comm) -> usize {
     let all = comm.all_gather(&host::affinity());
     let here = comm.all_gather(host::name().as_bytes());
     let local = all.iter().zip(&here).filter(|(_, name)| **name == here[comm.rank()]).map(|(mask, _)| mask);
-    // Slurm's variable, and that of the job scripts, are of a rank; PBS's are of a node.
-    let granted_each = ["SLURM_CPUS_PER_TASK", "GPUGRAPH_THREADS"].iter().any(|name| std::env::var_os(name).is_some());
-    part_of(mine, &all[comm.rank()], local, comm.local_ranks(), granted_each)
+    part_of(mine, &all[comm.rank()], local, comm.local_ranks(), host::granted().each)
 }
 
 /// The part of a rank that may use `mine` cores, those of its mask, where `ranks` ranks of these masks share a machine.

@@ -35,13 +35,60 @@ pub fn cores_at_hand() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// Returns the number of cores this process may use: by its affinity mask, its cgroup's quota, and the grant of Slurm or PBS.
+/// Variables that grant cores, each with whether the grant is of one rank. The others are of all ranks of a node.
+const GRANTS: [(&str, bool); 5] = [
+    ("SLURM_CPUS_PER_TASK", true),
+    ("GPUGRAPH_THREADS", true),
+    ("PBS_NCPUS", false),
+    ("NCPUS", false),
+    ("PBS_NUM_PPN", false),
+];
+
+/// Cores that a process may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grant {
+    /// How many.
+    pub cores: usize,
+    /// Whether each rank of this machine may use as many. If not, its ranks share them.
+    pub each: bool,
+}
+
+/// Returns the cores this process may use: the least of its affinity mask, its cgroup's quota, and the grant of Slurm or PBS. Where none of
+/// them limits it, `OMP_NUM_THREADS` does.
+pub fn granted() -> Grant {
+    let online = read("/sys/devices/system/cpu/online").and_then(|text| listed(&text));
+    granted_by(cores_at_hand(), online, |name| std::env::var(name).ok())
+}
+
+/// Returns the number of cores of [`granted`].
 pub fn cores() -> usize {
-    let cores = cores_at_hand();
+    granted().cores
+}
+
+/// Returns the grant to a process that may run on `at_hand` of `online` cores, in an environment of these variables.
+fn granted_by(at_hand: usize, online: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Grant {
+    let positive = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
     // Schedulers without cgroups enforce no limit, but a job that uses more than its grant slows its neighbours.
-    let granted = ["SLURM_CPUS_PER_TASK", "GPUGRAPH_THREADS", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"];
-    let granted = granted.iter().filter_map(|name| std::env::var(name).ok()?.parse::<usize>().ok());
-    granted.filter(|&n| n > 0).fold(cores, usize::min)
+    let grants = GRANTS.iter().filter_map(|&(name, each)| Some((positive(&variable(name)?)?, each)));
+    let grants: Vec<(usize, bool)> = grants.collect();
+    if grants.is_empty() && online.is_none_or(|online| at_hand >= online) {
+        // Of a list, which is of nested regions, the first number.
+        let first = |text: String| positive(text.split(',').next().unwrap_or_default());
+        if let Some(threads) = variable("OMP_NUM_THREADS").and_then(first) {
+            return Grant { cores: at_hand.min(threads), each: true };
+        }
+    }
+    let cores = grants.iter().map(|&(cores, _)| cores).fold(at_hand, usize::min);
+    Grant { cores, each: grants.iter().any(|&(_, each)| each) }
+}
+
+/// Returns how many numbers a list such as `0-3,8` has.
+fn listed(text: &str) -> Option<usize> {
+    let count = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(last.parse::<usize>().ok()?.checked_sub(first.parse().ok()?)? + 1)
+    };
+    text.trim().split(',').map(count).sum()
 }
 
 /// Returns the cores this process may run on, one bit each, eight to a byte.
@@ -231,6 +278,39 @@ mod tests {
         let here = std::env::temp_dir();
         assert!(free_disk(&here.join("not/there/yet")).unwrap() > 0);
         assert!(!filesystem(&here).unwrap().is_empty());
+    }
+
+    #[test]
+    fn threads_are_those_that_the_site_grants() {
+        let granted = |at_hand, variables: &[(&str, &str)]| {
+            let variable =
+                |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+            let Grant { cores, each } = granted_by(at_hand, Some(16), variable);
+            (cores, each)
+        };
+        let omp = ("OMP_NUM_THREADS", "4");
+        assert_eq!(granted(16, &[]), (16, false));
+        assert_eq!(granted(16, &[omp]), (4, true));
+        assert_eq!(granted(16, &[("OMP_NUM_THREADS", "6,2")]), (6, true));
+        assert_eq!(granted(16, &[("OMP_NUM_THREADS", "64")]), (16, true));
+        for ignored in ["", "0", "-3", "all", ",4", "2.5"] {
+            assert_eq!(granted(16, &[("OMP_NUM_THREADS", ignored)]), (16, false), "{ignored:?}");
+        }
+        // A mask or a quota says what the site grants, and so does a scheduler.
+        assert_eq!(granted(8, &[omp]), (8, false));
+        assert_eq!(granted(16, &[omp, ("SLURM_CPUS_PER_TASK", "12")]), (12, true));
+        assert_eq!(granted(16, &[omp, ("NCPUS", "12")]), (12, false));
+        assert_eq!(granted(16, &[("NCPUS", "12"), ("GPUGRAPH_THREADS", "3")]), (3, true));
+        assert_eq!(granted(16, &[omp, ("NCPUS", "no number")]), (4, true));
+        assert_eq!(granted(2, &[("PBS_NUM_PPN", "64")]), (2, false));
+    }
+
+    #[test]
+    fn lists_of_cores_are_counted() {
+        for (text, count) in [("0-15\n", Some(16)), ("0", Some(1)), ("0-3,8,10-11\n", Some(7)), ("", None), ("x", None)]
+        {
+            assert_eq!(listed(text), count, "{text:?}");
+        }
     }
 
     #[test]

@@ -699,51 +699,6 @@ fn the_same_bytes_in_another_format_are_another_graph() {
 }
 
 #[test]
-fn submit_keeps_the_memory_that_is_set() {
-    let job = Job::new(SMALL);
-    let script = |set: &[&str]| {
-        let print = ["submit", "job.toml", "--scheduler", "slurm", "--gpus", "0", "--print"];
-        let set = set.iter().flat_map(|set| ["--set", *set]);
-        let script = job.does(&print.into_iter().chain(set).collect::<Vec<_>>());
-        let asked = script.lines().find_map(|line| line.strip_prefix("#SBATCH --mem=")).unwrap();
-        let asked: u64 = asked.strip_suffix('M').unwrap().parse().unwrap();
-        let limits: Vec<String> =
-            script.split("'limits").skip(1).map(|set| set.split('\'').next().unwrap().to_owned()).collect();
-        (limits, asked)
-    };
-    // And what a process takes beside it.
-    assert_eq!(script(&["limits.host_memory=5GiB"]), (vec![".host_memory=5GiB".to_owned()], 5 * 1024 + 512));
-    let table = "={ host_memory = \"5GiB\" }".to_owned();
-    assert_eq!(script(&[&format!("limits{table}")]), (vec![table], 5 * 1024 + 512));
-    let (planned, asked) = script(&[]);
-    assert!(planned.len() == 1 && planned[0].starts_with(".host_memory=") && asked < 2048, "{planned:?} {asked}");
-    // The limit of the job file is no wish.
-    job.write(&format!("{SMALL}[limits]\nhost_memory = \"5GiB\"\n"));
-    assert_eq!(script(&[]), (planned, asked));
-    let threads = script(&["limits.threads=2"]);
-    assert!(threads.0.len() == 2 && threads.1 < 2048, "{threads:?}");
-}
-
-#[test]
-fn submit_asks_for_no_more_than_the_plan_needs() {
-    let job = Job::new(SMALL);
-    let script = |set: &str| job.does(&["submit", "job.toml", "--scheduler", "slurm", "--print", "--set", set]);
-    let small = script("run.device=auto");
-    assert!(!small.contains("--gres=gpu") && small.contains("--time=00:0"), "{small}");
-    assert!(script("run.device=gpu").contains("--gres=gpu:1"));
-    let large = script("input={ kronecker = { scale = 29, edge_factor = 16 } }");
-    assert!(large.contains("--gres=gpu:1"), "{large}");
-    // Searching depth-first has no kernel.
-    job.write("[input]\nkronecker = { scale = 29, edge_factor = 16 }\n[dfs]\nsource = 1\n");
-    assert!(!script("run.device=auto").contains("--gres=gpu"));
-    job.write(SMALL);
-    job.does(&["run", "job.toml", "--quiet"]);
-    for device in ["auto", "gpu"] {
-        assert!(script(&format!("run.device={device}")).starts_with("job.toml is done already"), "{device}");
-    }
-}
-
-#[test]
 fn threads_have_a_bound() {
     let job = Job::new("[input]\npath = \"a.txt\"\n");
     for line in [

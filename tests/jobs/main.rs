@@ -18,5 +18,6 @@ mod printing;
 mod readme;
 mod resume;
 mod streams;
+mod submit;
 mod whole_rows;
 mod workdir;

@@ -3,10 +3,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod chains;
 mod going_on;
 mod listrank;
 mod real;
 mod server;
+mod submit;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use server::{Pbs, REPO};
-use support::{Place, Ran, oracle, random_edges};
+use support::{Place, Ran};
 
 #[test]
 fn bash_and_shellcheck_find_nothing() {
@@ -25,6 +27,7 @@ fn bash_and_shellcheck_find_nothing() {
     let mut scripts: Vec<PathBuf> = [
         "site.env",
         "tests/pbs/qsub",
+        "tests/pbs/qrls",
         "tests/pbs/ssh",
         "tests/schedulers/lsf",
         "tests/schedulers/flux",
@@ -312,65 +315,4 @@ fn a_task_of_an_array_goes_on_as_itself() {
     job.variables.insert("PBS_ARRAY_INDEX".into(), "3".into());
     assert_eq!(pbs.run(job, &["n1"]), [75, 75, 75]);
     assert_eq!(pbs.log().matches("task 3: run --wait job3.toml --set job.workdir=w/3\n").count(), 3, "{}", pbs.log());
-}
-
-#[test]
-fn submit_writes_a_script_that_runs() {
-    let pbs = Pbs::new();
-    let edges = random_edges(300, 3000, 4);
-    let path = pbs.place.u32("it's a graph.u32", &edges);
-    pbs.place.job(&format!("path = {path:?}"), "");
-    let submit = |args: &[&str], path: &str| {
-        let mut command = pbs.place.command(&[&["submit", "job.toml"], args].concat());
-        Ran::command(command.env("PATH", path).env_remove("SITE"))
-    };
-    let bin = format!("{}:/bin:/usr/bin", pbs.place.path("bin").display());
-    submit(&["--scheduler=pbs", "--gpus=1", "--cpus=3", "--walltime=90m", "--", "-P", "x"], &bin).expect(0);
-    let job = pbs.next().expect("a job");
-    assert!(job.resources["select"].starts_with("1:ncpus=3:ngpus=1:mpiprocs=1:mem="), "{:?}", job.resources);
-    assert_eq!((job.resources["walltime"].as_str(), job.options["-P"].as_str()), ("01:30:00", "x"));
-    // Memory: what the plan has, and a margin.
-    let plan =
-        pbs.place.gpugraph(&["plan", "job.toml", "--json", "--set", "limits.threads=3", "--set", "run.device=cpu"]);
-    let plan: Value = serde_json::from_str(&plan.expect(0).out).expect("JSON");
-    let memory = job.resources["select"].rsplit_once("mem=").expect("memory").1.trim_end_matches("mb");
-    assert!(memory.parse::<u64>().expect("MiB") << 20 >= plan["host_memory"].as_u64().expect("bytes"), "{memory}");
-    fs::remove_dir_all(pbs.place.path("server")).expect("a folder");
-    fs::create_dir(pbs.place.path("server")).expect("a folder");
-    submit(&["--scheduler=pbs", "--gpus=0"], &bin).expect(0);
-    let job = pbs.next().expect("a job");
-    assert!(!job.resources["select"].contains("ngpus"), "{:?}", job.resources);
-    let running = pbs.start(&job, &["n1"]);
-    assert_eq!(running.end(), 0);
-    assert_eq!(pbs.triangles("work"), oracle(300, &edges).0);
-    // Ranks need a gpugraph that has them.
-    for (more, found) in [("--nodes=2", "2 ranks (2 nodes of 1)"), ("--gpus=4", "4 ranks (1 nodes of 4)")] {
-        let ran = submit(&["--scheduler=pbs", "--print", more], &bin).expect(2);
-        assert!(ran.error().contains(found) && ran.error().contains("--features mpi"), "{}", ran.err);
-    }
-    // Where there is no scheduler, it says what to do.
-    let ran = submit(&[], "/nonexistent").expect(2);
-    assert!(ran.error().contains("neither sbatch (Slurm) nor qsub (PBS) is on the path"), "{}", ran.err);
-    let ran = submit(&["--scheduler=slurm"], "/nonexistent").expect(2);
-    assert!(ran.error().contains("sbatch is not on the path"), "{}", ran.err);
-    for (args, what) in [
-        (&["--print", "--scheduler=pbs", "--", "-A", "a b"][..], "option"),
-        (&["--print", "--scheduler=pbs", "--set", "job.name=\"a\\nb\"", "--set", "input.path=a\nb"], "--set"),
-    ] {
-        let ran = submit(args, &bin);
-        assert!(ran.code == 2 && ran.err.contains(what), "{args:?}: {}", ran.err);
-    }
-}
-
-#[test]
-fn submit_prints_a_path_that_can_be_pasted() {
-    let pbs = Pbs::new();
-    pbs.place.job("kronecker = { scale = 8, edge_factor = 4, seed = 1 }", "[job]\nworkdir = \"it's a folder\"\n");
-    let mut submit = pbs.place.command(&["submit", "job.toml", "--scheduler=pbs", "--gpus=1"]);
-    let path = format!("{}:/bin:/usr/bin", pbs.place.path("bin").display());
-    let out = Ran::command(submit.env("PATH", path)).expect(0).out;
-    let (_, rest) = out.split_once("script ").expect("a path");
-    let (word, _) = rest.split_once("; `gpugraph status").expect("a path");
-    let ran = Ran::command(Command::new("bash").args(["-c", &format!("cat {word}")])).expect(0);
-    assert!(ran.out.starts_with("#!/bin/bash\n"), "{out}");
 }

@@ -1,5 +1,5 @@
 //! The stand-in: it sets PBS's variables, umask and bare PATH, starts jobs in $HOME, and at the walltime or qdel sends TERM to
-//! every process and KILL ten seconds later. `qsub` and `ssh` beside this file are scripts, and refuse what the real ones do.
+//! every process and KILL ten seconds later. `qsub`, `qrls` and `ssh` next to this file are scripts, and refuse what the real ones do.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,6 +56,7 @@ impl Pbs {
         }
         let pbs = Pbs { place };
         pbs.executable("bin/qsub", include_str!("qsub"));
+        pbs.executable("bin/qrls", include_str!("qrls"));
         pbs.executable("bin/ssh", include_str!("ssh"));
         pbs.command("bin/qstat", QSTAT);
         pbs.site_has("flatuid");

@@ -193,7 +193,9 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gpugraph"));
         command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
         // What a developer or a scheduler has set must not decide a test.
-        for name in ["GPUGRAPH_LOG", "GPUGRAPH_THREADS", "SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
+        let threads =
+            ["GPUGRAPH_THREADS", "SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN", "OMP_NUM_THREADS"];
+        for name in threads.into_iter().chain(["GPUGRAPH_LOG"]) {
             command.env_remove(name);
         }
         // Nor is what tests take to tell a developer's plans anything.

@@ -119,7 +119,15 @@ pub fn mpirun(place: &Place, built: &Built, ranks: usize, limit: u32, program: &
             command.env_remove(&name);
         }
     }
-    for name in ["GPUGRAPH_LOG", "GPUGRAPH_THREADS", "GPUGRAPH_SHARED_MEMORY", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
+    for name in [
+        "GPUGRAPH_LOG",
+        "GPUGRAPH_THREADS",
+        "GPUGRAPH_SHARED_MEMORY",
+        "PBS_NCPUS",
+        "NCPUS",
+        "PBS_NUM_PPN",
+        "OMP_NUM_THREADS",
+    ] {
         command.env_remove(name);
     }
     command

@@ -77,8 +77,9 @@ fn held_jobs_are_released_through_ssh_where_nodes_may_not_ask() {
     pbs.site_lacks("flatuid");
     // The qrls of the folder that QSUB names.
     let qsub = pbs.place.path("bin/qsub").display().to_string();
-    let variables = format!("{variables}:9.stand-in,GPUGRAPH_RESTARTS=1,QSUB=ssh login {qsub}");
-    let job = pbs.qsub(&["-v", &variables, "pbs/triangle.pbs"]);
+    let variables = format!("{variables}:9.stand-in,GPUGRAPH_RESTARTS=1");
+    let mut job = pbs.qsub(&["-v", &variables, "pbs/triangle.pbs"]);
+    job.variables.insert("QSUB".into(), format!("ssh login {qsub}"));
     assert_eq!(pbs.start(&job, &["n1"]).end(), 0, "{}", pbs.log());
     assert_eq!(released(&pbs), [true; 2], "{}", pbs.log());
     // A job that is not there is no reason to wait, nor to fail.

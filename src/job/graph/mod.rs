@@ -29,6 +29,7 @@ use crate::formats::{CacheUse, Input, InputCache, WeightType, addresses};
 use crate::graph::direction::Direction;
 use crate::graph::weights::stored::GraphWeights;
 use crate::job::input::{self, occupied, streams};
+use crate::job::plan::done::Done;
 use crate::job::plan::{Plan, limits};
 use crate::job::ranks;
 use crate::job::session::{Moved, Session, Watched};
@@ -119,7 +120,7 @@ impl Ordering<'_, '_> {
             }
             return Ok((info, None));
         }
-        let plan = Plan::before(&self.session.job, &self.session.machine(), self.input)?;
+        let plan = Plan::before(&self.session.job, &self.session.machine(), self.input, &Done::default())?;
         limits::refuse(&plan)?;
         // All ranks have the same plan.
         plan.maybe.iter().filter(|_| self.session.comm.leads()).for_each(|what| tracing::warn!("{what}"));

@@ -57,6 +57,11 @@ impl Done {
         Done { blocks: false, upper: false, merged: false, ..self }
     }
 
+    /// Returns the same for a workdir without the order of vertices, which is made again unless nothing needs it.
+    pub(crate) fn without_order(self) -> Done {
+        Done { order: self.blocks, ..self }
+    }
+
     /// Marks the stages that are done.
     pub(crate) fn mark(&self, stages: &mut [Stage]) {
         for stage in stages {

@@ -6,6 +6,7 @@ use crate::formats::{Edges, Format, Input, Packing, Part, Signals, Visitor, larg
 use crate::generate::Shape;
 use crate::graph::likely;
 use crate::graph::order::DegreeRuns;
+use crate::job::plan::Basis;
 use crate::prepare::ingest;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -20,6 +21,8 @@ const ENOUGH: u64 = 1 << 20;
 /// Edges and ids of an input that was not read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputEstimate {
+    /// What the figures are from.
+    pub basis: Basis,
     /// Edges, loops and repeats included, at most.
     pub edges: u64,
     /// The same as estimated: equal where the format tells exactly.
@@ -86,6 +89,7 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
         _ => found.at_least,
     };
     Ok(InputEstimate {
+        basis: Basis::Size,
         edges,
         edges_about: about,
         // Such files name each edge from both ends.
@@ -105,6 +109,7 @@ pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> InputEstimate {
     let (ids, ids_at_least) = if sparse { (edges.saturating_mul(2).min(u64::from(u32::MAX)), 0) } else { (ids, ids) };
     let likely = likely::degrees(edges, ids, likely::GRAPH500);
     InputEstimate {
+        basis: Basis::Expected,
         edges,
         edges_about: edges,
         distinct: edges,

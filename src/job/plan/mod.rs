@@ -156,8 +156,8 @@ impl Plan {
         }
         let job = &crate::job::input::streams::planned(job, &manifest)?;
         if let Some((input, expect)) = crate::job::input::expected(job)? {
-            let mut plan =
-                Plan::bounds(job, machine, &input, input_estimate::expected(&input, expect), Basis::Expected)?;
+            let guess = input_estimate::expected(&input, expect);
+            let mut plan = Plan::bounds(job, machine, &input, guess, &Done::default())?;
             // Where the input is not, this is not the machine that the job will run on either.
             plan.surely = Surely { host_memory: plan.surely.host_memory, ..Surely::default() };
             plan.maybe.push(format!("{} is not here: figures are for input.expect", input.name()));
@@ -165,29 +165,29 @@ impl Plan {
         }
         let input = crate::job::input::of_job(job)?;
         let identity = crate::job::input::version_key(&input, &job.input_keys)?;
-        if let Some(mut info) = manifest.found::<InputInfo>("relabel", identity)
-            && let Ok(runs) = order::read_runs(&job.workdir.join("graph"), info.content)
-        {
-            info.first_id = job.first_id;
-            let layout = info.layout(&runs);
-            let done = Done::of(job, &manifest, Contents::of(&info))?;
-            return Plan::after(job, machine, &input, &info, (&runs, &layout), &done);
-        }
-        Plan::before(job, machine, &input)
+        let Some(mut info) = manifest.found::<InputInfo>("relabel", identity) else {
+            return Plan::before(job, machine, &input, &Done::default());
+        };
+        let done = Done::of(job, &manifest, Contents::of(&info))?;
+        let Ok(runs) = order::read_runs(&job.workdir.join("graph"), info.content) else {
+            return Plan::before(job, machine, &input, &done.without_order());
+        };
+        info.first_id = job.first_id;
+        Plan::after(job, machine, &input, &info, (&runs, &info.layout(&runs)), &done)
     }
 
-    /// From the size of the input and a look at some of it.
+    /// From the size of the input and a look at some of it. Earlier runs did what `done` says.
     ///
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
-    pub fn before(job: &Job, machine: &Resources, input: &Input) -> Result<Plan> {
+    pub(crate) fn before(job: &Job, machine: &Resources, input: &Input, done: &Done) -> Result<Plan> {
         let guess = input_estimate::estimate(&input.clone().with_weights(Weights::Skip), &job.input)?;
-        Plan::bounds(job, machine, input, guess, Basis::Size)
+        Plan::bounds(job, machine, input, guess, done)
     }
 
-    fn bounds(job: &Job, machine: &Resources, input: &Input, guess: InputEstimate, basis: Basis) -> Result<Plan> {
-        let InputEstimate { edges, edges_about, distinct, ids, ids_at_least, rows, sparse, may_be_sparse, ref likely } =
-            guess;
+    fn bounds(job: &Job, machine: &Resources, input: &Input, guess: InputEstimate, done: &Done) -> Result<Plan> {
+        let InputEstimate { edges, edges_about, distinct, ids, ids_at_least, rows, sparse, may_be_sparse, .. } = guess;
+        let (basis, likely) = (guess.basis, &guess.likely);
         let (threads, weighted) = (machine.threads, job.carries_weights());
         let input = &as_read(job, input);
         let connected = ids.min(2 * edges);
@@ -244,7 +244,7 @@ impl Plan {
             gpu_row: None,
             graph,
         };
-        let mut plan = Plan::made(job, machine, input, &sized, &Done::default());
+        let mut plan = Plan::made(job, machine, input, &sized, done);
         // Blocks may come out half as large where every edge is listed from both ends.
         let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };

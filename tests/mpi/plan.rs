@@ -130,14 +130,20 @@ fn submit_asks_for_what_the_plan_of_all_ranks_has() {
     let Some(job) = Ranks::new() else { return };
     job.place.job(KRONECKER, "[limits]\nhost_memory = '96MiB'\n[run]\ndevice = 'cpu'\n");
     let mut submit = std::process::Command::new(&job.built.gpugraph);
-    submit.args(["submit", "job.toml", "--print", "--scheduler", "pbs", "--nodes=2", "--gpus=4", "--cpus=3"]);
+    submit.args(["submit", "job.toml", "--print", "--scheduler", "pbs", "--nodes=2", "--ranks=4", "--cpus=3"]);
     let script = Ran::command(submit.current_dir(job.place.path(""))).expect(0).out;
     let select = script.lines().find_map(|line| line.strip_prefix("#PBS -l select=")).expect("a request");
-    let memory = select.strip_prefix("2:ncpus=12:ngpus=4:mpiprocs=4:mem=").unwrap_or_else(|| panic!("{select}"));
+    let memory = select.strip_prefix("2:ncpus=12:mpiprocs=4:mem=").unwrap_or_else(|| panic!("{select}"));
     let memory: u64 = memory.trim_end_matches("mb").parse().expect("MiB");
-    let plan = plan(&job, 8, &["--nodes", "2", "--set", "limits.threads=3"]);
-    let node = number(&plan, "host_memory_node") >> 20;
-    // And what a process takes beside, half a GiB each.
-    assert!((node..=4 * (96 + 512)).contains(&memory), "{memory} MiB asked for, {node} planned");
+    let limit = script.split("'limits.host_memory=").nth(1).and_then(|rest| rest.split("MiB").next()).expect("a limit");
+    let limit: u64 = limit.parse().expect("MiB");
+    // Within this limit the plan of all ranks fits, and each takes some code and page tables in addition.
+    let plan = plan(
+        &job,
+        8,
+        &["--nodes", "2", "--set", "limits.threads=3", "--set", &format!("limits.host_memory={limit}MiB")],
+    );
+    assert!(number(&plan, "host_memory_node") <= 4 * limit << 20 && limit <= 96, "{limit} MiB each: {plan}");
+    assert!((4 * limit..=4 * (limit + 48)).contains(&memory), "{memory} MiB asked for, {limit} each");
     assert!(script.contains("--set 'limits.host_memory="), "{script}");
 }

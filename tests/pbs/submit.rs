@@ -37,7 +37,8 @@ fn submit_writes_a_script_that_runs() {
     let running = pbs.start(&job, &["n1"]);
     assert_eq!(running.end(), 0);
     assert_eq!(pbs.triangles("work"), oracle(300, &edges).0);
-    // Ranks need a gpugraph that has them.
+    // Ranks need a gpugraph that has them. A job that is done is not submitted.
+    fs::remove_dir_all(pbs.place.path("work")).expect("a folder");
     for (more, found) in [("--nodes=2", "2 ranks (2 nodes of 1)"), ("--gpus=4", "4 ranks (1 nodes of 4)")] {
         let ran = submit(&["--scheduler=pbs", "--print", more], &bin).expect(2);
         assert!(ran.error().contains(found) && ran.error().contains("--features mpi"), "{}", ran.err);

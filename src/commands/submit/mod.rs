@@ -14,7 +14,7 @@ use array::Array;
 use needs::{Needs, PerNode, of_node, per_node, sets_memory};
 use script::{Script, pasted, quoted};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -178,7 +178,9 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         }
     };
     let set = args.set.iter().chain(&planned).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
-    let site = std::env::var_os("SITE").map(PathBuf::from).unwrap_or_else(|| "site.env".into());
+    // A job whose SITE can't be read ends, so a site.env that is not there is not named.
+    let site = std::env::var_os("SITE").filter(|site| !site.is_empty()).map(|site| folder.join(site));
+    let site = site.or_else(|| Some(folder.join("site.env")).filter(|path| path.exists()));
     let job_file = std::path::absolute(&args.job).map_err(|e| Error::io("find", &args.job, e))?;
     let gpugraph = std::env::current_exe().map_err(|e| Error::internal("find its own file", e))?;
     let path = |what: &str, path: &Path| quoted(what, path.as_os_str());
@@ -197,7 +199,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         folder: path("the folder of this shell", folder)?,
         config: path("the job file", &job_file)?,
         gpugraph: path("the program", &gpugraph)?,
-        site: path("SITE", &folder.join(site))?,
+        site: site.map_or_else(|| Ok(String::new()), |site| path("SITE", &site))?,
         script: path("the workdir", script)?,
         seconds: needs.seconds,
     }))

@@ -10,14 +10,16 @@ use crate::job::plan::{Plan, limits};
 use crate::memory::own_bytes;
 use std::sync::Arc;
 
-/// Memory of a rank in addition to what its limit bounds: 12 MiB of code, 10 MiB of the job's shell and the scheduler's daemon, kernel buffers.
-const BESIDE: u64 = 24 << 20;
+/// Memory of a rank in addition to what its limit bounds: kernel buffers and tables of its threads.
+const BESIDE: u64 = 4 << 20;
 /// Page tables take a 512th of the limit; this part of it is asked for.
 const BESIDE_PART: u64 = 256;
 /// The part of the bytes that a limit sets aside for the process that a process really takes, at most.
 const OWN_PART: u64 = 2;
-/// Memory of the launcher on a node of several ranks: mpirun or srun, and its daemons.
-const LAUNCHER: u64 = 24 << 20;
+/// Memory of a node in addition to that of its ranks: 12 MiB of code, 10 MiB of the job's shell and the scheduler's daemon.
+const OF_A_NODE: u64 = 22 << 20;
+/// Memory of the launcher on a node of several ranks: mpirun or srun, and its daemons. Open MPI's mpirun takes 6 MiB.
+const LAUNCHER: u64 = 16 << 20;
 /// Memory that a GPU's driver takes of its node in addition to what counts against the limit of the rank: page tables and pinned pages.
 const OF_A_GPU: u64 = 128 << 20;
 /// Seconds of a plan on CPUs from which on a GPU is asked for, where the job file names no device: a shorter job would wait for it longer.
@@ -80,8 +82,11 @@ pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Optio
 /// Returns the memory of a node to ask for, where `limit` is that of each of its `ranks` ranks of `cores` cores.
 pub(super) fn of_node(limit: u64, [ranks, cores, gpus]: [u32; 3]) -> u64 {
     let unused = own_bytes(limit, cores as usize) / OWN_PART;
-    let of_rank = limit + limit / BESIDE_PART + BESIDE - unused.min(BESIDE);
-    u64::from(ranks) * of_rank + if ranks > 1 { LAUNCHER } else { 0 } + u64::from(gpus) * OF_A_GPU
+    let of_rank = limit + limit / BESIDE_PART + BESIDE - unused;
+    let launcher = if ranks > 1 { LAUNCHER } else { 0 };
+    // A limit that was set is asked for in full.
+    let of_ranks = u64::from(ranks) * of_rank + OF_A_NODE + launcher;
+    of_ranks.max(u64::from(ranks) * limit) + u64::from(gpus) * OF_A_GPU
 }
 
 /// Returns true if an override of the job file may set `limits.host_memory`, by the key or by its table.

@@ -37,6 +37,7 @@ pub(super) struct Script {
     pub folder: String,
     pub config: String,
     pub gpugraph: String,
+    /// Empty if the folder of the job has none.
     pub site: String,
     /// Path of this script.
     pub script: String,

@@ -6,7 +6,7 @@ use crate::formats::{Input, Weights, unmapped};
 use crate::gpu::{self, whole_pieces};
 use crate::graph::layout::Layout;
 use crate::job::plan::estimate::StageKind;
-use crate::job::plan::formulas::{as_read, looking_up, share_of};
+use crate::job::plan::formulas::{as_read, looking_up};
 use crate::job::plan::input_estimate::{self, InputEstimate};
 use crate::job::plan::resources::Resources;
 use crate::job::plan::{Basis, Plan};
@@ -16,6 +16,9 @@ use crate::prepare::partition::route;
 use crate::process::host;
 use crate::size;
 use std::path::{Path, PathBuf};
+
+/// The part of its expected edges that a rank of several has room for without a spill, within the limit that [`suggested`] returns.
+const SHARE: f64 = 1.02;
 
 /// A stage's error with the limit that does for all stages in place of its own: one correction is enough.
 pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
@@ -100,7 +103,9 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     let (input, threads) = (as_read(job, &input), machine.threads);
     let layout = Layout::new(likely, edges.saturating_sub(1), job.direction());
     let (shape, _) = LayoutShape::and_bins(&layout);
-    let share = share_of(edges, route::largest_part(&layout, likely, machine.ranks));
+    // A run has room for an eighth more where it can; what it likely gets is within this.
+    let part = route::largest_part(&layout, likely, machine.ranks);
+    let share = (edges as f64 * (SHARE * part).min(1.0)) as u64;
     let reading = input.scratch_bytes(threads) + looking_up(sparse, ids);
     let weighted = job.carries_weights();
     let is_enough = |mib: u64| {

@@ -106,6 +106,15 @@ fn a_run_is_told_to_save_a_tenth_of_the_walltime_ahead() {
     }
 }
 
+#[test]
+fn a_file_of_the_site_is_named_where_there_is_one() {
+    let place = Place::new();
+    place.job(SMALL, "");
+    assert!(asked(&place, &[]).script.contains("\nSITE=\n"));
+    let site = place.write("site.env", "");
+    assert!(asked(&place, &[]).script.contains(&format!("\nSITE='{}'\n", site.display())));
+}
+
 /// A group of processes with a bound of memory; gone with the test.
 struct Cgroup(PathBuf);
 

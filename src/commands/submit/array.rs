@@ -37,7 +37,8 @@ impl Array {
             });
             let ends: Vec<(u64, u64)> = ends.collect();
             // The scheduler itself refuses what is no list of numbers.
-            let (first, last) = (ends.first().map_or(0, |ends| ends.0), ends.last().map_or(1, |ends| ends.1));
+            let (first, last) =
+                (ends.first().map_or(0, |ends| ends.0), ends.iter().map(|ends| ends.1).max().unwrap_or(1));
             return Some(Array { first, last });
         }
         None
@@ -112,6 +113,7 @@ mod tests {
             ("--partition=gpu --array 3-7:2%2", Some((3, 7))),
             ("-a 1,5,9-12", Some((1, 12))),
             ("-a4", Some((4, 4))),
+            ("-a 0-9,0", Some((0, 9))),
             ("--account=x -A x --time=1-0", None),
         ] {
             assert_eq!(array(line, Scheduler::Slurm), found, "{line}");

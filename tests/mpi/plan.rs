@@ -143,7 +143,7 @@ fn submit_asks_for_what_the_plan_of_all_ranks_has() {
         8,
         &["--nodes", "2", "--set", "limits.threads=3", "--set", &format!("limits.host_memory={limit}MiB")],
     );
-    assert!(number(&plan, "host_memory_node") <= 4 * limit << 20 && limit <= 96, "{limit} MiB each: {plan}");
+    assert!(number(&plan, "host_memory_node") <= (4 * limit) << 20 && limit <= 96, "{limit} MiB each: {plan}");
     assert!((4 * limit..=4 * (limit + 48)).contains(&memory), "{memory} MiB asked for, {limit} each");
     assert!(script.contains("--set 'limits.host_memory="), "{script}");
 }

@@ -16,11 +16,13 @@ const BESIDE: u64 = 4 << 20;
 const BESIDE_PART: u64 = 256;
 /// The part of the bytes that a limit sets aside for the process that a process really takes, at most.
 const OWN_PART: u64 = 2;
-/// Memory of a node in addition to that of its ranks: 12 MiB of code, 10 MiB of the job's shell and the scheduler's daemon.
+/// Memory of a node in addition to that of its ranks: 12 MiB of code were measured; 10 MiB are a guess for the job's shell and the scheduler's
+/// daemon.
 const OF_A_NODE: u64 = 22 << 20;
-/// Memory of the launcher on a node of several ranks: mpirun or srun, and its daemons. Open MPI's mpirun takes 6 MiB.
+/// Memory of the launcher on a node of several ranks: mpirun or srun, and its daemons. Two ranks and Open MPI's mpirun took 5 MiB more than
+/// the ranks reported; the rest is a guess for others.
 const LAUNCHER: u64 = 16 << 20;
-/// Memory that a GPU's driver takes of its node in addition to what counts against the limit of the rank: page tables and pinned pages.
+/// Memory that a GPU's driver takes of its node in addition to what counts against the limit of the rank. It is a guess, not measured.
 const OF_A_GPU: u64 = 128 << 20;
 /// Seconds of a plan on CPUs from which on a GPU is asked for, where the job file names no device: a shorter job would wait for it longer.
 const WORTH_A_GPU: f64 = 60.0;

@@ -33,8 +33,7 @@ impl Program {
     /// # Errors
     /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`].
     pub fn load(device: &Device, source: &ProgramSource) -> Result<Program> {
-        let (major, minor) = device.context().compute_capability().map_err(|e| device.lost("say what it is", e))?;
-        let options = [format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()];
+        let options = options(device)?;
         let load = |image| device.context().load_module(Ptx::from_binary(image));
         let cached = cached(source, &options);
         // A cached image may be of a compiler too new for this driver: nodes of different kinds share a home directory.
@@ -53,6 +52,14 @@ impl Program {
             }
         };
         Ok(Program { device: device.clone(), module })
+    }
+
+    /// Returns true if an earlier process compiled `source` for this kind of device.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn is_cached(device: &Device, source: &ProgramSource) -> Result<bool> {
+        Ok(cached(source, &options(device)?).is_some_and(|path| path.is_file()))
     }
 
     /// Returns the kernel `name`, which may be launched with up to `shared` bytes of dynamic shared memory.
@@ -104,6 +111,12 @@ impl Kernel {
     pub(super) fn function(&self) -> driver_sys::CUfunction {
         self.function.cu_function()
     }
+}
+
+/// Returns the options with which NVRTC compiles for a device.
+fn options(device: &Device) -> Result<[String; 2]> {
+    let (major, minor) = device.context().compute_capability().map_err(|e| device.lost("say what it is", e))?;
+    Ok([format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()])
 }
 
 /// Returns the path of the cached cubin of `source`, if there is a cache.

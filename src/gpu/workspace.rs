@@ -77,9 +77,16 @@ impl Workspace {
         let device = device?;
         let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
         let opened = started.elapsed().as_secs_f64();
+        let compiles = programs.iter().map(|source| Program::is_cached(&device, source).map(|cached| !cached));
+        let compiles = compiles.collect::<Result<Vec<bool>>>()?;
         let programs = programs.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
-        // If one program compiles, NVRTC is present and supports this GPU.
-        programs.iter().take(1).try_for_each(|first| first.program().map(drop))?;
+        // NVRTC takes up to 200 MiB, which nobody has reserved: it is done before stages take memory. If one program compiles, NVRTC is
+        // present and supports this GPU.
+        let awaited = programs.iter().zip(&compiles).enumerate().filter(|(n, (_, compiles))| *n == 0 || **compiles);
+        awaited.map(|(_, (program, _))| program).try_for_each(|program| program.program().map(drop))?;
+        if compiles.contains(&true) {
+            crate::memory::give_back();
+        }
         let workspace = Workspace {
             programs,
             queue: device.queue()?,
@@ -107,7 +114,7 @@ fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// A program being loaded. Compiling one that is not cached takes a second, in which other work may begin.
+/// A program being loaded, which compiles it if it is not cached.
 #[derive(Debug)]
 struct Loading {
     name: &'static str,

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub use bytes::{Number, byte_cells, bytes_of, bytes_of_mut, cells, numbers_of, word_cells};
 pub use pages::{discard, populate, random_access, will_need};
 pub use process::Process;
-pub use space::{addresses_left, set_allocator};
+pub use space::{addresses_left, give_back, set_allocator};
 
 /// Bytes set aside for the process itself, and the part of the limit that they are between these bounds. A small limit holds small graphs
 /// alone, whose tables are small: one of 500 vertices takes 1.2 MiB in all with two threads.

@@ -30,3 +30,12 @@ pub fn set_allocator() {
         }
     }
 }
+
+/// Gives freed memory of all arenas back to the system, for code that freed much and is not ours.
+pub fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the allocator locks its arenas by itself.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}

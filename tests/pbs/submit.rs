@@ -46,6 +46,11 @@ fn submit_writes_a_script_that_runs() {
     // Where there is no scheduler, it says what to do.
     let ran = submit(&[], "/nonexistent").expect(2);
     assert!(ran.error().contains("neither sbatch (Slurm) nor qsub (PBS) is on the path"), "{}", ran.err);
+    // Grid Engine has a qsub, too.
+    pbs.command("server/qconf", "exit 0");
+    pbs.command("server/qsub", "exit 0");
+    let ran = submit(&[], pbs.place.path("server").to_str().expect("text")).expect(2);
+    assert!(ran.error().contains("use scheduler/job.sge"), "{}", ran.err);
     let ran = submit(&["--scheduler=slurm"], "/nonexistent").expect(2);
     assert!(ran.error().contains("sbatch is not on the path"), "{}", ran.err);
     for (args, what) in [

@@ -139,11 +139,16 @@ fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
             "{} is not on the path: submit from a login node of the cluster, load the scheduler's module, or see the script with --print",
             named.command()
         ))),
+        None if !on_path("sbatch") && on_path("qconf") => Err(Error::Usage(
+            "qsub is Grid Engine's here, and submit writes scripts for Slurm and PBS: use scheduler/job.sge (docs/schedulers.md), or see a \
+             script for others with --scheduler pbs --print"
+                .into(),
+        )),
         // Slurm comes first, since some of its sites have a qsub that imitates PBS.
         None => [Scheduler::Slurm, Scheduler::Pbs].into_iter().find(here).ok_or_else(|| {
             Error::Usage(
                 "neither sbatch (Slurm) nor qsub (PBS) is on the path: submit from a login node of the cluster, or see the script \
-                 with --scheduler slurm --print"
+                 with --scheduler slurm --print; for LSF and Flux there are scripts (docs/schedulers.md)"
                     .into(),
             )
         }),

@@ -77,16 +77,7 @@ impl Workspace {
         let device = device?;
         let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
         let opened = started.elapsed().as_secs_f64();
-        let compiles = programs.iter().map(|source| Program::is_cached(&device, source).map(|cached| !cached));
-        let compiles = compiles.collect::<Result<Vec<bool>>>()?;
-        let programs = programs.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
-        // NVRTC takes up to 200 MiB, which nobody has reserved: it is done before stages take memory. If one program compiles, NVRTC is
-        // present and supports this GPU.
-        let awaited = programs.iter().zip(&compiles).enumerate().filter(|(n, (_, compiles))| *n == 0 || **compiles);
-        awaited.map(|(_, (program, _))| program).try_for_each(|program| program.program().map(drop))?;
-        if compiles.contains(&true) {
-            crate::memory::give_back();
-        }
+        let programs = load(&device, programs, budget)?;
         let workspace = Workspace {
             programs,
             queue: device.queue()?,
@@ -108,6 +99,30 @@ impl Workspace {
         let program = self.programs.iter().find(|loading| loading.name == source.name);
         program.ok_or_else(|| not_compiled(source.name))?.program()?.kernel(name, 0)
     }
+}
+
+/// Limit of host memory below which programs are compiled one after another.
+const ONE_BY_ONE: u64 = 1 << 30;
+
+/// Begins to load programs, and waits for those that are not cached. NVRTC takes up to 200 MiB for those of a job together, which nobody has reserved:
+/// it is done before stages take memory. If the first program compiles, NVRTC is present and supports this GPU.
+fn load(device: &Device, sources: &[&'static ProgramSource], budget: &Budget) -> Result<Vec<Loading>> {
+    let mut programs = Vec::new();
+    let mut compiled = Vec::new();
+    for (n, source) in sources.iter().enumerate() {
+        let compiles = !Program::is_cached(device, source)?;
+        let program = Loading::start(device, source)?;
+        if n == 0 || compiles && budget.limit() < ONE_BY_ONE {
+            program.program()?;
+        }
+        compiled.extend(compiles.then_some(n));
+        programs.push(program);
+    }
+    compiled.iter().try_for_each(|&n| programs[n].program().map(drop))?;
+    if !compiled.is_empty() {
+        crate::memory::give_back();
+    }
+    Ok(programs)
 }
 
 fn not_compiled(name: &str) -> Error {

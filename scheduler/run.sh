@@ -21,7 +21,7 @@ die() { say "$*" && exit 2; }
 # The first argument if it is a whole number, else the second; without leading zeros, which would make it octal.
 whole() { case $1 in '' | *[!0-9]* | ??????????*) echo "$2" ;; *) echo "$((10#$1))" ;; esac; }
 
-# What is different under Slurm and PBS. `gpugraph submit` writes it above this.
+# What is different under each scheduler. `gpugraph submit` writes it above this.
 if ! declare -F go_on >/dev/null; then
     # shellcheck source=/dev/null
     . "${BASH_SOURCE[0]%/*}/$scheduler.sh" || die "${BASH_SOURCE[0]%/*}/$scheduler.sh: failed"

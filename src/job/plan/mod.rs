@@ -1,7 +1,7 @@
 //! The plan of a job before it runs: memory, disk and time of every stage. `gpugraph plan` prints it, and `run`
 //! refuses by it what does not fit. Of many ranks, memory is that of the one with most, disk and time are of all.
 //!
-//! Before the first pass over the input, figures are bounds made from what the file tells cheaply ([`Plan::before`]).
+//! Before the first pass over the input, figures are bounds made from what the file tells cheaply (`Plan::before`).
 //! After it, degrees are known, and the same functions that size the run's buffers give its figures (`Plan::after`).
 //! A bound may be far above the truth, so a job is refused only for what it surely needs; `maybe` says the rest.
 

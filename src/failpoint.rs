@@ -30,10 +30,11 @@ mod imp {
 
 #[cfg(feature = "failpoints")]
 mod imp {
+    use parking_lot::Mutex;
     use std::collections::BTreeMap;
     use std::io;
     use std::os::unix::fs::FileExt;
-    use std::sync::{Mutex, OnceLock, PoisonError};
+    use std::sync::OnceLock;
 
     #[derive(Debug, Clone, PartialEq)]
     pub(super) enum Action {
@@ -90,7 +91,7 @@ mod imp {
 
     /// Counts a hit of `name` and returns the action to take.
     fn count(name: &str) -> Option<Action> {
-        let mut state = state().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = state().lock();
         let State { rules, hits, count } = &mut *state;
         let n = hits.entry(name.to_owned()).or_insert(0);
         *n += 1;

@@ -1,10 +1,11 @@
 //! Durability off the critical path: one thread syncs finished files while the job goes on.
 
 use crate::store::regular;
+use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::file::{Pending, Seal};
@@ -37,16 +38,6 @@ struct State {
     error: Option<Error>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, guard: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Syncer {
     /// Starts the thread.
     ///
@@ -64,7 +55,7 @@ impl Syncer {
 
     /// Queues a file to be synced; this never waits.
     pub fn push(&self, pending: Pending) -> Seal {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         let file = (state.queue.len() < OPEN).then_some(pending.file);
         state.queue.push_back((pending.path, file));
         self.shared.changed.notify_all();
@@ -76,7 +67,7 @@ impl Syncer {
     /// # Errors
     /// Those of [`Syncer::wait`].
     pub fn check(&self) -> Result<()> {
-        self.shared.lock().error.take().map_or(Ok(()), Err)
+        self.shared.state.lock().error.take().map_or(Ok(()), Err)
     }
 
     /// Waits until every file pushed so far is durable under its name. It is called before the manifest records them.
@@ -84,9 +75,9 @@ impl Syncer {
     /// # Errors
     /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. Files pushed since then may not be durable.
     pub fn wait(&self) -> Result<()> {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         while state.busy || !state.queue.is_empty() {
-            state = self.shared.wait(state);
+            self.shared.changed.wait(&mut state);
         }
         let folders = std::mem::take(&mut state.folders);
         let error = state.error.take();
@@ -104,7 +95,7 @@ impl Syncer {
 
 impl Drop for Syncer {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.queue.clear();
         state.closed = true;
         drop(state);
@@ -116,13 +107,13 @@ impl Drop for Syncer {
 }
 
 fn run(shared: &Shared) {
-    let mut state = shared.lock();
+    let mut state = shared.state.lock();
     loop {
         if state.queue.is_empty() {
             if state.closed {
                 return;
             }
-            state = shared.wait(state);
+            shared.changed.wait(&mut state);
             continue;
         }
         let Some((path, file)) = state.queue.pop_front() else { continue };
@@ -131,7 +122,7 @@ fn run(shared: &Shared) {
         drop(state);
         let file = file.map_or_else(|| regular::open(&path), Ok);
         let done = failpoint::hit("store.fsync").and(file).and_then(|file| file.sync_all());
-        state = shared.lock();
+        state = shared.state.lock();
         state.busy = false;
         match done {
             // The file was removed meanwhile, so nobody needs it.

@@ -13,8 +13,9 @@ use crate::formats::scan::share::ChunkQueue;
 use crate::formats::scan::sink::{Sink, Stop};
 use crate::formats::scan::{ErrorPlace, Next, ScanState, Worked, located, of_kind, refuse_empty};
 use crate::formats::{Format, Packing, Part, Visitor, arrays, parquet, suspect};
+use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// Bytes that are hashed and then parsed while they are in the L2 cache.
 const PIECE: usize = 256 << 10;
@@ -105,7 +106,7 @@ impl<'c> PlainFiles<'c> {
         if let Some(kind) = &file.kept {
             return Ok(kind.clone());
         }
-        let mut there = file.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut there = file.open.lock();
         if let Some(kind) = there.upgrade() {
             return Ok(kind);
         }

@@ -33,9 +33,9 @@ const FOR_GOOD: [u8; 6] = [2, 3, 4, 5, 7, 8];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// At work.
+    /// A process works in it.
     Running,
-    /// GpuResources by an owner on another host that has given no sign lately.
+    /// Held by an owner on another host that has given no sign lately.
     Silent,
     /// Ended before its end; the same command carries on.
     Stopped,

@@ -189,11 +189,14 @@ impl Sizes {
         // Where memory is scarce, more of it for bins is worth more than another block in flight.
         let all_lines = (lines / CHUNK.end() + count + 1) * bytes_of(*CHUNK.end());
         // A single thread waits for nobody.
-        let in_flight = match () {
-            () if threads == 1 => 0,
-            () if beside(2, *CHUNK.end()) + all_lines <= free => 2,
-            () if beside(1, *CHUNK.end()) <= free / 2 => 1,
-            () => 0,
+        let in_flight = if threads == 1 {
+            0
+        } else if beside(2, *CHUNK.end()) + all_lines <= free {
+            2
+        } else if beside(1, *CHUNK.end()) <= free / 2 {
+            1
+        } else {
+            0
         };
         let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / bytes_of(chunk) * chunk;
         // The last chunk of every bin is half empty on average; together these should waste little.

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// InputCache edges that a thread gathers before it hands them over.
+/// Kept edges that a thread gathers before it hands them over.
 const BATCH: usize = 4096;
 /// The error that stops a scan when more is kept than there is room for.
 const FULL: &str = "a full sample";

@@ -3,7 +3,6 @@
 //! Files are mapped rather than read so that binary pairs can be handed over in place. Every range is populated before it is read, so that
 //! a file truncated by another process is an error and not a SIGBUS; and every range is dropped after it was read, so that clean pages of a
 //! file of tens of gigabytes do not pile up in the resident set.
-//! tens of gigabytes do not pile up in the resident set.
 #![allow(unsafe_code)] // mmap, madvise and the view of mapped bytes as pairs have no safe form
 
 use std::fs::File;

@@ -57,14 +57,15 @@ impl CommMemory {
     /// Shorter messages, then fewer, then shorter ones still; false where there are no less.
     fn lessen(&mut self) -> bool {
         let Shape { words, outgoing, incoming, takers } = &mut self.messages;
-        match () {
-            () if *words > WORDS[1] => *words = (*words / 2).max(WORDS[1]),
-            () if *outgoing + *incoming > 4 => {
-                (*outgoing, *incoming) = ((*outgoing / 2).max(2), (*incoming / 2).max(2));
-                *takers = (*takers).min(*incoming);
-            }
-            () if *words > WORDS[0] => *words = (*words / 2).max(WORDS[0]),
-            () => return false,
+        if *words > WORDS[1] {
+            *words = (*words / 2).max(WORDS[1]);
+        } else if *outgoing + *incoming > 4 {
+            (*outgoing, *incoming) = ((*outgoing / 2).max(2), (*incoming / 2).max(2));
+            *takers = (*takers).min(*incoming);
+        } else if *words > WORDS[0] {
+            *words = (*words / 2).max(WORDS[0]);
+        } else {
+            return false;
         }
         true
     }

@@ -101,14 +101,14 @@ impl Graph<'_> {
     /// Returns those of the vertices of a word whose rows this rank takes, or has a part of.
     #[inline]
     pub fn listed(&self, at: usize, bits: u64) -> u64 {
-        match () {
-            () if self.own.has_word(at) => bits,
-            () if at * 64 >= self.hubs.end as usize => 0,
-            () => {
-                let is_shared = |&bit: &u32| self.is_shared(at as u32 * 64 + bit);
-                ones(bits).filter(is_shared).fold(0, |some, bit| some | 1 << bit)
-            }
+        if self.own.has_word(at) {
+            return bits;
         }
+        if at * 64 >= self.hubs.end as usize {
+            return 0;
+        }
+        let is_shared = |&bit: &u32| self.is_shared(at as u32 * 64 + bit);
+        ones(bits).filter(is_shared).fold(0, |some, bit| some | 1 << bit)
     }
 
     /// Looks for a neighbour of the own vertex `v` in `known` among the heads behind the first.

@@ -191,11 +191,14 @@ impl<'a> GpuSearch<'a> {
         let memory = Memory::take(&mut workspace.arena, &room, is_shared)?;
         workspace.queue.fill(memory.meeting, 0)?;
         let placed = place::place(workspace, (halves, degrees), &room, member, &tuning, budget, go_on)?;
-        let program = match () {
-            () if placed.is_packed => &PACKED,
-            () if placed.parts.is_some() => &SPREAD,
-            () if is_shared => &PEERS,
-            () => &PROGRAM,
+        let program = if placed.is_packed {
+            &PACKED
+        } else if placed.parts.is_some() {
+            &SPREAD
+        } else if is_shared {
+            &PEERS
+        } else {
+            &PROGRAM
         };
         let kernel = workspace.kernel(program, "bfs_search")?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);

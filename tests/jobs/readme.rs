@@ -74,15 +74,20 @@ fn every_command_line_runs_as_written() {
                 continue;
             }
             // Ranks have tests of their own, where there is an MPI.
-            let elsewhere = ["cargo install", "cargo bench", "cargo build", "mpirun "];
+            let elsewhere = ["cargo install", "cargo bench", "cargo build", "mpirun ", "STAGE=", "lfs setstripe "];
             if line.contains("# big") || elsewhere.iter().any(|command| line.starts_with(command)) {
                 println!("not run: {at}");
                 continue;
             }
-            // tests/slurm and tests/pbs submit them.
-            if line.contains("sbatch ") || line.starts_with("qsub ") {
-                let script = line.split_whitespace().last().unwrap_or_default();
+            // tests/slurm, tests/pbs and tests/schedulers submit them.
+            if ["sbatch ", "qsub ", "bsub ", "flux batch "].iter().any(|command| line.contains(command)) {
+                let script = line.split_whitespace().last().unwrap_or_default().trim_start_matches('<');
                 assert!(root().join(script).is_file(), "{at}");
+                continue;
+            }
+            if let Some(rest) = ["snakemake -s ", "nextflow run "].iter().find_map(|command| line.strip_prefix(command))
+            {
+                assert!(root().join(rest.split(' ').next().unwrap_or_default()).is_file(), "{at}");
                 continue;
             }
             let line = line.replace("cargo run --release -- ", "gpugraph ");

@@ -222,11 +222,13 @@ fn the_first_signal_asks_and_the_second_ends() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("stubborn"), "").unwrap();
     let mut child = start("wait", dir.path());
-    // Twice at once, as `timeout` does it, is once.
+    // Twice within a second, as `timeout` and job scripts do it, is once.
     signal(&child, "TERM");
     signal(&child, "TERM");
     until(&mut child, b"\n");
-    std::thread::sleep(Duration::from_millis(400));
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&child, "TERM");
+    std::thread::sleep(Duration::from_millis(700));
     assert!(child.try_wait().unwrap().is_none());
     signal(&child, "INT");
     let start = Instant::now();

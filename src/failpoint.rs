@@ -30,11 +30,10 @@ mod imp {
 
 #[cfg(feature = "failpoints")]
 mod imp {
-    use parking_lot::Mutex;
     use std::collections::BTreeMap;
     use std::io;
     use std::os::unix::fs::FileExt;
-    use std::sync::OnceLock;
+    use std::sync::{Mutex, OnceLock, PoisonError};
 
     #[derive(Debug, Clone, PartialEq)]
     pub(super) enum Action {
@@ -91,7 +90,7 @@ mod imp {
 
     /// Counts a hit of `name` and returns the action to take.
     fn count(name: &str) -> Option<Action> {
-        let mut state = state().lock();
+        let mut state = state().lock().unwrap_or_else(PoisonError::into_inner);
         let State { rules, hits, count } = &mut *state;
         let n = hits.entry(name.to_owned()).or_insert(0);
         *n += 1;

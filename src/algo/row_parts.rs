@@ -5,9 +5,9 @@ use crate::error::Result;
 use crate::graph::catalogue::{Catalogue, Unpacked};
 use crate::graph::csr::Block;
 use crate::process::signals;
-use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Rows that a thread takes at a time.
 const PART: usize = 2048;
@@ -61,7 +61,7 @@ pub fn check_rows<S: Send, F: Send>(
             };
             if let Err(found) = work(&part, &mut state) {
                 // Parts before this one are carried through, so that the fault that is told does not depend on threads.
-                let mut wrong = wrong.lock();
+                let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
                 if wrong.as_ref().is_none_or(|(first, _)| number < *first) {
                     *wrong = Some((number, found));
                 }
@@ -72,11 +72,11 @@ pub fn check_rows<S: Send, F: Send>(
             }
             Ok(())
         })?;
-        states.lock().push(state);
+        states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
         Ok(())
     })?;
-    match wrong.into_inner() {
+    match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, found)) => Ok(Err(found)),
-        None => Ok(Ok(states.into_inner())),
+        None => Ok(Ok(states.into_inner().unwrap_or_else(PoisonError::into_inner))),
     }
 }

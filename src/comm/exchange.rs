@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::process::traffic;
-use parking_lot::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes of a rank's shared memory beside messages and queue cells: heads, and the rest of a page.
 const SEGMENT: u64 = 12 << 10;
@@ -79,7 +79,7 @@ pub struct Outbox<'a> {
 impl Outbox<'_> {
     /// Returns an empty buffer with room for a message.
     pub fn buffer(&self) -> Vec<u32> {
-        let spare = self.spare.lock().pop();
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| Vec::with_capacity(self.shape.words))
     }
 
@@ -88,7 +88,7 @@ impl Outbox<'_> {
         // Buffers of other sizes would make memory grow.
         if (self.shape.words..=self.shape.words * 2).contains(&buffer.capacity()) {
             buffer.clear();
-            self.spare.lock().push(buffer);
+            self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
     }
 

@@ -40,9 +40,8 @@ pub use work_stealing::{Pass, WorkStealing};
 use crate::error::Result;
 use crate::memory::{Number, bytes_of, numbers_of};
 use crate::process::traffic;
-use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// The communicator that this process opened, for the panic hook.
 static OPEN: OnceLock<Comm> = OnceLock::new();
 
@@ -97,7 +96,7 @@ impl Comm {
     /// feature `mpi` or the launcher of another MPI: they would all write to one workdir.
     pub fn open() -> Result<Comm> {
         static OPENING: Mutex<()> = Mutex::new(());
-        let _once = OPENING.lock();
+        let _once = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(comm) = OPEN.get() {
             return Ok(comm.clone());
         }
@@ -348,7 +347,7 @@ impl Comm {
     /// order.
     pub fn send(&self, to: usize, message: &[u8]) {
         match self {
-            Comm::Solo => MESSAGES.lock().push_back(message.to_vec()),
+            Comm::Solo => MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).push_back(message.to_vec()),
             Comm::Mpi(ranks) => ranks.send(to, message),
         }
     }
@@ -357,7 +356,9 @@ impl Comm {
     /// may arrive, as MPI keeps them in its memory until then.
     pub fn receive(&self) -> Option<(usize, Vec<u8>)> {
         match self {
-            Comm::Solo => MESSAGES.lock().pop_front().map(|message| (0, message)),
+            Comm::Solo => {
+                MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).pop_front().map(|message| (0, message))
+            }
             Comm::Mpi(ranks) => ranks.receive(),
         }
     }

@@ -1,8 +1,8 @@
 //! Writes lists in their formats: `list` as the length and then a successor a line, `i32` and `i64` as arrays.
 
-use parking_lot::Mutex;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use super::encode::number;
 use super::output::{Output, Turns};
@@ -55,10 +55,10 @@ pub fn write_list(
             let range = chunk * ELEMENTS..elements.min((chunk + 1) * ELEMENTS);
             let bytes = Mutex::new(std::mem::take(buffer));
             let done = source.scan(range, 1, watch, &|_, successors| {
-                encode(successors, format, &mut bytes.lock());
+                encode(successors, format, &mut bytes.lock().unwrap_or_else(PoisonError::into_inner));
                 Ok(())
             });
-            *buffer = bytes.into_inner();
+            *buffer = bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
             let done = done.and_then(|()| turns.append(chunk, buffer));
             buffer.clear();
             done.inspect_err(|_| turns.stop())
@@ -77,7 +77,7 @@ fn in_order(
 ) -> Result<()> {
     let state = Mutex::new((0, Vec::new()));
     source.scan(0..elements, 1, watch, &|first, successors| {
-        let (chunk, bytes) = &mut *state.lock();
+        let (chunk, bytes) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
         encode(successors, format, bytes);
         let is_last = first + successors.len() as u64 == elements;
         if is_last || bytes.len() as u64 >= 8 * ELEMENTS {

@@ -1,10 +1,10 @@
 //! An output file that is whole or absent, to which many threads append in the order of the input.
 
-use parking_lot::{Condvar, Mutex};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::part;
 use crate::error::{Error, Result};
@@ -74,7 +74,7 @@ impl Output {
 
     /// Reserves the next `length` bytes of the file, and returns their offset.
     fn reserve(&self, length: usize) -> u64 {
-        let mut end = self.end.lock();
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         let at = *end;
         *end += length as u64;
         at
@@ -142,9 +142,9 @@ impl<'a> Turns<'a> {
     /// Waits for the turn of `chunk` and reserves its bytes. Returns `None` if another thread has stopped the writing; that thread's error
     /// is reported.
     fn place(&self, chunk: u64, length: usize) -> Option<u64> {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         while state.next != chunk && !state.stopped {
-            self.changed.wait(&mut state);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.stopped {
             return None;
@@ -158,7 +158,11 @@ impl<'a> Turns<'a> {
 
     /// Makes all waiting threads return.
     pub fn stop(&self) {
-        self.state.lock().stopped = true;
+        self.lock().stopped = true;
         self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

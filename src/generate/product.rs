@@ -6,9 +6,8 @@
 //! triangles(A ⊗ B) = 6·triangles(A)·triangles(B). Products are graphs of any size with a known answer. The factors stay in memory, 16
 //! bytes an edge.
 
-use parking_lot::Mutex;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -122,7 +121,7 @@ impl Factor {
     fn read(input: &Input, watch: &dyn Watch) -> Result<Factor> {
         let edges = Mutex::new(Vec::new());
         input.scan(&mut [Gather(&edges)], watch)?;
-        Ok(Factor::new(input.name(), edges.into_inner()))
+        Ok(Factor::new(input.name(), edges.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
     fn new(name: String, mut edges: Vec<[u64; 2]>) -> Factor {
@@ -142,7 +141,7 @@ struct Gather<'a>(&'a Mutex<Vec<[u64; 2]>>);
 
 impl Visitor for Gather<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        let mut all = self.0.lock();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match edges {
             Edges::Narrow(pairs) => all.extend(pairs.iter().map(|pair| pair.map(u64::from))),
             Edges::Wide(pairs) => all.extend_from_slice(pairs),

@@ -5,10 +5,9 @@ use super::arena::{Arena, DeviceSlice};
 use super::device::Device;
 use crate::comm::{Comm, SharedCounters};
 use cudarc::driver::sys;
-use parking_lot::Mutex;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -108,7 +107,7 @@ impl Peers {
             };
             // Without a thread this rank reaches no other.
             let thread = std::thread::Builder::new().name("peers".into()).spawn(open).ok();
-            *self.opening.lock() = thread;
+            *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = thread;
         }
     }
 
@@ -120,7 +119,7 @@ impl Peers {
                 return None;
             }
             let started = Instant::now();
-            let opening = self.opening.lock().take();
+            let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
             let peers = match &self.names {
                 Some(_) => {
                     opening.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -158,7 +157,7 @@ impl Peers {
 impl Drop for Peers {
     fn drop(&mut self) {
         self.names.iter().for_each(|names| names.abandoned.store(true, Relaxed));
-        let opening = self.opening.get_mut().take();
+        let opening = self.opening.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // Ranks that need the result have met already.
         let _ = opening.map(JoinHandle::join);
     }

@@ -9,7 +9,7 @@ use super::staging::{StopFlag, Uploader};
 use super::visible;
 use crate::error::{Error, Result};
 use crate::memory::{Budget, populate};
-use parking_lot::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -152,7 +152,7 @@ impl Loading {
 
     /// Returns the program, waiting until it is loaded.
     fn program(&self) -> Result<Program> {
-        let mut program = self.program.lock();
+        let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
         let loaded = match program.take() {
             Some(Progress::Compiling(thread)) => {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?
@@ -168,7 +168,7 @@ impl Loading {
 impl Drop for Loading {
     fn drop(&mut self) {
         // The process must not end while NVRTC runs.
-        let program = self.program.get_mut().take();
+        let program = self.program.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Progress::Compiling(thread)) = program {
             let _ = thread.join();
         }

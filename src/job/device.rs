@@ -10,10 +10,9 @@ use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
 use crate::process::host;
 use crate::process::metrics::{Measured, Meter, OpenMeter};
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 /// A GPU in use, and the host memory that its driver took.
@@ -254,7 +253,7 @@ impl GpuSession {
 
     /// Locks the GPU for what computes on it.
     pub fn lock(&self) -> Option<MutexGuard<'_, Workspace>> {
-        self.workspace().map(|workspace| workspace.lock())
+        self.workspace().map(|workspace| workspace.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the GPU as it prepares graphs in place of the CPU; `None` without a GPU.

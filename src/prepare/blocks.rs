@@ -13,9 +13,9 @@ use crate::graph::layout::{Bins, Layout};
 use crate::graph::stored;
 use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::store::sync::Syncer;
-use parking_lot::{Condvar, Mutex};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Builds the stored blocks from the filled bins.
 pub struct Builder<'a, 'p> {
@@ -102,7 +102,7 @@ impl<'p> Builder<'_, 'p> {
             if !shared.wait_for_room(block, self.in_flight) {
                 return Ok(());
             }
-            let mut rows = shared.spare.lock().pop().unwrap_or_default();
+            let mut rows = shared.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
             let part = self.partition.part(bin);
             let first_row = span.rows.start as u32;
             let sorted = sorter.sort(&part, first_row, span.len(), &mut rows)?;
@@ -118,7 +118,7 @@ impl<'p> Builder<'_, 'p> {
             };
             let part = match staged {
                 Some(staged) => {
-                    shared.spare.lock().push(rows);
+                    shared.spare.lock().unwrap_or_else(PoisonError::into_inner).push(rows);
                     SortedBin::StagedRows(staged)
                 }
                 None => SortedBin::Rows(rows),
@@ -139,7 +139,7 @@ impl<'p> Builder<'_, 'p> {
         let first = self.bins.block_of.partition_point(|&b| b < block);
         let bins = self.bins.block_of.partition_point(|&b| b <= block) - first;
         let parts = {
-            let mut slot = shared.slots[block].lock();
+            let mut slot = shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner);
             slot.parts.resize_with(bins, || None);
             slot.parts[bin - first] = Some(part);
             slot.ready += 1;
@@ -172,8 +172,8 @@ impl<'p> Builder<'_, 'p> {
             }
         }
         self.partition.release(block, staged);
-        shared.spare.lock().extend(spare);
-        shared.slots[block].lock().written = true;
+        shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
+        shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner).written = true;
         self.pass_stored(shared);
         Ok(())
     }
@@ -196,8 +196,10 @@ impl<'p> Builder<'_, 'p> {
 
     /// Moves the front past blocks that are stored.
     fn pass_stored(&self, shared: &Shared<'p>) {
-        let mut front = shared.front.lock();
-        while *front < shared.slots.len() && (!self.wanted[*front] || shared.slots[*front].lock().written) {
+        let mut front = shared.front.lock().unwrap_or_else(PoisonError::into_inner);
+        while *front < shared.slots.len()
+            && (!self.wanted[*front] || shared.slots[*front].lock().unwrap_or_else(PoisonError::into_inner).written)
+        {
             *front += 1;
         }
         shared.moved.notify_all();
@@ -246,9 +248,9 @@ struct Shared<'p> {
 impl Shared<'_> {
     /// Waits until `block` may be in memory. Returns false if another thread has failed.
     fn wait_for_room(&self, block: usize, in_flight: usize) -> bool {
-        let mut front = self.front.lock();
+        let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         while block >= *front + in_flight && !self.failed.load(Ordering::Acquire) {
-            self.moved.wait(&mut front);
+            front = self.moved.wait(front).unwrap_or_else(PoisonError::into_inner);
         }
         !self.failed.load(Ordering::Acquire)
     }

@@ -11,13 +11,13 @@ use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
 use crate::store::file::{Kind, NewFile, Seal};
 use crate::store::map::{Mapped, as_u64};
 use crate::store::regular;
-use parking_lot::Mutex;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 const IDS: Kind = Kind::new(b"IDS ");
 /// Most ids that are read from a run at once.
@@ -247,7 +247,7 @@ impl Runs {
 
     fn add(&self, ids: &[u64]) -> Result<()> {
         let start = {
-            let mut starts = self.starts.lock();
+            let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
             let start = starts.last().copied().unwrap_or(0);
             starts.push(start + ids.len() as u64);
             start
@@ -260,7 +260,7 @@ impl Runs {
     /// Merges all runs into the file at `path`, through buffers of `room` ids in all. `source` names the input in errors.
     fn merge(self, path: &Path, key: u64, source: &str, room: usize, watch: &dyn Watch) -> Result<Seal> {
         let failed = |e| Error::io("read a run of ids", path, e);
-        let starts = self.starts.into_inner();
+        let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
         let ahead = (room / starts.len()).clamp(1, READ_AHEAD);
         let mut runs: Vec<Run<'_>> =
             starts.windows(2).map(|ends| Run::new(&self.file, ends[0]..ends[1], ahead)).collect();

@@ -6,11 +6,11 @@
 
 use crate::error::{Error, Result};
 use crate::store::regular;
-use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tracing::{Metadata, Subscriber};
@@ -122,7 +122,7 @@ const WAITING: usize = 1 << 16;
 pub fn attach(workdir: &Path) -> Result<()> {
     let path = workdir.join("run.log");
     let opened = regular::open_to_write(OpenOptions::new().create(true).append(true), &path);
-    let mut log = RUN_LOG.lock();
+    let mut log = RUN_LOG.lock().unwrap_or_else(PoisonError::into_inner);
     let before = match &mut *log {
         RunLog::Waiting(lines) => std::mem::take(lines),
         _ => Vec::new(),
@@ -171,7 +171,7 @@ struct RunLogWriter;
 
 impl Write for RunLogWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut log = RUN_LOG.lock();
+        let mut log = RUN_LOG.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *log {
             RunLog::Waiting(lines) if lines.len() + line.len() <= WAITING => lines.extend_from_slice(line),
             RunLog::Waiting(_) | RunLog::Off => {}

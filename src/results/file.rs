@@ -6,12 +6,12 @@ use crate::process::signals;
 use crate::store::os::start_writeback;
 use crate::store::regular;
 use crate::store::replace::{sync_folder, temp_path};
-use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Length and checksum of a result file as it was written.
@@ -109,8 +109,9 @@ impl NewFile {
                 }
                 bytes.clear();
                 let made = make(piece, &mut bytes);
-                let mut turn = turn.lock();
-                passed.wait_while(&mut turn, |turn| turn.piece != piece && turn.failure.is_none());
+                let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let waits = |turn: &mut Turn<'_>| turn.piece != piece && turn.failure.is_none();
+                let mut turn = passed.wait_while(turn, waits).unwrap_or_else(PoisonError::into_inner);
                 if turn.failure.is_none() {
                     turn.failure = made.and_then(|()| turn.file.write(&bytes)).err();
                     turn.piece += 1;
@@ -128,7 +129,7 @@ impl NewFile {
             }
             work();
         });
-        turn.into_inner().failure.map_or(Ok(()), Err)
+        turn.into_inner().unwrap_or_else(PoisonError::into_inner).failure.map_or(Ok(()), Err)
     }
 
     /// Appends `zeros` zero bytes that take no room on the disk, and gives the file its name.

@@ -1,11 +1,10 @@
 //! Durability off the critical path: one thread syncs finished files while the job goes on.
 
 use crate::store::regular;
-use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::file::{Pending, Seal};
@@ -38,6 +37,16 @@ struct State {
     error: Option<Error>,
 }
 
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, guard: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Syncer {
     /// Starts the thread.
     ///
@@ -55,7 +64,7 @@ impl Syncer {
 
     /// Queues a file to be synced; this never waits.
     pub fn push(&self, pending: Pending) -> Seal {
-        let mut state = self.shared.state.lock();
+        let mut state = self.shared.lock();
         let file = (state.queue.len() < OPEN).then_some(pending.file);
         state.queue.push_back((pending.path, file));
         self.shared.changed.notify_all();
@@ -67,7 +76,7 @@ impl Syncer {
     /// # Errors
     /// Those of [`Syncer::wait`].
     pub fn check(&self) -> Result<()> {
-        self.shared.state.lock().error.take().map_or(Ok(()), Err)
+        self.shared.lock().error.take().map_or(Ok(()), Err)
     }
 
     /// Waits until every file pushed so far is durable under its name. It is called before the manifest records them.
@@ -75,9 +84,9 @@ impl Syncer {
     /// # Errors
     /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. Files pushed since then may not be durable.
     pub fn wait(&self) -> Result<()> {
-        let mut state = self.shared.state.lock();
+        let mut state = self.shared.lock();
         while state.busy || !state.queue.is_empty() {
-            self.shared.changed.wait(&mut state);
+            state = self.shared.wait(state);
         }
         let folders = std::mem::take(&mut state.folders);
         let error = state.error.take();
@@ -95,7 +104,7 @@ impl Syncer {
 
 impl Drop for Syncer {
     fn drop(&mut self) {
-        let mut state = self.shared.state.lock();
+        let mut state = self.shared.lock();
         state.queue.clear();
         state.closed = true;
         drop(state);
@@ -107,13 +116,13 @@ impl Drop for Syncer {
 }
 
 fn run(shared: &Shared) {
-    let mut state = shared.state.lock();
+    let mut state = shared.lock();
     loop {
         if state.queue.is_empty() {
             if state.closed {
                 return;
             }
-            shared.changed.wait(&mut state);
+            state = shared.wait(state);
             continue;
         }
         let Some((path, file)) = state.queue.pop_front() else { continue };
@@ -122,7 +131,7 @@ fn run(shared: &Shared) {
         drop(state);
         let file = file.map_or_else(|| regular::open(&path), Ok);
         let done = failpoint::hit("store.fsync").and(file).and_then(|file| file.sync_all());
-        state = shared.state.lock();
+        state = shared.lock();
         state.busy = false;
         match done {
             // The file was removed meanwhile, so nobody needs it.

@@ -1,10 +1,10 @@
 //! Chunks that are kept between passes: whatever is kept, from whatever file system, the edges are the same.
 #![allow(unsafe_code)] // posix_fadvise has no safe form
 
-use parking_lot::Mutex;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use crate::gather::Gather;
 use gpugraph::error::Result;
@@ -109,12 +109,12 @@ proptest! {
             let chunks = chunks.min(kept.chunks());
             let taken = Mutex::new(Vec::new());
             let last = CacheUse::Last(&kept, &|slab| {
-                taken.lock().push(slab.as_ptr().addr());
+                taken.lock().unwrap().push(slab.as_ptr().addr());
                 slab.fill(7);
                 kept.release(slab);
             });
             prop_assert!(pass(&input, last, threads).unwrap() == (expected.clone(), scan));
-            let mut taken = taken.into_inner();
+            let mut taken = taken.into_inner().unwrap();
             taken.sort_unstable();
             taken.dedup();
             prop_assert_eq!((taken.len(), kept.chunks()), (chunks, 0));

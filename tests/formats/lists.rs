@@ -1,8 +1,8 @@
 //! Linked lists: read from every format, whole or damaged, generated, and converted.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use crate::support::{Dice, Place};
 use gpugraph::convert::write_list;
@@ -37,11 +37,11 @@ fn part(source: &ListSource, elements: std::ops::Range<u64>, threads: usize) -> 
     let pieces = Mutex::new(BTreeMap::new());
     source.scan(elements.clone(), threads, &Unwatched, &|first, successors| {
         assert!(!successors.is_empty() && successors.len() <= 2048);
-        assert!(pieces.lock().insert(first, successors.to_vec()).is_none());
+        assert!(pieces.lock().unwrap().insert(first, successors.to_vec()).is_none());
         Ok(())
     })?;
     let mut all = Vec::new();
-    for (first, piece) in pieces.into_inner() {
+    for (first, piece) in pieces.into_inner().unwrap() {
         assert_eq!(first, elements.start + all.len() as u64);
         all.extend(piece);
     }

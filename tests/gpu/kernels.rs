@@ -2,11 +2,11 @@
 //! No GPU is needed: NVRTC is a library. `tests/run` gets it from PyPI into .venv.
 #![allow(unsafe_code)] // NVRTC's functions, from libraries of two versions at once
 
-use parking_lot::Mutex;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
+use std::sync::Mutex;
 
 /// Which library knows which architectures: CUDA 13 has none before sm_75. sm_86 to sm_89 have the instructions and registers of sm_80, and are left out
 /// for time.
@@ -184,7 +184,7 @@ fn compile_all(folder: &str) {
     let compile = || {
         let mut spills = Vec::new();
         loop {
-            let next = left.lock().next();
+            let next = left.lock().expect("no panic").next();
             let Some((nvrtc, (name, source), architecture)) = next else { return spills };
             let log = nvrtc.compile(name, source, &path, architecture);
             let log = log.unwrap_or_else(|log| panic!("{folder}/{name} for {architecture}:\n{log}"));

@@ -1,6 +1,6 @@
 //! Lists ranked on a GPU, held against a plain walk: on the stand-in for CUDA, which shuffles what a GPU leaves open.
 
-use parking_lot::Mutex;
+use std::sync::Mutex;
 
 use gpugraph::Error;
 use gpugraph::algo::listrank::gpu::{Fault, Index, ListOnGpu, Method, PROGRAM, least_bytes};
@@ -84,7 +84,7 @@ fn rank<I: Any>(gpu: &mut Workspace, next: &[u32], method: Method, settings: Set
     }
     let ranks = Mutex::new(vec![u64::MAX; next.len()]);
     let take = |first: u64, part: &[I]| {
-        let mut ranks = ranks.lock();
+        let mut ranks = ranks.lock().expect("no panic");
         for (to, &rank) in ranks[first as usize..][..part.len()].iter_mut().zip(part) {
             assert_eq!(*to, u64::MAX, "a rank comes once");
             *to = rank.into();
@@ -92,7 +92,7 @@ fn rank<I: Any>(gpu: &mut Workspace, next: &[u32], method: Method, settings: Set
         Ok(())
     };
     list.fetch(&take, &go_on).expect("fetched");
-    Ok(ranks.into_inner())
+    Ok(ranks.into_inner().expect("no panic"))
 }
 
 /// The successors of a list in this order.

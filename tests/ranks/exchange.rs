@@ -3,7 +3,7 @@
 use super::{kill_myself, random};
 use gpugraph::comm::{Comm, Outbox, Shape};
 use gpugraph::error::{Error, Result};
-use parking_lot::Mutex;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ fn one(comm: &Comm, shape: Shape, pattern: Pattern, threads: u64, salt: u64) -> 
         if random([rank, u64::from(words[0]), 17]).is_multiple_of(16) {
             std::thread::sleep(Duration::from_micros(300));
         }
-        taken.lock().get_mut(from).expect("a rank").push(words.to_vec());
+        taken.lock().expect("no panic").get_mut(from).expect("a rank").push(words.to_vec());
         Ok(())
     };
     let (done, moved) = comm.exchange(shape, work, take)?;
@@ -101,7 +101,7 @@ fn one(comm: &Comm, shape: Shape, pattern: Pattern, threads: u64, salt: u64) -> 
         } else {
             sent = all.iter().filter(|m| m.0 as u64 != rank).map(|m| bytes(&m.1)).sum();
         }
-        let mut taken = std::mem::take(&mut taken.lock()[from as usize]);
+        let mut taken = std::mem::take(&mut taken.lock().expect("no panic")[from as usize]);
         taken.sort();
         expected.sort();
         assert_eq!(taken, expected, "from {from}: {shape:?} {pattern:?}");

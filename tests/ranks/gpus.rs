@@ -1,6 +1,6 @@
 //! Ranks whose GPUs search together, held against a plain queue.
 
-use parking_lot::Mutex;
+use std::sync::Mutex;
 
 use gpugraph::algo::Lease;
 use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, together};
@@ -91,7 +91,7 @@ fn from_all(
     what: &str,
 ) -> Vec<Step> {
     let go_on = || Ok(());
-    let lease = Lease { workspace: gpu.lock(), cache: 0 };
+    let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
     let halves = rows.halves.each_ref();
     let beside = together(peers, &lease.workspace, halves);
     assert!(beside.is_some(), "{what}");

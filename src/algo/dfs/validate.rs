@@ -12,8 +12,8 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use crate::process::signals;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Vertices that a thread takes at a time.
 const PART: usize = 2048;
@@ -62,7 +62,7 @@ pub(super) fn validate(
                 match row(tree, rows, &numbers, v) {
                     Ok(of_row) => found += of_row,
                     Err(fault) => {
-                        let mut wrong = wrong.lock();
+                        let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
                         *wrong = Some(wrong.map_or((v, fault), |first: (u32, Fault)| first.min((v, fault))));
                         break;
                     }
@@ -72,7 +72,7 @@ pub(super) fn validate(
             Ok(())
         })
     })?;
-    if let Some((_, fault)) = wrong.into_inner() {
+    if let Some((_, fault)) = wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Ok(Err(fault));
     }
     if children.into_inner() == u64::from(tree.reached - trees) {

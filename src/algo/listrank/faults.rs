@@ -3,7 +3,7 @@
 use crate::error::{At, Error, Result};
 use crate::formats::Signals;
 use crate::list::List;
-use parking_lot::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 fn refused(list: &List, expected: &str, found: String) -> Error {
     let remedy = "mend the file: from the head on, each element has one successor, and the last has none";
@@ -23,10 +23,10 @@ pub(super) fn twice(list: &List, successor: u64, threads: usize) -> Result<Error
     let both = Mutex::new(Vec::new());
     list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         let here = (first..).zip(values).filter(|(_, value)| u64::try_from(**value) == Ok(successor));
-        both.lock().extend(here.map(|(element, _)| element));
+        both.lock().unwrap_or_else(PoisonError::into_inner).extend(here.map(|(element, _)| element));
         Ok(())
     })?;
-    let mut both = both.into_inner();
+    let mut both = both.into_inner().unwrap_or_else(PoisonError::into_inner);
     both.sort_unstable();
     Ok(shared(list, successor, [0, 1].map(|which| both.get(which).copied().unwrap_or(0))))
 }

@@ -1,8 +1,8 @@
 //! The rounds of a ranking, each with its elements and its time, for the report.
 
 use crate::error::Result;
-use parking_lot::Mutex;
 use serde::Serialize;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// A round: a pass over all elements, or over all links between sublists.
@@ -29,12 +29,12 @@ impl Rounds {
         let started = Instant::now();
         let value = work()?;
         let round = Round { step, elements, seconds: started.elapsed().as_secs_f64() };
-        self.0.lock().push(round);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(round);
         Ok(value)
     }
 
     /// Returns all rounds, and forgets them.
     pub fn take(&self) -> Vec<Round> {
-        std::mem::take(&mut self.0.lock())
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 use crate::formats::Signals;
 use crate::list::List;
 use crate::results::column;
-use parking_lot::Mutex;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Checks the ranks that a job wrote.
@@ -66,10 +66,10 @@ fn hold(table: &Table, list: &List, file: &Path, found: &Found) -> Result<String
     let pass = Mutex::new(pass);
     // One thread takes the elements in their order, as ranks come in theirs.
     list.source.scan(0..n, 1, &Signals, &|first, successors| {
-        let mut pass = pass.lock();
+        let mut pass = pass.lock().unwrap_or_else(PoisonError::into_inner);
         pass.take(table.order, n, first, successors, file)
     })?;
-    let mut pass = pass.into_inner();
+    let mut pass = pass.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(more) = pass.ranks.next() {
         more?;
     }

@@ -1,8 +1,8 @@
 //! A barrier for threads that meet every few microseconds, and that leaves the cores to others where they do not.
 
 use crate::process::host::cores_at_hand;
-use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time for which a thread polls before it sleeps, if every thread has a core. Waking a thread takes about as long.
@@ -81,11 +81,11 @@ impl Barrier {
 
     /// Sleeps until the round ends.
     fn sleep(&self, round: u32) {
-        let mut sleeping = self.sleeping.lock();
+        let mut sleeping = self.sleeping.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         while self.round.load(Ordering::SeqCst) == round {
             assert!(!self.left.load(Ordering::SeqCst), "another thread of the search panicked");
-            self.woken.wait(&mut sleeping);
+            sleeping = self.woken.wait(sleeping).unwrap_or_else(PoisonError::into_inner);
         }
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
     }
@@ -93,7 +93,7 @@ impl Barrier {
     fn wake(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
             // A thread that is about to sleep holds the lock until it does.
-            drop(self.sleeping.lock());
+            drop(self.sleeping.lock().unwrap_or_else(PoisonError::into_inner));
             self.woken.notify_all();
         }
     }

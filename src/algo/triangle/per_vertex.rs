@@ -17,10 +17,9 @@ use crate::memory::{Buffer, bytes_of};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::checkpoint::{Checkpoint, Saved};
-use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// After a signal the unit at work may end, for so long: only between units do the counters make a checkpoint.
@@ -92,7 +91,7 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     let book = Mutex::new(Book { checkpoint, state, total });
     let alone = comm.ranks() == 1;
     let keep = &mut |units: &[(u64, PairCount)]| {
-        let mut book = book.lock();
+        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
         book.take(units, before + started.elapsed().as_nanos() as u64)?;
         progress.advance(units.len() as u64);
         if !alone {
@@ -106,7 +105,7 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     };
     // With several ranks, counters and units agree only when all have met, and no unit has been counted in part.
     let mut meet = |Meeting { is_last, is_whole }| -> Result<()> {
-        let mut book = book.lock();
+        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, stops) = (book.checkpoint.is_due(), signals::stop_requested().is_some());
         let mut wanted = [u64::from(comm.leads() && due), u64::from(stops)];
         comm.all_max(&mut wanted);
@@ -126,7 +125,7 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     let between: Between<'_> = if alone { None } else { Some(&mut meet) };
     WorkQueue { comm, graph: &graph.catalogue, done: &done }.count(backend(&mut counter), keep, between)?;
     drop(counter);
-    let mut book = book.into_inner();
+    let mut book = book.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Results take their time to write: a stop meanwhile must not cost the count.
     if comm.leads() && book.checkpoint.is_worth_it() {
         book.save(&counts)?;

@@ -8,9 +8,9 @@
 //! Written apart from [`crate::algo`] on purpose, and simply: sort, orient by degree, mark a row, look up.
 
 use crate::error::{Error, Result};
-use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Kept edges that a thread gathers before it hands them over.
 const BATCH: usize = 4096;
@@ -47,7 +47,7 @@ impl Sets {
 
     /// The edges kept under each colouring.
     pub(super) fn into_kept(self) -> Vec<Vec<[u64; 2]>> {
-        self.kept.into_iter().map(|set| set.into_inner()).collect()
+        self.kept.into_iter().map(|set| set.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 }
 
@@ -89,7 +89,7 @@ impl Gatherer<'_> {
     }
 
     fn hand_over(&mut self, set: usize) -> Result<()> {
-        let mut kept = self.sets.kept[set].lock();
+        let mut kept = self.sets.kept[set].lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() + self.batches[set].len() > self.sets.room {
             return Err(Error::Stopped(FULL));
         }

@@ -4,8 +4,8 @@ use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::{self, Gathering, Part, Turns};
 use crate::algo::triangle::tests::OrientedRows;
 use crate::memory::Budget;
-use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
 
 /// Turns of ranks that are threads.
 pub(super) struct Taken {
@@ -27,7 +27,7 @@ impl Turns for Taken {
     }
 
     fn next(&self, list: u64, whole: u64) -> crate::error::Result<u64> {
-        let mut lists = self.lists.lock();
+        let mut lists = self.lists.lock().expect("no thread panics");
         let turn = lists.entry(list).or_default();
         if *turn >= self.stop && turn.is_multiple_of(whole) {
             return Ok(u64::MAX);
@@ -63,7 +63,7 @@ fn units_by_three_ranks(target: u64, stop: u64) {
                 let budget = Budget::new(1 << 30, 1).expect("enough");
                 let mut cpu = Cpu::new(&graph, 3001, 1, &budget, None, &|| None).expect("enough").with_least_item(1000);
                 let take = &mut |parts: &[Part]| {
-                    let (gathering, seen, found) = &mut *told.lock();
+                    let (gathering, seen, found) = &mut *told.lock().expect("no thread panics");
                     seen.extend(parts.iter().map(|part| part.pairs));
                     let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
                     units.for_each(|(unit, count)| assert_eq!(found.insert(unit, count), None, "a unit comes once"));
@@ -74,7 +74,7 @@ fn units_by_three_ranks(target: u64, stop: u64) {
             });
         }
     });
-    let (gathering, seen, found) = told.into_inner();
+    let (gathering, seen, found) = told.into_inner().expect("no thread panics");
     assert!(gathering.is_empty(), "half counted, told to stop after {stop}");
     assert!(found.iter().all(|(unit, count)| expected[unit] == *count));
     match stop {

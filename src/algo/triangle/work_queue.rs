@@ -10,10 +10,9 @@ use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{bytes_of, numbers_of};
 use crate::process::signals;
-use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Called by the leader with the numbers and counts of units that are complete.
@@ -82,7 +81,7 @@ impl WorkQueue<'_> {
             let counted = self.rounds(backend, &coordinator, &mut found, between, &coordinator.calls, &mut |last| {
                 coordinator.meet(last)
             });
-            *coordinator.phase.lock() = Phase::Closed;
+            *lock(&coordinator.phase) = Phase::Closed;
             let answered = answering.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             // What went wrong at the coordinator is the cause.
             answered.and(counted)
@@ -125,7 +124,7 @@ impl WorkQueue<'_> {
         let each = between.is_some();
         let mut round = |end| -> Result<bool> {
             let Meeting { is_last, is_whole } = meet(end)?;
-            let _all_are_here = calls.lock();
+            let _all_are_here = lock(calls);
             let is_last = self.comm.broadcast(vec![is_last.into()]) == [1];
             between.as_mut().map_or(Ok(()), |between| between(Meeting { is_last, is_whole }))?;
             Ok(is_last)
@@ -189,7 +188,7 @@ impl<'a> Coordinator<'a> {
     }
 
     fn take(&self, parts: &[Part]) -> Result<()> {
-        let (gathering, keep) = &mut *self.book.lock();
+        let (gathering, keep) = &mut *lock(&self.book);
         let units: Vec<_> = parts.iter().filter_map(|part| gathering.add(self.graph, part)).collect();
         keep(&units)
     }
@@ -199,10 +198,10 @@ impl<'a> Coordinator<'a> {
         let mut met = vec![0; self.comm.ranks()];
         let mut nap = Nap::default();
         let answered = loop {
-            if *self.phase.lock() == Phase::Closed {
+            if *lock(&self.phase) == Phase::Closed {
                 break Ok(());
             }
-            let calls = self.calls.lock();
+            let calls = lock(&self.calls);
             let served = match self.comm.receive() {
                 Some((from, message)) => self.serve(from, &numbers_of(&message), &mut met[from]).map(|()| true),
                 None => Ok(false),
@@ -215,7 +214,7 @@ impl<'a> Coordinator<'a> {
             }
         };
         if answered.is_err() {
-            *self.phase.lock() = Phase::Failed;
+            *lock(&self.phase) = Phase::Failed;
         }
         answered
     }
@@ -223,7 +222,7 @@ impl<'a> Coordinator<'a> {
     fn serve(&self, from: usize, message: &[u64], met: &mut usize) -> Result<()> {
         match message {
             [NEXT, list, whole, stops] => {
-                let mut phase = self.phase.lock();
+                let mut phase = lock(&self.phase);
                 if *stops > 0 && *phase == Phase::Counting {
                     *phase = Phase::Stopping;
                 }
@@ -247,7 +246,7 @@ impl<'a> Coordinator<'a> {
     }
 
     fn come(&self, meeting: usize, last: bool) {
-        let mut met = self.met.lock();
+        let mut met = lock(&self.met);
         if met.len() <= meeting {
             met.resize(meeting + 1, (0, false));
         }
@@ -261,9 +260,9 @@ impl<'a> Coordinator<'a> {
         self.come(meeting, last);
         let mut nap = Nap::default();
         loop {
-            let (came, last) = self.met.lock()[meeting];
+            let (came, last) = lock(&self.met)[meeting];
             if came == self.comm.ranks() {
-                return Ok(Meeting { is_last: last, is_whole: self.book.lock().0.is_empty() });
+                return Ok(Meeting { is_last: last, is_whole: lock(&self.book).0.is_empty() });
             }
             self.go_on()?;
             nap.sleep();
@@ -277,7 +276,7 @@ impl<'a> Coordinator<'a> {
             }
             _ => {}
         }
-        if *self.phase.lock() == Phase::Failed {
+        if *lock(&self.phase) == Phase::Failed {
             Err(Error::internal("count with other ranks", "an answer failed"))
         } else {
             Ok(())
@@ -292,8 +291,8 @@ impl Turns for Coordinator<'_> {
 
     fn next(&self, list: u64, whole: u64) -> Result<u64> {
         self.go_on()?;
-        let stopping = self.meets && (*self.phase.lock() == Phase::Stopping || signals::stop_requested().is_some());
-        let mut turns = self.turns.lock();
+        let stopping = self.meets && (*lock(&self.phase) == Phase::Stopping || signals::stop_requested().is_some());
+        let mut turns = lock(&self.turns);
         let turn = turns.entry(list).or_default();
         if stopping && turn.is_multiple_of(whole) {
             return Ok(u64::MAX);
@@ -322,7 +321,7 @@ impl Turns for Worker<'_> {
     }
 
     fn next(&self, list: u64, whole: u64) -> Result<u64> {
-        let _one = self.one.lock();
+        let _one = lock(&self.one);
         self.comm.send(0, bytes_of(&[NEXT, list, whole, signals::stop_requested().is_some().into()]));
         let mut nap = Nap::default();
         loop {
@@ -348,4 +347,8 @@ impl Nap {
         std::thread::sleep((least * (1 << self.0)).min(most));
         self.0 = (self.0 + 1).min(8);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@ use crate::comm::exchange::{Exchanged, Outbox, Shape, Take, refused};
 use crate::error::{Error, Result};
 use crate::process::backoff::Backoff;
 use crossbeam::channel::{self, Receiver, Sender};
-use parking_lot::Mutex;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 

@@ -26,11 +26,11 @@ use crate::store::os;
 use ::mpi::ffi;
 use call::Communicator;
 pub(super) use links::Links;
-use parking_lot::Mutex;
 pub use shared_counters::SharedCounters;
 pub use shared_memory::SharedMemory;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Default of the bytes that collective operations move at once. Four such pieces are `Comm::SCRATCH`.
@@ -188,7 +188,7 @@ impl Ranks {
         // A thread that panicked within a call never releases the mutex.
         let until = Instant::now() + Duration::from_secs(2);
         let mut alone = self.calls.try_lock();
-        while alone.is_none() && Instant::now() < until {
+        while alone.is_err() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
             alone = self.calls.try_lock();
         }
@@ -200,8 +200,8 @@ impl Ranks {
     }
 
     /// Returns a guard: no other thread calls MPI while it is held.
-    fn alone(&self) -> parking_lot::MutexGuard<'_, ()> {
-        self.calls.lock()
+    fn alone(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,8 +4,8 @@
 use super::Ranks;
 use crate::process::backoff::Backoff;
 use ::mpi::ffi;
-use parking_lot::MutexGuard;
 use std::ffi::c_int;
+use std::sync::{MutexGuard, PoisonError};
 
 /// Messages in flight.
 #[derive(Default)]
@@ -23,7 +23,7 @@ unsafe impl Send for Request {}
 
 impl Ranks {
     fn small(&self) -> MutexGuard<'_, PointToPoint> {
-        self.small.lock()
+        self.small.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(in crate::comm) fn send(&self, to: usize, message: &[u8]) {

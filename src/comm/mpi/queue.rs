@@ -85,7 +85,7 @@ impl<'a> Queue<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parking_lot::Mutex;
+    use std::sync::Mutex;
 
     fn zeroed(items: usize) -> Vec<AtomicU64> {
         (0..Queue::words(items)).map(|_| AtomicU64::new(0)).collect()
@@ -129,11 +129,11 @@ mod tests {
                             None => std::thread::yield_now(),
                         }
                     }
-                    taken.lock().extend(mine);
+                    taken.lock().expect("no panic").extend(mine);
                 });
             }
         });
-        let mut taken = taken.into_inner();
+        let mut taken = taken.into_inner().expect("no panic");
         taken.sort();
         assert_eq!(taken, (0..15_000).map(|n| [n / 5000, n]).collect::<Vec<_>>());
     }

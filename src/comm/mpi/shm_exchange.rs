@@ -11,8 +11,8 @@ use super::segment::Segment;
 use crate::comm::exchange::{Exchanged, Outbox, Shape, Take, refused};
 use crate::error::{Error, Result};
 use crate::process::backoff::Backoff;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// The word of the segment that counts ranks whose work is done; the barrier has the first two.
@@ -146,7 +146,7 @@ impl Ranks {
                         received.fetch_add(bytes, Ordering::Relaxed);
                     }
                     Err(e) => {
-                        cause.lock().get_or_insert(e);
+                        cause.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
                         failed.store(true, Ordering::SeqCst);
                     }
                 });
@@ -159,7 +159,7 @@ impl Ranks {
             done
         });
         // An error of `work` may only be that sends were refused after `take` failed.
-        Ok(match cause.into_inner() {
+        Ok(match cause.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(cause) => Err(cause),
             None => done.map(|done| {
                 let (sent_bytes, received_bytes) = (sent.into_inner(), received.into_inner());

@@ -1,8 +1,8 @@
 //! Reads generated edges as if they were a file.
 
-use parking_lot::Mutex;
 use std::fmt::{Debug, Display};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Seen, Share, Visitor, Watch, WeightType, Weights};
@@ -69,7 +69,7 @@ pub(crate) fn scan<V: Visitor>(
                         .and_then(|()| visitor.chunk_done(number))
                         .and_then(|()| watch.advance((last - first) * record(generator)));
                     if let Err(error) = done {
-                        let mut failure = failure.lock();
+                        let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
                         if failure.as_ref().is_none_or(|(before, _)| number < *before) {
                             *failure = Some((number, error));
                         }
@@ -82,7 +82,7 @@ pub(crate) fn scan<V: Visitor>(
             });
         }
     });
-    if let Some((_, error)) = failure.into_inner() {
+    if let Some((_, error)) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
     let made = all_made.into_inner();

@@ -4,8 +4,8 @@
 //! threads that wait for the disk have the system allocate memory for the chunks to come, which takes as long as reading. In the last pass
 //! a chunk's memory is free for other use as soon as the chunk is parsed.
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::ops::Range;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::formats::Input;
@@ -107,10 +107,14 @@ impl<'m> InputCache<'m> {
         (slabs(input.chunks_to_keep().div_ceil(ranks)) * input.chunk()) as u64
     }
 
+    fn lock(&self) -> MutexGuard<'_, Inner<'m>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Allows `bytes` in all to be touched, or none if that is too few.
     pub fn allow(&self, bytes: u64) {
         let slabs = (bytes / self.slab_bytes()) as usize;
-        self.inner.lock().allowed = if slabs < LEAST { 0 } else { slabs };
+        self.lock().allowed = if slabs < LEAST { 0 } else { slabs };
     }
 
     /// Returns the bytes of a slab.
@@ -120,28 +124,28 @@ impl<'m> InputCache<'m> {
 
     /// Returns the bytes reserved, for chunks and for memory touched ahead.
     pub fn bytes(&self) -> u64 {
-        self.inner.lock().reservation.bytes()
+        self.lock().reservation.bytes()
     }
 
     /// Returns the number of chunks that are cached.
     pub fn chunks(&self) -> usize {
-        self.inner.lock().chunks.iter().filter(|chunk| matches!(chunk, Chunk::Here(_))).count()
+        self.lock().chunks.iter().filter(|chunk| matches!(chunk, Chunk::Here(_))).count()
     }
 
     /// Returns the number of slabs that are touched and empty.
     pub fn spare(&self) -> usize {
-        self.inner.lock().touched.len()
+        self.lock().touched.len()
     }
 
     /// Takes the slabs that are touched and empty; they stay reserved until they are released.
     pub fn take_spare(&self) -> Vec<Slab<'m>> {
-        std::mem::take(&mut self.inner.lock().touched)
+        std::mem::take(&mut self.lock().touched)
     }
 
     /// Gives a slab back to the system and the budget.
     pub fn release(&self, slab: Slab<'m>) {
         discard(vec![&mut *slab]);
-        let mut inner = self.inner.lock();
+        let mut inner = self.lock();
         inner.reservation.shrink(4 * self.words as u64);
         inner.fresh.push(slab);
     }
@@ -149,7 +153,7 @@ impl<'m> InputCache<'m> {
     /// Gives back an empty slab, or else the last chunk. Returns false if there is none.
     pub fn release_one(&self) -> bool {
         let slab = {
-            let mut inner = self.inner.lock();
+            let mut inner = self.lock();
             let last = |chunks: &mut Vec<Chunk<'m>>| {
                 chunks.iter_mut().rev().find(|chunk| matches!(chunk, Chunk::Here(_)))?.take()
             };
@@ -165,13 +169,13 @@ impl<'m> InputCache<'m> {
 
     /// Gives all slabs back, and caches nothing from then on.
     pub fn release_all(&self) {
-        self.inner.lock().allowed = 0;
+        self.lock().allowed = 0;
         while self.release_one() {}
     }
 
     /// Begins a pass over these chunks. Returns the number of threads that should read ahead.
     pub(crate) fn begin(&self, chunks: Range<u64>) -> usize {
-        let mut inner = self.inner.lock();
+        let mut inner = self.lock();
         inner.chunks.resize_with(chunks.end as usize, || Chunk::Unread);
         inner.chunks.iter_mut().filter(|chunk| matches!(chunk, Chunk::Passed)).for_each(|chunk| *chunk = Chunk::Unread);
         (inner.next, inner.end) = (chunks.start as usize, chunks.end as usize);
@@ -184,7 +188,7 @@ impl<'m> InputCache<'m> {
         struct Reading<'k, 'm>(&'k InputCache<'m>);
         impl Drop for Reading<'_, '_> {
             fn drop(&mut self) {
-                self.0.inner.lock().readers -= 1;
+                self.0.lock().readers -= 1;
                 self.0.changed.notify_all();
             }
         }
@@ -193,7 +197,7 @@ impl<'m> InputCache<'m> {
 
     /// Takes the next chunk that no thread has taken; `None` if there is no memory for it.
     pub(crate) fn claim(&self) -> Option<u64> {
-        let mut inner = self.inner.lock();
+        let mut inner = self.lock();
         while matches!(inner.chunks.get(inner.next)?, Chunk::Here(_)) {
             inner.next += 1;
         }
@@ -208,24 +212,24 @@ impl<'m> InputCache<'m> {
 
     /// Returns memory for a chunk.
     pub(crate) fn slab(&self) -> Option<Slab<'m>> {
-        let mut inner = self.inner.lock();
+        let mut inner = self.lock();
         inner.touched.pop().or_else(|| inner.touch(self.words))
     }
 
     /// Records the outcome for a taken chunk: it is in memory, or left to the thread that parses it.
     pub(crate) fn decide(&self, number: u64, slab: Option<Slab<'m>>) {
-        self.inner.lock().chunks[number as usize] = slab.map_or(Chunk::Passed, Chunk::Here);
+        self.lock().chunks[number as usize] = slab.map_or(Chunk::Passed, Chunk::Here);
         self.changed.notify_all();
     }
 
     /// Takes back memory that was not used.
     pub(crate) fn unused(&self, slab: Slab<'m>) {
-        self.inner.lock().touched.push(slab);
+        self.lock().touched.push(slab);
     }
 
     /// Waits for chunk `number` and returns its memory; `None` if it must be read.
     fn take(&self, number: u64) -> Option<Slab<'m>> {
-        let mut inner = self.inner.lock();
+        let mut inner = self.lock();
         loop {
             let chunk = inner.chunks.get_mut(number as usize)?;
             if !matches!(chunk, Chunk::Unread | Chunk::Coming) {
@@ -235,13 +239,16 @@ impl<'m> InputCache<'m> {
                 return None;
             }
             let ahead = if inner.touched.len() < inner.ahead { inner.touch(self.words) } else { None };
-            match ahead {
+            inner = match ahead {
                 Some(slab) => {
-                    MutexGuard::unlocked(&mut inner, || populate(slab));
+                    drop(inner);
+                    populate(slab);
+                    let mut inner = self.lock();
                     inner.touched.push(slab);
+                    inner
                 }
-                None => self.changed.wait(&mut inner),
-            }
+                None => self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner),
+            };
         }
     }
 }

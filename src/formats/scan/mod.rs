@@ -14,9 +14,8 @@ pub mod records;
 pub mod share;
 pub mod sink;
 
-use parking_lot::Mutex;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -162,7 +161,7 @@ impl<'a> ScanState<'a> {
 
     /// Records the error that comes first in the input, and stops all threads.
     pub fn fail(&self, place: ErrorPlace, error: Error) {
-        let mut failure = self.failure.lock();
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if failure.as_ref().is_none_or(|(first, _)| place < *first) {
             *failure = Some((place, error));
         }
@@ -185,7 +184,7 @@ impl<'a> ScanState<'a> {
     /// Keeps the first in the input of the weights that a sink noted; `error` says where they are.
     pub fn note(&self, place: ErrorPlace, noted: Option<Noted<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
         let Some(new) = noted else { return };
-        let mut noted = self.noted.lock();
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         let Noted { wide, rounded } = &mut *noted;
         for (first, new) in [(wide, new.wide), (rounded, new.rounded)] {
             if let Some(stop) = new.filter(|_| first.as_ref().is_none_or(|(before, _)| place < *before)) {
@@ -238,7 +237,7 @@ impl<'a> ScanState<'a> {
 
     /// Returns the first error, or the counts.
     fn finish(self) -> Result<Seen> {
-        if let Some((_, error)) = self.failure.into_inner() {
+        if let Some((_, error)) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
         let of_weights = self.weights_hashes.len();
@@ -251,7 +250,7 @@ impl<'a> ScanState<'a> {
         let sums = sums.map(load).chain(low).chain(high).chain(hashes.map(load)).collect();
         let heads = self.heads.into_iter().map(OnceLock::into_inner);
         let parts = self.parts.iter().cloned().zip(heads).collect();
-        let noted = self.noted.into_inner();
+        let noted = self.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(Seen::files((parts, self.threads), sums, of_weights, (self.weights, self.found.into_inner()), noted))
     }
 }

@@ -4,10 +4,9 @@
 //! With as many files as threads, every thread does both for a file of its own. The lists of METIS files are parsed in sequence, since only
 //! the lines before a line tell its vertex.
 
-use parking_lot::Mutex;
 use std::io::Read;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam::channel::{Receiver, Sender};
 use xxhash_rust::xxh3::Xxh3;
@@ -123,7 +122,7 @@ impl<'a> Packed<'a> {
     /// Runs a thread that unpacks and parses whole parts.
     pub fn work_alone<V: Visitor>(&self, sink: &mut Sink<'_, V>) -> Worked {
         loop {
-            let mut next = self.next_alone.lock();
+            let mut next = self.next_alone.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(&part) = self.alone.get(*next) else { return Ok(()) };
             *next += 1;
             // To keep the order of the input, the lock is held until the part is done.

@@ -13,9 +13,8 @@ use crate::formats::scan::share::ChunkQueue;
 use crate::formats::scan::sink::{Sink, Stop};
 use crate::formats::scan::{ErrorPlace, Next, ScanState, Worked, located, of_kind, refuse_empty};
 use crate::formats::{Format, Packing, Part, Visitor, arrays, parquet, suspect};
-use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Bytes that are hashed and then parsed while they are in the L2 cache.
 const PIECE: usize = 256 << 10;
@@ -106,7 +105,7 @@ impl<'c> PlainFiles<'c> {
         if let Some(kind) = &file.kept {
             return Ok(kind.clone());
         }
-        let mut there = file.open.lock();
+        let mut there = file.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kind) = there.upgrade() {
             return Ok(kind);
         }

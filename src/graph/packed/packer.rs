@@ -4,10 +4,9 @@ use super::chunk::{WORDS, most_words, pack};
 use super::{Offsets, PackedBlock, PackedRows};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Reservation};
-use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 const PURPOSE: &str = "packed rows of whole neighbours";
 
@@ -39,7 +38,7 @@ struct Place(Arc<Begun>);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        *self.0.count.lock() -= 1;
+        *self.0.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.changed.notify_all();
     }
 }
@@ -73,7 +72,7 @@ impl Packer {
 
     /// Returns true if it has taken block `b`.
     pub(super) fn has(&self, b: usize) -> bool {
-        let state = self.state.lock();
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         b < state.done.len() || state.waiting.contains_key(&b)
     }
 
@@ -94,9 +93,9 @@ impl Packer {
         lengths: impl FnOnce(&mut Vec<u32>) -> Result<()>,
     ) -> Result<BlockPacker> {
         let bytes = Packer::block_bytes(rows as u64, entries);
-        let mut count = self.begun.count.lock();
+        let mut count = self.begun.count.lock().unwrap_or_else(PoisonError::into_inner);
         while *count > 0 && self.budget.free() < bytes {
-            self.begun.changed.wait(&mut count);
+            count = self.begun.changed.wait(count).unwrap_or_else(PoisonError::into_inner);
         }
         *count += 1;
         drop(count);
@@ -115,13 +114,13 @@ impl Packer {
     pub fn take(&self, index: usize, mut block: BlockPacker) -> Result<()> {
         block.end();
         let (mut placed, mut outcome) = (Vec::new(), Ok(()));
-        let mut state = self.state.lock();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting.insert(index, block);
         loop {
             let next = state.done.len();
             let Some(bytes) = state.waiting.get(&next).map(|block| 4 * block.chunks.len() as u64) else { break };
             if let Err(e) = state.reserved.grow(bytes, PURPOSE) {
-                let others = *self.begun.count.lock();
+                let others = *self.begun.count.lock().unwrap_or_else(PoisonError::into_inner);
                 outcome = if others > 0 { Ok(()) } else { Err(e) };
                 break;
             }
@@ -153,7 +152,7 @@ impl Packer {
 
     /// Returns the first blocks, as many as have their place, and others that are complete.
     pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
-        let State { done, words, reserved, waiting } = self.state.into_inner();
+        let State { done, words, reserved, waiting } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut chunks = self.chunks.into_plain();
         chunks.shorten(words);
         (PackedRows { blocks: done, chunks, _reserved: reserved }, waiting)

@@ -25,11 +25,10 @@
 //! record of another at its next beat, and stops.
 
 use crate::store::regular;
-use parking_lot::{Condvar, Mutex};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -338,7 +337,7 @@ impl Drop for Reader {
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        *self.beat.released.lock() = true;
+        *self.beat.released.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.beat.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -382,12 +381,11 @@ fn keep_beating(file: &File, beat: &Beat, record: &Path, me: &Owner) {
             failed = true;
             tracing::warn!(error = %e, "the lock's heartbeat can't be written; another host may take the workdir for free");
         }
-        let mut released = beat.released.lock();
-        beat.changed.wait_while_for(&mut released, |released| !*released, BEAT);
-        if *released {
+        let released = beat.released.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = beat.changed.wait_timeout_while(released, BEAT, |released| !*released);
+        if *waited.unwrap_or_else(PoisonError::into_inner).0 {
             return;
         }
-        drop(released);
         if let Some(other) = read_record(record).filter(|other| other != me) {
             tracing::error!(owner = %other, "this process slept so long that another took its workdir; it stops");
             signals::request_stop("the loss of its lock");

@@ -8,10 +8,9 @@ use crate::prepare::order;
 use crate::prepare::relabel::Relabelled;
 use crate::store::file::Pending;
 use crate::store::sync::Syncer;
-use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// An order of vertices. Until [`Self::finish`] or [`Self::let_go_on`], or until it is dropped, nobody else may save the manifest.
@@ -53,7 +52,7 @@ impl Ordered {
             let go_on = || !told.given_up.load(Relaxed);
             let pending = order::write(&workdir.join("graph"), content, &shared, &go_on)?;
             drop(shared);
-            if let Some(manifest) = &mut *told.manifest.lock() {
+            if let Some(manifest) = &mut *told.manifest.lock().unwrap_or_else(PoisonError::into_inner) {
                 manifest.save(&workdir)?;
             }
             Ok(pending)
@@ -74,7 +73,7 @@ impl Ordered {
     pub fn let_go_on(mut self) -> Option<Storing> {
         let storing = self.storing.take();
         if let Some(storing) = &storing {
-            *storing.behind.manifest.lock() = None;
+            *storing.behind.manifest.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
         // Gigabytes take a while to give back.
         let _ = std::thread::Builder::new().name("order".into()).spawn(move || drop(self));

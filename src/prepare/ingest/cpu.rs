@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::memory::{Budget, Buffer, Plain, prefetch};
 use crate::prepare::sample::Sample;
-use parking_lot::RwLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{PoisonError, RwLock};
 
 /// Counts degrees on the CPU.
 pub(super) struct CpuCounters<'a> {
@@ -65,7 +65,7 @@ impl<'b> Degrees<'b> {
     /// Adds to the degree of one id. Returns false if there is no memory for it.
     fn add(&self, id: u32, more: u32) -> bool {
         loop {
-            let array = self.array.read();
+            let array = self.array.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(degree) = array.get(id as usize) {
                 let add = |d: u32| Some(d.saturating_add(more));
                 let _always = degree.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
@@ -80,14 +80,14 @@ impl<'b> Degrees<'b> {
 
     /// Grows the array to hold the degree of `id`. Returns false if there is no memory for it.
     fn reach(&self, id: u32) -> bool {
-        let mut array = self.array.write();
+        let mut array = self.array.write().unwrap_or_else(PoisonError::into_inner);
         array.len() > id as usize || grow(&mut array, id, PURPOSE).is_ok()
     }
 
     /// Returns the sum of what all threads counted, for ids up to `largest`.
     fn sum(&self, counters: &[Counter<'_>], largest: u32) -> Result<Buffer<u32>> {
         let empty = self.budget.zeroed(0, "degrees")?;
-        let mut array = std::mem::replace(&mut *self.array.write(), empty);
+        let mut array = std::mem::replace(&mut *self.array.write().unwrap_or_else(PoisonError::into_inner), empty);
         let len = largest as usize + 1;
         array.grow(len, PURPOSE)?;
         array.shorten(len);

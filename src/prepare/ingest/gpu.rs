@@ -8,10 +8,9 @@ use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, slice_bytes};
 use crate::memory::{Budget, Buffer, at_least};
 use crate::prepare::gpu::{INGEST, narrow};
 use crate::size;
-use parking_lot::RwLock;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 // These are as in the kernels.
 const SAMPLED: usize = 509;
@@ -248,7 +247,7 @@ impl Counter<'_> {
         }
         let pairs = filled as u64 / 2;
         {
-            let _go = shared.carrying.read();
+            let _go = shared.carrying.read().unwrap_or_else(PoisonError::into_inner);
             lane.queue().fill(*results, 0)?;
             lane.send(*raw)?;
             let shift = self.found.sample.shift();
@@ -263,7 +262,7 @@ impl Counter<'_> {
         let before = shared.ends.fetch_add(2 * pairs, Ordering::Relaxed);
         if before / CARRY_EVERY != (before + 2 * pairs) / CARRY_EVERY {
             // The lock keeps others from queueing more: what is queued already is far less than what may still be added.
-            let _alone = shared.carrying.write();
+            let _alone = shared.carrying.write().unwrap_or_else(PoisonError::into_inner);
             let (ids, carried) = (shared.degrees.len(), shared.carried.address());
             let arguments = (shared.degrees.address(), ids, CARRY, carried, MOST_CARRIED as u32);
             // SAFETY: as above.

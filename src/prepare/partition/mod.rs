@@ -20,13 +20,13 @@ use crate::formats::Visitor;
 use crate::graph::direction::Direction;
 use crate::graph::layout::Bins;
 use device_lines::{DeviceLines, LineRun};
-use parking_lot::Mutex;
 use pool::Pool;
 use scatter::Line;
 pub use scatter::Scatter;
 use spill::Spill;
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 /// Edges in a line, which is stored under one lock.
 pub const LINE: usize = 64;
@@ -107,12 +107,12 @@ impl<'a> Partition<'a> {
 
     /// Announces that [`Self::adopt`] will add up to `words` words of memory while the bins are filled.
     pub fn expect(&self, words: usize) {
-        self.pool.lock().expect(words);
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).expect(words);
     }
 
     /// Takes over memory for bins. Returns it if there is enough already, or if it holds no chunk.
     pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
-        self.pool.lock().adopt(memory)
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).adopt(memory)
     }
 
     /// Returns the bytes written to the spill file.
@@ -122,7 +122,7 @@ impl<'a> Partition<'a> {
 
     /// Returns the number of lines of each bin so far.
     pub fn lines(&self) -> Vec<u64> {
-        let part = |part: &Mutex<BinLines<'_>>| part.lock().lines(self) as u64;
+        let part = |part: &Mutex<BinLines<'_>>| part.lock().unwrap_or_else(PoisonError::into_inner).lines(self) as u64;
         self.parts.iter().map(part).collect()
     }
 
@@ -133,18 +133,18 @@ impl<'a> Partition<'a> {
 
     /// Records lines of a bin that lie on a GPU.
     fn add_run(&self, bin: usize, run: LineRun) {
-        self.parts[bin].lock().runs.push(run);
+        self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner).runs.push(run);
     }
 
     /// Takes the edges out of bin `b`, to be read.
     pub fn part(&self, b: usize) -> BinReader<'_, 'a> {
-        let part = std::mem::take(&mut *self.parts[b].lock());
+        let part = std::mem::take(&mut *self.parts[b].lock().unwrap_or_else(PoisonError::into_inner));
         BinReader { partition: self, part, block: self.bins.block_of[b] }
     }
 
     /// Appends a line to a bin, with the weights of its edges if they have some.
     fn append(&self, bin: usize, line: &Line, weights: &[u32]) -> Result<()> {
-        let part = &mut *self.parts[bin].lock();
+        let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
         if part.chunks.is_empty() || part.last == self.chunk {
             self.next_chunk(part, self.bins.block_of[bin])?;
         }
@@ -157,7 +157,7 @@ impl<'a> Partition<'a> {
 
     /// Appends whole lines, laid out as in a chunk, to a bin.
     fn append_lines(&self, bin: usize, mut words: &[u32]) -> Result<()> {
-        let part = &mut *self.parts[bin].lock();
+        let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
         while !words.is_empty() {
             if part.chunks.is_empty() || part.last == self.chunk {
                 self.next_chunk(part, self.bins.block_of[bin])?;
@@ -174,7 +174,7 @@ impl<'a> Partition<'a> {
     /// Adds an empty chunk to `part`: a new one, or its last one once that is on disk.
     fn next_chunk(&self, part: &mut BinLines<'a>, block: usize) -> Result<()> {
         let fresh = {
-            let mut pool = self.pool.lock();
+            let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
             if part.chunks.is_empty() {
                 pool.waiting = pool.waiting.saturating_sub(1);
             }
@@ -302,7 +302,8 @@ impl BinReader<'_, '_> {
 
 impl Drop for BinReader<'_, '_> {
     fn drop(&mut self) {
-        self.partition.pool.lock().read[self.block].append(&mut self.part.chunks);
+        self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).read[self.block]
+            .append(&mut self.part.chunks);
     }
 }
 

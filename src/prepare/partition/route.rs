@@ -7,8 +7,8 @@ use crate::comm::Outbox;
 use crate::error::{Error, Result};
 use crate::graph::layout::{Bins, Layout};
 use crate::graph::order::DegreeRuns;
-use parking_lot::Mutex;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Stands for no rank: the block is stored already.
 pub const NOBODY: u32 = u32::MAX;
@@ -168,7 +168,7 @@ impl<'r, 'a> Route<'r, 'a> {
             return Ok(());
         }
         let to = self.owners[bin] as usize;
-        let mut message = self.messages[to * self.lanes + lane].lock();
+        let mut message = self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner);
         self.make_room(to, &mut message)?;
         message.extend([bin as u32 | ON_DEVICE, run.lines, run.first]);
         Ok(())
@@ -198,7 +198,7 @@ impl<'r, 'a> Route<'r, 'a> {
 
     fn send(&self, lane: usize, bin: usize, mut words: &[u32]) -> Result<()> {
         let to = self.owners[bin] as usize;
-        let mut message = self.messages[to * self.lanes + lane].lock();
+        let mut message = self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner);
         while !words.is_empty() {
             self.make_room(to, &mut message)?;
             let line = self.partition.words;
@@ -217,7 +217,7 @@ impl<'r, 'a> Route<'r, 'a> {
     /// Those of the exchange, once it has failed.
     pub fn flush(&self) -> Result<()> {
         for (i, message) in self.messages.iter().enumerate() {
-            let message = std::mem::take(&mut *message.lock());
+            let message = std::mem::take(&mut *message.lock().unwrap_or_else(PoisonError::into_inner));
             if !message.is_empty() {
                 self.outbox.send(i / self.lanes, message)?;
             }

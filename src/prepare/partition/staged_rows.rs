@@ -5,6 +5,7 @@
 
 use super::Partition;
 use crate::memory::discard;
+use std::sync::PoisonError;
 
 /// The lengths of some rows, then their targets, then the weights of these, in chunks.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ impl<'a> Partition<'a> {
         let numbers = rows.map(<[u32]>::len);
         let count = numbers.iter().sum::<usize>().div_ceil(self.chunk);
         let mut chunks = {
-            let read = &mut self.pool.lock().read[block];
+            let read = &mut self.pool.lock().unwrap_or_else(PoisonError::into_inner).read[block];
             // The last chunks are the most recently used.
             read.split_off(read.len().checked_sub(count)?)
         };
@@ -40,7 +41,7 @@ impl<'a> Partition<'a> {
     /// Gives the memory of block `block` back to the system, once it is written and its rows are no longer needed. It is given back in one
     /// call, so that whole huge pages are freed.
     pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
-        let mut chunks = std::mem::take(&mut self.pool.lock().read[block]);
+        let mut chunks = std::mem::take(&mut self.pool.lock().unwrap_or_else(PoisonError::into_inner).read[block]);
         chunks.extend(rows.into_iter().flat_map(|rows| rows.chunks));
         discard(chunks);
     }
@@ -79,9 +80,9 @@ mod tests {
             Partition::new(&bins, &[true], false, &mut memory, 1, &folder.path().join("spill"), None).expect("made");
         let values = |from: u32, len: usize| (from..).take(len).collect::<Vec<u32>>();
         assert!(partition.stage(0, [&[1], &[2], &[]]).is_none(), "no chunk was read yet");
-        let take = || partition.pool.lock().take(0).expect("a chunk");
+        let take = || partition.pool.lock().expect("no panic").take(0).expect("a chunk");
         let read: Vec<_> = (0..5).map(|_| take()).collect();
-        partition.pool.lock().read[0].extend(read);
+        partition.pool.lock().expect("no panic").read[0].extend(read);
         let mut staged = Vec::new();
         for numbers in [[WORDS - 1, 2, 0], [0, 0, 0], [WORDS - 1, 3, 1], [0, 1, WORDS - 1]] {
             let mut first = 0;

@@ -4,9 +4,9 @@ use super::batch::{Batch, Target};
 use super::{Transpose, Work};
 use crate::error::Result;
 use crate::memory::{Buffer, prefetch};
-use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Batches that a thread puts into order between two looks at whether to stop.
 const BATCHES: usize = 8;
@@ -66,7 +66,7 @@ impl<'b> Placed<'b> {
             release(work, batches);
             work.advance(bounds[before..].iter().map(|place| place.len() as u64).sum::<u64>() / 2)?;
         }
-        if !free.into_inner().1[0].is_empty() {
+        if !free.into_inner().unwrap_or_else(PoisonError::into_inner).1[0].is_empty() {
             return Err(work.lengths.differ_among(target.rows()));
         }
         Ok(Placed { batches, bins: range, entries, weights, bounds, starts })
@@ -108,7 +108,7 @@ type Room<'w> = [&'w mut [u32]; 2];
 
 /// Takes room for `length` entries from what is free. Returns where it begins; `None` if there is less, as degrees are wrong then.
 fn split_off<'w>(free: &Mutex<(usize, Room<'w>)>, length: usize) -> Option<(usize, Room<'w>)> {
-    let mut free = free.lock();
+    let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
     let [entries, weights] = std::mem::take(&mut free.1);
     let of_weights = length.min(weights.len());
     let (entries, weights) = (entries.split_at_mut_checked(length)?, weights.split_at_mut(of_weights));

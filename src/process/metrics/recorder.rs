@@ -3,8 +3,8 @@
 use super::sampler::{OpenMeter, Sampler};
 use super::{Metrics, RunMetrics};
 use crate::process::host;
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Interval at which the file is written in the first minute of a run, and later.
@@ -30,20 +30,24 @@ struct State {
 }
 
 impl Recorder {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Begins to record a run that began then, for this workdir.
     pub fn begin(&self, workdir: &Path, began: Instant) {
-        self.0.lock().place = Some((workdir.to_owned(), began));
+        self.lock().place = Some((workdir.to_owned(), began));
     }
 
     /// Sets the number of ranks, the threads of each, and their limit of host memory.
     pub fn set_crew(&self, ranks: usize, threads: usize, host_memory: u64) {
-        let run = &mut self.0.lock().run;
+        let run = &mut self.lock().run;
         (run.ranks, run.threads, run.host_memory) = (ranks as u64, threads as u64, host_memory);
     }
 
     /// Sets the limit of GPU memory.
     pub fn set_gpu_memory(&self, limit: u64) {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         state.run.gpu_memory = limit;
         let metrics = state.metrics.as_mut();
         metrics.and_then(|metrics| metrics.runs.last_mut()).into_iter().for_each(|run| run.gpu_memory = limit);
@@ -51,12 +55,12 @@ impl Recorder {
 
     /// Has the energy of a device, and how busy it is, measured from soon on: on ranks that record nothing, too.
     pub fn set_meter(&self, open: OpenMeter) {
-        self.0.lock().meter = Some(open);
+        self.lock().meter = Some(open);
     }
 
     /// Begins a stage, and the run with its first one.
     pub fn begin_stage(&self, name: &str) {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let Some((workdir, began)) = state.place.clone() else { return };
         if state.metrics.is_none() {
             let mut metrics = Metrics::read(&workdir).ok().flatten().unwrap_or_default();
@@ -79,7 +83,7 @@ impl Recorder {
 
     /// Ends a stage.
     pub fn end_stage(&self, name: &str, done: bool) {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let Some((_, began)) = state.place else { return };
         let seconds = began.elapsed().as_secs_f64();
         state.metrics.iter_mut().for_each(|metrics| metrics.end_stage(name, seconds, done));
@@ -87,7 +91,7 @@ impl Recorder {
 
     /// Takes notice of the memory in use while these stages are at work; adds a sample and writes the file when it is time.
     pub fn tick(&self, memory: u64, stages: &[&str]) {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let place = state.place.clone();
         // Ranks without a workdir are asked at the ends of stages how busy their GPUs were.
         let records =
@@ -103,7 +107,7 @@ impl Recorder {
             let meter = state.meter.take();
             drop(state);
             sampler.open_meters(meter);
-            state = self.0.lock();
+            state = self.lock();
         }
         let (Some((workdir, _)), State { metrics: Some(metrics), written, .. }) = (place, &mut *state) else {
             if sampler.is_due() {
@@ -126,7 +130,7 @@ impl Recorder {
 
     /// Ends a sample, so that what is read of the GPU so far is known to [`gpu_use`](crate::process::gpu_use).
     pub fn look(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let State { metrics, sampler: Some(sampler), .. } = &mut *state else { return };
         if sampler.has_meters() {
             let sample = sampler.sample();
@@ -136,7 +140,7 @@ impl Recorder {
 
     /// Notes how the run ended: `finished`, or why not.
     pub fn end(&self, why: &str) {
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         let State { place: Some((workdir, began)), metrics: Some(metrics), sampler, .. } = &mut *state else {
             return;
         };

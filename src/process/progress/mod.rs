@@ -4,11 +4,10 @@
 
 mod stage;
 
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -101,12 +100,12 @@ impl Progress {
 
     /// Writes `status.json` to this folder from now on. A failure to write it never ends a job.
     pub fn set_workdir(&self, workdir: &Path) {
-        self.shared.state.lock().workdir = Some(workdir.to_owned());
+        self.shared.lock().workdir = Some(workdir.to_owned());
     }
 
     /// Sets the number of the run and the time it began, for the status.
     pub fn set_run(&self, number: u64, began: Instant) {
-        self.shared.state.lock().run = Some((number, began));
+        self.shared.lock().run = Some((number, began));
     }
 
     /// The metrics of the run, which are recorded beside its progress.
@@ -116,7 +115,7 @@ impl Progress {
 
     /// Adds the measurements of a finished stage, over all ranks.
     pub fn add_spent(&self, stage: &str, figures: &Figures) {
-        self.shared.state.lock().spent.on(stage, figures);
+        self.shared.lock().spent.on(stage, figures);
     }
 
     /// Returns the measurements of the run so far, including stages that were broken off or are in progress.
@@ -151,7 +150,7 @@ impl Progress {
             tracing::debug!(target: SHORT_STAGES, work = %amount(total, unit), "{name} begins");
         }
         self.shared.metrics.begin_stage(name);
-        self.shared.state.lock().stages.push(Arc::clone(&stage));
+        self.shared.lock().stages.push(Arc::clone(&stage));
         StageProgress { stage, shared: Arc::clone(&self.shared), finished: false }
     }
 
@@ -165,7 +164,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.shared.state.lock().closed = true;
+        self.shared.lock().closed = true;
         self.shared.closing.notify_all();
         if let Some(ticker) = self.ticker.take() {
             let _ = ticker.join();
@@ -185,7 +184,7 @@ impl StageProgress {
     pub fn resume_at(&self, n: u64) {
         self.stage.before.fetch_add(n, Relaxed);
         self.stage.done.fetch_add(n, Relaxed);
-        for (_, done) in self.stage.samples.lock().iter_mut() {
+        for (_, done) in self.stage.samples.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
             *done += n;
         }
     }
@@ -216,7 +215,7 @@ impl StageProgress {
         let stage = &self.stage;
         self.shared.metrics.end_stage(&stage.name, self.finished);
         {
-            let mut state = self.shared.state.lock();
+            let mut state = self.shared.lock();
             state.stages.retain(|other| !Arc::ptr_eq(other, stage));
             state.ended = Some(Arc::clone(stage));
             if !self.finished {
@@ -261,18 +260,22 @@ impl Drop for StageProgress {
 }
 
 impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Updates all peaks with the memory in use, and returns that.
     fn sample(&self) -> u64 {
         let memory = host::process_memory();
         self.peak.fetch_max(memory, Relaxed);
-        for stage in &self.state.lock().stages {
+        for stage in &self.lock().stages {
             stage.peak.fetch_max(memory, Relaxed);
         }
         memory
     }
 
     fn spent(&self) -> Spent {
-        let state = self.state.lock();
+        let state = self.lock();
         let mut spent = state.spent.clone();
         state.stages.iter().for_each(|stage| spent.on(&stage.name, &stage.figures()));
         spent.host_memory_peak = self.peak.load(Relaxed);
@@ -281,7 +284,7 @@ impl Shared {
 
     fn write_status(&self, running: bool) {
         let (workdir, stage, run) = {
-            let state = self.state.lock();
+            let state = self.lock();
             (state.workdir.clone(), state.stages.last().or(state.ended.as_ref()).cloned(), state.run)
         };
         let (Some(workdir), Some(stage)) = (workdir, stage) else { return };
@@ -314,8 +317,9 @@ fn tick(shared: &Shared) {
     let (mut drawn, mut written, mut logged) = (Instant::now(), Instant::now(), Instant::now());
     let mut stop_said = false;
     loop {
-        let mut state = shared.state.lock();
-        shared.closing.wait_while_for(&mut state, |state| !state.closed, SAMPLE);
+        let state = shared.lock();
+        let waited = shared.closing.wait_timeout_while(state, SAMPLE, |state| !state.closed);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if state.closed {
             return;
         }

@@ -9,11 +9,11 @@
 mod answers;
 mod graph;
 
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use gpugraph::job::state::manifest::Manifest;
@@ -48,10 +48,10 @@ fn random_jobs_have_the_answers_of_the_oracle_however_they_run() {
                 Err(format!("the test panicked: {}", text.unwrap_or_default()))
             });
             match ended {
-                Ok(way) => *ways.lock().entry(way).or_insert(0u64) += 1,
+                Ok(way) => *ways.lock().expect("no panic").entry(way).or_insert(0u64) += 1,
                 Err(what) => {
                     let left = trial.leave();
-                    wrong.lock().push(format!("job {number}: {what}\n    sh {}", left.display()));
+                    wrong.lock().expect("no panic").push(format!("job {number}: {what}\n    sh {}", left.display()));
                 }
             }
         }
@@ -59,7 +59,7 @@ fn random_jobs_have_the_answers_of_the_oracle_however_they_run() {
     std::thread::scope(|scope| {
         (0..std::thread::available_parallelism().map_or(2, usize::from)).for_each(|_| drop(scope.spawn(work)));
     });
-    let (wrong, ways) = (wrong.into_inner(), ways.into_inner());
+    let (wrong, ways) = (wrong.into_inner().expect("no panic"), ways.into_inner().expect("no panic"));
     println!("{jobs} random jobs: {ways:?}");
     assert!(wrong.is_empty(), "{} of {jobs}:\n{}", wrong.len(), wrong.join("\n"));
     // All ways were gone.

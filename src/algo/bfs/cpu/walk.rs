@@ -11,9 +11,9 @@ use crate::algo::team::barrier::Barrier;
 use crate::algo::team::narrow::{self, Narrow};
 use crate::error::Result;
 use crate::process::{disk, signals};
-use parking_lot::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Slices of the frontier for each thread, of which the edges are added up.
@@ -79,7 +79,7 @@ impl<'s> Walk<'s> {
 
     /// Returns the levels and the number of the bits that hold all that were reached.
     pub fn into_searched(self) -> (Searched, usize) {
-        self.told.into_inner()
+        self.told.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the part of one thread in the search. `parents` are those of own vertices.
@@ -89,7 +89,7 @@ impl<'s> Walk<'s> {
     pub fn go(&self, thread: usize, root: u32, parents: &[AtomicU32]) -> Result<()> {
         let _here = self.barrier.attend();
         let exchange = self.exchange.as_ref().filter(|_| thread == 0);
-        let mut exchange = exchange.map(|exchange| exchange.lock());
+        let mut exchange = exchange.map(|exchange| exchange.lock().unwrap_or_else(PoisonError::into_inner));
         let mut exchange = exchange.as_mut().map(|exchange| &mut ***exchange);
         let edges = self.graph.degree(root);
         let unexplored = self.entries - edges;
@@ -153,7 +153,7 @@ impl<'s> Walk<'s> {
     fn tell(&self, frontier: &Frontier, step: Step, Found { checked, bytes, .. }: Found, started: Instant) {
         let seconds = started.elapsed().as_secs_f64();
         let level = Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
-        let mut told = self.told.lock();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.0.note(level);
         told.1 = frontier.known;
     }
@@ -192,10 +192,10 @@ impl<'s> Walk<'s> {
                 frontier = frontier.after(Step::TopDown, sums.get(), true);
             }
             self.stopped.store(outcome.is_err(), Relaxed);
-            *self.agreed.lock() = Some(frontier);
+            *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(frontier);
         }
         self.barrier.wait();
-        let agreed = *self.agreed.lock();
+        let agreed = *self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
         if thread == 0 {
             // By now all have read the one before, by which they came here.
             self.bound.store(narrow.bound(), Relaxed);

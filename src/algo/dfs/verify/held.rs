@@ -14,8 +14,8 @@ use crate::formats::{Edges, Signals, Visitor};
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
 use crate::prepare::relabel::ISOLATED;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
@@ -163,13 +163,13 @@ impl<'a> Held<'a> {
                     parent != NONE && parent != v && !is_met
                 };
                 if let Some(v) = part.map(|v| v as u32).find(lacks) {
-                    let mut wrong = wrong.lock();
+                    let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
                     *wrong = Some(wrong.map_or(v, |first| first.min(v)));
                 }
                 Ok(())
             })
         })?;
-        let wrong = wrong.into_inner();
+        let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(wrong.map_or(Ok(()), |vertex| Err(Fault::NoEdge { vertex, parent: self.tree.parent(vertex) })))
     }
 }

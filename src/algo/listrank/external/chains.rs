@@ -1,7 +1,7 @@
 //! Elimination of a bin: each chain of links through it becomes one link past it.
 
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::Bad;
 use super::bin::{Bin, inner, none};
@@ -66,7 +66,7 @@ fn number_exits<I: Index>(bin: u64, arrays: &mut Bin<I>, work: &Work<'_>) -> Res
     let inside = |next: I| next != I::END && next.wide().wrapping_sub(first) < len;
     let counts: Vec<Mutex<Vec<u64>>> = ranges.iter().map(|_| Mutex::new(vec![0; bin as usize + 1])).collect();
     team(work.threads, &|number| {
-        let mut counts = counts[number].lock();
+        let mut counts = counts[number].lock().unwrap_or_else(PoisonError::into_inner);
         for i in ranges[number].clone() {
             let next = I::get(&cells[2 * i]);
             if !inside(next) {
@@ -79,13 +79,13 @@ fn number_exits<I: Index>(bin: u64, arrays: &mut Bin<I>, work: &Work<'_>) -> Res
     let mut chains = vec![0; bin as usize + 1];
     for (target, total) in chains.iter_mut().enumerate() {
         for counts in &counts {
-            let mut counts = counts.lock();
+            let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
             *total += counts[target];
             sum += std::mem::replace(&mut counts[target], sum);
         }
     }
     team(work.threads, &|number| {
-        let mut numbers = counts[number].lock();
+        let mut numbers = counts[number].lock().unwrap_or_else(PoisonError::into_inner);
         for i in ranges[number].clone() {
             let next = I::get(&cells[2 * i]);
             if inside(next) {
@@ -128,7 +128,7 @@ fn walk<I: Index>(arrays: &mut Bin<I>, weighted: &Appended, work: &Work<'_>) -> 
                 let (exit, sum) = walk_chain::<I>(cells, len, start, &mut walked);
                 let ahead = exits[exit];
                 if before == none() {
-                    let mut beginnings = beginnings.lock();
+                    let mut beginnings = beginnings.lock().unwrap_or_else(PoisonError::into_inner);
                     if beginnings.len() < 2 {
                         beginnings.push((first + start as u64, Some(ahead.wide()).filter(|_| ahead != I::END), sum));
                     }
@@ -142,7 +142,10 @@ fn walk<I: Index>(arrays: &mut Bin<I>, weighted: &Appended, work: &Work<'_>) -> 
         elements.fetch_add(walked, Ordering::Relaxed);
         lines.finish()
     })?;
-    Ok(Walked { elements: elements.into_inner(), beginnings: beginnings.into_inner() })
+    Ok(Walked {
+        elements: elements.into_inner(),
+        beginnings: beginnings.into_inner().unwrap_or_else(PoisonError::into_inner),
+    })
 }
 
 /// Walks the chain that begins at `start`, twice: to add up its steps, then to write them. Returns its number and all its steps.

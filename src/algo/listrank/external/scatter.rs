@@ -1,7 +1,7 @@
 //! From the input to bins: each link goes to the higher of the bins of its two elements.
 
-use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::files::{Appended, Lines};
 use super::state::Kept;
@@ -26,16 +26,16 @@ pub fn scatter<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Re
     let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     scan(&|first, successors| {
         // The scan may have more threads than there are sets of buffers.
-        let mut free = sets.lock();
+        let mut free = sets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = loop {
             match free.pop() {
                 Some(lines) => break lines,
-                None => returned.wait(&mut free),
+                None => free = returned.wait(free).unwrap_or_else(PoisonError::into_inner),
             }
         };
         drop(free);
         let done = add(first, successors, &mut lines, &ends, work);
-        sets.lock().push(lines);
+        sets.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
         returned.notify_one();
         elements.fetch_add(successors.len() as u64, Ordering::Relaxed);
         done
@@ -44,14 +44,14 @@ pub fn scatter<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Re
     if found != sizes.n {
         return Err(Error::internal("rank a list", format!("{found} of {} elements were scanned", sizes.n)));
     }
-    let mut ends = ends.into_inner();
+    let mut ends = ends.into_inner().unwrap_or_else(PoisonError::into_inner);
     ends.sort_unstable();
     let end = match *ends {
         [end] => end,
         [] => return Ok(Some(Bad::NoEnd)),
         [first, second, ..] => return Ok(Some(Bad::Ends([first, second]))),
     };
-    let mut sets = sets.into_inner();
+    let mut sets = sets.into_inner().unwrap_or_else(PoisonError::into_inner);
     sets.iter_mut().try_for_each(Lines::finish)?;
     drop(sets);
     let mut last = Lines::<I>::new(&weighted, 3, work)?;
@@ -80,7 +80,7 @@ fn add<I: Index>(
                 lines.push(work.sizes.bin(element.max(successor)), [I::of(element), I::of(successor)])?;
                 continue;
             }
-            let mut ends = ends.lock();
+            let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
             // The smallest two are enough for a message.
             ends.push(element);
             ends.sort_unstable();
@@ -129,13 +129,13 @@ fn elements_before(successor: u64, scan: Scan<'_>) -> Result<[u64; 2]> {
     let found = Mutex::new(Vec::new());
     scan(&|first, successors| {
         let matching = (first..).zip(successors).filter(|&(_, &s)| s >= 0 && s as u64 == successor);
-        let mut found = found.lock();
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         found.extend(matching.map(|(element, _)| element));
         found.sort_unstable();
         found.truncate(2);
         Ok(())
     })?;
-    match *found.into_inner() {
+    match *found.into_inner().unwrap_or_else(PoisonError::into_inner) {
         [first, second] => Ok([first, second]),
         _ => Err(Error::internal("rank a list", "the input changed while it was read")),
     }

@@ -20,6 +20,7 @@ pub use wyllie::wyllie;
 
 use crate::algo::listrank::task::Method;
 use crate::comm::{Comm, Shape};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The reason why ranks could not rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,4 +49,8 @@ pub(super) fn shape(ranks: usize) -> Shape {
 /// Returns the bytes of messages that a rank's budget pays for.
 pub(super) fn messages_bytes(comm: &Comm) -> u64 {
     shape(comm.ranks()).bytes(comm.ranks(), comm.nodes()).div_ceil(comm.local_ranks().max(1) as u64)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

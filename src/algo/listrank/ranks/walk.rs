@@ -5,7 +5,7 @@
 //! walk is over when as many walkers have ended as were started: ranks tell rank 0 how many did when they have nothing else to do.
 
 use super::part::Part;
-use super::{WORDS, shape};
+use super::{WORDS, lock, shape};
 use crate::algo::listrank::cpu::Rulers;
 use crate::algo::listrank::index::Index;
 use crate::algo::team::team;
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::memory::prefetch;
 use crate::process::backoff::Backoff;
 use crate::process::signals;
-use parking_lot::Mutex;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Walkers that a thread passes on in one round, if there are so many.
@@ -141,12 +141,12 @@ impl<'a, I: Index> Walk<'a, I> {
             })
         };
         let take = |_, words: &[u32]| {
-            self.inbox.lock().push(words.to_vec());
+            lock(&self.inbox).push(words.to_vec());
             Ok(())
         };
         self.comm.exchange(shape(self.comm.ranks()), work, take)?;
-        let failure = self.failure.lock().take();
-        let sublists = std::mem::take(&mut *self.sublists.lock());
+        let failure = lock(&self.failure).take();
+        let sublists = std::mem::take(&mut *lock(&self.sublists));
         Ok(failure.map_or(Ok(sublists), Err))
     }
 
@@ -178,7 +178,7 @@ impl<'a, I: Index> Walk<'a, I> {
     }
 
     fn fail(&self, failure: Failure) {
-        self.failure.lock().get_or_insert(failure);
+        lock(&self.failure).get_or_insert(failure);
     }
 }
 
@@ -239,12 +239,12 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
         let batch = std::mem::replace(&mut self.here, std::mem::take(&mut self.spare));
         let mut ended = self.visit_all(&batch)?;
         self.came = 0;
-        while let Some(message) = { self.walk.inbox.lock().pop() } {
+        while let Some(message) = { lock(&self.walk.inbox).pop() } {
             self.came += message.len();
             ended += self.visit_all(&message)?;
         }
         if !self.sublists.is_empty() {
-            self.walk.sublists.lock().append(&mut self.sublists);
+            lock(&self.walk.sublists).append(&mut self.sublists);
         }
         for to in 0..self.leaving.len() {
             if !self.leaving[to].is_empty() {

@@ -1,13 +1,13 @@
 //! Pointer jumping by several ranks, as published: in each round, each element asks the one it points to, by messages.
 
 use super::part::Part;
-use super::{Fault, WORDS, shape};
+use super::{Fault, WORDS, lock, shape};
 use crate::algo::listrank::cpu::Means;
 use crate::algo::listrank::index::Index;
 use crate::comm::{Comm, Outbox};
 use crate::error::Result;
 use crate::memory::Buffer;
-use parking_lot::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// The pointers of a rank's elements, and the distances to where they point.
 struct Pointers<I: Index> {
@@ -72,11 +72,11 @@ fn jump<I: Index>(comm: &Comm, part: &Part, pointers: &mut Pointers<I>) -> Resul
         leaving.end()
     };
     let take = |_, words: &[u32]| {
-        questions.lock().extend(words.chunks_exact(4).map(|question| [wide(&question[..2]), wide(&question[2..])]));
+        lock(&questions).extend(words.chunks_exact(4).map(|question| [wide(&question[..2]), wide(&question[2..])]));
         Ok(())
     };
     comm.exchange(shape(comm.ranks()), ask, take)?;
-    let questions = questions.into_inner();
+    let questions = questions.into_inner().unwrap_or_else(PoisonError::into_inner);
     let answers: Mutex<Vec<[u64; 3]>> = Mutex::default();
     let answer = |outbox: &Outbox<'_>| {
         let mut leaving = Leaving::new(comm, outbox);
@@ -88,11 +88,11 @@ fn jump<I: Index>(comm: &Comm, part: &Part, pointers: &mut Pointers<I>) -> Resul
     };
     let take = |_, words: &[u32]| {
         let answer = |words: &[u32]| [wide(&words[..2]), wide(&words[2..4]), wide(&words[4..])];
-        answers.lock().extend(words.chunks_exact(6).map(answer));
+        lock(&answers).extend(words.chunks_exact(6).map(answer));
         Ok(())
     };
     comm.exchange(shape(comm.ranks()), answer, take)?;
-    for [element, next, distance] in answers.into_inner() {
+    for [element, next, distance] in answers.into_inner().unwrap_or_else(PoisonError::into_inner) {
         let at = (element - first) as usize;
         pointers.next[at] = I::of(next);
         pointers.distance[at] = I::of(pointers.distance[at].wide().wrapping_add(distance));

@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Plain, byte_cells, cells};
 use crate::process::signals;
-use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// The parents of one search, as searches leave them.
 #[derive(Debug, Clone, Copy)]
@@ -135,7 +135,7 @@ pub(super) fn mark<M: Mark, const W: usize>(
     };
     let parts = Parts::new(vertices, PART);
     team(threads, &|_| parts.each(|part| marking.part(part)))?;
-    if let Some((_, tree, fault)) = marking.wrong.into_inner() {
+    if let Some((_, tree, fault)) = marking.wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Ok(Marked::Wrong { tree, fault });
     }
     let deep: Vec<bool> = marking.deep.into_iter().map(AtomicBool::into_inner).collect();
@@ -179,7 +179,7 @@ impl<M: Mark> Marking<'_, M> {
                     Err(Unmarked::Deep) => self.deep[number].store(true, Relaxed),
                     Err(Unmarked::Wrong(fault)) => {
                         // Parts before this one are carried through, so that the fault that is told does not depend on threads.
-                        let mut wrong = self.wrong.lock();
+                        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
                         if wrong.is_none_or(|(first, _, _)| part.start < first) {
                             *wrong = Some((part.start, number, fault));
                         }

@@ -54,7 +54,7 @@ use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Reservation, populate};
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
-use parking_lot::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Entries of all rows below which one thread searches alone: others would hardly have begun when it is done.
 const FEW: u64 = 1 << 12;
@@ -266,7 +266,7 @@ impl CpuSearch {
     ) -> Result<Searched> {
         let walk = Walk::<A>::new(&self.graph, &state.cells, root, self.method, &state.bins, ranks);
         let searched = walk.run(parents)?;
-        state.bins.iter().for_each(|bins| bins.lock().give_back());
+        state.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
         A::copy(&state.cells, distances);
         Ok(searched)
     }

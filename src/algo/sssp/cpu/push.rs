@@ -13,9 +13,9 @@ use super::slices::{RowSlices, Word};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::team::narrow::Narrow;
 use crate::memory::prefetch_near;
-use parking_lot::MutexGuard;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{MutexGuard, PoisonError};
 
 /// Entries that a thread takes at a time.
 const CHUNK: usize = 128;
@@ -97,7 +97,7 @@ pub fn push<A: Arithmetic>(
         if here.is_alone && (is_over || turn.edges >= narrow.bound() || turn.edges > options.wide) {
             // The others have slept until now.
             all.clear();
-            *walk.turn.lock() = turn;
+            *walk.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
             here.is_alone = false;
             if !walk.meet(here) {
                 return None;
@@ -107,7 +107,7 @@ pub fn push<A: Arithmetic>(
                 here.is_alone = true;
                 all.extend((0..walk.threads).map(|thread| (thread, walk.bins(thread))));
             } else if walk.meet(here) {
-                turn = *walk.turn.lock();
+                turn = *walk.turn.lock().unwrap_or_else(PoisonError::into_inner);
                 is_over = turn.is_over(last);
             } else {
                 return None;
@@ -132,7 +132,7 @@ pub fn push<A: Arithmetic>(
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Done);
         }
         if turn.edges > options.wide {
-            let list = walk.lists[here.thread].entries.read();
+            let list = walk.lists[here.thread].entries.read().unwrap_or_else(PoisonError::into_inner);
             put_back(walk, &list, bins, bucket);
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Wide(bucket));
         }
@@ -142,7 +142,7 @@ pub fn push<A: Arithmetic>(
             // Whoever is alone knows who else has entries.
             let thread = if here.is_alone && nth > 0 { others[nth - 1].0 } else { (here.thread + nth) % walk.threads };
             let listed = &walk.lists[thread];
-            let list = listed.entries.read();
+            let list = listed.entries.read().unwrap_or_else(PoisonError::into_inner);
             loop {
                 let first = listed.taken.fetch_add(CHUNK, Relaxed);
                 if first >= list.len() {
@@ -210,7 +210,7 @@ fn next_alone<A: Arithmetic>(
         least.fetch_min(first, Relaxed);
         let stays = *thread == 0 || first < u64::MAX;
         if !stays {
-            walk.lists[*thread].entries.write().clear();
+            walk.lists[*thread].entries.write().unwrap_or_else(PoisonError::into_inner).clear();
         }
         stays
     });
@@ -238,7 +238,7 @@ fn number<S: Copy>(bins: &Bins<S>) -> u64 {
 /// else estimated where entries are many or no vertex has many more edges than others.
 fn take<A: Arithmetic>(walk: &Walk<'_, A>, thread: usize, bucket: u64, bins: &mut Bins<A::Sum>, wide: u64) -> u64 {
     let (graph, list) = (walk.graph, &walk.lists[thread]);
-    let mut entries = list.entries.write();
+    let mut entries = list.entries.write().unwrap_or_else(PoisonError::into_inner);
     bins.take(bucket, &mut entries);
     list.taken.store(0, Relaxed);
     match graph.has_hubs && (wide < u64::MAX || entries.len() < COUNTED) {
@@ -253,7 +253,7 @@ fn without<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A
         tracing::info!("memory is too small for the vertices that become nearer at once: rounds over all take longer");
     }
     bins.free();
-    *walk.lists[here.thread].entries.write() = Vec::new();
+    *walk.lists[here.thread].entries.write().unwrap_or_else(PoisonError::into_inner) = Vec::new();
     relax_all(walk, here).then_some(Pushed::Done)
 }
 

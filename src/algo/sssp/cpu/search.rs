@@ -18,10 +18,10 @@ use crate::graph::direction::Way;
 use crate::graph::ids::Vertex;
 use crate::memory::cells;
 use crate::process::signals;
-use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 /// Vertices that a thread takes at a time, and where their rows are on a disk: those of all are asked for before any is waited for.
@@ -167,12 +167,12 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             here.outcome
         })?;
         let (mut phases, mut reached) = {
-            let mut findings = self.findings.lock();
+            let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
             (std::mem::take(&mut findings.phases), std::mem::take(&mut findings.reached))
         };
         let begun_after = Instant::now();
         if let Some(Ranks { exchange, .. }) = &self.ranks {
-            let mut exchange = exchange.lock();
+            let mut exchange = exchange.lock().unwrap_or_else(PoisonError::into_inner);
             reached.of_all::<A>(&mut exchange, &mut phases)?;
             exchange.gather(parents)?;
             let lacks = |&v: &u32| A::load(&self.sums[v as usize]) != A::UNREACHED && parents[v as usize] == NONE;
@@ -254,7 +254,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
 
     /// Returns the buckets of a thread. While the first thread is alone, all are its.
     pub fn bins(&self, thread: usize) -> MutexGuard<'_, Bins<A::Sum>> {
-        self.bins[thread].lock()
+        self.bins[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for all threads, unless this one is alone. Returns false if one of them stops, and so do all.
@@ -289,7 +289,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     ) -> bool {
         let Some(ranks) = &self.ranks else { return true };
         if here.thread == 0 {
-            let mut exchange = ranks.exchange.lock();
+            let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
             here.note(
                 combine(&mut exchange, number.load(Relaxed)).map(|number_of_all| number.store(number_of_all, Relaxed)),
             );
@@ -311,13 +311,13 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     /// `current` gets the own ones of all these. Returns false where threads stop. Collective.
     pub fn share(&self, here: &mut Here, nearer: &mut Vec<Entry<A::Sum>>, current: impl FnMut(Entry<A::Sum>)) -> bool {
         let Some(ranks) = &self.ranks else { return true };
-        let lock = || ranks.nearer.lock();
+        let lock = || ranks.nearer.lock().unwrap_or_else(PoisonError::into_inner);
         lock()[here.thread].clone_from(nearer);
         if !self.meet(here) {
             return false;
         }
         if here.thread == 0 {
-            let mut exchange = ranks.exchange.lock();
+            let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
             here.note(exchange.tell::<A>(self.sums, &lock(), current));
             // The first thread may be alone in the next round.
             lock().iter_mut().for_each(Vec::clear);
@@ -376,7 +376,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             return false;
         }
         if here.thread == 0 {
-            let mut findings = self.findings.lock();
+            let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
             let all = self.relaxations.load(Relaxed);
             let relaxations = all - std::mem::replace(&mut findings.relaxations, all);
             let seconds = std::mem::replace(&mut findings.begun, Instant::now()).elapsed().as_secs_f64();
@@ -387,7 +387,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
 
     /// Adds what a thread found when it looked for parents.
     pub fn add(&self, reached: Reached<A::Sum>) {
-        let mut findings = self.findings.lock();
+        let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
         findings.reached.add(reached);
     }
 

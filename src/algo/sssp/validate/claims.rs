@@ -8,8 +8,8 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::graph::ids::Vertex;
 use crate::process::signals;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
@@ -62,14 +62,14 @@ pub(super) fn claims<S: Sum>(tree: Of<'_, S>, threads: usize) -> Result<Result<(
             if is_level {
                 has_plateaus.store(true, Relaxed);
             }
-            let mut all = found.lock();
+            let mut all = found.lock().unwrap_or_else(PoisonError::into_inner);
             all.0 += reached;
             all.1 = if most > all.1 { most } else { all.1 };
             all.2 = [all.2, wrong].into_iter().flatten().min_by_key(|&(v, _)| v);
             Ok(())
         })
     })?;
-    Ok(match found.into_inner() {
+    Ok(match found.into_inner().unwrap_or_else(PoisonError::into_inner) {
         (.., Some((_, fault))) => Err(fault),
         (reached, most, None) => Ok((Figures { reached, max_distance: most.distance() }, has_plateaus.into_inner())),
     })
@@ -122,7 +122,7 @@ pub(super) fn side_by_side<S: Sum, N: Sum, const W: usize>(
     team(threads, &|_| {
         next.each(|part| {
             signals::check()?;
-            let mut part = parts[part.start].lock();
+            let mut part = parts[part.start].lock().unwrap_or_else(PoisonError::into_inner);
             let (first, lines) = &mut *part;
             for (v, line) in (*first..).zip(lines.iter_mut()) {
                 *line = std::array::from_fn(|place| trees.get(place).map_or(N::UNREACHED, |of| narrow(of[v])));

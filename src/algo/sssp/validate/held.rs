@@ -8,8 +8,8 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use crate::process::signals;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Vertices that a thread takes at a time at the end.
 const PART: usize = 1 << 14;
@@ -154,13 +154,13 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
                     self.trees.iter().enumerate().find(is_lacking).map(|(number, _)| (v as u32, number))
                 });
                 if let Some(found) = lacking.min() {
-                    let mut wrong = wrong.lock();
+                    let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
                     *wrong = Some(wrong.map_or(found, |first| first.min(found)));
                 }
                 Ok(())
             })
         })?;
-        let wrong = wrong.into_inner();
+        let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(wrong.map_or(Ok(()), |(vertex, number)| {
             let parent = self.trees[number].parents[vertex as usize];
             let [distance, above] = [vertex, parent].map(|v| self.lines[v as usize][number].distance());

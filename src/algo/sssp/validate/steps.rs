@@ -10,7 +10,8 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
-use parking_lot::Mutex;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Vertices that a thread takes at a time.
@@ -32,13 +33,13 @@ pub(super) fn steps<S: Sum>(tree: Of<'_, S>, threads: usize, budget: &Budget) ->
         parts.each(|part| {
             signals::check()?;
             if let Some(v) = part.map(|v| v as u32).find(|&v| !step(tree, v, &steps)) {
-                let mut wrong = wrong.lock();
+                let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
                 *wrong = Some(wrong.map_or(v, |first: u32| first.min(v)));
             }
             Ok(())
         })
     })?;
-    Ok(match wrong.into_inner() {
+    Ok(match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(vertex) => Err(Fault::Cycle { vertex }),
         None => Ok(Steps(steps)),
     })

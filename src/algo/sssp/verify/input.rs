@@ -8,7 +8,7 @@ use crate::formats::{Edges, Input, Signals, Visitor, WeightType, Weights};
 use crate::graph::direction::Direction;
 use crate::graph::ids::RawId;
 use crate::prepare::relabel::ISOLATED;
-use parking_lot::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Edges whose places are looked up before the first is held against trees.
 const AT_ONCE: usize = 32;
@@ -47,7 +47,7 @@ impl<'a> InputEdges<'a> {
 
     /// Returns how many edges leave what each tree reaches or, without direction, have both ends there; nothing if they were not counted.
     pub fn counted(self) -> Vec<u64> {
-        self.counted.into_inner()
+        self.counted.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -63,7 +63,7 @@ impl EdgePass for InputEdges<'_> {
         self.input.scan(&mut holders, &Signals)?;
         if self.counts {
             let sums = (0..trees).map(|tree| holders.iter().map(|holder| holder.counted[tree]).sum());
-            self.counted.lock().extend(sums.collect::<Vec<u64>>());
+            self.counted.lock().unwrap_or_else(PoisonError::into_inner).extend(sums.collect::<Vec<u64>>());
         }
         let wrong = holders.into_iter().filter_map(|holder| holder.wrong);
         let first = wrong.min_by_key(|&((number, _), ends)| (number, ends));

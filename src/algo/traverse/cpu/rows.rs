@@ -5,8 +5,9 @@ use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::word_cells;
-use parking_lot::Mutex;
 use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A frontier and the rows of its vertices.
@@ -64,10 +65,10 @@ pub(super) fn prefix_sum(
             offsets[at].store(sum, Relaxed);
             sum += degree(vertices[at]);
         }
-        sums.lock()[thread] = sum;
+        sums.lock().unwrap_or_else(PoisonError::into_inner)[thread] = sum;
         Ok(())
     })?;
-    let sums = sums.into_inner();
+    let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     let all: u64 = sums.iter().sum();
     if threads > 1 {
         team(threads, &|thread| {

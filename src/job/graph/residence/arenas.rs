@@ -13,8 +13,8 @@ use crate::prepare::partition::device_lines::DeviceLines;
 use crate::prepare::partition::{LINE, gpu_plan, line_words};
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::sort::gpu::Sorters;
-use parking_lot::MutexGuard;
 use std::ops::Range;
+use std::sync::MutexGuard;
 
 /// The arenas of all ranks: the whole one of this rank, and the way to those of the others.
 pub(super) struct Arenas<'a> {

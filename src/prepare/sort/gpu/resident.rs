@@ -11,9 +11,9 @@ use crate::graph::host_block::HostBlock;
 use crate::graph::layout::{Bins, Layout};
 use crate::graph::placement::BlockSize;
 use crate::prepare::partition::{LINE, Partition};
-use parking_lot::{Condvar, Mutex};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The bins to sort, and the blocks they belong to.
 #[derive(Clone, Copy)]
@@ -183,7 +183,7 @@ impl Sorters<'_> {
             let lanes: Vec<_> = lanes.collect();
             lanes.into_iter().try_for_each(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })?;
-        Ok(shared.turn.into_inner().entries)
+        Ok(shared.turn.into_inner().unwrap_or_else(PoisonError::into_inner).entries)
     }
 }
 
@@ -251,9 +251,9 @@ impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
     /// Waits until the bins before `bin` have their positions, then gives it one for its entries. Returns `None` if a lane has failed.
     fn place(&self, bin: usize, entries: u64) -> Option<(Placed, R)> {
         let block = self.build.bins.block_of[bin];
-        let mut turn = self.turn.lock();
+        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         while !turn.failed && self.mine[turn.next] != bin {
-            self.moved.wait(&mut turn);
+            turn = self.moved.wait(turn).unwrap_or_else(PoisonError::into_inner);
         }
         if turn.failed {
             return None;
@@ -274,7 +274,7 @@ struct Alarm<'a, 'b, 'p, F>(&'a Shared<'b, 'p, F>);
 
 impl<F> Drop for Alarm<'_, '_, '_, F> {
     fn drop(&mut self) {
-        self.0.turn.lock().failed = true;
+        self.0.turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.0.moved.notify_all();
     }
 }

@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::gpu::{CopySource, Event};
 use crate::graph::catalogue::{BlockLocation, Catalogue};
 use crate::memory::{bytes_of, bytes_of_mut};
-use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The order in which batches are appended.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
     let (lower, batches) = (work.transpose.lower, batches_of(work, rows));
     let all: u64 = batches.iter().map(|batch| batch.len() as u64).sum();
     let (turn, moved) = (Mutex::new(Turn::default()), Condvar::new());
-    let lock = || turn.lock();
+    let lock = || turn.lock().unwrap_or_else(PoisonError::into_inner);
     let one = |on_gpu: &mut OnGpu<'_>, number: usize, batch: &Batch| {
         let words = copy(lower, batch, on_gpu.lane.slot()?)?;
         let slot = on_gpu.slots[on_gpu.lane.turn()];
@@ -33,7 +33,7 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
         let queue = on_gpu.lane.queue();
         let mut turn = lock();
         while !turn.failed && turn.next != number {
-            moved.wait(&mut turn);
+            turn = moved.wait(turn).unwrap_or_else(PoisonError::into_inner);
         }
         if turn.failed {
             return Ok(());
@@ -96,7 +96,7 @@ struct Alarm<'t>(&'t Mutex<Turn>, &'t Condvar);
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
-        self.0.lock().failed = true;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.1.notify_all();
     }
 }

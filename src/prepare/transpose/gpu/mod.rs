@@ -23,9 +23,9 @@ use crate::formats::Watch;
 use crate::gpu::{DeviceSlice, Kernel, Lane, Workspace, on_threads, slice_bytes};
 use crate::graph::layout::BIN_ROWS;
 use crate::prepare::gpu::TRANSPOSE;
-use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Slots for batches may take this part of the GPU's memory.
 const PART: u64 = 8;
@@ -242,10 +242,10 @@ impl<'w> Transposer<'w> {
             while let Some(block) = blocks.clone().nth(next.fetch_add(1, Relaxed)) {
                 bring(on_gpu, &mut files, bins_of_block(work, block))?;
             }
-            written.lock().add(files.written());
+            written.lock().unwrap_or_else(PoisonError::into_inner).add(files.written());
             Ok(())
         })?;
-        files.add(written.into_inner());
+        files.add(written.into_inner().unwrap_or_else(PoisonError::into_inner));
         Ok(())
     }
 }

@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::memory::{Buffer, cells};
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use parking_lot::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
 
 /// The level of a vertex that is not reached: larger than one more than any other.
 pub(super) const UNREACHED: u32 = 1 << 31;
@@ -60,11 +60,11 @@ impl<'a> Columns<'a> {
                     parent_cells[cell(place)].store(parent, Relaxed);
                 };
                 let root = Reader { places, results, source: sources[number].source, algorithm }.read(put)?;
-                roots.lock()[number] = root;
+                roots.lock().unwrap_or_else(PoisonError::into_inner)[number] = root;
                 Ok(())
             })
         })?;
-        let roots = roots.into_inner();
+        let roots = roots.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(Columns { places, sources, roots, levels, parents })
     }
 
@@ -99,13 +99,13 @@ impl<'a> Columns<'a> {
                 signals::check()?;
                 let faults = part.filter_map(|v| self.step(v as u32));
                 if let Some(found) = faults.min() {
-                    let mut first = first.lock();
+                    let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
                     *first = Some(first.map_or(found, |first| first.min(found)));
                 }
                 Ok(())
             })
         })?;
-        let first = first.into_inner();
+        let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
         first.map_or(Ok(()), |(number, fault)| Err(self.wrong(number, fault)))
     }
 

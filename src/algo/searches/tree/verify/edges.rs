@@ -12,8 +12,8 @@ use crate::memory::{Buffer, prefetch};
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Edges whose places are looked up before the first is held against trees.
 const AT_ONCE: usize = 32;
@@ -79,7 +79,7 @@ fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
     let threads = holders.len();
     let holders: Vec<_> = holders.iter_mut().map(Mutex::new).collect();
     team(threads, &|thread| {
-        let mut holder = holders[thread].lock();
+        let mut holder = holders[thread].lock().unwrap_or_else(PoisonError::into_inner);
         parts.each(|part| {
             let block = graph.catalogue.block(part.start);
             for local in 0..block.rows() {

@@ -22,9 +22,9 @@ const OF_A_NODE: u64 = 22 << 20;
 /// Memory of the launcher on a node of several ranks: mpirun or srun, and its daemons. Two ranks and Open MPI's mpirun took 5 MiB more than
 /// the ranks reported; the rest is a guess for others.
 const LAUNCHER: u64 = 16 << 20;
-/// Memory that a GPU's driver and NVRTC take of the node in addition to what counts against the limit of the rank: they compile kernels before
-/// the rank takes memory, and had 250 MiB in all on an H100.
-const OF_A_GPU: u64 = 128 << 20;
+/// Memory that a GPU's driver takes of the node in addition to what counts against the limit of the rank: 3 to 11 MiB of the kernel's own on an
+/// H100, and a margin for other drivers.
+const OF_A_GPU: u64 = 64 << 20;
 /// The smallest limit of a rank with a GPU: on an H100 its driver took 102 MiB of it where no kernel was cached.
 const LEAST_WITH_GPU: u64 = 144 << 20;
 /// Seconds of a plan on CPUs from which on a GPU is asked for, where the job file names no device: a shorter job would wait for it longer.

@@ -109,11 +109,13 @@ fn gpu_a_packed_job_runs_within_the_limit_that_its_plan_names() {
     let Some(gpu) = Gpu::new() else { return };
     let rule = no_room("");
     let env = [("GPUGRAPH_LOG", "info"), ("GPUGRAPH_FAILPOINTS", rule.as_str())];
+    // The driver of an H100 took 0.5 MiB beyond 3 in one process of four.
+    let driver = if gpu.cuda.is_some() { 3 << 20 } else { 8 << 20 };
     let planned = |limit: &str| {
         let limit = format!("limits.host_memory={limit}");
         let ran = gpu.with(&env[1..], &["plan", "job.toml", "--json", "--set", GPU, "--set", &limit]).expect(0);
         let plan: Value = serde_json::from_str(&ran.out).expect("JSON");
-        (number(&plan, "host_memory_needed") + (3 << 20)).to_string()
+        (number(&plan, "host_memory_needed") + driver).to_string()
     };
     for (seed, vertices, edges) in [(7, 9000, 60_000), (3, 20_000, 25_000)] {
         job(&gpu, &random_edges(vertices, edges, seed));

@@ -136,3 +136,30 @@ fn wrong_settings_are_refused() {
     slurm.ends(&job, "COMPLETED", 30);
     assert_eq!(triangles(&report(&slurm.place, "work")), oracle(300, &random_edges(300, 3000, 9)).0);
 }
+
+#[test]
+fn submit_takes_arrays_whose_tasks_have_workdirs_of_their_own() {
+    let Some(slurm) = Slurm::start() else { return };
+    let graphs: Vec<_> = (1..=2).map(|n| random_edges(300, 3000, n)).collect();
+    for (n, edges) in graphs.iter().enumerate() {
+        slurm.place.u32(&format!("part{}.u32", n + 1), edges);
+    }
+    slurm.place.job("path = 'to be set'", "");
+    let submit = |more: &[&str]| {
+        let mut command = slurm.command(env!("CARGO_BIN_EXE_gpugraph"));
+        let args = ["submit", "job.toml", "--cpus=1", "--set", "input.path=part%a.u32"];
+        Ran::command(command.args(args).args(more))
+    };
+    // All tasks would work in one folder. The job is named after the input of the first.
+    let ran = submit(&["--", "--array=1-2"]).expect(2);
+    assert!(ran.error().contains("job.workdir=work/%a"), "{}", ran.err);
+    let out = submit(&["--set", "job.workdir=work/%a", "--", "--array=1-2"]).expect(0).out;
+    let array =
+        out.lines().next().and_then(|line| line.strip_prefix("Submitted batch job ")).expect("an id").to_owned();
+    for (n, edges) in graphs.iter().enumerate() {
+        let task = format!("{array}_{}", n + 1);
+        slurm.ends(&task, "COMPLETED", 30);
+        assert_eq!(triangles(&report(&slurm.place, &format!("work/{}", n + 1))), oracle(300, edges).0);
+        assert!(slurm.log("part1", &task).contains(&format!("job {task} on 1 nodes")), "{}", slurm.logs());
+    }
+}

@@ -14,10 +14,7 @@ recall_idle() {
 forget_idle() { rm -f "$starts"; }
 
 arm() { arm_by_clock; }
-host_list() {
-    list_hosts >"$scratch/hosts"
-    mpirun+=(-hostfile "$scratch/hosts")
-}
+host_list() { list_hosts; }
 
 # A job that was deleted, or reached its walltime, is not started again.
 at_term() { :; }

@@ -140,8 +140,7 @@ least_share() {
 
 # Tells mpirun the hosts, and how it starts its daemons there.
 host_list() {
-    list_hosts >"$scratch/hosts"
-    mpirun+=(-hostfile "$scratch/hosts")
+    list_hosts
     # An Open MPI that was built without PBS can still start its daemons by it.
     if [ "$nodes" -gt 1 ] && [ "$slots" != : ] && command -v pbs_tmrsh >/dev/null && ! ompi_info 2>/dev/null | grep -q 'plm: tm'; then
         # shellcheck disable=SC2016 # to be expanded when it runs

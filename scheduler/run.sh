@@ -27,8 +27,11 @@ if ! declare -F go_on >/dev/null; then
     . "${BASH_SOURCE[0]%/*}/$scheduler.sh" || die "${BASH_SOURCE[0]%/*}/$scheduler.sh: failed"
 fi
 
-# Prints a line for each host: its name, and as many slots as it has ranks. `hosts` has such lines, with a blank in between.
-list_hosts() { awk -v slots="$slots" '{ print $1 slots $2 }' <<<"$hosts"; }
+# Tells mpirun the hosts: a line for each, with its name and as many slots as it has ranks. `hosts` has such lines, with a blank in between.
+list_hosts() {
+    awk -v slots="$slots" '{ print $1 slots $2 }' <<<"$hosts" >"$scratch/hosts"
+    mpirun+=(-hostfile "$scratch/hosts")
+}
 # Shares ranks out. `hosts` has lines of a host and its cores, and gets lines of a host and its ranks. Every node has one rank for each
 # GPU that the scheduler names in CUDA_VISIBLE_DEVICES, or one rank without any.
 share_out() {

@@ -13,17 +13,19 @@ identify() {
     idle_file=$folder/.gpugraph.$job.idle
 }
 
-# Prints a field of what Slurm says of this job. Asks again while it does not answer.
-field() {
-    local answer left
+# Asks Slurm what it knows of this job. Asks again while it does not answer.
+look_up() {
+    local left
     for left in 3 2 1 0; do
-        if answer=$(timeout -k 1 20 scontrol --oneliner show job "$job" 2>/dev/null); then break; fi
+        if known=$(timeout -k 1 20 scontrol --oneliner show job "$job" 2>/dev/null); then break; fi
         if [ "$left" -gt 0 ]; then sleep 5; fi
     done
-    sed -n "s/.* $1=\([^ ]*\).*/\1/p" <<<" $answer" | head -n 1
 }
+# Prints a field of what Slurm answered last.
+field() { sed -n "s/.* $1=\([^ ]*\).*/\1/p" <<<" $known" | head -n 1; }
 ask() {
     local end
+    look_up
     end=$(field EndTime)
     # Of a job without a limit it is a year ahead.
     if end=$(date -d "$end" +%s 2>/dev/null); then limit=$((end - $(date +%s) + SECONDS)); fi
@@ -79,6 +81,7 @@ at_end() { go_on; }
 # Has Slurm start this job again.
 go_on() {
     local state reason
+    look_up
     if has_requeued; then return; fi
     state=$(field JobState) reason=$(field Reason)
     # A requeue would bring a cancelled job back to life. One that is to make room for another still runs when it gets its TERM.
@@ -97,9 +100,11 @@ go_on() {
     keep_idle
     say "requeued: restart $((restarts + 1)) of at most $max"
     # It may be done although Slurm's answer was lost, or said no since it had done so itself.
-    scontrol requeue "$job" || has_requeued || say "Slurm refused to requeue it: submit it again to carry on"
+    scontrol requeue "$job" && return
+    look_up
+    has_requeued || say "Slurm refused to requeue it: submit it again to carry on"
 }
-# True if Slurm has requeued the job, by itself or told to.
+# True if Slurm answered that it has requeued the job, by itself or told to.
 has_requeued() {
     local count
     count=$(whole "$(field Restarts)" 0)

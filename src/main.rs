@@ -47,7 +47,7 @@ fn dispatch(command: Command) -> Result<()> {
             tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
             let job = job?;
             let workdir = job.workdir.clone();
-            let report = job::run::run(job, job::run::Found { fresh: args.fresh, wait: args.wait }, &comm)?;
+            let report = job::run::run(job, job::run::StartOptions { fresh: args.fresh, wait: args.wait }, &comm)?;
             if comm.leads() {
                 // The answer is in report.json already, so a closed stdout is no reason to fail.
                 let _ = stdout::print(report.answer(&workdir));

@@ -24,7 +24,7 @@ use std::time::Instant;
 
 /// What a run does about what it finds in the workdir.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
+pub struct StartOptions {
     /// Discard what earlier runs left.
     pub fresh: bool,
     /// Wait while another process uses the workdir, rather than return [`Error::Busy`].
@@ -36,7 +36,7 @@ pub struct Found {
 /// # Errors
 /// Every one of this crate. What was durable before stays, and the same call goes on from there. Other ranks may be left
 /// waiting: an error of one ends the job for all.
-pub fn run(job: Job, found: Found, comm: &Comm) -> Result<Report> {
+pub fn run(job: Job, options: StartOptions, comm: &Comm) -> Result<Report> {
     let started = Instant::now();
     ranks::check_alike(&job, comm)?;
     let folder = job.workdir.clone();
@@ -46,11 +46,11 @@ pub fn run(job: Job, found: Found, comm: &Comm) -> Result<Report> {
         job.run.device = Device::Cpu;
         job
     });
-    let mut result = begin(job, found, comm, started, &mut lock);
+    let mut result = begin(job, options, comm, started, &mut lock);
     if let (Err(e @ Error::GpuFull(_)), Some(job)) = (&result, on_cpu) {
         // What was finished before is kept.
         tracing::warn!("going on on the CPU: {e}");
-        result = begin(job, Found::default(), comm, started, &mut lock);
+        result = begin(job, StartOptions::default(), comm, started, &mut lock);
     }
     // Results that this job may not touch have a report of their own, and so has what was done before.
     let is_told = match &result {
@@ -64,8 +64,14 @@ pub fn run(job: Job, found: Found, comm: &Comm) -> Result<Report> {
 }
 
 /// Takes the lock of the workdir, if this rank leads and has it not yet, and carries the job out; returns the report, and true if anything was left to do.
-fn begin(job: Job, found: Found, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> Result<(Report, bool)> {
-    let Found { fresh, wait } = found;
+fn begin(
+    job: Job,
+    options: StartOptions,
+    comm: &Comm,
+    started: Instant,
+    lock: &mut Option<Lock>,
+) -> Result<(Report, bool)> {
+    let StartOptions { fresh, wait } = options;
     let folder = job.workdir.clone();
     let mut done = None;
     let manifest = agreed(comm, || {

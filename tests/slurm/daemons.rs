@@ -77,11 +77,7 @@ impl Slurm {
             gpus.push(format!("Name=gpu File={}\n", gpu.display()));
         }
         place.write("spool/gres.conf", gpus.concat());
-        // Both at once, so that they differ; free again before Slurm takes them.
-        let ports = {
-            let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
-            held.each_ref().map(|port| port.local_addr().expect("an address").port())
-        };
+        let ports = [(); 2].map(|()| free_port());
         let cgroup = Some(()).filter(|()| tracking == Tracking::Cgroup).and_then(|()| cgroup(&place));
         place.write("spool/slurm.conf", config(&place, &hosts, &ports, cgroup.is_some()));
         let mut slurm = Slurm { place, daemons: Vec::new(), nodes, cgroup };
@@ -218,6 +214,14 @@ impl Drop for Slurm {
             }
         }
     }
+}
+
+/// A port that nobody has, below those that the system hands out: one of these may be gone before Slurm takes it.
+fn free_port() -> u16 {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id() * 64;
+    let mut ports = (0..).map(|_| 10_000 + ((first + COUNT.fetch_add(1, Relaxed)) % 20_000) as u16);
+    ports.find(|&port| TcpListener::bind(("127.0.0.1", port)).is_ok()).expect("a port")
 }
 
 /// Makes a cgroup for one Slurm, of version 1, and has Slurm use it. Nothing where none can be made.

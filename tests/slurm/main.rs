@@ -49,6 +49,17 @@ fn command(place: &Place, name: &str, text: &str) -> PathBuf {
     path
 }
 
+/// The files part1.u32, part2.u32 and so on, whose edges it returns, and a job file for them whose path is to be set.
+fn parts(place: &Place, count: u64) -> Vec<Vec<[u64; 2]>> {
+    place.job("path = 'to be set'", "");
+    let part = |n| {
+        let edges = random_edges(300, 3000, n);
+        place.u32(&format!("part{n}.u32"), &edges);
+        edges
+    };
+    (1..=count).map(part).collect()
+}
+
 fn report(place: &Place, workdir: &str) -> Value {
     serde_json::from_slice(&fs::read(place.path(workdir).join("report.json")).expect("a report")).expect("JSON")
 }
@@ -169,11 +180,7 @@ fn a_cancelled_job_stays_so_and_the_same_line_carries_on() {
 #[test]
 fn the_tasks_of_an_array_have_workdirs_of_their_own() {
     let Some(slurm) = Slurm::start() else { return };
-    let graphs: Vec<_> = (1..=3).map(|n| random_edges(300, 3000, n)).collect();
-    for (n, edges) in graphs.iter().enumerate() {
-        slurm.place.u32(&format!("part{}.u32", n + 1), edges);
-    }
-    slurm.place.job("path = 'to be set'", "");
+    let graphs = parts(&slurm.place, 3);
     let set = "job.workdir=work/%a input.path=part%a.u32";
     let array =
         slurm.submit(&[("CONFIG", "job.toml"), ("SET", set)], &["--array=1-3", "--gres=none", "slurm/job.sbatch"]);

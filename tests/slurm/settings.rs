@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::daemons::Slurm;
 use crate::support::{Ran, oracle, random_edges};
-use crate::{command, report, slow_job, triangles};
+use crate::{command, parts, report, slow_job, triangles};
 
 #[test]
 fn a_task_of_an_array_is_requeued_alone() {
@@ -140,11 +140,7 @@ fn wrong_settings_are_refused() {
 #[test]
 fn submit_takes_arrays_whose_tasks_have_workdirs_of_their_own() {
     let Some(slurm) = Slurm::start() else { return };
-    let graphs: Vec<_> = (1..=2).map(|n| random_edges(300, 3000, n)).collect();
-    for (n, edges) in graphs.iter().enumerate() {
-        slurm.place.u32(&format!("part{}.u32", n + 1), edges);
-    }
-    slurm.place.job("path = 'to be set'", "");
+    let graphs = parts(&slurm.place, 2);
     let submit = |more: &[&str]| {
         let mut command = slurm.command(env!("CARGO_BIN_EXE_gpugraph"));
         let args = ["submit", "job.toml", "--cpus=1", "--set", "input.path=part%a.u32"];

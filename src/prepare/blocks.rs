@@ -10,6 +10,7 @@ use crate::formats::Watch;
 use crate::graph::degrees::Degrees;
 use crate::graph::half::Half;
 use crate::graph::layout::{Bins, Layout};
+use crate::graph::placement::BlockSize;
 use crate::graph::stored;
 use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::store::sync::Syncer;
@@ -51,10 +52,10 @@ pub struct Built {
 }
 
 impl<'p> Builder<'_, 'p> {
-    /// Returns the most bytes that sorted rows of `in_flight` consecutive blocks take, with the offsets of the block being written.
-    pub fn in_flight_bytes(layout: &Layout, in_flight: usize) -> u64 {
-        let blocks: Vec<u64> =
-            (0..layout.blocks()).map(|b| layout.block(b)).map(|s| 4 * (s.bound + 2 * s.len() as u64)).collect();
+    /// Returns the most bytes that `in_flight` consecutive blocks take, where a block takes what `of_block` returns.
+    pub fn in_flight_bytes(layout: &Layout, in_flight: usize, of_block: fn(BlockSize) -> u64) -> u64 {
+        let size = |b: usize| BlockSize { rows: layout.block(b).len() as u64, entries: layout.block(b).bound };
+        let blocks: Vec<u64> = (0..layout.blocks()).map(|b| of_block(size(b))).collect();
         blocks.windows(in_flight.min(blocks.len()).max(1)).map(|w| w.iter().sum()).max().unwrap_or(0)
     }
 
@@ -106,22 +107,17 @@ impl<'p> Builder<'_, 'p> {
             let part = self.partition.part(bin);
             let first_row = span.rows.start as u32;
             let sorted = sorter.sort(&part, first_row, span.len(), &mut rows)?;
-            drop(part);
             watch.advance(sorted.edges)?;
             if !sorted.counted {
                 degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
             }
-            // A device delivers rows at the speed of memory; whether copying them once more would pay was not measured.
-            let staged = match sorted.counted {
-                true => None,
-                false => self.partition.stage(block, rows.slices()),
-            };
-            let part = match staged {
-                Some(staged) => {
-                    shared.spare.lock().unwrap_or_else(PoisonError::into_inner).push(rows);
-                    SortedBin::StagedRows(staged)
-                }
-                None => SortedBin::Rows(rows),
+            // Rows of lines that were on a GPU alone are not copied: a GPU delivers them at the speed of memory.
+            let part = if sorted.counted && !part.has_lines_here() {
+                SortedBin::Rows(rows)
+            } else {
+                let staged = part.stage(rows.slices())?;
+                shared.spare.lock().unwrap_or_else(PoisonError::into_inner).push(rows);
+                SortedBin::StagedRows(staged)
             };
             self.deliver(shared, block, bin, part, watch)?;
         }
@@ -217,7 +213,7 @@ impl Drop for Alarm<'_, '_> {
     }
 }
 
-/// A sorted bin, staged in the memory of bins or, where that is full, in memory of its own.
+/// A sorted bin, in the buffer that it was sorted into or copied to memory of the block's bins.
 #[derive(Debug)]
 enum SortedBin<'p> {
     Rows(SortedRows),

@@ -7,6 +7,7 @@ use crate::formats::InputCache;
 use crate::graph::degrees;
 use crate::graph::direction::Direction;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
+use crate::graph::placement::BlockSize;
 
 /// Most bins: the lines of a thread (512 bytes a bin) should stay in its core's L2 cache.
 const MAX_BINS: u64 = 2048;
@@ -30,8 +31,21 @@ pub struct LayoutShape {
     pub most_rows: u64,
     /// Rows of all bins.
     pub rows: u64,
-    /// Bytes of sorted rows with one, two or many blocks in flight.
+    /// Bytes of sorted rows with one, two or many blocks in flight, if all of them are in memory of their own.
     pub in_flight: [u64; IN_FLIGHT.len()],
+    /// The part of these that the memory of the blocks' bins has no room for, if no edge is spilled.
+    pub tails: [u64; IN_FLIGHT.len()],
+}
+
+/// Returns the bytes of a block's sorted rows and of the offsets that it is written with.
+fn of_rows(block: BlockSize) -> u64 {
+    4 * (block.entries + 2 * block.rows)
+}
+
+/// Returns the most bytes of them that the memory of the block's bins has no room for: the lengths. (An edge takes more bytes in a bin than in a row.)
+/// Lists of their pieces may take as much.
+fn of_tails(block: BlockSize) -> u64 {
+    8 * block.rows
 }
 
 impl LayoutShape {
@@ -43,7 +57,8 @@ impl LayoutShape {
             largest_bin: bins.largest(),
             most_rows: bins.most_rows(),
             rows: layout.rows(),
-            in_flight: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n)),
+            in_flight: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, of_rows)),
+            tails: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, of_tails)),
         };
         (shape, bins)
     }
@@ -60,14 +75,16 @@ impl LayoutShape {
         let block = Layout::block_target(edges).max(granule).min(bound);
         // A graph of fewer edges may be cut up to an eighth finer.
         let blocks = 2 * bound / Layout::block_target(edges) + 33;
-        let one = 4 * (block + 2 * direction.rows(block + 1).min(rows));
+        let block = BlockSize { rows: direction.rows(block + 1).min(rows), entries: block };
+        let of_blocks = |n: usize, of_block: fn(BlockSize) -> u64| (n as u64).min(blocks) * of_block(block);
         LayoutShape {
             // Two consecutive bins hold more entries or rows than one may, unless they belong to different blocks.
             bins: 2 * (bound / (bound / MAX_BINS).max(CACHED_BIN) + rows / BIN_ROWS) + 2 * blocks + 1,
             largest_bin: bin,
             most_rows: direction.rows(bin + 1).min(rows).min(BIN_ROWS),
             rows,
-            in_flight: IN_FLIGHT.map(|n| (n as u64).min(blocks) * one),
+            in_flight: IN_FLIGHT.map(|n| of_blocks(n, of_rows)),
+            tails: IN_FLIGHT.map(|n| of_blocks(n, of_tails).min(8 * rows)),
         }
     }
 }
@@ -96,8 +113,10 @@ impl MemoryPlan {
 /// The figures that the division of memory depends on beside the layout.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryDemand {
-    /// Edges to partition: all of the input except loops.
+    /// Edges to partition: all of the input except loops. On a rank of several, as many as there should be room for.
     pub edges: u64,
+    /// Edges that are expected.
+    pub likely: u64,
     /// Dense ids in the map.
     pub ids: u64,
     /// Bytes that reading the input and looking up its ids takes.
@@ -151,18 +170,23 @@ impl MemoryDemand {
         4 * self.ids + self.threads as u64 * placing + self.reading
     }
 
-    /// Returns the bytes that sorting takes beside bins in chunks of `chunk` lines, with `IN_FLIGHT[in_flight]` blocks in flight.
-    fn sorting(&self, shape: &LayoutShape, in_flight: usize, chunk: u64) -> u64 {
+    /// Returns the bytes that sorting takes in addition to bins in chunks of `chunk` lines, with `IN_FLIGHT[in_flight]` blocks in flight, if some
+    /// edges are spilled or none are.
+    fn sorting(&self, shape: &LayoutShape, in_flight: usize, chunk: u64, spills: bool) -> u64 {
         let chunk = chunk * self.line_bytes();
         let scratch = sort::bytes(shape.largest_bin, shape.most_rows, chunk, self.weighted);
-        let in_flight = shape.in_flight[in_flight] * if self.weighted { 2 } else { 1 };
+        let in_flight = match (spills, self.weighted) {
+            (false, _) => shape.tails[in_flight],
+            (true, false) => shape.in_flight[in_flight],
+            (true, true) => 2 * shape.in_flight[in_flight],
+        };
         4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::bytes(shape.rows))
     }
 
     /// Returns the fewest free bytes that suffice for partitioning, beside messages in flight, and for sorting.
     pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
         let bins = shape.bins * self.chunk_bytes(*CHUNK.start());
-        [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start())].map(|beside| beside + bins)
+        [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start(), true)].map(|beside| beside + bins)
     }
 }
 
@@ -175,52 +199,56 @@ impl Sizes {
         let threads = needs.threads as u64;
         let count = shape.bins;
         let partitioning = needs.partitioning(&shape) + needs.messages;
-        let sorting = |in_flight: usize, chunk: u64| needs.sorting(&shape, in_flight, chunk);
-        let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
         let (line, words) = (needs.line_bytes(), line_words(needs.weighted));
-        let bytes_of = |lines: u64| needs.chunk_bytes(lines);
         let [partition, sort] = needs.least(&shape);
         let smallest = (partition + needs.messages).max(sort);
         if smallest > free {
             return Err(smallest);
         }
-        // Every thread ends with a partly filled line for each bin.
-        let lines = needs.edges / LINE as u64 + threads * count;
-        // Where memory is scarce, more of it for bins is worth more than another block in flight.
-        let all_lines = (lines / CHUNK.end() + count + 1) * bytes_of(*CHUNK.end());
-        // A single thread waits for nobody.
-        let in_flight = if threads == 1 {
-            0
-        } else if beside(2, *CHUNK.end()) + all_lines <= free {
-            2
-        } else if beside(1, *CHUNK.end()) <= free / 2 {
-            1
-        } else {
-            0
+        let made = |chunk: u64, pool: u64, in_flight: usize, spill: u64| {
+            let sorting = needs.sorting(&shape, in_flight, chunk, spill > 0);
+            let memory = pool / chunk * needs.chunk_bytes(chunk);
+            Sizes {
+                line: words,
+                chunk: chunk as usize,
+                pool: pool as usize * words,
+                in_flight: IN_FLIGHT[in_flight],
+                spill,
+                start: (count * chunk) as usize * words,
+                beside: [partitioning, sorting].map(|bytes| bytes + pool / chunk * PER_CHUNK),
+                partitioning: partitioning + memory,
+                sorting: sorting + memory,
+            }
         };
-        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / bytes_of(chunk) * chunk;
+        // Every thread ends with a partly filled line for each bin.
+        let lines_of = |edges: u64| edges / LINE as u64 + threads * count;
+        let lines = lines_of(needs.edges);
         // The last chunk of every bin is half empty on average; together these should waste little.
-        let spread = lines.min(room(*CHUNK.start())) / (32 * count.max(1));
-        let mut chunk = 1 << spread.clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
+        let chunk_for = |lines: u64| 1 << (lines / (32 * count.max(1))).clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
+        let pool_for = |lines: u64, chunk: u64| (lines + count * chunk).next_multiple_of(chunk);
+        // A single thread waits for nobody, so one block in flight is enough.
+        let most_in_flight = if threads == 1 { 0 } else { IN_FLIGHT.len() - 1 };
+        let chunks =
+            || std::iter::successors(Some(chunk_for(lines)), |chunk| Some(chunk / 2)).take_while(|c| CHUNK.contains(c));
+        for (in_flight, chunk) in (0..=most_in_flight).rev().flat_map(|n| chunks().map(move |chunk| (n, chunk))) {
+            let beside = partitioning.max(needs.sorting(&shape, in_flight, chunk, false));
+            let room = free.saturating_sub(beside) / needs.chunk_bytes(chunk) * chunk;
+            if room >= pool_for(lines_of(needs.likely), chunk) {
+                return Ok(made(chunk, room.min(pool_for(lines, chunk)), in_flight, 0));
+            }
+        }
+        let beside = |in_flight, chunk| partitioning.max(needs.sorting(&shape, in_flight, chunk, true));
+        // Where memory is scarce, more of it for bins is worth more than another block in flight.
+        let in_flight = usize::from(threads > 1 && beside(1, *CHUNK.end()) <= free / 2);
+        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / needs.chunk_bytes(chunk) * chunk;
+        let mut chunk = chunk_for(lines.min(room(*CHUNK.start())));
         // Reading chunks back takes memory as well.
         while chunk > *CHUNK.start() && room(chunk) < count * chunk {
             chunk /= 2;
         }
-        let wanted = (lines + count * chunk).next_multiple_of(chunk);
-        let pool = wanted.min(room(chunk).max(count * chunk));
-        let spill = if pool == wanted { 0 } else { (lines - (pool - count * chunk).min(lines)) * line };
-        let memory = pool / chunk * bytes_of(chunk);
-        Ok(Sizes {
-            line: words,
-            chunk: chunk as usize,
-            pool: pool as usize * words,
-            in_flight: IN_FLIGHT[in_flight],
-            spill,
-            start: (count * chunk) as usize * words,
-            beside: [partitioning, sorting(in_flight, chunk)].map(|bytes| bytes + pool / chunk * PER_CHUNK),
-            partitioning: partitioning + memory,
-            sorting: sorting(in_flight, chunk) + memory,
-        })
+        let pool = pool_for(lines, chunk).min(room(chunk).max(count * chunk));
+        let spill = (lines - (pool - count * chunk).min(lines)) * line;
+        Ok(made(chunk, pool, in_flight, spill))
     }
 }
 
@@ -313,7 +341,7 @@ mod tests {
             edges in 1u64..1 << 33, rows in 1u64..1 << 28, free in 1u64 << 20..1 << 36, messages in 0u64..1 << 27,
             weighted in any::<bool>(),
         ) {
-            let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages, threads: 2, weighted };
+            let needs = MemoryDemand { edges, likely: edges, ids: rows, reading: 1 << 20, messages, threads: 2, weighted };
             match Sizes::new(LayoutShape::at_most(edges, rows, Direction::Undirected), needs, free) {
                 Ok(sizes) => {
                     prop_assert!(sizes.partitioning <= free && sizes.sorting <= free, "{sizes:?}");
@@ -336,7 +364,7 @@ mod tests {
             slab in prop_oneof![Just(8u64 << 20), Just(12_288)],
             weighted in any::<bool>(),
         ) {
-            let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages: 0, threads: 2, weighted };
+            let needs = MemoryDemand { edges, likely: edges, ids: rows, reading: 1 << 20, messages: 0, threads: 2, weighted };
             let Ok(sizes) = Sizes::new(LayoutShape::at_most(edges, rows, Direction::Undirected), needs, free) else { return Ok(()) };
             let held = |slabs: usize| slabs as u64 * slab;
             if let Some(Pooled { own, adopted }) = sizes.pool_of(spare, chunks, 2, slab, free) {

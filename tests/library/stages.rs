@@ -140,7 +140,8 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
         None => Layout::new(&runs, edges - loops, Direction::Undirected),
     };
     let How { threads, weighted, .. } = how;
-    let needs = MemoryDemand { edges: edges - loops, ids, reading: 0, messages: 0, threads, weighted };
+    let needs =
+        MemoryDemand { edges: edges - loops, likely: edges - loops, ids, reading: 0, messages: 0, threads, weighted };
     let smallest = MemoryPlan::new(&layout, needs, 0).expect_err("nothing does not do");
     assert!(MemoryPlan::new(&layout, needs, smallest - 1).is_err(), "{smallest} should be the smallest");
     let shares = MemoryPlan::new(&layout, needs, smallest + how.spare).expect("this does");

@@ -120,7 +120,11 @@ impl Needs {
         for device in devices {
             let (job, machine, plan) = plan(job, cores, device, [ranks, nodes])?;
             limits::refuse(&plan)?;
-            needs.memory = needs.memory.max(limits::suggested(&job, &machine, &plan)?);
+            // On the CPU in place of its GPU the job may be slower, but does not fail.
+            needs.memory = needs.memory.max(match gpu && device == Device::Cpu {
+                true => plan.host_memory_needed,
+                false => limits::suggested(&job, &machine, &plan)?,
+            });
             if device == Device::Gpu {
                 // The node that submits may have no GPU, whose driver the plan would count.
                 needs.memory = needs.memory.max(LEAST_WITH_GPU);

@@ -78,7 +78,7 @@ pub(super) fn partition_and_sort(
     let Sizes { chunk, in_flight, .. } = sizes;
     let mut memory = session.budget.zeroed(pooled.own, "edges between partition and sort")?;
     let map = residence::map_on_gpus(session, &mut ordered, &bins, info)?;
-    let partition = Partition::new(
+    let mut partition = Partition::new(
         &bins,
         &wanted_bins,
         weighted,
@@ -87,6 +87,10 @@ pub(super) fn partition_and_sort(
         &spill_file(session)?,
         device_lines.as_ref(),
     )?;
+    // A rank that gets more edges than planned has no memory for the rows of those that it spills.
+    if sizes.spill > 0 {
+        partition.keep_rows_in_memory();
+    }
     partition.expect(pooled.adopted);
     // Chunks of the input that are done make room for bins.
     let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| cache.release(slab));

@@ -25,9 +25,10 @@ pub(crate) fn needs(
     part: f64,
 ) -> MemoryDemand {
     let reading = input.scratch_bytes(threads) + looking_up(info.sparse, info.ids);
-    let edges = share_of(info.edges - info.loops, part);
+    let edges = info.edges - info.loops;
     MemoryDemand {
-        edges,
+        edges: share_of(edges, part),
+        likely: (edges as f64 * part) as u64,
         ids: info.ids,
         reading,
         messages: comm_memory.messages(),

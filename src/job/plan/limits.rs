@@ -20,6 +20,11 @@ use std::path::{Path, PathBuf};
 /// The part of its expected edges that a rank of several has room for without a spill, within the limit that [`suggested`] returns.
 const SHARE: f64 = 1.02;
 
+/// GPU memory that a node is expected to have where the plan is made without it: the GPUs of clusters have more.
+const LEAST_GPU: u64 = 8 << 30;
+/// The part of a GPU's memory that edges surely find room in while they wait to be sorted.
+const WAITING_PART: u64 = 2;
+
 /// A stage's error with the limit that does for all stages in place of its own: one correction is enough.
 pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
     match error {
@@ -108,16 +113,22 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     let share = (edges as f64 * (SHARE * part).min(1.0)) as u64;
     let reading = input.scratch_bytes(threads) + looking_up(sparse, ids);
     let weighted = job.carries_weights();
+    let on_gpu = waiting_on_gpu(machine);
     let is_enough = |mib: u64| {
         let machine = machine.at(mib << 20);
         let messages = machine.comm_memory.messages();
-        let demand = MemoryDemand { edges: share, ids, reading, messages, threads, weighted };
-        Sizes::new(shape, demand, machine.free_for_edges()).is_ok_and(|sizes| sizes.spill == 0)
+        let demand = MemoryDemand { edges: share, likely: share, ids, reading, messages, threads, weighted };
+        Sizes::new(shape, demand, machine.free_for_edges()).is_ok_and(|sizes| sizes.spill <= on_gpu)
     };
-    // A limit that is just enough may be followed by larger ones that are not, as more blocks are in flight then.
     let most = machine.host_memory >> 20;
     let candidates = std::iter::successors(Some(1u64), |mib| Some(mib + mib / 64 + 1)).take_while(|&mib| mib < most);
     Ok(candidates.chain([most]).find(|&mib| is_enough(mib)).map(|mib| mib << 20))
+}
+
+/// Returns the bytes of edges that wait to be sorted in the memory of a GPU rather than of its rank. Of several ranks any may get more.
+fn waiting_on_gpu(machine: &Resources) -> u64 {
+    let memory = machine.gpu.as_ref().map_or(0, |gpu| gpu.memory.unwrap_or(LEAST_GPU));
+    if machine.ranks == 1 { memory / WAITING_PART } else { 0 }
 }
 
 /// Refuses what does not fit.

@@ -198,11 +198,12 @@ impl Plan {
         // A graph without a single loop is rare, and a power of two of edges is a size of its own.
         let blocks = Layout::new(likely, edges_about.saturating_sub(1), direction).blocks() as u64;
         // Blocks are not divided, and later ones have more edges than earlier ones.
-        let part = 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64;
-        let share = if machine.ranks == 1 { edges } else { share_of(edges, part) };
+        let part = if machine.ranks == 1 { 1.0 } else { 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64 };
+        let share = share_of(edges, part);
         let reading_in_all = reading + looking_up(may_be_sparse, ids);
         let needs = MemoryDemand {
             edges: share,
+            likely: (edges as f64 * part.min(1.0)) as u64,
             ids,
             reading: reading_in_all,
             messages: machine.comm_memory.messages(),

@@ -24,6 +24,7 @@ use pool::Pool;
 use scatter::Line;
 pub use scatter::Scatter;
 use spill::Spill;
+use staged_rows::StagedRows;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -61,6 +62,8 @@ pub struct Partition<'a> {
     /// Words of a chunk.
     chunk: usize,
     spill: Spill,
+    /// True if there is memory for the sorted rows of spilled edges.
+    rows_have_memory: bool,
     /// The lines that stay on GPUs.
     device_lines: Option<&'a DeviceLines>,
 }
@@ -102,7 +105,7 @@ impl<'a> Partition<'a> {
         let pool = Pool::new(memory, chunk, blocks, waiting);
         let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
         let (pool, spill) = (Mutex::new(pool), Spill::create(spill)?);
-        Ok(Partition { bins, wanted, parts, pool, words, chunk, spill, device_lines })
+        Ok(Partition { bins, wanted, parts, pool, words, chunk, spill, rows_have_memory: false, device_lines })
     }
 
     /// Announces that [`Self::adopt`] will add up to `words` words of memory while the bins are filled.
@@ -113,6 +116,11 @@ impl<'a> Partition<'a> {
     /// Takes over memory for bins. Returns it if there is enough already, or if it holds no chunk.
     pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).adopt(memory)
+    }
+
+    /// Keeps the sorted rows of spilled edges in memory, for which the plan must have room.
+    pub fn keep_rows_in_memory(&mut self) {
+        self.rows_have_memory = true;
     }
 
     /// Returns the bytes written to the spill file.
@@ -182,7 +190,7 @@ impl<'a> Partition<'a> {
         };
         match (fresh, part.chunks.last()) {
             (Some(chunk), _) => part.chunks.push(chunk),
-            (None, Some(full)) => part.spilled.push(self.spill.write(full)?),
+            (None, Some(full)) => part.spilled.push(self.spill.write(&[&**full])?),
             (None, None) => return Err(Error::internal("find room for a bin", "fewer chunks than bins")),
         }
         part.last = 0;
@@ -207,7 +215,32 @@ pub struct BinReader<'p, 'a> {
     block: usize,
 }
 
-impl BinReader<'_, '_> {
+impl<'a> BinReader<'_, 'a> {
+    /// Whether some of the bin's lines are here rather than on a GPU.
+    pub fn has_lines_here(&self) -> bool {
+        !self.part.chunks.is_empty()
+    }
+
+    /// Copies the bin's sorted rows, lengths, targets and, if there are some, weights, into its own chunks and those that earlier bins of the
+    /// block left. If none of its edges was spilled, at most 4 bytes a row find no room there.
+    ///
+    /// # Errors
+    /// Those of the spill file.
+    pub fn stage(mut self, rows: [&[u32]; 3]) -> Result<StagedRows<'a>> {
+        let wanted = rows.iter().map(|words| words.len()).sum::<usize>().div_ceil(self.partition.chunk);
+        let mut chunks = std::mem::take(&mut self.part.chunks);
+        {
+            let left = &mut self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).read[self.block];
+            match wanted.checked_sub(chunks.len()) {
+                // The last chunks are the most recently used.
+                Some(more) => chunks.extend(left.drain(left.len().saturating_sub(more)..)),
+                None => left.extend(chunks.drain(wanted..)),
+            }
+        }
+        let own = if self.partition.rows_have_memory { usize::MAX } else { rows[0].len() };
+        StagedRows::new(chunks, rows, own, &self.partition.spill)
+    }
+
     /// Returns the number of lines.
     pub fn lines(&self) -> usize {
         self.part.lines(self.partition)

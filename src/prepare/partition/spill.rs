@@ -1,8 +1,11 @@
 //! The file that bins spill to.
+#![allow(unsafe_code)] // mapping a file has no safe form
 
 use crate::error::{Error, Result};
 use crate::memory::{bytes_of, bytes_of_mut};
+use crate::store::map::as_u32;
 use crate::store::regular;
+use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -24,17 +27,39 @@ impl Spill {
         Ok(Spill { path: path.to_owned(), file, written: AtomicU64::new(0) })
     }
 
-    pub(super) fn write(&self, chunk: &[u32]) -> Result<u64> {
-        let bytes = bytes_of(chunk);
-        let offset = self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        let done = crate::failpoint::hit("spill.write").and_then(|()| self.file.write_all_at(bytes, offset));
-        done.map_err(|e| Error::io("write the spill file", &self.path, e))?;
+    /// Appends `pieces`, one after the other. Returns the offset of the first.
+    pub(super) fn write(&self, pieces: &[&[u32]]) -> Result<u64> {
+        let bytes: u64 = pieces.iter().map(|piece| size_of_val(*piece) as u64).sum();
+        let offset = self.written.fetch_add(bytes, Ordering::Relaxed);
+        let mut at = offset;
+        for piece in pieces {
+            let done = crate::failpoint::hit("spill.write").and_then(|()| self.file.write_all_at(bytes_of(piece), at));
+            done.map_err(|e| Error::io("write the spill file", &self.path, e))?;
+            at += size_of_val(*piece) as u64;
+        }
         Ok(offset)
+    }
+
+    /// Maps `len` words at `offset`.
+    pub(super) fn map(&self, offset: u64, len: usize) -> Result<SpilledWords> {
+        // SAFETY: the file has no name, so nobody else opens it, and no byte of it is written twice.
+        let map = unsafe { MmapOptions::new().offset(offset).len(4 * len).map(&self.file) };
+        map.map(SpilledWords).map_err(|e| Error::io("map the spill file", &self.path, e))
     }
 
     pub(super) fn read(&self, offset: u64, chunk: &mut [u32]) -> Result<()> {
         self.file
             .read_exact_at(bytes_of_mut(chunk), offset)
             .map_err(|e| Error::io("read the spill file", &self.path, e))
+    }
+}
+
+/// A part of the spill file. Its pages belong to the page cache, not to the process.
+#[derive(Debug)]
+pub(super) struct SpilledWords(Mmap);
+
+impl SpilledWords {
+    pub(super) fn words(&self) -> &[u32] {
+        as_u32(&self.0).unwrap_or_default()
     }
 }

@@ -1,43 +1,42 @@
 //! Keeps sorted rows in the memory of the bins that they come from, until their block is written.
 //!
-//! An edge takes 6 bytes in a bin and at most 4 in a row, with a weight 10 and at most 8, so a block's rows rarely need memory of their own. A rank that sorts then holds
-//! nothing but the bins of the blocks to come.
+//! An edge takes 6 bytes in a bin and at most 4 in a row; with a weight, 10 and at most 8. So rows rarely need more memory than their bin
+//! had, and a rank that sorts holds little more than the bins of the blocks to come.
 
 use super::Partition;
+use super::spill::{Spill, SpilledWords};
+use crate::error::Result;
 use crate::memory::discard;
 use std::sync::PoisonError;
 
-/// The lengths of some rows, then their targets, then the weights of these, in chunks.
+/// The lengths of some rows, then their targets, then the weights of these.
 #[derive(Debug)]
 pub struct StagedRows<'a> {
+    /// Chunks of the block's bins.
     chunks: Vec<&'a mut [u32]>,
-    /// The number of each.
+    /// What these have no room for.
+    tail: Tail,
+    /// The number of lengths, targets and weights.
     numbers: [usize; 3],
 }
 
-impl<'a> Partition<'a> {
-    /// Copies rows into chunks of bins of `block` that were read: lengths, targets and, if there are some, weights. Returns `None` if there
-    /// are too few chunks.
-    pub fn stage(&self, block: usize, rows: [&[u32]; 3]) -> Option<StagedRows<'a>> {
-        let numbers = rows.map(<[u32]>::len);
-        let count = numbers.iter().sum::<usize>().div_ceil(self.chunk);
-        let mut chunks = {
-            let read = &mut self.pool.lock().unwrap_or_else(PoisonError::into_inner).read[block];
-            // The last chunks are the most recently used.
-            read.split_off(read.len().checked_sub(count)?)
-        };
-        let mut at = 0;
-        for mut words in rows {
-            while !words.is_empty() {
-                let room = &mut chunks[at / self.chunk][at % self.chunk..];
-                let (now, later) = words.split_at(words.len().min(room.len()));
-                room[..now.len()].copy_from_slice(now);
-                (words, at) = (later, at + now.len());
-            }
-        }
-        Some(StagedRows { chunks, numbers })
-    }
+/// Rows that the chunks of their block have no room for.
+#[derive(Debug)]
+enum Tail {
+    InMemory(Vec<u32>),
+    Spilled(SpilledWords),
+}
 
+impl Tail {
+    fn words(&self) -> &[u32] {
+        match self {
+            Tail::InMemory(words) => words,
+            Tail::Spilled(words) => words.words(),
+        }
+    }
+}
+
+impl<'a> Partition<'a> {
     /// Gives the memory of block `block` back to the system, once it is written and its rows are no longer needed. It is given back in one
     /// call, so that whole huge pages are freed.
     pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
@@ -47,12 +46,41 @@ impl<'a> Partition<'a> {
     }
 }
 
-impl StagedRows<'_> {
+impl<'a> StagedRows<'a> {
+    /// Copies rows, lengths, targets and, if there are some, weights, into `chunks`. What finds no room there takes up to `own` words of
+    /// memory, or is spilled.
+    ///
+    /// # Errors
+    /// Those of the spill file.
+    pub(super) fn new(mut chunks: Vec<&'a mut [u32]>, rows: [&[u32]; 3], own: usize, spill: &Spill) -> Result<Self> {
+        let numbers = rows.map(<[u32]>::len);
+        let mut places = chunks.iter_mut();
+        let mut place: &mut [u32] = &mut [];
+        let rest = rows.map(|mut words| {
+            while !words.is_empty() {
+                if place.is_empty() {
+                    let Some(next) = places.next() else { break };
+                    place = next;
+                }
+                let (now, later) = words.split_at(words.len().min(place.len()));
+                let (taken, left) = std::mem::take(&mut place).split_at_mut(now.len());
+                taken.copy_from_slice(now);
+                (words, place) = (later, left);
+            }
+            words
+        });
+        let words = rest.iter().map(|rest| rest.len()).sum();
+        let tail = match words > own {
+            true => Tail::Spilled(spill.map(spill.write(&rest)?, words)?),
+            false => Tail::InMemory(rest.concat()),
+        };
+        Ok(StagedRows { chunks, tail, numbers })
+    }
+
     /// Iterates over the rows in pieces: lengths, targets and weights.
     pub fn pieces(&self) -> impl Iterator<Item = [&[u32]; 3]> {
         let mut left = self.numbers;
-        self.chunks.iter().map(move |chunk| {
-            let mut rest = &**chunk;
+        self.chunks.iter().map(|chunk| &**chunk).chain([self.tail.words()]).map(move |mut rest| {
             left.each_mut().map(|left| {
                 let (piece, behind) = rest.split_at(rest.len().min(*left));
                 *left -= piece.len();
@@ -68,10 +96,10 @@ mod tests {
     use super::*;
     use crate::graph::layout::Layout;
     use crate::graph::order::DegreeRuns;
-    use crate::prepare::partition::WORDS;
+    use crate::prepare::partition::{BinLines, BinReader, WORDS};
 
     #[test]
-    fn rows_come_back_as_they_were_shelved_and_only_chunks_that_were_read_are_used() {
+    fn rows_come_back_from_chunks_of_bins_that_were_read_from_memory_and_from_the_disk() {
         let layout = Layout::with_target(&DegreeRuns::new(vec![(3, 100)]), u64::MAX);
         let bins = layout.bins(u64::MAX);
         let folder = tempfile::tempdir().expect("a folder");
@@ -79,20 +107,31 @@ mod tests {
         let partition =
             Partition::new(&bins, &[true], false, &mut memory, 1, &folder.path().join("spill"), None).expect("made");
         let values = |from: u32, len: usize| (from..).take(len).collect::<Vec<u32>>();
-        assert!(partition.stage(0, [&[1], &[2], &[]]).is_none(), "no chunk was read yet");
         let take = || partition.pool.lock().expect("no panic").take(0).expect("a chunk");
-        let read: Vec<_> = (0..5).map(|_| take()).collect();
-        partition.pool.lock().expect("no panic").read[0].extend(read);
         let mut staged = Vec::new();
-        for numbers in [[WORDS - 1, 2, 0], [0, 0, 0], [WORDS - 1, 3, 1], [0, 1, WORDS - 1]] {
+        // The chunks of each bin, the numbers of what its rows have, and how many words find no room and are spilled or are not.
+        for (chunks, numbers, tail, spilled) in [
+            (2, [WORDS - 2, 2, 0], 0, false),
+            (0, [0, 0, 0], 0, false),
+            (2, [WORDS, WORDS, WORDS], 0, false),
+            (0, [3, 2, 1], 6, true),
+            (0, [3, 0, 0], 3, false),
+            (1, [WORDS - 1, 3, 1], 3, false),
+            (0, [0, 1, WORDS], WORDS + 1, true),
+        ] {
+            let part = BinLines { chunks: (0..chunks).map(|_| take()).collect(), ..BinLines::default() };
             let mut first = 0;
             let rows = numbers.map(|number| {
                 first += 1000;
                 values(first, number)
             });
-            staged.push((partition.stage(0, rows.each_ref().map(Vec::as_slice)).expect("room"), rows));
+            let bin = BinReader { partition: &partition, part, block: 0 };
+            let of_bin = bin.stage(rows.each_ref().map(Vec::as_slice)).expect("staged");
+            let (words, is_spilled) = (of_bin.tail.words().len(), matches!(of_bin.tail, Tail::Spilled(_)));
+            assert_eq!((words, is_spilled), (tail, spilled), "{numbers:?} in {chunks} chunks");
+            staged.push((of_bin, rows));
         }
-        assert!(partition.stage(0, [&[1], &[], &[]]).is_none(), "all are in use");
+        assert!(partition.pool.lock().expect("no panic").read[0].is_empty(), "all are in use");
         for (staged, rows) in &staged {
             let pieces: Vec<[&[u32]; 3]> = staged.pieces().collect();
             for (i, row) in rows.iter().enumerate() {

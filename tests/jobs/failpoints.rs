@@ -307,7 +307,7 @@ fn edges_that_spill_to_disk_are_no_weaker() {
     let place = Place::new();
     place.job(
         "kronecker = { scale = 18, edge_factor = 24, seed = 2 }",
-        "[limits]\nthreads = 1\nhost_memory = '72MiB'\n",
+        "[limits]\nthreads = 1\nhost_memory = '48MiB'\n",
     );
     let (report, places) = counted(&place);
     let n = places.iter().find(|(point, _)| point == "spill.write").map_or(0, |p| p.1);

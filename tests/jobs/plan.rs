@@ -209,7 +209,7 @@ fn a_limit_beyond_what_is_free_is_told() {
         ))
     };
     assert_eq!(
-        [(120, "1 GiB"), (2000, "1 GiB"), (120, "70 MiB")].map(|(free, limit)| warned(free, limit)),
+        [(60, "1 GiB"), (2000, "1 GiB"), (120, "70 MiB")].map(|(free, limit)| warned(free, limit)),
         [true, false, false]
     );
 }

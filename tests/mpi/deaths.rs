@@ -142,7 +142,7 @@ fn a_spill_that_fails_on_one_rank_ends_all() {
     let Some(mut job) = Ranks::new() else { return };
     job.place.job(
         "kronecker = { scale = 19, edge_factor = 16, seed = 2 }",
-        "[limits]\nthreads = 2\nhost_memory = '64MiB'\n",
+        "[limits]\nthreads = 2\nhost_memory = '48MiB'\n",
     );
     job.failing(2, "spill.write=2:enospc");
     ended(&job.run(3, &["--quiet"]), 6, &["rank 2: ", "spill", "out of disk"]);

@@ -137,7 +137,7 @@ fn a_workdir_on_a_network_is_nothing_to_wait_for() {
 #[test]
 fn ranks_of_two_nodes_spill_where_they_are() {
     let Some(built) = built().into_iter().next() else { return };
-    let Some(cluster) = Cluster::new(built, 19, "[limits]\nthreads = 2\nhost_memory = '64MiB'\n") else { return };
+    let Some(cluster) = Cluster::new(built, 19, "[limits]\nthreads = 2\nhost_memory = '48MiB'\n") else { return };
     cluster.same(&cluster.run([2, 1], &[]), "spilled");
     let report = cluster.job.place.read_report();
     let stages = report["stages"].as_array().expect("stages");

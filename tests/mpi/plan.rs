@@ -37,7 +37,7 @@ fn on_disk(built: &'static Built) -> Ranks {
 fn no_rank_takes_more_than_planned_and_as_much_is_sent() {
     let Some(job) = one_mpi().map(on_disk) else { return };
     // In small limits edges are spilled. What many ranks share is most beside what each has.
-    for (ranks, limit) in [(2, "256MiB"), (8, "96MiB"), (2, "76MiB")] {
+    for (ranks, limit) in [(2, "256MiB"), (8, "72MiB"), (2, "64MiB")] {
         job.place.job(KRONECKER, &format!("{KEEP}{CORNERS}[limits]\nthreads = 1\nhost_memory = '{limit}'\n"));
         job.forget();
         let before = plan(&job, ranks, &[]);

@@ -8,7 +8,7 @@ use crate::{command, report, slow_job, triangles};
 /// In place of a gpugraph with MPI: each rank notes which signals it gets, and saves.
 fn place_ranks(slurm: &Slurm) {
     let ranks = "[ \"$1\" = run ] || exit 2\n\
-                 for s in USR1 TERM; do trap \"echo rank $SLURM_PROCID got $s; exit 75\" $s; done\n\
+                 for s in USR1 TERM; do trap \"trap '' USR1 TERM; echo rank $SLURM_PROCID got $s; exit 75\" $s; done\n\
                  : >began.$SLURM_RESTART_COUNT.$SLURM_PROCID\n\
                  for i in {1..600}; do sleep 0.1; done";
     command(&slurm.place, "ranks", ranks);

@@ -175,11 +175,11 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
     };
     // The run stays within the memory that the scheduler is asked for, whatever its node has: the limit on the command line, else the
     // plan's need. The job file's limit holds for any machine and bounds it.
-    let (limit, planned) = match job.limits.host_memory {
-        Some(limit) if args.set.iter().any(|set| sets_memory(set)) => (limit, None),
+    let (limit, cached, planned) = match job.limits.host_memory {
+        Some(limit) if args.set.iter().any(|set| sets_memory(set)) => (limit, 0, None),
         limit => {
             let limit = limit.map_or(needs.memory, |limit| limit.min(needs.memory)).next_multiple_of(1 << 20);
-            (limit, Some(format!("limits.host_memory={}", crate::memory::at_least(limit))))
+            (limit, needs.cached, Some(format!("limits.host_memory={}", crate::memory::at_least(limit))))
         }
     };
     let set = args.set.iter().chain(&planned).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
@@ -196,7 +196,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         ranks,
         cores,
         gpus,
-        memory: of_node(limit, [ranks, cores, gpus]),
+        memory: of_node(limit, cached, [ranks, cores, gpus]),
         minutes: seconds.div_ceil(60),
         options: args.options.iter().map(|option| plain(option)).collect::<Result<_>>()?,
         is_array: false,

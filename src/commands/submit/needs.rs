@@ -84,14 +84,15 @@ pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Optio
     Ok(Some(PerNode { gpus, ranks }))
 }
 
-/// Returns the memory of a node to ask for, where `limit` is that of each of its `ranks` ranks of `cores` cores.
-pub(super) fn of_node(limit: u64, [ranks, cores, gpus]: [u32; 3]) -> u64 {
+/// Returns the memory of a node to ask for, where `limit` is that of each of its `ranks` ranks of `cores` cores, and `cached` what they read
+/// from page cache.
+pub(super) fn of_node(limit: u64, cached: u64, [ranks, cores, gpus]: [u32; 3]) -> u64 {
     let unused = own_bytes(limit, cores as usize) / OWN_PART;
     let of_rank = limit + limit / BESIDE_PART + BESIDE - unused;
     let launcher = if ranks > 1 { LAUNCHER } else { 0 };
     // A limit that was set is asked for in full.
     let of_ranks = u64::from(ranks) * of_rank + OF_A_NODE + launcher;
-    of_ranks.max(u64::from(ranks) * limit) + u64::from(gpus) * OF_A_GPU
+    of_ranks.max(u64::from(ranks) * limit) + cached + u64::from(gpus) * OF_A_GPU
 }
 
 /// Returns true if an override of the job file may set `limits.host_memory`, by the key or by its table.
@@ -104,13 +105,16 @@ pub(super) fn sets_memory(set: &str) -> bool {
 pub(super) struct Needs {
     /// The limit that suits the job, in bytes.
     pub memory: u64,
+    /// Bytes of rows that the ranks of a node read in no order, from files that page cache should hold.
+    pub cached: u64,
     pub seconds: f64,
 }
 
 impl Needs {
     /// Returns the plan's figures for ranks of `cores` cores.
     pub(super) fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<Needs> {
-        let mut needs = Needs { memory: 0, seconds: 0.0 };
+        let mut needs = Needs { memory: 0, cached: 0, seconds: 0.0 };
+        let mut most = 0;
         // With "auto" the node may have a GPU or not, so both plans must fit.
         let devices = match job.run.device {
             Device::Auto if gpu => vec![Device::Cpu, Device::Gpu],
@@ -130,7 +134,12 @@ impl Needs {
                 needs.memory = needs.memory.max(LEAST_WITH_GPU);
             }
             needs.seconds = needs.seconds.max(plan.seconds);
+            needs.cached = needs.cached.max(limits::rows_in_no_order(&job, &plan) / nodes as u64);
+            most = most.max(plan.host_memory_limit);
         }
+        // A smaller limit bounds this, too: rows then come from the disk more often.
+        let ranks_of_node = ranks.div_ceil(nodes) as u64;
+        needs.cached = needs.cached.min(ranks_of_node * most.saturating_sub(needs.memory));
         Ok(needs)
     }
 }

@@ -1,5 +1,6 @@
 //! Refuses plans that do not fit the limits of their job or the disk.
 
+use crate::algo::On;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::{Input, Weights, unmapped};
@@ -85,6 +86,20 @@ pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
         false => all,
     };
     Ok(limit.min(plan.host_memory_limit).max(plan.host_memory_needed))
+}
+
+/// Returns the bytes of the rows that searches to come read in no order, all ranks together. Schedulers that bound a job's memory by a cgroup
+/// count page cache: a job with `[bfs]` of scale 22, whose rows are 512 MiB, took 9.3 s in 586 MiB and 4.0 s in 850 MiB.
+pub fn rows_in_no_order(job: &Job, plan: &Plan) -> u64 {
+    let to_come = plan.stages.iter().filter(|stage| !stage.done);
+    let mut tasks = to_come.filter_map(|stage| match stage.kind {
+        StageKind::Task(place, _) => job.tasks.get(place),
+        _ => None,
+    });
+    let whole = tasks.any(|task| matches!(task.on(), On::Graph(graph) if graph.needs().upper));
+    // Each edge is an entry of two rows, of 4 bytes or, with a weight, 8.
+    let entry = if job.upper_has_weights() { 8 } else { 4 };
+    if whole { 2 * entry * plan.edges } else { 0 }
 }
 
 /// Returns about the smallest limit of host memory, in whole MiB, with which no edge is spilled; `None` if some are within the memory of

@@ -89,7 +89,8 @@ pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
 }
 
 /// Returns the bytes of the rows that searches to come read in no order, all ranks together. Schedulers that bound a job's memory by a cgroup
-/// count page cache: a job with `[bfs]` of scale 22, whose rows are 512 MiB, took 9.3 s in 586 MiB and 4.0 s in 850 MiB.
+/// count page cache: a job with `[bfs]` of scale 22, whose rows are 512 MiB, took 8.9 and 9.3 s in
+/// 586 MiB, 4.0 and 4.7 s in 850 MiB.
 pub fn rows_in_no_order(job: &Job, plan: &Plan) -> u64 {
     let to_come = plan.stages.iter().filter(|stage| !stage.done);
     let mut tasks = to_come.filter_map(|stage| match stage.kind {

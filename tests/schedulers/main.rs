@@ -67,7 +67,7 @@ fn the_script_runs_as_it_stands(site: &Site) {
 
 fn a_job_longer_than_its_time_goes_on_until_it_is_done(site: &Site) {
     let Some(answer) = site.slow_job(2) else { return };
-    site.submit(&[("CONFIG", "job.toml"), ("GPUGRAPH", "./slow"), ("GRACE", "4")], 9, None);
+    site.submit(&[("CONFIG", "job.toml"), ("GPUGRAPH", "./slow"), ("GRACE", "12")], 20, None);
     let log = site.end();
     for (text, times) in [("the walltime is near", 2), ("exit 75 after", 2), (site.goes_on(), 2), ("exit 0 after", 1)] {
         assert_eq!(log.matches(text).count(), times, "{text}: {log}");
@@ -113,7 +113,7 @@ fn tasks_of_an_array_go_on_as_themselves(site: &Site) {
 fn three_slices_that_bring_the_job_no_further_end_it(site: &Site) {
     site.runs("idle", "trap 'exit 75' USR1; sleep 60 & wait");
     site.place.job("path = 'x.u32'", "");
-    site.submit(&[("CONFIG", "job.toml"), ("GPUGRAPH", "./idle"), ("GRACE", "2")], 4, None);
+    site.submit(&[("CONFIG", "job.toml"), ("GPUGRAPH", "./idle"), ("GRACE", "11")], 14, None);
     let log = site.end();
     assert_eq!(log.matches("3 slices in a row brought the job no further").count(), 1, "{log}");
     assert_eq!((log.matches("exit 75 after").count(), log.matches(site.goes_on()).count()), (3, 2), "{log}");

@@ -25,10 +25,21 @@ pub struct GraphSize<'a> {
     pub longest_whole_row: u64,
     /// Blocks, at most.
     pub blocks: u64,
+    /// Entries of the longest row for a GPU, once they are known.
+    pub gpu_row: Option<u64>,
     /// Bytes of host memory that reading the input once more takes, with the list of sparse ids; 0 where there is no input.
     pub reading: u64,
     /// The degrees, or those of a graph that is likely like it.
     pub degrees: &'a DegreeRuns,
+}
+
+/// The size of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct ListSize {
+    /// Elements.
+    pub length: u64,
+    /// Bytes of host memory that reading it takes.
+    pub reading: u64,
 }
 
 impl GraphSize<'_> {
@@ -127,6 +138,7 @@ mod tests {
                     longest_row: 0,
                     longest_whole_row: degrees.first().copied().unwrap_or(0).into(),
                     blocks: 1,
+                    gpu_row: None,
                     reading: 0,
                     degrees: &runs,
                 };

@@ -5,7 +5,6 @@ use crate::gpu::{Device, GpuMeter};
 use crate::process::energy::{CpuMeter, Reading};
 use crate::process::host;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::time::Instant;
 
 /// Seconds that work is repeated for: meters move in steps of up to a tenth of a second.
@@ -24,6 +23,43 @@ pub struct Begun<'m> {
     gpu: Option<Result<f64, String>>,
     cpu: Option<Result<Reading, String>>,
     started: Instant,
+}
+
+/// The energy of an algorithm that ran several times.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Energy {
+    /// Seconds that were measured.
+    pub seconds: f64,
+    /// Why no meter could be read, if none could.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Joules of all ranks: the sum of the next two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joules: Option<f64>,
+    /// Joules of GPUs; `None` if the meter of one could not be read.
+    #[serde(default)]
+    pub gpu_joules: Option<f64>,
+    /// Joules of processors; `None` if the meter of one could not be read.
+    #[serde(default)]
+    pub cpu_joules: Option<f64>,
+    /// Rounds of the algorithm in that time.
+    #[serde(default)]
+    pub rounds: u64,
+    /// Joules of a round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joules_per_round: Option<f64>,
+    /// Millions of traversed edges a second for each watt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mteps_per_watt: Option<f64>,
+}
+
+impl Energy {
+    /// Adds how many rounds there were, and the edges that all of them traversed.
+    pub fn per_round(self, rounds: u64, edges: u64) -> Energy {
+        let joules = self.joules.filter(|&joules| joules > 0.0);
+        let mteps_per_watt = joules.map(|joules| edges as f64 / 1e6 / joules);
+        Energy { rounds, joules_per_round: joules.map(|joules| joules / rounds as f64), mteps_per_watt, ..self }
+    }
 }
 
 /// The joules that one rank read; `None` where it reads no meter of the kind.
@@ -58,8 +94,8 @@ impl Begun<'_> {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Ends: returns seconds, and the joules that the meters of all ranks read, for the report; where none could be read, a sentence. Collective.
-    pub fn end(self, comm: &Comm) -> Value {
+    /// Ends: returns seconds, and the joules that the meters of all ranks read. Collective.
+    pub fn end(self, comm: &Comm) -> Energy {
         let seconds = self.seconds();
         let meters = self.meters;
         let gpu = meters.gpu.as_ref().zip(self.gpu);
@@ -68,24 +104,25 @@ impl Begun<'_> {
         let cpu = cpu.map(|(meter, before)| meter.as_ref().map_err(String::clone)?.joules_since(&before?));
         let mine = serde_json::to_vec(&Joules { gpu, cpu }).unwrap_or_default();
         let all = comm.all_gather(&mine);
-        let all: Vec<Joules> = all.iter().filter_map(|told| serde_json::from_slice(told).ok()).collect();
-        told(seconds, &all)
+        let all: Vec<Joules> = all.iter().filter_map(|rank| serde_json::from_slice(rank).ok()).collect();
+        sum(seconds, &all)
     }
 }
 
-/// Returns what the report tells of the joules of all ranks: those of a kind count where every meter of it could be read.
-fn told(seconds: f64, ranks: &[Joules]) -> Value {
-    let sum = |of: fn(&Joules) -> &Option<Result<f64, String>>, none: &str| {
+/// Returns the energy of all ranks. Joules of a kind count if every meter of it could be read.
+fn sum(seconds: f64, ranks: &[Joules]) -> Energy {
+    let of_kind = |of: fn(&Joules) -> &Option<Result<f64, String>>, none: &str| {
         let read: Vec<f64> = ranks.iter().filter_map(|rank| of(rank).clone()).collect::<Result<_, _>>()?;
         if read.is_empty() { Err(none.to_owned()) } else { Ok(read.iter().sum::<f64>()) }
     };
-    let gpu: Result<f64, String> = sum(|rank| &rank.gpu, "no GPU is in use");
-    let cpu = sum(|rank| &rank.cpu, "no processor has a meter");
+    let gpu: Result<f64, String> = of_kind(|rank| &rank.gpu, "no GPU is in use");
+    let cpu = of_kind(|rank| &rank.cpu, "no processor has a meter");
     if let (Err(gpu), Err(cpu)) = (&gpu, &cpu) {
-        return json!({ "seconds": seconds, "note": format!("no energy could be read ({gpu}; {cpu})") });
+        let note = Some(format!("no energy could be read ({gpu}; {cpu})"));
+        return Energy { seconds, note, ..Energy::default() };
     }
-    let joules = gpu.as_ref().unwrap_or(&0.0) + cpu.as_ref().unwrap_or(&0.0);
-    json!({ "seconds": seconds, "joules": joules, "gpu_joules": gpu.ok(), "cpu_joules": cpu.ok() })
+    let joules = Some(gpu.as_ref().unwrap_or(&0.0) + cpu.as_ref().unwrap_or(&0.0));
+    Energy { seconds, joules, gpu_joules: gpu.ok(), cpu_joules: cpu.ok(), ..Energy::default() }
 }
 
 #[cfg(test)]
@@ -95,17 +132,20 @@ mod tests {
     #[test]
     fn joules_of_all_ranks_are_added_up() {
         let rank = |gpu: Option<f64>, cpu: Option<f64>| Joules { gpu: gpu.map(Ok), cpu: cpu.map(Ok) };
-        let both = told(3.0, &[rank(Some(10.0), Some(4.0)), rank(Some(20.0), None), Joules::default()]);
-        assert_eq!(both, json!({ "seconds": 3.0, "joules": 34.0, "gpu_joules": 30.0, "cpu_joules": 4.0 }));
+        let both = sum(3.0, &[rank(Some(10.0), Some(4.0)), rank(Some(20.0), None), Joules::default()]);
+        assert_eq!((both.joules, both.gpu_joules, both.cpu_joules), (Some(34.0), Some(30.0), Some(4.0)));
+        // 17 million edges in two rounds.
+        let both = both.per_round(2, 17_000_000);
+        assert_eq!((both.joules_per_round, both.mteps_per_watt), (Some(17.0), Some(0.5)));
     }
 
     #[test]
     fn a_part_of_the_joules_of_a_kind_is_not_told_as_all() {
         let failed = || Some(Err("NVML: gone".to_owned()));
         let ranks = [Joules { gpu: Some(Ok(10.0)), cpu: Some(Ok(4.0)) }, Joules { gpu: failed(), cpu: None }];
-        let cpu = told(3.0, &ranks);
-        assert_eq!(cpu, json!({ "seconds": 3.0, "joules": 4.0, "gpu_joules": null, "cpu_joules": 4.0 }));
-        let none = told(3.0, &[Joules { gpu: failed(), cpu: Some(Err("no counters".into())) }]);
-        assert_eq!(none["note"], "no energy could be read (NVML: gone; no counters)");
+        let cpu = sum(3.0, &ranks);
+        assert_eq!((cpu.joules, cpu.gpu_joules, cpu.cpu_joules), (Some(4.0), None, Some(4.0)));
+        let none = sum(3.0, &[Joules { gpu: failed(), cpu: Some(Err("no counters".into())) }]);
+        assert_eq!(none.note.as_deref(), Some("no energy could be read (NVML: gone; no counters)"));
     }
 }

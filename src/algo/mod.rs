@@ -1,11 +1,12 @@
 //! The algorithms: one folder each, from the driver down to the kernels of each backend.
 //!
-//! [`ALGORITHMS`] is the registry. To a job an algorithm is what [`Algorithm`] says, its table a [`Task`]; what it computes with
-//! it is lent by [`Run`]. A new one is a folder here, its kernels, a job file under `configs/` and a line in the registry.
+//! [`ALGORITHMS`] is the registry. An algorithm implements [`Algorithm`] with its own types. A job sees it as a [`Task`] without these types, and
+//! lends it a [`Run`] to compute with. A new one is a folder here, its kernels, a job file under `configs/` and a line in the registry.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `algorithm`, `run`, `device`, `cost`, `verify` | what an algorithm tells a job, and what a job lends it: for a trial, a device, a plan, and for checks |
+//! | `algorithm`, `input`, `task` | the trait of algorithms; graphs and lists; the same without types, and the registry's entries |
+//! | `run`, `device`, `cost`, `verify` | what a job lends an algorithm: for a trial, a device, a plan, and for checks |
 //! | `bfs`, `traverse`, `dfs`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` is one of the tests alone |
 //! | `searches` | what searches from many sources have in common |
 //! | `sources`, `weights` | keys that several tables have |
@@ -20,6 +21,7 @@ pub mod cost;
 pub mod device;
 pub mod dfs;
 pub mod energy;
+mod input;
 pub mod listrank;
 #[cfg(test)]
 mod model_tests;
@@ -31,33 +33,36 @@ pub mod sources;
 pub mod sssp;
 #[cfg(feature = "failpoints")]
 pub mod sums;
+mod task;
 mod team;
 pub mod traverse;
 pub mod triangle;
 pub mod verify;
 pub mod weights;
 
-pub use algorithm::{Algorithm, Answer, GraphTask, InputKind, ListTask, Needs, On, Outcome, Task, recall};
-pub use cost::{Cost, Crew, GraphSize};
+pub use algorithm::{Algorithm, Answer, Needs, Trial, TrialOf};
+pub use cost::{Cost, Crew, GraphSize, ListSize};
 pub use device::{Chosen, Devices, Lease};
+pub use input::{ByInput, Input, InputRef, ResultsRef, SizeRef};
 pub use run::{CpuResources, Run};
 pub use sources::Sources;
+pub use task::{Entry, Outcome, Task, task};
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
 pub use weights::WeightSource;
 
 /// All algorithms, in the order of the documentation, which is that of running.
-pub static ALGORITHMS: &[&dyn Algorithm] = &[
-    &triangle::Triangle,
-    &bfs::Bfs,
-    &traverse::Traverse,
-    &dfs::Dfs,
-    &sssp::Sssp,
-    &listrank::ListRank,
+pub static ALGORITHMS: &[Entry] = &[
+    Entry::of::<triangle::Triangle>(),
+    Entry::of::<bfs::Bfs>(),
+    Entry::of::<traverse::Traverse>(),
+    Entry::of::<dfs::Dfs>(),
+    Entry::of::<sssp::Sssp>(),
+    Entry::of::<listrank::ListRank>(),
     #[cfg(feature = "failpoints")]
-    &sums::Sums,
+    Entry::of::<sums::Sums>(),
 ];
 
 /// Returns the algorithm of this name.
-pub fn find(name: &str) -> Option<&'static dyn Algorithm> {
-    ALGORITHMS.iter().copied().find(|algorithm| algorithm.name() == name)
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ALGORITHMS.iter().find(|algorithm| algorithm.name == name)
 }

@@ -144,17 +144,18 @@ fn grouped(value: f64) -> String {
     group(&format!("{value:.0}"))
 }
 
-/// Returns the digits of a whole number with commas between groups of three.
-pub fn group(whole: &str) -> String {
-    let (sign, number) = whole.strip_prefix('-').map_or(("", whole), |number| ("-", number));
+/// Returns a number with commas between groups of three digits of its whole part.
+pub fn group(number: &str) -> String {
+    let (sign, number) = number.strip_prefix('-').map_or(("", number), |number| ("-", number));
+    let (whole, rest) = number.split_at(number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len()));
     let mut text = String::from(sign);
-    for (at, digit) in number.chars().enumerate() {
-        if at > 0 && (number.len() - at).is_multiple_of(3) {
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
     }
-    text
+    text + rest
 }
 
 /// Returns a value along an axis whose unit has this factor.
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(shown(Unit::Share, &[0.5, 0.987654, 0.0001]), ["50 %", "98.8 %", "0.01 %"]);
         assert_eq!(shown(Unit::Teps, &[1.74e12, 325e9]), ["1.74 TTEPS", "325 GTEPS"]);
         assert_eq!(shown(Unit::Number, &[0.255682, f64::NAN]), ["0.256", "–"]);
-        assert_eq!(group("-1234"), "-1,234");
+        assert_eq!(["-1234", "1234.5", "inf", "1e20"].map(group), ["-1,234", "1,234.5", "inf", "1e20"]);
     }
 
     #[test]

@@ -46,7 +46,7 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
 /// Returns all tables: those of every job, and of algorithms.
 pub(super) fn tables() -> impl Iterator<Item = Known> {
     let of_jobs = OF_JOBS.iter().map(|&(name, keys)| Known { name, keys });
-    let algorithms = ALGORITHMS.iter().map(|algorithm| Known { name: algorithm.name(), keys: algorithm.keys() });
+    let algorithms = ALGORITHMS.iter().map(|algorithm| Known { name: algorithm.name, keys: algorithm.keys });
     of_jobs.chain(algorithms)
 }
 
@@ -106,7 +106,7 @@ fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &
 #[cfg(test)]
 mod tests {
     use super::{OF_JOBS, tables};
-    use crate::algo::{self, ALGORITHMS, InputKind};
+    use crate::algo::{self, ALGORITHMS};
     use std::path::Path;
 
     /// An algorithm of the tests, which ships no job file.
@@ -118,11 +118,11 @@ mod tests {
         std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
     }
 
-    /// Returns the texts for all algorithms on such an input.
-    fn shipped_for(input: InputKind) -> Vec<String> {
-        let algorithms = ALGORITHMS.iter().filter(|algorithm| algorithm.input() == input);
+    /// Returns the texts for all algorithms on lists, or on graphs.
+    fn shipped_for(lists: bool) -> Vec<String> {
+        let algorithms = ALGORITHMS.iter().filter(|algorithm| algorithm.is_on_list == lists);
         let texts: Vec<_> =
-            algorithms.map(|algorithm| algorithm.name()).filter(|&name| name != OF_TESTS).map(shipped).collect();
+            algorithms.map(|algorithm| algorithm.name).filter(|&name| name != OF_TESTS).map(shipped).collect();
         assert!(!texts.is_empty());
         texts
     }
@@ -137,9 +137,9 @@ mod tests {
     /// They are what users read: "Every key is here".
     #[test]
     fn the_job_files_that_ship_name_every_key() {
-        let (of_graphs, of_lists) = (shipped_for(InputKind::Graph), shipped_for(InputKind::List));
+        let (of_graphs, of_lists) = (shipped_for(false), shipped_for(true));
         for table in tables().filter(|table| table.name != OF_TESTS) {
-            let own = algo::find(table.name).map(|algorithm| vec![shipped(algorithm.name())]);
+            let own = algo::find(table.name).map(|algorithm| vec![shipped(algorithm.name)]);
             for key in table.keys {
                 let shipped = if *key == "list" { &of_lists } else { own.as_ref().unwrap_or(&of_graphs) };
                 let all = shipped.iter().all(|shipped| names(shipped, table.name, key));
@@ -157,7 +157,7 @@ mod tests {
                 "input" => !["path", "format", "list"].contains(&key),
                 _ => false,
             };
-            for shipped in shipped_for(InputKind::List) {
+            for shipped in shipped_for(true) {
                 keys.iter()
                     .for_each(|key| assert_eq!(names(&shipped, table, key), !is_of_graphs(key), "{table}.{key}"));
             }

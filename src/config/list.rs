@@ -3,7 +3,7 @@
 use super::keys;
 use super::spec::InputSpec;
 use super::weighted;
-use crate::algo::{ALGORITHMS, Algorithm, InputKind};
+use crate::algo::ALGORITHMS;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
@@ -17,24 +17,21 @@ const OF_GRAPHS: [&str; 8] =
 /// Keys of a generated list.
 const LIST: [&str; 3] = ["length", "kind", "seed"];
 
-/// Returns the kind of input that the tables of the job are computed on. Tables of both kinds in one job are refused.
-pub(super) fn kind(root: &Table, diagnostics: &mut Diagnostics) -> InputKind {
-    let given = |kind| {
-        let is_one =
-            move |algorithm: &&&dyn Algorithm| algorithm.input() == kind && root.get(algorithm.name()).is_some();
-        ALGORITHMS.iter().find(is_one)
+/// Returns true if the tables of the job compute on a list. Tables of both kinds in one job are refused.
+pub(super) fn is_asked_for(root: &Table, diagnostics: &mut Diagnostics) -> bool {
+    let given = |is_on_list| {
+        ALGORITHMS.iter().find(|algorithm| algorithm.is_on_list == is_on_list && root.get(algorithm.name).is_some())
     };
-    match (given(InputKind::List), given(InputKind::Graph)) {
+    match (given(true), given(false)) {
         (Some(list), Some(graph)) => {
-            let (list, graph) = (list.name(), graph.name());
+            let (list, graph) = (list.name, graph.name);
             if let Some(entry) = root.get(graph) {
                 let message = format!("[{graph}] is of a graph, [{list}] of a list: a job has one input, so write two");
                 diagnostics.error(&entry.place, message);
             }
-            InputKind::List
+            true
         }
-        (Some(_), None) => InputKind::List,
-        (None, _) => InputKind::Graph,
+        (list, _) => list.is_some(),
     }
 }
 

@@ -102,7 +102,7 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
                 .filter(|_| named != "path"),
         );
     }
-    let alternatives = algo::find(name).map_or(&[][..], |algorithm| algorithm.alternatives());
+    let alternatives = algo::find(name).map_or(&[][..], |algorithm| algorithm.alternatives);
     // `forest = false` asks for nothing.
     let asks = |key: &str| given(key).is_some_and(|entry| entry.node.value != Value::Boolean(false));
     if let Some(named) = alternatives.iter().find(|key| asks(key)) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::InputKeys;
-use crate::algo::{GraphTask, ListTask, On, Task};
+use crate::algo::{Needs, Task};
 use crate::error::{Error, Result};
 use crate::formats::{AskedWeights, TextOptions};
 use crate::generate::WeightedSpec;
@@ -56,48 +56,47 @@ pub struct Job {
 }
 
 impl Job {
-    /// Returns the tasks on a graph, in order.
-    pub fn graph_tasks(&self) -> impl Iterator<Item = &dyn GraphTask> {
-        self.tasks.iter().filter_map(|task| if let On::Graph(task) = task.on() { Some(task) } else { None })
+    /// Returns true if a task needs what `is_needed` says of a prepared graph. Tasks on lists need nothing.
+    fn any_needs(&self, is_needed: impl Fn(Needs) -> bool) -> bool {
+        self.tasks.iter().any(|task| is_needed(task.needs()))
     }
 
     /// Returns true if anybody reads the stored degrees: some tasks, the stage that makes the upper half of rows, and jobs on a kept graph.
     pub fn needs_degrees(&self) -> bool {
-        self.keep || self.needs_upper() || self.graph_tasks().any(|task| task.needs().degrees)
+        self.keep || self.needs_upper() || self.any_needs(|needs| needs.degrees)
     }
 
     /// Returns the direction of edges in the graph that is prepared: it is kept if a task, or another job, may read it, or an earlier
     /// one of this workdir did.
     pub fn direction(&self) -> Direction {
-        let reads = |task: &dyn GraphTask| task.needs().direction;
-        Direction::of(self.directed && (self.keep || self.keeps_direction || self.graph_tasks().any(reads)))
+        Direction::of(self.directed && (self.keep || self.keeps_direction || self.any_needs(|needs| needs.direction)))
     }
 
     /// Returns true if a task takes edges without direction, of a graph that may keep it.
     pub fn merges(&self, direction: Direction) -> bool {
-        direction == Direction::Directed && self.graph_tasks().any(|task| !task.needs().direction)
+        direction == Direction::Directed && self.any_needs(|needs| !needs.direction)
     }
 
     /// Returns true if a task reads the upper half of rows.
     pub fn needs_upper(&self) -> bool {
-        self.graph_tasks().any(|task| task.needs().upper)
+        self.any_needs(|needs| needs.upper)
     }
 
     /// Returns true if the graph carries the weights of its edges: a task reads them, or they are kept for another job that may, as `weights`
     /// in `[input]` names their type.
     pub fn carries_weights(&self) -> bool {
         let is_named = matches!(self.input.weights(), AskedWeights::U32 | AskedWeights::F32);
-        self.graph_tasks().any(|task| task.needs().weights) || (self.keep && is_named)
+        self.any_needs(|needs| needs.weights) || (self.keep && is_named)
     }
 
     /// Returns true if a task reads weights of the upper half of rows.
     pub fn upper_has_weights(&self) -> bool {
-        self.graph_tasks().any(|task| task.needs().upper && task.needs().weights)
+        self.any_needs(|needs| needs.upper && needs.weights)
     }
 
     /// Returns true if a task reads weights of rows of all neighbours, in a graph that keeps direction.
     pub fn merged_has_weights(&self) -> bool {
-        self.graph_tasks().any(|task| !task.needs().direction && task.needs().weights)
+        self.any_needs(|needs| !needs.direction && needs.weights)
     }
 
     /// Refuses `first_id = 1` for an input, called `name`, that does not count from 1.
@@ -112,11 +111,6 @@ impl Job {
             "{name}: first_id = 1 in [input] is for formats that count from 1 (mtx, metis, gr); ids of this input are kept as they are: \
              leave first_id out"
         )))
-    }
-
-    /// Returns the tasks on a list, in order.
-    pub fn list_tasks(&self) -> impl Iterator<Item = &dyn ListTask> {
-        self.tasks.iter().filter_map(|task| if let On::List(task) = task.on() { Some(task) } else { None })
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
 use super::{FORMATS, InputKeys, keys, list, name, weighted};
-use crate::algo::{ALGORITHMS, InputKind, On, Task};
+use crate::algo::{ALGORITHMS, Task};
 use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::graph::direction::Direction;
@@ -30,10 +30,10 @@ pub(super) fn job(
 ) -> Option<Job> {
     keys::check(root, diagnostics);
     let section = Section::of(root, "job");
-    let kind = list::kind(root, diagnostics);
-    let input = match kind {
-        InputKind::Graph => input(root, environment, diagnostics),
-        InputKind::List => list::input(root, environment, diagnostics),
+    let is_on_list = list::is_asked_for(root, diagnostics);
+    let input = match is_on_list {
+        false => input(root, environment, diagnostics),
+        true => list::input(root, environment, diagnostics),
     };
     let name = name(&section, input.as_ref(), file, diagnostics);
     let workdir = match section.get("workdir") {
@@ -54,7 +54,7 @@ pub(super) fn job(
     direction_fits(input.as_ref(), directed, &tasks, diagnostics);
     input_is_at_hand(input.as_ref(), &tasks, diagnostics);
     // A job without tasks prepares its graph for other jobs; of a list there is nothing to keep.
-    let keep = kind == InputKind::Graph && (keep || tasks.is_empty());
+    let keep = !is_on_list && (keep || tasks.is_empty());
     Some(Job {
         file: file.to_owned(),
         name: name?,
@@ -191,9 +191,7 @@ fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Ta
         return;
     }
     for task in tasks {
-        if let On::Graph(task) = task.on()
-            && let Some(why) = task.refuses(Direction::of(directed))
-        {
+        if let Some(why) = task.refuses(Direction::of(directed)) {
             diagnostics.missing(why);
         }
     }
@@ -201,9 +199,9 @@ fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Ta
 
 /// Refuses tasks that read the input once more where all that is left of it is a prepared graph.
 fn input_is_at_hand(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
-    let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().input);
+    let reads = |task: &&Arc<dyn Task>| task.needs().input;
     if let (Some(InputSpec::Prepared(_)), Some(task)) = (input, tasks.iter().find(reads)) {
-        let name = task.algorithm().name();
+        let name = task.name();
         diagnostics.missing(format!(
             "[{name}] counts edges that the input repeats, which a prepared graph has once: name the input itself as path in [input], in \
              place of prepared"
@@ -228,12 +226,12 @@ fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut 
 
 /// Refuses `weights = "none"` where a task reads weights of the input.
 fn weights_are_read(root: &Table, input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
-    let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().weights);
+    let reads = |task: &&Arc<dyn Task>| task.needs().weights;
     if let Some(field) = Section::of(root, "input").get("weights")
         && input.is_some_and(|input| input.weights() == AskedWeights::None)
         && let Some(task) = tasks.iter().find(reads)
     {
-        let name = task.algorithm().name();
+        let name = task.name();
         field.error(&format!("\"none\" leaves weights out, and [{name}] reads those of the input"), diagnostics);
     }
 }
@@ -362,6 +360,6 @@ fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
 
 /// Reads the tables of algorithms in the registry's order.
 fn tasks(root: &Table, diagnostics: &mut Diagnostics) -> Vec<Arc<dyn Task>> {
-    let given = ALGORITHMS.iter().filter(|algorithm| root.get(algorithm.name()).is_some());
-    given.filter_map(|algorithm| algorithm.parse(&Section::of(root, algorithm.name()), diagnostics)).collect()
+    let given = ALGORITHMS.iter().filter(|algorithm| root.get(algorithm.name).is_some());
+    given.filter_map(|algorithm| (algorithm.parse)(&Section::of(root, algorithm.name), diagnostics)).collect()
 }

@@ -1,5 +1,6 @@
 //! A job on a list: nothing is prepared, its tasks read the list themselves.
 
+use crate::algo::ByInput;
 use crate::error::Result;
 use crate::job::input::{self, occupied};
 use crate::job::plan::{self, limits};
@@ -7,7 +8,7 @@ use crate::job::ranks;
 use crate::job::session::Session;
 use crate::job::state::finished::{Subject, tasks_are_done};
 use crate::job::state::record::Contents;
-use crate::job::tasks::{self, On};
+use crate::job::tasks;
 use crate::list::List;
 
 /// Computes the tasks of a job on its list, as far as they are not done. Collective.
@@ -30,7 +31,7 @@ pub(crate) fn run(session: &mut Session) -> Result<Subject> {
     let plan = plan::list::plan(&session.job, &session.machine(), &list, &session.manifest)?;
     limits::refuse(&plan)?;
     session.planned = plan.stages.clone();
-    tasks::compute(session, On::List(&list)).map_err(|e| limits::name_limit(&plan, e))?;
+    tasks::compute(session, ByInput::List(&list)).map_err(|e| limits::name_limit(&plan, e))?;
     // Nobody reads or writes any more.
     session.comm.barrier();
     Ok(subject)

@@ -1,5 +1,6 @@
 //! `gpugraph run`: from a job to its report, going on where an earlier run stopped.
 
+use crate::algo::ByInput;
 use crate::comm::{Comm, agreed};
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
@@ -15,7 +16,6 @@ use crate::job::state::lock::{Lock, Reader};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::Storing;
 use crate::job::state::{clean, kept, workdir};
-use crate::job::tasks::On;
 use crate::job::{html, list, ranks, reporting, start, tasks};
 use crate::prepare::prepared::{Graph, InputInfo};
 use crate::process::figures::Spent;
@@ -266,7 +266,7 @@ fn finish(session: &mut Session, prepared: Prepared) -> Result<Finished> {
         (false, true) => merge::look_over(session, &graph)?,
         (false, false) => {}
     }
-    tasks::compute(session, On::Graph(&graph))?;
+    tasks::compute(session, ByInput::Graph(&graph))?;
     let Graph { info, stored, catalogue, upper, merged, .. } = *graph;
     // Gigabytes take a while to give back.
     let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop((catalogue, upper, merged)));

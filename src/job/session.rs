@@ -299,11 +299,11 @@ impl Session {
 
     /// Returns the names of the job's tasks.
     pub fn tasks(&self) -> Vec<&'static str> {
-        self.job.tasks.iter().map(|task| task.algorithm().name()).collect()
+        self.job.tasks.iter().map(|task| task.name()).collect()
     }
 
     /// Returns true if tasks write results by the stored order of vertices.
     pub fn needs_order(&self) -> bool {
-        self.job.graph_tasks().any(|task| task.needs().order)
+        self.job.tasks.iter().any(|task| task.needs().order)
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn take_up(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manife
         );
     }
     manifest.input = Some(input);
-    manifest.asked = job.tasks.iter().map(|task| task.algorithm().name().to_owned()).collect();
+    manifest.asked = job.tasks.iter().map(|task| task.name().to_owned()).collect();
     let said = Status::read(workdir).map(|status| (status.run, status.seconds, status.spent));
     manifest.begin(said);
     if resumed {

@@ -158,7 +158,7 @@ impl JobPlace {
     pub fn differences(&self, manifest: &Manifest) -> Vec<(&'static str, [String; 2])> {
         let Some(job) = self.job.as_ref().filter(|_| manifest.has_results()) else { return Vec::new() };
         let of_tasks = job.tasks.iter().filter_map(|task| {
-            let name = task.algorithm().name();
+            let name = task.name();
             Some((name, manifest.tasks.get(name)?.other_keys(&**task)))
         });
         let all = [("input", manifest.other_keys(job))].into_iter().chain(of_tasks);
@@ -231,7 +231,7 @@ fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
         StageLook { name: name.to_owned(), done: done.is_some(), seconds: done.map(|task| task.figures.seconds) }
     };
     let mut tasks: Vec<&str> = match job {
-        Some(job) => job.tasks.iter().map(|task| task.algorithm().name()).collect(),
+        Some(job) => job.tasks.iter().map(|task| task.name()).collect(),
         None => manifest.asked.iter().map(String::as_str).collect(),
     };
     for (name, _) in manifest.tasks_in_order() {

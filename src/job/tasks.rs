@@ -1,14 +1,12 @@
 //! The tasks of a job on its graph or list: trials of those that are not done, and what makes their results last.
 
 use crate::algo::run::Units;
-use crate::algo::{self, Devices, Outcome, Run, Task};
+use crate::algo::{ByInput, Devices, InputRef, Outcome, Run, Task};
 use crate::config::{Device, InputSpec};
 use crate::error::{Error, Result};
 use crate::job::input;
 use crate::job::session::{Moved, Session};
 use crate::job::state::record::{ComputedOn, Contents, Origin, TaskRecord, task_key};
-use crate::list::List;
-use crate::prepare::prepared::Graph;
 use crate::process::progress::Unit;
 use crate::results::about::about_file;
 use crate::results::{Columns, Output};
@@ -17,62 +15,45 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
-/// The input that tasks are computed on.
-#[derive(Clone, Copy)]
-pub(crate) enum On<'a> {
-    /// A prepared graph.
-    Graph(&'a Graph),
-    /// A list.
-    List(&'a List),
+/// Returns the contents of an input.
+fn contents(input: InputRef<'_>) -> Contents {
+    match input {
+        ByInput::Graph(graph) => Contents::of(&graph.info),
+        ByInput::List(list) => Contents::of_list(list.identity),
+    }
 }
 
-impl On<'_> {
-    /// Returns its contents.
-    fn contents(self) -> Contents {
-        match self {
-            On::Graph(graph) => Contents::of(&graph.info),
-            On::List(list) => Contents::of_list(list.identity),
-        }
-    }
+/// Returns the facts about the graph that a task is computed on; `None` for a list.
+fn computed_on(input: InputRef<'_>, task: &dyn Task) -> Option<ComputedOn> {
+    let graph = input.graph()?;
+    let stored = graph.for_task(task.needs().direction).stored.clone();
+    Some(ComputedOn { info: graph.info.clone(), stored })
+}
 
-    /// Returns the facts about the graph that a task is computed on; `None` for a list.
-    fn graph(self, task: &dyn Task) -> Option<ComputedOn> {
-        match (self, task.on()) {
-            (On::Graph(graph), algo::On::Graph(task)) => {
-                let stored = graph.for_task(task.needs().direction).stored.clone();
-                Some(ComputedOn { info: graph.info.clone(), stored })
-            }
-            _ => None,
+/// Returns the units of a task, and their unit.
+fn units(input: InputRef<'_>, task: &dyn Task) -> (u64, Unit) {
+    match input {
+        ByInput::Graph(graph) => {
+            let blocks = graph.for_task(task.needs().direction).catalogue.len();
+            (task.units(blocks as u64), Unit::Units)
         }
+        ByInput::List(list) => (task.units(list.length), Unit::Elements),
     }
+}
 
-    /// Returns the units of a task, and their unit.
-    fn units(self, task: &dyn Task) -> (u64, Unit) {
-        match (self, task.on()) {
-            (On::Graph(graph), algo::On::Graph(task)) => {
-                let graph = graph.for_task(task.needs().direction);
-                (task.units(graph.catalogue.len() as u64), Unit::Units)
-            }
-            (On::List(list), algo::On::List(_)) => (list.length, Unit::Elements),
-            _ => (0, Unit::Units),
-        }
+/// Returns the bytes that a trial reads of an input.
+fn bytes(input: InputRef<'_>) -> u64 {
+    match input {
+        ByInput::Graph(graph) => graph.catalogue.bytes() + graph.catalogue.weights_bytes(),
+        ByInput::List(list) => list.source.bytes(),
     }
+}
 
-    /// Returns the bytes that a trial reads of it.
-    fn bytes(self) -> u64 {
-        match self {
-            On::Graph(graph) => graph.catalogue.bytes() + graph.catalogue.weights_bytes(),
-            On::List(list) => list.source.bytes(),
-        }
-    }
-
-    /// Computes one trial of a task. Collective.
-    fn run(self, task: &dyn Task, run: &mut Run<'_>) -> Result<Outcome> {
-        match (self, task.on()) {
-            (On::Graph(graph), algo::On::Graph(task)) => task.run(graph.for_task(task.needs().direction), run),
-            (On::List(list), algo::On::List(task)) => task.run(list, run),
-            _ => Err(Error::internal("compute a task", "its input is of another kind")),
-        }
+/// Computes one trial of a task. Collective.
+fn run_trial(input: InputRef<'_>, task: &dyn Task, run: &mut Run<'_>) -> Result<Outcome> {
+    match input {
+        ByInput::Graph(graph) => task.run(ByInput::Graph(graph.for_task(task.needs().direction)), run),
+        list @ ByInput::List(_) => task.run(list, run),
     }
 }
 
@@ -88,23 +69,23 @@ struct TaskWork<'a> {
 /// Computes the tasks of a session's job on its input.
 struct TaskRunner<'s> {
     session: &'s mut Session,
-    on: On<'s>,
+    input: InputRef<'s>,
 }
 
 /// Computes all tasks of the job on its input, in their order, but for those that an earlier run did. Collective.
 ///
 /// # Errors
 /// Those of every task and of the disk.
-pub(crate) fn compute(session: &mut Session, on: On<'_>) -> Result<()> {
-    TaskRunner { session, on }.all()
+pub(crate) fn compute(session: &mut Session, input: InputRef<'_>) -> Result<()> {
+    TaskRunner { session, input }.all()
 }
 
 impl TaskRunner<'_> {
     fn all(&mut self) -> Result<()> {
         self.forget_others()?;
         for task in self.session.job.tasks.clone() {
-            let (task, name) = (&*task, task.algorithm().name());
-            let key = task_key(task, self.on.contents())?;
+            let (task, name) = (&*task, task.name());
+            let key = task_key(task, contents(self.input))?;
             if self.session.agreed(|| Ok(self.session.manifest.is_done(&self.session.job, task, key)))? {
                 if self.session.comm.leads() {
                     self.forget_units(name)?;
@@ -112,7 +93,7 @@ impl TaskRunner<'_> {
                 self.session.skipped(name);
                 continue;
             }
-            let (units, unit) = self.on.units(task);
+            let (units, unit) = units(self.input, task);
             self.work(&TaskWork { task, name, key, units, unit })?;
         }
         Ok(())
@@ -127,7 +108,7 @@ impl TaskRunner<'_> {
             // What was spent on another table or graph is not of it.
             self.session.manifest.spent.stages.remove(name);
         }
-        let on = (self.on.contents(), self.on.graph(task));
+        let on = (contents(self.input), computed_on(self.input, task));
         record.begin(key, task, on, units, self.session.job.output.format);
         let trials = self.session.job.run.trials;
         let first = (record.seconds.len() as u32).min(trials - 1);
@@ -148,7 +129,7 @@ impl TaskRunner<'_> {
             (record.device, record.figures) = (device.into(), figures);
             if is_last {
                 (record.from, record.files) = (Some(Origin::now(&self.session.job)), Some(record.outputs.len()));
-                self.session.manifest.are_of(self.on.contents().edges, &self.session.job.input_keys);
+                self.session.manifest.are_of(contents(self.input).edges, &self.session.job.input_keys);
             }
             self.session.save_manifest()?;
         }
@@ -163,11 +144,11 @@ impl TaskRunner<'_> {
         is_last: bool,
     ) -> Result<(Outcome, BTreeMap<String, Output>, &'static str)> {
         let TaskWork { task, name, key, units, unit } = *work;
-        let on = self.on;
-        let graph = if let On::Graph(graph) = on { Some(graph) } else { None };
+        let input = self.input;
+        let graph = input.graph();
         self.session.stage(name, units, unit, |s, progress| {
             let s = &*s;
-            let read = if s.comm.leads() { on.bytes() } else { 0 };
+            let read = if s.comm.leads() { bytes(input) } else { 0 };
             progress.reads(read);
             let workspace = s.gpu.workspace();
             let devices = Devices::new(&s.comm, workspace, s.gpu.peers(), s.job.run.device == Device::Auto);
@@ -175,7 +156,7 @@ impl TaskRunner<'_> {
             let construction = s.seconds_of_stages();
             let meters = s.job.run.energy.then(|| s.gpu.meters());
             let is_prepared = matches!(s.job.input, InputSpec::Prepared(_));
-            let input = || input::open(&s.job.input);
+            let edges = || input::open(&s.job.input);
             let mut run = Run {
                 comm: &s.comm,
                 threads: s.threads,
@@ -184,12 +165,12 @@ impl TaskRunner<'_> {
                 progress,
                 columns: Columns::new(&s.job.workdir, s.job.output.format, graph, name),
                 is_last,
-                input: (graph.is_some() && !is_prepared).then_some(&input),
+                input: (graph.is_some() && !is_prepared).then_some(&edges),
                 units: Units { folder: &folder, algorithm: name, trial, key },
                 construction,
                 meters: meters.as_ref(),
             };
-            let outcome = on.run(task, &mut run)?;
+            let outcome = run_trial(input, task, &mut run)?;
             let outputs = run.columns.into_written();
             let written = outputs.values().map(|output| output.bytes).sum();
             Ok(((outcome, outputs, devices.name()), Moved { read, written }))
@@ -211,7 +192,7 @@ impl TaskRunner<'_> {
     /// Forgets tasks of another graph or with other ids, with their files, and those that an earlier run began by another table and did not
     /// end: what is done of another table is replaced when it is its turn.
     fn forget_others(&mut self) -> Result<()> {
-        let contents = self.on.contents();
+        let contents = contents(self.input);
         let of_job = self.session.job.tasks.iter().map(|task| task_key(&**task, contents));
         let keys: Vec<u64> = of_job.collect::<Result<_>>()?;
         let is_begun = |record: &TaskRecord| !record.done && !keys.iter().any(|&key| record.is_of(key));

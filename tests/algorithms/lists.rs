@@ -1,6 +1,6 @@
 //! List ranking: one answer, that of a plain walk, by every method, order, format, number of threads and ranks, and device.
 
-use gpugraph::algo::{ALGORITHMS, InputKind};
+use gpugraph::algo::ALGORITHMS;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -117,8 +117,8 @@ fn lists() -> Vec<List> {
 
 #[test]
 fn the_oracle_knows_every_algorithm_on_lists() {
-    let on_lists: Vec<_> = ALGORITHMS.iter().filter(|algorithm| algorithm.input() == InputKind::List).collect();
-    assert_eq!(on_lists.iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>(), ["listrank"]);
+    let on_lists: Vec<_> = ALGORITHMS.iter().filter(|algorithm| algorithm.is_on_list).collect();
+    assert_eq!(on_lists.iter().map(|algorithm| algorithm.name).collect::<Vec<_>>(), ["listrank"]);
 }
 
 #[test]

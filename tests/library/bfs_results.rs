@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use gpugraph::algo::searches::Options;
 use gpugraph::algo::searches::agreement::Reported;
 use gpugraph::algo::searches::graph500::Kernel;
+use gpugraph::algo::searches::results::Speed;
 use gpugraph::algo::searches::tree::verify::{SourceChecked, verify};
 use gpugraph::algo::verify::{Check, Outcome};
 use gpugraph::algo::{EdgeSource, Results, Sources, Verdict};
@@ -191,8 +192,7 @@ impl Case {
             reached: levels.iter().filter(|level| **level >= 0).count() as u64,
             depth: depth as u64,
             edges,
-            seconds: 0.25,
-            teps: edges as f64 * 4.0,
+            speed: Speed::of(edges, 0.25),
             frontiers: (0..=depth).map(frontier).collect(),
         }
     }
@@ -272,9 +272,8 @@ impl Case {
         let budget = Budget::new(limit_leaving(reading + room, how.threads), how.threads).expect("a budget");
         let stored =
             StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default(), weights: None };
-        let (options, how_found) = (options(told, true), how_found(told));
+        let options = options(told, true);
         let results = Results {
-            how: &how_found,
             workdir: self.folder.path(),
             info: &self.info,
             stored: &stored,
@@ -285,7 +284,7 @@ impl Case {
             threads: how.threads,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        let table = Reported { options: &options, kernel: Kernel::Bfs, validated: true, how: &how_found };
+        let table = reported(&options, told);
         verify("bfs", &table, &results, told, &mut verdict).expect("no stop");
         verdict.checks
     }
@@ -297,11 +296,12 @@ fn options(told: &[SourceChecked], write: bool) -> Options {
     Options { roots: 0, seed: 1, sources, validate: true, write, graph500: false }
 }
 
-/// Returns how searches with these figures went, as a manifest has it.
-fn how_found(told: &[SourceChecked]) -> serde_json::Value {
-    let per_edge: Vec<f64> = told.iter().filter(|of| of.edges > 0).map(|of| of.seconds / of.edges as f64).collect();
+/// Returns what a job reports of searches with these figures.
+fn reported<'a>(options: &'a Options, told: &[SourceChecked]) -> Reported<'a> {
+    let with_edges = told.iter().filter(|of| of.edges > 0);
+    let per_edge: Vec<f64> = with_edges.map(|of| of.speed.seconds / of.edges as f64).collect();
     let mean = if per_edge.is_empty() { 0.0 } else { per_edge.len() as f64 / per_edge.iter().sum::<f64>() };
-    serde_json::json!({ "harmonic_mean_teps": mean })
+    Reported { options, kernel: Kernel::Bfs, validated: true, harmonic_mean_teps: mean, graph500: None }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -451,7 +451,7 @@ fn figures_are_held_against_columns_and_each_other() {
         &|told| told.reached = 10,
         &|told| told.depth = 7,
         &|told| told.edges = 5,
-        &|told| told.teps *= 1.001,
+        &|told| told.speed.teps *= 1.001,
         &|told| told.frontiers = vec![2, 1, 2, 1, 1],
         &|told| told.frontiers[5] += 1,
         &|told| told.frontiers.push(1),
@@ -463,7 +463,7 @@ fn figures_are_held_against_columns_and_each_other() {
     // By what was written.
     let changes: [&dyn Fn(&mut SourceChecked); 3] = [
         &|told| (told.reached, told.depth, told.frontiers) = (6, 4, vec![1, 1, 2, 1, 1]),
-        &|told| (told.edges, told.teps) = (7, 28.0),
+        &|told| (told.edges, told.speed.teps) = (7, 28.0),
         &|told| told.frontiers = vec![1, 2, 1, 1, 1, 1],
     ];
     for blocks in [false, true] {
@@ -506,9 +506,8 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
     for (write, why) in [(false, "write = false"), (true, "it is gone")] {
         let (workdir, outputs) = (case.folder.path(), BTreeMap::new());
         let edges = Err("it is gone".to_owned());
-        let (options, how_found) = (options(&right, write), how_found(&right));
+        let options = options(&right, write);
         let results = Results {
-            how: &how_found,
             workdir,
             info: &case.info,
             stored: &stored,
@@ -519,7 +518,7 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
             threads: 1,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        let table = Reported { options: &options, kernel: Kernel::Bfs, validated: true, how: &how_found };
+        let table = reported(&options, &right);
         verify("bfs", &table, &results, &right, &mut verdict).expect("no stop");
         let outcomes: Vec<_> = verdict.checks.iter().map(|check| check.outcome).collect();
         assert_eq!(outcomes, [Outcome::Ok, Outcome::Skipped]);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gpugraph::algo::triangle::Table;
+use gpugraph::algo::triangle::Triangle;
 use gpugraph::algo::{self, Task};
 use gpugraph::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run};
 use gpugraph::error::Error;
@@ -16,7 +16,7 @@ use serde_json::json;
 
 /// The task of a table `[triangle]`.
 fn triangle(per_vertex: bool) -> Vec<Arc<dyn Task>> {
-    vec![Arc::new(Table { per_vertex })]
+    vec![algo::task(Triangle { per_vertex })]
 }
 
 fn folder() -> tempfile::TempDir {

@@ -1,6 +1,6 @@
 //! The cost of searches: memory by the functions that size their arrays, time by rates.
 
-use crate::algo::bfs::task::Table;
+use crate::algo::bfs::Bfs;
 use crate::algo::bfs::{cpu, gpu, ranks};
 use crate::algo::own::Own;
 use crate::algo::searches::tree::{self, SearchCost};
@@ -15,7 +15,7 @@ const STEPS: u64 = 3;
 const CLAIMED: u64 = 8;
 
 /// Returns what `table` takes on a graph of this size.
-pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+pub(super) fn of(table: &Bfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     tree::cost(&table.options, graph, crew, of_search("bfs", graph, crew))
 }
 

@@ -1,18 +1,19 @@
 //! Breadth-first search as the driver of searches knows it.
 
 use crate::algo::Run;
-use crate::algo::bfs::engine;
+use crate::algo::bfs::output::BfsDetails;
 use crate::algo::bfs::search::{Search, Searched};
-use crate::algo::bfs::task::Table;
+use crate::algo::bfs::{Bfs, engine};
 use crate::algo::searches::Options;
+use crate::algo::searches::results::Speed;
 use crate::algo::searches::tree::LevelTask;
 use crate::error::Result;
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
-use serde_json::{Value, json};
 
-impl LevelTask for Table {
+impl LevelTask for Bfs {
     type Searched = Searched;
+    type SourceDetails = BfsDetails;
 
     fn options(&self) -> &Options {
         &self.options
@@ -28,7 +29,9 @@ impl LevelTask for Table {
         engine::choose([self.alpha, self.beta], graph, degrees, run, spare)
     }
 
-    fn how(searched: Searched) -> Value {
-        json!({ "levels": searched.levels })
+    fn details(searched: Searched, Speed { seconds, teps }: Speed, levels: usize) -> BfsDetails {
+        let mut all = searched.levels;
+        all.truncate(levels);
+        BfsDetails { seconds, teps, levels: all }
     }
 }

@@ -18,8 +18,10 @@ pub mod cpu;
 mod driver;
 pub mod engine;
 pub mod gpu;
+mod options;
+mod output;
 mod ranks;
 pub mod search;
 mod task;
 
-pub use task::Bfs;
+pub use options::Bfs;

@@ -1,9 +1,9 @@
 //! The cost of a depth-first search: memory by the functions that size its arrays, time by rates.
 
-use super::articulation::Articulation;
+use super::Dfs;
+use super::derived::articulation::Articulation;
+use super::derived::strong::Strong;
 use super::pairs::Pairs;
-use super::strong::Strong;
-use super::task::Table;
 use super::validate;
 use super::walk::Walk;
 use crate::algo::{Cost, Crew, GraphSize};
@@ -22,7 +22,7 @@ const DIGITS: u64 = 20;
 const PAGE: u64 = 4096;
 
 /// Returns what `table` takes on a graph of this size.
-pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
     let entries = graph.entries();
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };

@@ -1,16 +1,17 @@
 //! One trial: the search by rank 0, its checks, and its columns.
 
-use super::articulation::Articulation;
-use super::cycle::{Cycle, Reached};
+use super::Dfs;
+use super::derived::articulation::Articulation;
+use super::derived::cycle::{Cycle, Reached};
+use super::derived::strong::Strong;
+use super::output::{ArticulationFound, DfsDetails, DfsOutput, StrongFound};
 use super::pairs::Pairs;
 use super::record::{NONE, Tree};
 use super::rows::Rows;
 use super::saved::{self, Counters, UNITS};
-use super::strong::Strong;
-use super::task::{ArticulationFound, Found, StrongFound, Table};
 use super::validate::validate;
 use super::walk::{Memory, Walk};
-use crate::algo::{GraphTask, Outcome, Run, sources};
+use crate::algo::{Algorithm, Run, Trial, TrialOf, sources};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -20,11 +21,8 @@ use crate::prepare::input_ids::{self, InputIds};
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
-use serde_json::{Value, json};
 use std::time::Instant;
 
-/// Most vertices of a cycle that are told.
-pub(super) const TOLD: usize = 1000;
 /// Vertices that are reached between two looks at signals.
 const STEPS: u32 = 1 << 14;
 
@@ -32,7 +30,7 @@ const STEPS: u32 = 1 << 14;
 ///
 /// # Errors
 /// [`Error::Input`] for a source that is not there, [`Error::Validation`] for a tree that is wrong, [`Error::Limit`], those of the disk, a stop.
-pub(super) fn search(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Dfs>> {
     let comm = run.comm;
     let mut found = if comm.leads() { Some(Search::new(table, graph, run)?) } else { None };
     let looks = agreed(comm, || Ok(found.as_ref().is_some_and(|found| found.looks_at_input(run))))?;
@@ -55,7 +53,7 @@ pub(super) fn search(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<
 
 /// What a search found, on rank 0.
 struct Search<'a> {
-    table: &'a Table,
+    table: &'a Dfs,
     graph: &'a Graph,
     ids: InputIds,
     tree: Tree,
@@ -69,7 +67,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Searches, checks the tree, and finds what was asked for beside it.
-    fn new(table: &'a Table, graph: &'a Graph, run: &mut Run<'_>) -> Result<Search<'a>> {
+    fn new(table: &'a Dfs, graph: &'a Graph, run: &mut Run<'_>) -> Result<Search<'a>> {
         if let Some(why) = table.refuses(graph.info.direction) {
             return Err(Error::Usage(why.into()));
         }
@@ -153,7 +151,7 @@ impl<'a> Search<'a> {
     }
 
     /// Writes the columns, if they are those of the last trial, and returns the outcome.
-    fn finish(self, run: &mut Run<'_>) -> Result<Outcome> {
+    fn finish(self, run: &mut Run<'_>) -> Result<TrialOf<Dfs>> {
         if run.is_last {
             self.write(run)?;
         }
@@ -175,7 +173,7 @@ impl<'a> Search<'a> {
             cycle_length: cycle.length(),
             cycle: cycle.told(&self.ids),
         });
-        let found = Found {
+        let output = DfsOutput {
             source: table.source,
             trees: self.trees,
             reached: u64::from(tree.reached) + alone,
@@ -184,8 +182,8 @@ impl<'a> Search<'a> {
             articulation,
             strong,
         };
-        let how = if own.is_some() { Value::Null } else { json!({ "depths": depths.finish() }) };
-        Ok(Outcome { found: json!(found), how, seconds: self.seconds })
+        let details = DfsDetails { depths: own.is_none().then(|| depths.finish()) };
+        Ok(Trial { output, details, seconds: self.seconds })
     }
 
     /// Writes the columns of all vertices, and the cycle.

@@ -12,16 +12,16 @@
 //! each vertex costs the first lines of a row that lies anywhere, and 16 bytes of numbers. The 521 M entries of scale 24 in 2.7 s are 5 ns each: it is
 //! bound by the chain of looks, not by memory, so neighbours are tested 64 at a time and rows of the next ones fetched ahead.
 
-mod articulation;
 mod cost;
-mod cycle;
+mod derived;
 mod driver;
 mod fault;
+mod options;
+mod output;
 mod pairs;
 mod record;
 mod rows;
 mod saved;
-mod strong;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -29,4 +29,4 @@ mod validate;
 mod verify;
 mod walk;
 
-pub use task::Dfs;
+pub use options::Dfs;

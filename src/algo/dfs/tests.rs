@@ -1,8 +1,8 @@
-use super::articulation::Articulation;
+use super::derived::articulation::Articulation;
+use super::derived::strong::Strong;
 use super::record::{NONE, Tree};
 use super::rows::Rows;
 use super::saved::{self, Counters};
-use super::strong::Strong;
 use super::validate::validate;
 use super::walk::{Memory, Walk};
 use crate::algo::model_tests::{Model, budget};

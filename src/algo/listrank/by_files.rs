@@ -1,13 +1,14 @@
 //! One trial of a list that does not fit memory: it is contracted by files, which go on where an earlier run was killed.
 
+use crate::algo::listrank::ListRank;
+use crate::algo::listrank::external::permutation::PowerSums;
 use crate::algo::listrank::external::{self, Bad, Means, Outcome as Ending, Sizes};
 use crate::algo::listrank::faults;
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::permutation::PowerSums;
+use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
 use crate::algo::listrank::rounds::Rounds;
-use crate::algo::listrank::task::{Found, How, Phases, Table, outcome};
 use crate::algo::listrank::write::Ranks;
-use crate::algo::{Outcome, Run};
+use crate::algo::{Run, Trial};
 use crate::error::{At, Error, Result};
 use crate::formats::Signals;
 use crate::list::List;
@@ -36,7 +37,7 @@ pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
 ///
 /// # Errors
 /// [`Error::Input`] for what is no list, [`Error::Limit`], those of the disk, a stop.
-pub(super) fn rank<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Outcome> {
+pub(super) fn rank<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Ranked> {
     match go_on::<I>(table, list, run, sizes) {
         // What an earlier run left was damaged meanwhile.
         Err(e @ Error::Corrupt { .. }) => {
@@ -48,7 +49,7 @@ pub(super) fn rank<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, size
     }
 }
 
-fn go_on<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Outcome> {
+fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Ranked> {
     let started = Instant::now();
     let folder = run.units.files()?;
     let progress = run.progress;
@@ -89,9 +90,8 @@ fn go_on<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, sizes: Sizes) 
     let checksum = ranks.end(run)?;
     let bytes = found.bytes_read + found.bytes_written;
     let phases = Phases { rank: seconds, ..Phases::default() };
-    let how = How { method: METHOD, bytes, phases, rounds: rounds.take() };
-    let found = Found { length: list.length, head: found.head, checksum };
-    outcome(found, how, seconds)
+    let details = ListRankDetails { method: METHOD.into(), bytes, phases, rounds: rounds.take() };
+    Ok(Trial { output: ListRankOutput { length: list.length, head: found.head, checksum }, details, seconds })
 }
 
 fn refused(list: &List, bad: Bad) -> Error {

@@ -1,7 +1,7 @@
 //! The cost of list ranking: memory by the functions that size its buffers, time by rates.
 
 use crate::algo::listrank::cpu;
-use crate::algo::listrank::task::{Method, Table};
+use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::{by_files, external, on_gpu, ranks, read};
 use crate::algo::{Cost, Crew};
 
@@ -20,7 +20,7 @@ const RULING_SET_ON_GPU: f64 = 0.1;
 const PAGE: u64 = 4096;
 
 /// Returns what `table` takes on a list of `length` elements.
-pub(super) fn of(table: &Table, length: u64, reading: u64, crew: &Crew) -> Cost {
+pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Cost {
     let method = table.method.on_cpu(length);
     // Where the ranks from a GPU do not fit, the CPU goes by files.
     let from_gpu = reading + on_gpu::memory(length, table);

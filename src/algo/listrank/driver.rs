@@ -1,16 +1,17 @@
 //! One trial: reads the list, ranks it where it fits, and writes the ranks.
 
 use crate::algo::listrank::cost::{self, index_width};
-use crate::algo::listrank::cpu::{self, Means, Ranked};
+use crate::algo::listrank::cpu::{self, Means};
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::options::{ListRank, Method};
+use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
 use crate::algo::listrank::ranks::shared::SharedList;
 use crate::algo::listrank::ranks::{self, Fault, Part};
 use crate::algo::listrank::read::{self, Loaded};
 use crate::algo::listrank::rounds::Rounds;
-use crate::algo::listrank::task::{Found, How, Method, Phases, Table, outcome};
 use crate::algo::listrank::write::Ranks;
 use crate::algo::listrank::{by_files, faults, gpu, on_gpu};
-use crate::algo::{Chosen, Lease, Outcome, Run};
+use crate::algo::{Chosen, Lease, Run, Trial};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::formats::Signals;
@@ -23,7 +24,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// [`Error::Input`] for what is no list, [`Error::Limit`], those of the disk, a stop.
-pub(super) fn rank(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+pub(super) fn rank(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let outcome = ranked(table, list, run)?;
     if run.comm.leads() {
         // Those of an earlier run that had less memory.
@@ -32,7 +33,7 @@ pub(super) fn rank(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outc
     Ok(outcome)
 }
 
-fn ranked(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let (comm, length, free) = (run.comm, list.length, run.budget.free());
     let reading = list.source.scratch_bytes(run.threads);
     let has_room = |bytes: u64| comm.all(bytes <= free);
@@ -80,7 +81,7 @@ fn ranked(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
 }
 
 /// Ranks a list on rank 0, in memory or by files. Collective.
-fn alone(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+fn alone(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let (length, free, method) = (list.length, run.budget.free(), table.method.on_cpu(list.length));
     let reading = list.source.scratch_bytes(run.threads);
     agreed(run.comm, || {
@@ -97,12 +98,12 @@ fn alone(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
 
 /// Ranks a list on the GPU of rank 0, which all others wait for. Collective.
 fn by_gpu(
-    table: &Table,
+    table: &ListRank,
     list: &List,
     run: &mut Run<'_>,
     lease: Option<Lease<'_>>,
     method: gpu::Method,
-) -> Result<Outcome> {
+) -> Result<Ranked> {
     let lost = || Error::internal("rank a list on a GPU", "rank 0 has none");
     agreed(run.comm, || {
         let mut lease = lease.ok_or_else(lost)?;
@@ -114,7 +115,7 @@ fn by_gpu(
 }
 
 /// Ranks a list in memory that ranks share. Returns `None` on all of them if they share none. Collective.
-fn by_shared_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Option<Outcome>> {
+fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Option<Ranked>> {
     let comm = run.comm;
     let read = Instant::now();
     let Some(loaded) = SharedList::<I>::load(list, comm, run.threads, run.budget, &Signals)? else { return Ok(None) };
@@ -135,12 +136,12 @@ fn by_shared_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> 
         })?;
         ranks.end(run)
     })?;
-    let found = Found { length: list.length, head: Some(loaded.part.head), checksum };
-    outcome(found, how(Method::RulingSet, read, seconds, &rounds), seconds).map(Some)
+    let output = ListRankOutput { length: list.length, head: Some(loaded.part.head), checksum };
+    Ok(Some(Trial { output, details: details(Method::RulingSet, read, seconds, &rounds), seconds }))
 }
 
 /// Ranks a list of which each rank holds a share. Collective.
-fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let comm = run.comm;
     let messages = run.budget.reserve(ranks::messages_bytes(comm), "messages of ranks")?;
     let read = Instant::now();
@@ -180,20 +181,20 @@ fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) ->
         });
     }
     let checksum = agreed(comm, || written.and_then(|()| ranks.end(run)))?;
-    let found = Found { length: list.length, head: (list.length > 0).then_some(part.head), checksum };
-    outcome(found, how(method, read, seconds, &rounds), seconds)
+    let output = ListRankOutput { length: list.length, head: (list.length > 0).then_some(part.head), checksum };
+    Ok(Trial { output, details: details(method, read, seconds, &rounds), seconds })
 }
 
-fn how(method: Method, read: f64, rank: f64, rounds: &Rounds) -> How {
+fn details(method: Method, read: f64, rank: f64, rounds: &Rounds) -> ListRankDetails {
     let phases = Phases { read, rank, ..Phases::default() };
-    How { method: method.name(), bytes: 0, phases, rounds: rounds.take() }
+    ListRankDetails { method: method.name().into(), bytes: 0, phases, rounds: rounds.take() }
 }
 
 fn means<'a>(run: &Run<'a>, rounds: &'a Rounds) -> Means<'a> {
     Means { threads: run.threads, budget: run.budget, go_on: &signals::check, rounds }
 }
 
-fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let read = Instant::now();
     let Loaded { mut successors, head } = read::load::<I>(list, run.threads, run.budget, &Signals)?;
     let read = read.elapsed().as_secs_f64();
@@ -205,7 +206,7 @@ fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<
         Method::RulingSet | Method::Auto => cpu::ruling_set::ruling_set::<I>,
     };
     let rounds = Rounds::default();
-    if engine(&mut successors, head, &means(run, &rounds))? == Ranked::Cycle {
+    if engine(&mut successors, head, &means(run, &rounds))? == cpu::Ranked::Cycle {
         drop(successors);
         return Err(cycle::<I>(list, run.threads, run.budget)?);
     }
@@ -213,8 +214,8 @@ fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
     ranks.push(&successors, |rank| rank.wide(), run.threads, &|elements| run.progress.advance(elements))?;
     let checksum = ranks.end(run)?;
-    let found = Found { length: list.length, head: (list.length > 0).then_some(head), checksum };
-    outcome(found, how(method, read, seconds, &rounds), seconds)
+    let output = ListRankOutput { length: list.length, head: (list.length > 0).then_some(head), checksum };
+    Ok(Trial { output, details: details(method, read, seconds, &rounds), seconds })
 }
 
 /// Returns the error of a list with a cycle, which names one of its elements: they are found by following the list once more.

@@ -1,45 +1,37 @@
 //! Pictures of a ranking: its phases, and the rounds of its method.
 
+use crate::algo::listrank::output::{ListRankDetails, Phases};
+use crate::algo::listrank::rounds::Round;
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Style, Unit};
-use serde_json::Value;
 
-/// Names of the phases, in the order in which they run.
-const PHASES: [&str; 4] = ["read", "check", "rank", "fetch"];
 /// Most rounds that are drawn with a bar each.
 const BARS: usize = 40;
 
-/// Returns the pictures of a ranking.
-pub(super) fn of_result(result: &Value) -> Vec<Figure> {
-    let phases = PHASES.iter().filter_map(|&name| Some((name.to_owned(), result["phases"][name].as_f64()?)));
-    let phases =
-        bars("Phases", "Seconds of each phase of the last trial, in the order in which they ran.", "phase", phases);
-    let rounds: Vec<Round<'_>> = result["rounds"].as_array().into_iter().flatten().filter_map(round).collect();
-    let mut figures = vec![phases];
-    if !rounds.is_empty() {
-        figures.extend([elements(&rounds), times(&rounds)]);
+/// Returns the figures of a ranking.
+pub(super) fn figures(details: &ListRankDetails) -> Vec<Figure> {
+    let Phases { read, check, rank, fetch } = details.phases;
+    let phases = [("read", read), ("check", check), ("rank", rank), ("fetch", fetch)];
+    let phases = phases.into_iter().map(|(name, seconds)| (name.to_owned(), seconds));
+    let caption = "Seconds of each phase of the last trial, in the order in which they ran.";
+    let mut figures = vec![bars("Phases", caption, "phase", phases)];
+    if !details.rounds.is_empty() {
+        figures.extend([elements(&details.rounds), times(&details.rounds)]);
     }
     figures
 }
 
-/// The step, the elements and the seconds of a round.
-type Round<'a> = (&'a str, f64, f64);
-
-fn round(round: &Value) -> Option<Round<'_>> {
-    Some((round["step"].as_str()?, round["elements"].as_f64()?, round["seconds"].as_f64()?))
-}
-
-fn elements(rounds: &[Round<'_>]) -> Figure {
+fn elements(rounds: &[Round]) -> Figure {
     let caption = "What each round of the method takes, by logarithm: all elements, or the links between sublists.";
     Figure {
         title: "Rounds".into(),
         caption: caption.into(),
         x: Axis::linear("round", Unit::Count),
         y: Axis::log("elements or links", Unit::Count),
-        marks: Marks::Lines(by_step(rounds, |(_, elements, _)| elements)),
+        marks: Marks::Lines(by_step(rounds, |round| round.elements as f64)),
     }
 }
 
-fn times(rounds: &[Round<'_>]) -> Figure {
+fn times(rounds: &[Round]) -> Figure {
     let (title, caption) = ("Time of rounds", "Seconds of each round of the last trial.");
     if rounds.len() > BARS {
         return Figure {
@@ -47,21 +39,21 @@ fn times(rounds: &[Round<'_>]) -> Figure {
             caption: caption.into(),
             x: Axis::linear("round", Unit::Count),
             y: Axis::linear("time", Unit::Seconds),
-            marks: Marks::Lines(by_step(rounds, |(_, _, seconds)| seconds)),
+            marks: Marks::Lines(by_step(rounds, |round| round.seconds)),
         };
     }
-    let named = rounds.iter().enumerate().map(|(at, (step, _, seconds))| (format!("{} {step}", at + 1), *seconds));
+    let named = rounds.iter().enumerate().map(|(at, round)| (format!("{} {}", at + 1, round.step), round.seconds));
     bars(title, caption, "round", named)
 }
 
 /// Returns dots by the number of the round, with a name for each step.
-fn by_step(rounds: &[Round<'_>], value: impl Fn(Round<'_>) -> f64) -> Vec<Line> {
+fn by_step(rounds: &[Round], value: impl Fn(&Round) -> f64) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    for (at, &round) in rounds.iter().enumerate() {
+    for (at, round) in rounds.iter().enumerate() {
         let point = ((at + 1) as f64, value(round));
-        match lines.iter_mut().find(|line| line.name == round.0) {
+        match lines.iter_mut().find(|line| line.name == round.step) {
             Some(line) => line.points.push(point),
-            None => lines.push(Line::new(round.0, Style::Dots, vec![point])),
+            None => lines.push(Line::new(&round.step, Style::Dots, vec![point])),
         }
     }
     lines
@@ -81,23 +73,18 @@ fn bars(title: &str, caption: &str, of: &str, named: impl Iterator<Item = (Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn phases_and_rounds_stand_in_the_order_in_which_they_ran() {
-        let round =
-            |step: &str, elements: u64, seconds: f64| json!({ "step": step, "elements": elements, "seconds": seconds });
-        let result = json!({
-            "phases": { "check": 0.0, "fetch": 0.5, "rank": 2.0, "read": 1.0 },
-            "rounds": [round("walk", 1000, 1.5), round("follow links", 10, 0.125), round("rank", 1000, 0.25)],
-        });
-        let csv: Vec<String> = of_result(&result).iter().map(|figure| figure.table().csv()).collect();
+        let round = |step: &'static str, elements, seconds| Round { step: step.into(), elements, seconds };
+        let phases = Phases { check: 0.0, fetch: 0.5, rank: 2.0, read: 1.0 };
+        let of = |rounds| figures(&ListRankDetails { method: "ruling-set".into(), bytes: 0, phases, rounds });
+        let few = of(vec![round("walk", 1000, 1.5), round("follow links", 10, 0.125), round("rank", 1000, 0.25)]);
+        let csv: Vec<String> = few.iter().map(|figure| figure.table().csv()).collect();
         assert_eq!(csv[0], "phase,time (s)\nread,1\ncheck,0\nrank,2\nfetch,0.5\n");
         assert_eq!(csv[1], "round,walk,follow links,rank\n1,1000,,\n2,,10,\n3,,,1000\n");
         assert_eq!(csv[2], "round,time (s)\n1 walk,1.5\n2 follow links,0.125\n3 rank,0.25\n");
-        let many: Vec<Value> = (0..100).map(|_| round("eliminate", 7, 0.5)).collect();
-        let many = of_result(&json!({ "rounds": many }));
+        let many = of((0..100).map(|_| round("eliminate", 7, 0.5)).collect());
         assert!(many.iter().skip(1).all(|figure| figure.table().rows.len() == 100), "{many:?}");
-        assert!(of_result(&Value::Null).iter().all(Figure::is_empty));
     }
 }

@@ -2,15 +2,14 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `task`, `cost` | the table `[listrank]`, and what it takes |
+//! | `task`, `options`, `output`, `cost` | the algorithm, its options and results, and its cost |
 //! | `driver` | one trial, and which device and method it takes |
 //! | `read`, `write`, `faults` | a list that becomes memory, with all checks but that for cycles; the column of ranks, with their checksum; errors |
 //! | `cpu` | the engines of CPUs: serial, pointer jumping, ruling sets |
 //! | `gpu`, `on_gpu` | the engines of GPUs; a trial there |
 //! | `ranks` | pointer jumping and ruling sets by several ranks, each with a share of the list |
-//! | `external`, `by_files` | lists that fit no memory: contraction by files; a trial of it |
+//! | `external`, `by_files` | lists larger than memory: contraction by files, with a check that the ranks are those of one path; a trial of it |
 //! | `index`, `rounds` | indices of 32 and 64 bits; rounds with their times |
-//! | `permutation` | whether ranks that came from files are those of one path |
 //! | `figures` | pictures of a result |
 //! | `verify` | the check of ranks, by another path |
 
@@ -24,7 +23,8 @@ mod figures;
 pub mod gpu;
 pub mod index;
 mod on_gpu;
-mod permutation;
+mod options;
+mod output;
 mod ranks;
 mod read;
 pub mod rounds;
@@ -32,4 +32,4 @@ mod task;
 mod verify;
 mod write;
 
-pub use task::ListRank;
+pub use options::ListRank;

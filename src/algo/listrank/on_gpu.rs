@@ -3,9 +3,10 @@
 use crate::algo::listrank::faults;
 use crate::algo::listrank::gpu::{self, Fault, Index as GpuIndex, ListOnGpu};
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::task::{Found, How, Method, Phases, Table};
+use crate::algo::listrank::options::{ListRank, Method};
+use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
 use crate::algo::listrank::write::Ranks;
-use crate::algo::{Lease, Outcome, Run};
+use crate::algo::{Lease, Run, Trial};
 use crate::error::Result;
 use crate::formats::Signals;
 use crate::list::List;
@@ -13,7 +14,7 @@ use crate::process::signals;
 use std::time::Instant;
 
 /// Returns the method of a GPU for that of the table; `None` for one that GPUs do not have.
-pub(super) fn method(table: &Table) -> Option<gpu::Method> {
+pub(super) fn method(table: &ListRank) -> Option<gpu::Method> {
     match table.method {
         Method::Serial => None,
         Method::Wyllie => Some(gpu::Method::Wyllie),
@@ -23,7 +24,7 @@ pub(super) fn method(table: &Table) -> Option<gpu::Method> {
 
 /// Returns the bytes of host memory of the ranks, beside what reading takes. A list that can't be read from any element on lies there
 /// before.
-pub(super) fn memory(length: u64, table: &Table) -> u64 {
+pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
     length * gpu::index_bytes(length, method(table).unwrap_or(gpu::Method::RulingSet))
 }
 
@@ -43,12 +44,12 @@ pub(super) fn lends(lease: &mut Lease<'_>, length: u64, method: gpu::Method) -> 
 /// # Errors
 /// [`crate::Error::Input`] for what is no list; [`crate::Error::Limit`], [`crate::Error::Lost`], those of the disk, a stop.
 pub(super) fn rank<I: Index + GpuIndex>(
-    table: &Table,
+    table: &ListRank,
     list: &List,
     run: &mut Run<'_>,
     lease: &mut Lease<'_>,
     method: gpu::Method,
-) -> Result<Outcome> {
+) -> Result<Ranked> {
     let mut phases = Phases::default();
     let mut memory = run.budget.zeroed::<I>(list.length as usize, "the ranks of the list")?;
     let mut on_gpu = ListOnGpu::<I>::new(&mut lease.workspace, list.length, method)?;
@@ -85,8 +86,8 @@ pub(super) fn rank<I: Index + GpuIndex>(
     let checksum = ranks.end(run)?;
     let seconds = phases.rank;
     let name = if method == gpu::Method::Wyllie { Method::Wyllie } else { Method::RulingSet };
-    let how = How { method: name.name(), bytes: 0, phases, rounds };
-    super::task::outcome(Found { length: list.length, head, checksum }, how, seconds)
+    let details = ListRankDetails { method: name.name().into(), bytes: 0, phases, rounds };
+    Ok(Trial { output: ListRankOutput { length: list.length, head, checksum }, details, seconds })
 }
 
 /// Copies the successors to the GPU: straight from the input where any element can be read by itself, else by way of `cells`.

@@ -1,15 +1,16 @@
 //! The rounds of a ranking, each with its elements and its time, for the report.
 
 use crate::error::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// A round: a pass over all elements, or over all links between sublists.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// The step of the method that it is.
-    pub step: &'static str,
+    pub step: Cow<'static, str>,
     /// Elements, or links of sublists, that it takes.
     pub elements: u64,
     /// Its time.
@@ -28,7 +29,7 @@ impl Rounds {
     pub fn time<T>(&self, step: &'static str, elements: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let started = Instant::now();
         let value = work()?;
-        let round = Round { step, elements, seconds: started.elapsed().as_secs_f64() };
+        let round = Round { step: step.into(), elements, seconds: started.elapsed().as_secs_f64() };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(round);
         Ok(value)
     }

@@ -5,7 +5,8 @@
 //! (j, rank of j) of all elements but the head. Both sides are compared by sums of 128 bits over a hash of each pair, keyed anew by each
 //! run: they are equal by chance once in 2^128, and no order of the elements matters.
 
-use crate::algo::listrank::task::{Found, Order, Table};
+use crate::algo::listrank::options::{ListRank, Order};
+use crate::algo::listrank::output::ListRankOutput;
 use crate::algo::listrank::write::Checksum;
 use crate::algo::{ListResults, Verdict};
 use crate::error::{Error, Result};
@@ -22,7 +23,12 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 ///
 /// # Errors
 /// Those of telling, and a stop; what is wrong goes to `verdict`.
-pub(super) fn verify(table: &Table, results: &ListResults<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
+pub(super) fn verify(
+    table: &ListRank,
+    results: &ListResults<'_>,
+    found: &ListRankOutput,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
     let list = match &results.list {
         Ok(list) => list,
         Err(why) => return verdict.skip("listrank", why.clone()),
@@ -47,7 +53,7 @@ struct Pass<R> {
     tails: u64,
 }
 
-fn hold(table: &Table, list: &List, file: &Path, found: &Found) -> Result<String> {
+fn hold(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> Result<String> {
     let n = list.length;
     let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
     if found.length != n {

@@ -1,7 +1,7 @@
 //! Writes ranks as they come, in the order of elements, and sums them up.
 
 use crate::algo::Run;
-use crate::algo::listrank::task::Order;
+use crate::algo::listrank::options::Order;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::process::signals;

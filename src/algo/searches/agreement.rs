@@ -1,12 +1,12 @@
 //! Checks of what searches of any kind found: of figures against each other, which takes neither columns nor edges, and of trees where both are there.
 
 use super::Options;
-use super::graph500::{Block, Kernel, Sample, Size, harmonic_mean_teps};
+use super::graph500::{self, Block, Fields, Kernel, Sample, Size};
+use super::results::{SearchDetails, SearchOutput, SourceDetails, Speed};
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::{Error, Result};
 use crate::graph::ids::InputId;
 use crate::prepare::prepared::InputInfo;
-use serde_json::Value;
 use std::collections::HashSet;
 
 /// Relative difference of quotients that are the same.
@@ -20,10 +20,8 @@ pub struct SourceFigures {
     pub reached: u64,
     /// Edges by which it is measured.
     pub edges: u64,
-    /// Seconds of the search.
-    pub seconds: f64,
-    /// Edges by seconds.
-    pub teps: f64,
+    /// The speed of the search.
+    pub speed: Speed,
 }
 
 impl SourceFigures {
@@ -32,7 +30,7 @@ impl SourceFigures {
     /// # Errors
     /// [`crate::Error::Validation`].
     pub fn agree(&self, info: &InputInfo) -> Result<()> {
-        let SourceFigures { source, reached, edges, seconds, teps } = *self;
+        let SourceFigures { source, reached, edges, speed: Speed { seconds, teps } } = *self;
         let vertices = info.connected.max(1);
         holds(source, (1..=vertices).contains(&reached), || {
             format!("{reached} vertices reached, of {vertices} that have edges")
@@ -41,8 +39,8 @@ impl SourceFigures {
         holds(source, (reached - 1..=all).contains(&edges), || {
             format!("{edges} edges, where {reached} vertices were reached and the input has {all}")
         })?;
-        let expected = edges as f64 / seconds;
-        holds(source, are_close(Some(teps), if seconds > 0.0 { expected } else { 0.0 }), || {
+        let expected = Speed::of(edges, seconds).teps;
+        holds(source, are_close(teps, expected), || {
             format!("{teps} edges a second, {edges} in {seconds} s are {expected}")
         })
     }
@@ -56,17 +54,33 @@ pub struct Reported<'a> {
     pub kernel: Kernel,
     /// True if the job reports that it checked the trees.
     pub validated: bool,
-    /// How the searches went, as the manifest has it.
-    pub how: &'a Value,
+    /// The mean that the job reports.
+    pub harmonic_mean_teps: f64,
+    /// The figures of Graph500 that the job reports.
+    pub graph500: Option<&'a Fields>,
 }
 
-impl Reported<'_> {
+/// The results of one source and how the search from it went.
+pub type SourceTrial<'t, S, D> = (&'t S, &'t D);
+
+impl<'a> Reported<'a> {
+    /// Returns what a job with these options reports of all its searches.
+    pub fn of<S, D>(
+        options: &'a Options,
+        kernel: Kernel,
+        output: &SearchOutput<S>,
+        details: &'a SearchDetails<D>,
+    ) -> Reported<'a> {
+        let SearchDetails { harmonic_mean_teps, ref graph500, .. } = *details;
+        Reported { options, kernel, validated: output.validated, harmonic_mean_teps, graph500: graph500.as_ref() }
+    }
+
     /// Checks that the sources are those of the table, and that reported means and statistics follow from the `figures` of each source.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
     pub fn agree(&self, info: &InputInfo, figures: &[SourceFigures]) -> Result<()> {
-        let Reported { options, kernel, validated, how } = *self;
+        let Reported { options, kernel, validated, harmonic_mean_teps, graph500 } = *self;
         let wrong = |what: String| Err(Error::Validation(what));
         let sources: Vec<InputId> = figures.iter().map(|of| of.source).collect();
         let are_asked = match options.roots {
@@ -83,35 +97,46 @@ impl Reported<'_> {
             return wrong(format!("validated {validated}, where the table says {}", options.validate));
         }
         let with_edges = figures.iter().filter(|of| of.edges > 0);
-        let sample = |of: &SourceFigures| Sample { seconds: of.seconds, edges: of.edges, validate: 0.0 };
+        let sample = |of: &SourceFigures| Sample { seconds: of.speed.seconds, edges: of.edges, validate: 0.0 };
         let samples: Vec<Sample> = with_edges.map(sample).collect();
-        let mean = harmonic_mean_teps(&samples);
-        if !are_close(how["harmonic_mean_teps"].as_f64(), mean) {
+        let mean = graph500::harmonic_mean_teps(&samples);
+        if !are_close(harmonic_mean_teps, mean) {
             return wrong(format!(
-                "harmonic mean of {} edges a second, of these sources it is {mean}",
-                how["harmonic_mean_teps"]
+                "harmonic mean of {harmonic_mean_teps} edges a second, of these sources it is {mean}"
             ));
         }
-        let Some(told) = how["graph500"].as_object() else { return Ok(()) };
-        let number = |key: &str| told.get(key).and_then(Value::as_f64);
-        let (ranks, construction) = (number("num_mpi_processes"), number("construction_time"));
+        let Some(reported) = graph500 else { return Ok(()) };
+        let (ranks, construction) = (reported.get("num_mpi_processes"), reported.get("construction_time"));
         let size = Size { construction: construction.unwrap_or(0.0), ..Size::of(info, ranks.unwrap_or(1.0) as u64) };
         let fields = Block::new(kernel, size, &samples).map(|block| block.fields());
         // Only these fields have the time of checks, so there is nothing to compare it with.
-        let fields =
-            fields.iter().filter_map(Value::as_object).flatten().filter(|(key, _)| !key.ends_with("_validate"));
-        for (key, value) in fields {
-            if !are_close(number(key), value.as_f64().unwrap_or(0.0)) {
-                return wrong(format!("{key} {:?}, by these sources it is {value}", number(key)));
+        let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
+        for (name, value) in fields {
+            if !reported.get(name).is_some_and(|reported| are_close(reported, value)) {
+                return wrong(format!("{name} {:?}, by these sources it is {value}", reported.get(name)));
             }
         }
         Ok(())
     }
 }
 
-/// Returns true if a number is reported and equals `number`, apart from rounding.
-fn are_close(told: Option<f64>, number: f64) -> bool {
-    told.is_some_and(|told| (told - number).abs() <= TOLERANCE * number.abs())
+/// Returns each source with how the search from it went.
+///
+/// # Errors
+/// [`Error::Validation`] if there are more of one than of the other.
+pub fn sources<'t, S, D: SourceDetails>(
+    output: &'t SearchOutput<S>,
+    details: &'t SearchDetails<D>,
+) -> Result<impl Iterator<Item = SourceTrial<'t, S, D>>> {
+    match output.sources.len() == details.sources.len() {
+        true => Ok(output.sources.iter().zip(&details.sources)),
+        false => Err(Error::Validation("the manifest does not report how each search went".into())),
+    }
+}
+
+/// Returns true if a reported number equals `number`, apart from rounding.
+fn are_close(reported: f64, number: f64) -> bool {
+    (reported - number).abs() <= TOLERANCE * number.abs()
 }
 
 /// Checks trees by `check` against the edges of the input, if the table `algorithm` wrote them (`write`) and the edges are there; else says why not.

@@ -1,28 +1,27 @@
 //! One trial: a search from every source, whose results last as soon as they are known, and checks of the trees in batches.
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, SearchTrial};
 use super::roots::{self, Root};
 use super::task::SearchTask;
-use crate::algo::energy::{self, Meters};
-use crate::algo::{Outcome, Run};
+use crate::algo::Run;
+use crate::algo::energy::{self, Energy, Meters};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::process::{host, signals};
-use serde_json::Value;
 
 /// Runs one trial. Collective.
 ///
 /// # Errors
 /// [`Error::Input`] for a source that is not there, [`Error::Validation`] for a tree that is wrong, [`Error::Limit`], those of the disk and of
 /// devices, a stop.
-pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<SearchTrial<T>> {
     let comm = run.comm;
     let options = table.options();
     let roots = agreed(comm, || roots::of(options, graph))?;
     if comm.leads() && run.is_last && roots.len() < options.roots as usize {
-        let (name, wanted) = (table.algorithm().name(), options.roots);
+        let (name, wanted) = (T::NAME, options.roots);
         match roots.len() {
             0 => tracing::warn!("[{name}] searches from no root: no vertex has an edge that is not a loop"),
             all => tracing::warn!("[{name}] searches from {all} roots, not {wanted}: no more vertices have an edge"),
@@ -37,7 +36,7 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
         search_all(table, graph, run, (&roots, &todo), ledger.as_mut(), run.meters.filter(|_| measures))?;
     }
     agreed(comm, || match ledger {
-        Some(ledger) => ledger.outcome(run),
+        Some(ledger) => ledger.trial(run),
         None => Err(Error::internal("sum up searches", "this rank does not lead")),
     })
 }
@@ -108,7 +107,7 @@ fn repeat<T: SearchTask>(
     roots: &[Root],
     tree: &mut T::Tree,
     (comm, meters): (&Comm, &Meters),
-) -> Result<(Value, u64)> {
+) -> Result<(Energy, u64)> {
     let begun = meters.begin();
     let mut rounds = 0;
     let vertices: Vec<u32> = roots.iter().filter_map(|root| root.vertex).collect();

@@ -1,38 +1,71 @@
-//! Pictures of what results of many algorithms have: steps and phases of searches, and how fast they were.
+//! Figures of searches: levels, and the speed of all searches.
 
+use super::agreement;
+use super::results::{SearchDetails, SearchOutput, SourceDetails};
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Spread, Style, Unit};
-use serde_json::Value;
 
-/// Most steps that are drawn with a bar each.
+/// Most levels that are drawn with a bar each.
 const BARS: usize = 40;
 
-/// Returns pictures of what of these a result has: `sources` with `levels`, `distances` and `phases`.
-pub fn of_result(result: &Value) -> Vec<Figure> {
-    let sources = result["sources"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut figures = Vec::new();
-    if let Some(source) = median(sources).filter(|source| source["levels"].is_array()) {
-        figures.extend(levels(source, sources.len()));
+/// One level of a search, as figures show it.
+pub trait Level {
+    /// Vertices of the level.
+    fn frontier(&self) -> u64;
+    /// Other numbers of it, by name.
+    fn counts(&self) -> Vec<(&'static str, u64)>;
+    /// Seconds of the step from it to the next.
+    fn seconds(&self) -> f64;
+    /// The direction of the step, if levels differ in it.
+    fn direction(&self) -> &'static str {
+        ""
     }
-    let spread = Spread::of("searches", numbers(sources, "teps"));
-    if let Some(spread) = spread.filter(|_| sources.len() > 1) {
-        figures.push(Figure {
-            title: "Speed over all sources".into(),
-            caption: "Traversed edges a second: smallest, quartiles, median and largest.".into(),
-            x: Axis::linear("traversed edges a second", Unit::Teps),
-            y: Axis::linear("searches", Unit::Text),
-            marks: Marks::Boxes(vec![spread]),
-        });
-    }
-    figures.extend(phases(sources));
-    figures.extend(sources.first().and_then(distances));
+}
+
+/// How a search went that goes level by level.
+pub trait LevelDetails: SourceDetails {
+    /// One level.
+    type Level: Level;
+    /// Returns the levels from the source's on; of a deep tree the first ones alone.
+    fn levels(&self) -> &[Self::Level];
+}
+
+/// Returns the figures of searches by levels: levels of the search of median time, and the speed of all.
+pub fn of_levels<S, D: LevelDetails>(
+    output: &SearchOutput<S>,
+    details: &SearchDetails<D>,
+    name: impl Fn(&S) -> String,
+) -> Vec<Figure> {
+    let Ok(sources) = agreement::sources(output, details) else { return Vec::new() };
+    let mut sources: Vec<_> = sources.collect();
+    sources.sort_by(|(_, a), (_, b)| a.speed().seconds.total_cmp(&b.speed().seconds));
+    let median = sources.get(sources.len().saturating_sub(1) / 2).filter(|(_, of)| !of.levels().is_empty());
+    let mut figures = median.map_or_else(Vec::new, |(source, of)| levels(&name(source), of.levels(), sources.len()));
+    figures.extend(speed(details));
     figures
 }
 
-fn numbers(list: &[Value], key: &str) -> Vec<f64> {
-    list.iter().filter_map(|one| one[key].as_f64()).collect()
+/// Returns how the speed of several searches is spread.
+pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
+    let teps: Vec<f64> = details.sources.iter().map(|source| source.speed().teps).collect();
+    let several = teps.len() > 1;
+    let spread = Spread::of("searches", teps).filter(|_| several)?;
+    Some(Figure {
+        title: "Speed over all sources".into(),
+        caption: "Traversed edges a second: smallest, quartiles, median and largest.".into(),
+        x: Axis::linear("traversed edges a second", Unit::Teps),
+        y: Axis::linear("searches", Unit::Text),
+        marks: Marks::Boxes(vec![spread]),
+    })
 }
 
-fn by_name(title: &str, caption: &str, of: &str, names: Vec<String>, parts: Vec<(String, Vec<f64>)>) -> Figure {
+/// Returns bars of seconds.
+pub fn seconds_by_name(
+    title: &str,
+    caption: &str,
+    of: &str,
+    names: Vec<String>,
+    parts: Vec<(String, Vec<f64>)>,
+) -> Figure {
     Figure {
         title: title.into(),
         caption: caption.into(),
@@ -42,137 +75,107 @@ fn by_name(title: &str, caption: &str, of: &str, names: Vec<String>, parts: Vec<
     }
 }
 
-/// Returns the source whose search took the median time.
-fn median(sources: &[Value]) -> Option<&Value> {
-    let mut all: Vec<&Value> = sources.iter().filter(|source| source["seconds"].is_number()).collect();
-    all.sort_by(|a, b| a["seconds"].as_f64().unwrap_or(0.0).total_cmp(&b["seconds"].as_f64().unwrap_or(0.0)));
-    all.get(all.len().saturating_sub(1) / 2).copied()
-}
-
-/// Returns pictures of the levels of one of so many sources: numbers of things, and the time of each level. Where levels say their direction, a
-/// direction has a line of its own.
-fn levels(source: &Value, sources: usize) -> Vec<Figure> {
-    let levels = source["levels"].as_array().map_or(&[][..], Vec::as_slice);
-    let named = source["source"].as_u64().map_or(String::new(), |id| format!(" of source {id}"));
+/// Returns numbers and times of the levels of the source `name`, one of so many. If levels differ in direction, each direction has a line.
+fn levels(name: &str, levels: &[impl Level], sources: usize) -> Vec<Figure> {
     let which = if sources > 1 { format!(" It is the search of median time of {sources}.") } else { String::new() };
-    let direction = |level: &Value| level["direction"].as_str().unwrap_or_default().to_owned();
-    let mut directions: Vec<String> = levels.iter().map(direction).collect();
-    directions.sort();
+    let mut directions: Vec<&str> = levels.iter().map(Level::direction).collect();
+    directions.sort_unstable();
     directions.dedup();
-    // The line of a direction is broken off where levels have another.
-    let line = |name: String, key: &str, of: Option<&String>| {
-        let value = |level: &Value| level[key].as_f64().filter(|_| of.is_none_or(|of| direction(level) == *of));
-        let points = levels.iter().enumerate().map(|(at, level)| (at as f64, value(level).unwrap_or(f64::NAN)));
-        Line::new(&name, Style::Line, points.collect())
+    // A line has a gap at levels of another direction.
+    let line = |shown: String, of: Option<&str>, number: &dyn Fn(usize) -> Option<u64>| {
+        let value = |at: usize| match of.is_none_or(|of| levels[at].direction() == of) {
+            true => number(at).map_or(f64::NAN, |number| number as f64),
+            false => f64::NAN,
+        };
+        Line::new(&shown, Style::Line, (0..levels.len()).map(|at| (at as f64, value(at))).collect())
     };
     let mut lines = Vec::new();
-    let keys = levels.first().and_then(Value::as_object).into_iter().flatten().filter(|(_, value)| value.is_u64());
-    for key in keys.map(|(key, _)| key.as_str()).filter(|key| !key.contains("bytes")) {
-        let name = key.replace('_', " ");
+    for (key, _) in levels.first().map(Level::counts).unwrap_or_default() {
+        let number = |at: usize| levels[at].counts().iter().find(|(other, _)| *other == key).map(|(_, number)| *number);
         match directions.as_slice() {
-            several @ [_, _, ..] if key != "frontier" => {
-                lines.extend(several.iter().map(|of| line(format!("{name}, {of}"), key, Some(of))));
+            several @ [_, _, ..] => {
+                lines.extend(several.iter().map(|of| line(format!("{key}, {of}"), Some(of), &number)));
             }
-            _ => lines.push(line(name, key, None)),
+            _ => lines.push(line(key.to_owned(), None, &number)),
         }
     }
-    let parts = |key: &str| -> Vec<(String, Vec<f64>)> {
-        let of = |level: &Value, of: &String| {
-            if direction(level) == *of { level[key].as_f64().unwrap_or(0.0) } else { f64::NAN }
-        };
-        let part = |name: &String| {
-            let shown = if name.is_empty() { "time".to_owned() } else { name.clone() };
-            (shown, levels.iter().take(BARS).map(|level| of(level, name)).collect())
-        };
-        directions.iter().map(part).collect()
+    lines.push(line("frontier".to_owned(), None, &|at| Some(levels[at].frontier())));
+    let part = |direction: &&str| {
+        let shown = if direction.is_empty() { "time" } else { direction };
+        let seconds = |level| if Level::direction(level) == *direction { Level::seconds(level) } else { f64::NAN };
+        (shown.to_owned(), levels.iter().take(BARS).map(seconds).collect())
     };
-    let mut figures = vec![Figure {
-        title: format!("Levels{named}"),
-        caption: format!("What each level had, by logarithm.{which}"),
-        x: Axis::linear("level", Unit::Count),
-        y: Axis::log("number", Unit::Count),
-        marks: Marks::Lines(lines),
-    }];
-    if levels.iter().any(|level| level["seconds"].is_number()) {
-        let names = (0..levels.len().min(BARS)).map(|at| format!("level {at}")).collect();
-        let first = if levels.len() > BARS { format!(" The first {BARS} of {}.", levels.len()) } else { String::new() };
-        let caption = format!("Seconds of each level.{first}{which}");
-        figures.push(by_name(&format!("Time of levels{named}"), &caption, "level", names, parts("seconds")));
-    }
-    figures
-}
-
-/// Returns the vertices by their distances from a source.
-fn distances(source: &Value) -> Option<Figure> {
-    let bins = source["distances"].as_array()?.iter();
-    let points: Vec<(f64, f64)> =
-        bins.filter_map(|bin| Some((bin["to"].as_f64()?, bin["vertices"].as_f64()?))).collect();
-    let named = source["source"].as_u64().map_or(String::new(), |id| format!(" from source {id}"));
-    Some(Figure {
-        title: format!("Distances{named}"),
-        caption: "Vertices by their distance: a step has those from the end of the step before up to its own.".into(),
-        x: Axis::linear("distance", Unit::Number),
-        y: Axis::linear("vertices", Unit::Count),
-        marks: Marks::Lines(vec![Line::new("vertices", Style::Area, points)]),
-    })
-}
-
-/// Returns the time of each kind of phase, over all sources, and its rounds: of shortest paths, those that push take a bucket each.
-fn phases(sources: &[Value]) -> Vec<Figure> {
-    let mut kinds: Vec<(String, [f64; 2])> = Vec::new();
-    for phase in sources.iter().flat_map(|source| source["phases"].as_array().into_iter().flatten()) {
-        let (Some(kind), Some(seconds)) = (phase["kind"].as_str(), phase["seconds"].as_f64()) else { continue };
-        let rounds = phase["rounds"].as_f64().unwrap_or(0.0);
-        match kinds.iter_mut().find(|(name, _)| name == kind) {
-            Some((_, sums)) => *sums = [sums[0] + seconds, sums[1] + rounds],
-            None => kinds.push((kind.to_owned(), [seconds, rounds])),
-        }
-    }
-    if kinds.is_empty() {
-        return Vec::new();
-    }
-    let names: Vec<String> = kinds.iter().map(|(name, _)| name.clone()).collect();
-    let of = |at: usize| kinds.iter().map(|(_, sums)| sums[at]).collect::<Vec<f64>>();
-    let caption = format!("Seconds of each kind of step, over {} searches.", sources.len());
-    let mut figures = vec![by_name("Phases", &caption, "kind", names.clone(), vec![("time".into(), of(0))])];
-    if of(1).iter().any(|&rounds| rounds > 0.0) {
-        let caption =
-            format!("Rounds of each kind of step, over {} searches; one that pushes takes a bucket.", sources.len());
-        let rounds = by_name("Rounds", &caption, "kind", names, vec![("rounds".into(), of(1))]);
-        figures.push(Figure { x: Axis::linear("rounds", Unit::Count), ..rounds });
-    }
-    figures
+    let names = (0..levels.len().min(BARS)).map(|at| format!("level {at}")).collect();
+    let first = if levels.len() > BARS { format!(" The first {BARS} of {}.", levels.len()) } else { String::new() };
+    let caption = format!("Seconds of each level.{first}{which}");
+    let parts = directions.iter().map(part).collect();
+    vec![
+        Figure {
+            title: format!("Levels of source {name}"),
+            caption: format!("What each level had, by logarithm.{which}"),
+            x: Axis::linear("level", Unit::Count),
+            y: Axis::log("number", Unit::Count),
+            marks: Marks::Lines(lines),
+        },
+        seconds_by_name(&format!("Time of levels of source {name}"), &caption, "level", names, parts),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::results::Speed;
     use super::*;
-    use serde_json::json;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Step(u64, u64, String);
+
+    impl Level for Step {
+        fn frontier(&self) -> u64 {
+            self.0
+        }
+
+        fn counts(&self) -> Vec<(&'static str, u64)> {
+            vec![("edges checked", self.1)]
+        }
+
+        fn seconds(&self) -> f64 {
+            0.5
+        }
+
+        fn direction(&self) -> &'static str {
+            if self.2 == "down" { "top-down" } else { "bottom-up" }
+        }
+    }
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Details(f64, Vec<Step>);
+
+    impl SourceDetails for Details {
+        fn speed(&self) -> Speed {
+            Speed { seconds: self.0, teps: 10.0 / self.0 }
+        }
+    }
+
+    impl LevelDetails for Details {
+        type Level = Step;
+
+        fn levels(&self) -> &[Step] {
+            &self.1
+        }
+    }
 
     #[test]
-    fn levels_are_told_by_direction_and_of_the_median_search() {
-        let level = |frontier: u64, checked: u64, direction: &str| json!({ "frontier": frontier, "edges_checked": checked, "direction": direction, "seconds": 0.5, "bytes": 7 });
-        let source = |id: u64, seconds: f64, levels: Vec<Value>| json!({ "source": id, "seconds": seconds, "teps": 10.0 / seconds, "levels": levels });
-        let told = vec![level(1, 4, "top-down"), level(4, 9, "bottom-up")];
-        let result = json!({ "sources": [source(7, 3.0, vec![]), source(5, 2.0, told), source(9, 1.0, vec![])] });
-        let figures = of_result(&result);
+    fn levels_are_shown_by_direction_and_of_the_median_search() {
+        let steps = vec![Step(1, 4, "down".into()), Step(4, 9, "up".into())];
+        let sources = vec![Details(3.0, vec![]), Details(2.0, steps), Details(1.0, vec![])];
+        let details = SearchDetails { sources, harmonic_mean_teps: 0.0, graph500: None, energy: None };
+        let output = SearchOutput { sources: vec![7, 5, 9], validated: true };
+        let figures = of_levels(&output, &details, |id: &u64| id.to_string());
         let titles: Vec<_> = figures.iter().map(|figure| figure.title.as_str()).collect();
         assert_eq!(titles, ["Levels of source 5", "Time of levels of source 5", "Speed over all sources"]);
         let csv = figures[0].table().csv();
         assert_eq!(csv, "level,\"edges checked, bottom-up\",\"edges checked, top-down\",frontier\n0,,4,1\n1,9,,4\n");
         assert_eq!(figures[1].table().csv(), "level,bottom-up (s),top-down (s)\nlevel 0,,0.5\nlevel 1,0.5,\n");
-    }
-
-    #[test]
-    fn phases_are_summed_over_searches_and_nothing_is_made_of_nothing() {
-        let phase = |kind: &str, seconds: f64| json!({ "kind": kind, "rounds": 3, "seconds": seconds });
-        let result = json!({ "sources": [{ "phases": [phase("push", 1.0), phase("pull", 2.0)] }, { "phases": [phase("push", 0.5)] }] });
-        let figures = of_result(&result);
-        assert_eq!(
-            figures.iter().map(|figure| figure.table().csv()).collect::<String>(),
-            "kind,time (s)\npush,1.5\npull,2\nkind,rounds\npush,6\npull,3\n"
-        );
-        assert_eq!(of_result(&json!({ "sources": "none", "phases": 7 })), []);
-        assert_eq!(of_result(&Value::Null), []);
     }
 }

@@ -1,12 +1,33 @@
 //! The block of results that Graph500's reference code prints, in its words, order and format.
 
+use crate::algo::energy::Energy;
 use crate::prepare::prepared::InputInfo;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Number;
+use std::collections::BTreeMap;
 use std::fmt;
 
-/// The key of results that has the fields.
-const KEY: &str = "graph500";
+/// The fields by name, as the report has them. Names have one blank between words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fields(BTreeMap<String, Number>);
+
+impl Fields {
+    /// Returns the value of a field.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.get(name)?.as_f64()
+    }
+
+    /// Returns all names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.0.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_f64()?)))
+    }
+}
+
+/// Returns a name with one blank between words.
+fn one_blank(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
+}
 
 /// The fields, in the reference's order: each with its name as it is printed and its value.
 pub struct Block(Vec<(String, f64, Digits)>);
@@ -160,24 +181,18 @@ impl Block {
         Some(Block(names(kernel).zip(values).map(|((name, digits), value)| (name, value, digits)).collect()))
     }
 
-    /// Returns the fields by name, for the report; names with several blanks have one.
-    pub fn fields(&self) -> Value {
-        let name = |name: &str| name.split_whitespace().collect::<Vec<_>>().join(" ");
+    /// Returns the fields by name, for the report. A field that is not finite has no place in JSON and is left out.
+    pub fn fields(&self) -> Fields {
         let number = |value: f64, name: &str| match name {
-            "SCALE" | "edgefactor" | "NBFS" | "num_mpi_processes" => json!(value as u64),
-            _ => json!(value),
+            "SCALE" | "edgefactor" | "NBFS" | "num_mpi_processes" => Some((value as u64).into()),
+            _ => Number::from_f64(value),
         };
-        Value::Object(self.0.iter().map(|(key, value, _)| (name(key), number(*value, key))).collect::<Map<_, _>>())
+        Fields(self.0.iter().filter_map(|(name, value, _)| Some((one_blank(name), number(*value, name)?))).collect())
     }
 
-    /// Reads the block from how searches went, as the report has it.
-    pub fn of(kernel: Kernel, how: &Value) -> Option<Block> {
-        let fields = how.get(KEY)?.as_object()?;
-        let field = |(name, digits): (String, Digits)| {
-            let key = name.split_whitespace().collect::<Vec<_>>().join(" ");
-            let value = fields.get(&key)?.as_f64()?;
-            Some((name, value, digits))
-        };
+    /// Returns the block of these fields.
+    pub fn of(kernel: Kernel, fields: &Fields) -> Option<Block> {
+        let field = |(name, digits): (String, Digits)| fields.get(&one_blank(&name)).map(|value| (name, value, digits));
         names(kernel).map(field).collect::<Option<Vec<_>>>().map(Block)
     }
 }
@@ -197,16 +212,15 @@ impl fmt::Display for Block {
 }
 
 /// Returns lines for the energy of searches, which the reference has none for, in the form of its others.
-pub fn energy_lines(kernel: Kernel, how: &Value) -> String {
-    let Some(energy) = how.get("energy") else { return String::new() };
+pub fn energy_lines(kernel: Kernel, energy: &Energy) -> String {
     let prefix = kernel.prefix();
     let all = format!("{prefix}joules_of_all:");
-    match (energy["joules_per_round"].as_f64(), energy["mteps_per_watt"].as_f64()) {
+    match (energy.joules_per_round, energy.mteps_per_watt) {
         (Some(joules), Some(mteps)) => {
             let watt = format!("{prefix}MTEPS_per_W:");
             format!("{all:<32}{joules:.6}\n{watt:<32}{mteps:.6}\n")
         }
-        _ => format!("{all:<32}{}\n", energy["note"].as_str().unwrap_or("not read")),
+        _ => format!("{all:<32}{}\n", energy.note.as_deref().unwrap_or("not read")),
     }
 }
 
@@ -272,7 +286,7 @@ mod tests {
         let samples = [0.5, 0.25].map(sample);
         let block = Block::new(Kernel::Bfs, size, &samples).unwrap();
         let text = block.to_string();
-        let again = Block::of(Kernel::Bfs, &json!({ "graph500": block.fields() })).unwrap();
+        let again = Block::of(Kernel::Bfs, &block.fields()).unwrap();
         assert_eq!(again.to_string(), text);
         assert!(
             text.starts_with("SCALE:                          20\nedgefactor:                     16\nNBFS:"),

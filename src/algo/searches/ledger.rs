@@ -4,16 +4,21 @@ use super::Options;
 use super::component::Components;
 use super::graph500::{Block, Sample, Size, harmonic_mean_teps};
 use super::record::{self, SourceDone, SourceState};
+use super::results::{SearchDetails, SearchOutput, Speed};
 use super::roots::Root;
 use super::task::{Claim, Kept, SearchTask};
-use crate::algo::{Outcome, Run};
+use crate::algo::energy::Energy;
+use crate::algo::{Run, Trial};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::store::journal::Journal;
-use serde_json::{Value, json};
 use std::time::Instant;
+
+/// A trial of a table of searches.
+pub type SearchTrial<T> =
+    Trial<SearchOutput<<T as SearchTask>::SourceOutput>, SearchDetails<<T as SearchTask>::SourceDetails>>;
 
 /// The results of every source.
 pub struct Ledger<'a, T: SearchTask> {
@@ -25,7 +30,7 @@ pub struct Ledger<'a, T: SearchTask> {
     states: Vec<SourceState<T::Searched>>,
     components: Components<'a>,
     /// The energy of all searches, if it was measured.
-    pub energy: Option<Value>,
+    pub energy: Option<Energy>,
 }
 
 impl<'a, T: SearchTask> Ledger<'a, T> {
@@ -58,7 +63,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
 
     /// Passes the failpoint `what` of this algorithm.
     fn hit(&self, what: &str, run: &Run<'_>) -> Result<()> {
-        let name = format!("{}.{what}", self.table.algorithm().name());
+        let name = format!("{}.{what}", T::NAME);
         failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))
     }
 
@@ -115,56 +120,47 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn note_energy(&mut self, mut energy: Value, rounds: u64) -> Result<()> {
+    pub fn note_energy(&mut self, energy: Energy, rounds: u64) -> Result<()> {
         let edges: u64 = self.states.iter().filter_map(|state| Some(state.done.as_ref()?.edges)).sum();
-        energy["rounds"] = json!(rounds);
-        if let Some(joules) = energy["joules"].as_f64().filter(|&joules| joules > 0.0) {
-            energy["joules_per_round"] = json!(joules / rounds as f64);
-            energy["mteps_per_watt"] = json!((edges * rounds) as f64 / 1e6 / joules);
-        }
-        self.journal.append(&[record::of_energy(&energy)])?;
+        let energy = energy.per_round(rounds, edges * rounds);
+        self.journal.append(&[record::of_energy(&energy)?])?;
         self.energy = Some(energy);
         Ok(())
     }
 
-    /// Returns the outcome of the trial.
+    /// Returns the trial.
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn outcome(mut self, run: &Run<'_>) -> Result<Outcome> {
+    pub fn trial(mut self, run: &Run<'_>) -> Result<SearchTrial<T>> {
         self.journal.sync()?;
         let vertices = self.graph.info.connected;
         let _telling = run.budget.reserve(telling_bytes(self.roots.len() as u64, vertices), "figures of searches")?;
-        let (mut sources, mut how, mut samples) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut outputs, mut details, mut samples) = (Vec::new(), Vec::new(), Vec::new());
         let mut seconds = 0.0;
+        let levels = levels_told(self.roots.len() as u64) as usize;
         for (root, state) in self.roots.iter().zip(self.states) {
             let missing = || Error::internal("sum up searches", "one is missing");
             let SourceDone { searched, edges, .. } = state.done.ok_or_else(missing)?;
             let own = T::seconds(&searched);
-            let (found, mut told) = T::results(root.id, edges, searched);
-            sources.push(found);
-            if let Some(levels) = told.get_mut("levels").and_then(Value::as_array_mut) {
-                levels.truncate(levels_told(self.roots.len() as u64) as usize);
-            }
-            told["seconds"] = json!(own);
-            told["teps"] = json!(if own > 0.0 { edges as f64 / own } else { 0.0 });
-            how.push(told);
+            let (output, of_source) = T::results(root.id, edges, searched, Speed::of(edges, own), levels);
+            outputs.push(output);
+            details.push(of_source);
             seconds += own;
             if edges > 0 {
                 // The reference prints -1 where nothing was checked.
                 samples.push(Sample { seconds: own, edges, validate: state.checked.unwrap_or(-1.0) });
             }
         }
-        let mut how = json!({ "sources": how, "harmonic_mean_teps": harmonic_mean_teps(&samples) });
         let size = Size { construction: run.construction, ..Size::of(&self.graph.info, run.comm.ranks() as u64) };
-        if let Some(block) = Block::new(T::KERNEL, size, &samples).filter(|_| self.options.roots > 0) {
-            how["graph500"] = block.fields();
-        }
-        if let Some(energy) = self.energy.filter(|_| run.meters.is_some()) {
-            how["energy"] = energy;
-        }
-        let found = json!({ "sources": sources, "validated": self.options.validate });
-        Ok(Outcome { found, how: Value::take(&mut how), seconds })
+        let block = Block::new(T::KERNEL, size, &samples).filter(|_| self.options.roots > 0);
+        let details = SearchDetails {
+            sources: details,
+            harmonic_mean_teps: harmonic_mean_teps(&samples),
+            graph500: block.map(|block| block.fields()),
+            energy: self.energy.filter(|_| run.meters.is_some()),
+        };
+        Ok(Trial { output: SearchOutput { sources: outputs, validated: self.options.validate }, details, seconds })
     }
 }
 

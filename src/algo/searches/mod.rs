@@ -6,7 +6,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `task`, `options`, `roots` | what a search is, the keys that all tables share, and the vertices to begin at |
-//! | `driver`, `ledger`, `record` | one trial: a search from each source, and a journal of what was found |
+//! | `driver`, `ledger`, `record`, `results` | one trial: a search from each source, a journal of what was found, and the results of all |
 //! | `tree` | searches by levels, which all leave the same trees |
 //! | `gpu`, `on_rank0` | the common part of searches on a GPU, and a search that other ranks wait for |
 //! | `component`, `graph500`, `figures`, `sentences` | results for people: edges, Graph500's block, pictures, the answer line and sentences |
@@ -23,6 +23,7 @@ mod on_rank0;
 mod options;
 pub mod places;
 mod record;
+pub mod results;
 mod roots;
 pub mod sentences;
 mod task;
@@ -30,12 +31,11 @@ pub mod tree;
 
 pub use agreement::differs;
 pub use driver::drive;
-pub use ledger::{LEVELS, telling_bytes};
+pub use ledger::{LEVELS, SearchTrial, telling_bytes};
 pub use on_rank0::OnRank0;
 pub use options::{MOST_ROOTS, Options};
 pub use record::verify_units;
 pub use roots::Root;
-pub use sentences::answer;
 pub use task::{Claim, Kept, SearchTask};
 
 /// The parent of a vertex that was not reached.

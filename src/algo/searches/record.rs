@@ -1,12 +1,12 @@
 //! Records of the journal: what was found from each source, and which trees were checked.
 
+use crate::algo::energy::Energy;
 use crate::algo::{StoredUnits, UnitsContent};
 use crate::error::{Error, Result};
 use crate::results::Output;
 use crate::store::journal::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Units of the second kind begin here: they say that the tree of a source was checked.
@@ -55,13 +55,17 @@ pub fn of_check(source: usize, seconds: f64) -> Record {
     Record::of_words(CHECKED + source as u64, &[seconds.to_bits()])
 }
 
-/// Returns the record of the energy of all searches, as the report has it.
-pub fn of_energy(energy: &Value) -> Record {
-    Record { unit: ENERGY, result: energy.to_string().into_bytes().into_boxed_slice() }
+/// Returns the record of the energy of all searches.
+///
+/// # Errors
+/// None in practice: numbers can be written as JSON.
+pub fn of_energy(energy: &Energy) -> Result<Record> {
+    let result = serde_json::to_vec(energy).map_err(|e| Error::internal("note the energy of searches", e))?;
+    Ok(Record { unit: ENERGY, result: result.into_boxed_slice() })
 }
 
 /// Reads the record of energy.
-pub fn energy(records: &[Record]) -> Option<Value> {
+pub fn energy(records: &[Record]) -> Option<Energy> {
     let record = records.iter().find(|record| record.unit == ENERGY)?;
     serde_json::from_slice(&record.result).ok()
 }
@@ -85,10 +89,10 @@ pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<Sour
 ///
 /// # Errors
 /// [`Error::Validation`] with what is wrong.
-pub fn verify_units<S: DeserializeOwned>(
+pub fn verify_units<S: DeserializeOwned, O>(
     units: &StoredUnits<'_>,
-    sources: Option<&[Value]>,
-    agrees: impl Fn(&S, u64, &Value) -> Result<()>,
+    sources: Option<&[O]>,
+    agrees: impl Fn(&S, u64, &O) -> Result<()>,
 ) -> Result<String> {
     let UnitsContent::Records(records) = units.content else {
         return Err(Error::Validation(format!("{}: a checkpoint, where searches have none", units.path.display())));

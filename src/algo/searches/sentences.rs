@@ -1,19 +1,19 @@
-//! Results of searches in sentences: how far each source reaches, and the path that was asked for.
+//! Results of searches in words.
 
+use super::graph500::{Block, Kernel, energy_lines};
+use super::results::{SearchDetails, SearchOutput};
 use crate::algo::Answer;
 use crate::chart::unit::group;
-use serde_json::Value;
+use crate::graph::ids::InputId;
 
 /// Most sources with a sentence of their own.
-const SOURCES: usize = 5;
-/// Most vertices of a path that are named.
-const PATH: usize = 20;
+pub const SOURCES: usize = 5;
 
-/// Returns the answer of the table `name`: of how many searches, how fast by the harmonic mean, and whether they were checked.
-pub fn answer(name: &str, found: &Value, how: &Value) -> Answer {
-    let sources = found["sources"].as_array().map_or(0, Vec::len);
-    let teps = how["harmonic_mean_teps"].as_f64().unwrap_or(0.0);
-    let validated = if found["validated"] == true { "validated" } else { "not validated" };
+/// Returns the answer of the table `name`: the number of searches, the harmonic mean of their speed, and whether they were checked.
+pub fn answer<S, D>(name: &str, output: &SearchOutput<S>, details: Option<&SearchDetails<D>>) -> Answer {
+    let sources = output.sources.len();
+    let teps = details.map_or(0.0, |details| details.harmonic_mean_teps);
+    let validated = if output.validated { "validated" } else { "not validated" };
     let of_sources = if sources == 1 { "source" } else { "sources" };
     Answer {
         main: format!("{name} {sources} {of_sources}"),
@@ -22,82 +22,87 @@ pub fn answer(name: &str, found: &Value, how: &Value) -> Answer {
     }
 }
 
+/// Returns the block of Graph500, with energy if it was measured.
+pub fn block<D>(kernel: Kernel, details: &SearchDetails<D>) -> Option<String> {
+    let block = Block::of(kernel, details.graph500.as_ref()?)?.to_string();
+    Some(block + &details.energy.as_ref().map_or_else(String::new, |energy| energy_lines(kernel, energy)))
+}
+
 /// Returns a count with its noun, such as `1 edge` and `2,000 edges`.
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", group(&count.to_string()), if count == 1 { one } else { many })
 }
 
-/// Returns sentences about what of these a result has: `sources` with `reached`, `depth`, `max_distance` and `path`.
-pub fn of_result(result: &Value) -> Vec<String> {
-    let sources = result["sources"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut all: Vec<String> = match sources.len() <= SOURCES {
-        true => sources.iter().filter_map(reach).collect(),
-        false => together(sources).into_iter().collect(),
-    };
-    all.extend(sources.iter().take(SOURCES).filter_map(|source| path(&source["source"], &source["path"])));
-    all
+/// The vertices that a search reached.
+#[derive(Debug, Clone)]
+pub struct Reach {
+    /// The source.
+    pub source: InputId,
+    /// Number of vertices.
+    pub reached: u64,
+    /// The farthest of them.
+    pub farthest: Farthest,
 }
 
-fn reach(source: &Value) -> Option<String> {
-    let reached = counted(source["reached"].as_u64()?, "vertex", "vertices");
-    let farthest = match (source["depth"].as_u64(), &source["max_distance"]) {
-        (Some(steps), _) => format!(", the farthest in {}", counted(steps, "step", "steps")),
-        (None, Value::Number(distance)) => format!(", the farthest at distance {}", group(&distance.to_string())),
-        _ => String::new(),
-    };
-    Some(format!("A search from vertex {} reaches {reached}{farthest}.", source["source"]))
+/// The distance of the farthest vertex.
+#[derive(Debug, Clone)]
+pub enum Farthest {
+    /// In steps.
+    Steps(u64),
+    /// By weights, as it is printed.
+    Distance(String),
 }
 
-fn together(sources: &[Value]) -> Option<String> {
-    let all = |key: &str| sources.iter().filter_map(|source| source[key].as_u64()).collect::<Vec<_>>();
-    let (reached, depths) = (all("reached"), all("depth"));
-    let (least, most) = (reached.iter().min()?, *reached.iter().max()?);
-    let range = match *least == most {
+/// Returns a sentence for each search, or one for all if there are many.
+pub fn of_searches(searches: &[Reach]) -> Vec<String> {
+    match searches.len() <= SOURCES {
+        true => searches.iter().map(of_search).collect(),
+        false => together(searches).into_iter().collect(),
+    }
+}
+
+fn of_search(Reach { source, reached, farthest }: &Reach) -> String {
+    let farthest = match farthest {
+        Farthest::Steps(steps) => format!("in {}", counted(*steps, "step", "steps")),
+        Farthest::Distance(distance) => format!("at distance {}", group(distance)),
+    };
+    let reached = counted(*reached, "vertex", "vertices");
+    format!("A search from vertex {source} reaches {reached}, the farthest {farthest}.")
+}
+
+fn together(searches: &[Reach]) -> Option<String> {
+    let reached = || searches.iter().map(|search| search.reached);
+    let (least, most) = (reached().min()?, reached().max()?);
+    let range = match least == most {
         true => format!("each reach {}", counted(most, "vertex", "vertices")),
         false => format!("reach {} to {}", group(&least.to_string()), counted(most, "vertex", "vertices")),
     };
-    let deepest = depths.iter().max().map(|steps| format!(", the farthest in {}", counted(*steps, "step", "steps")));
-    let searches = group(&sources.len().to_string());
-    Some(format!("{searches} searches {range}{}.", deepest.unwrap_or_default()))
-}
-
-fn path(source: &Value, path: &Value) -> Option<String> {
-    let (target, vertices) = (path.get("target")?, path["vertices"].as_array().map_or(&[][..], Vec::as_slice));
-    if vertices.is_empty() {
-        return Some(format!("No path leads from vertex {source} to vertex {target}."));
-    }
-    let mut named: Vec<String> = vertices.iter().take(PATH).map(Value::to_string).collect();
-    if vertices.len() > PATH {
-        named.push("…".to_owned());
-    }
-    let way = named.join(" → ");
-    Some(format!("The shortest path from vertex {source} to vertex {target} has length {}: {way}.", path["length"]))
+    let steps = searches.iter().filter_map(|search| match search.farthest {
+        Farthest::Steps(steps) => Some(steps),
+        Farthest::Distance(_) => None,
+    });
+    let deepest = steps.max().map(|steps| format!(", the farthest in {}", counted(steps, "step", "steps")));
+    let number = group(&searches.len().to_string());
+    Some(format!("{number} searches {range}{}.", deepest.unwrap_or_default()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of_result;
-    use serde_json::json;
+    use super::*;
 
     #[test]
-    fn sources_are_told_one_by_one_or_together() {
-        let source = |id: u64, reached: u64| json!({ "source": id, "reached": reached, "depth": 3 });
-        let few = of_result(&json!({ "sources": [source(5, 1000), source(1, 1)] }));
+    fn few_searches_have_a_sentence_each_and_many_have_one() {
+        let reach = |id: u64, reached| Reach { source: InputId(id), reached, farthest: Farthest::Steps(3) };
+        let few = of_searches(&[reach(5, 1000), reach(1, 1)]);
         assert_eq!(few[0], "A search from vertex 5 reaches 1,000 vertices, the farthest in 3 steps.");
         assert_eq!(few[1], "A search from vertex 1 reaches 1 vertex, the farthest in 3 steps.");
-        let many: Vec<_> = (1..=64).map(|id| source(id, id)).collect();
+        let many: Vec<_> = (1..=64).map(|id| reach(id, id)).collect();
+        assert_eq!(of_searches(&many), ["64 searches reach 1 to 64 vertices, the farthest in 3 steps."]);
+        let far = Reach { farthest: Farthest::Distance("1234.5".into()), ..reach(2, 2) };
         assert_eq!(
-            of_result(&json!({ "sources": many })),
-            ["64 searches reach 1 to 64 vertices, the farthest in 3 steps."]
+            of_searches(&[far]),
+            ["A search from vertex 2 reaches 2 vertices, the farthest at distance 1,234.5."]
         );
-        assert_eq!(of_result(&json!({ "levels": 3 })), Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_path_is_told_or_that_there_is_none() {
-        let to = |path| of_result(&json!({ "sources": [{ "source": 1, "path": path }] }));
-        let path = to(json!({ "target": 7, "length": 2.5, "vertices": [1, 3, 7] }));
-        assert_eq!(path, ["The shortest path from vertex 1 to vertex 7 has length 2.5: 1 → 3 → 7."]);
-        assert_eq!(to(json!({ "target": 7, "vertices": [] })), ["No path leads from vertex 1 to vertex 7."]);
+        assert_eq!(of_searches(&[]), Vec::<String>::new());
     }
 }

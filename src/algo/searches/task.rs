@@ -1,7 +1,8 @@
 //! A table of searches, as their driver knows it.
 
+use super::results::{SourceDetails, Speed};
 use super::{Options, Root};
-use crate::algo::{Run, Task};
+use crate::algo::{Algorithm, Run};
 use crate::error::Result;
 use crate::graph::ids::{InputId, Vertex};
 use crate::memory::Budget;
@@ -10,14 +11,17 @@ use crate::results::Output;
 use crate::store::map::Mapped;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// A table of searches: what a search is, and what is kept of it.
-pub trait SearchTask: Task {
+pub trait SearchTask: Algorithm {
     /// Figures of one search.
     type Searched: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
+    /// The result of one source.
+    type SourceOutput: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
+    /// How the search from one source went.
+    type SourceDetails: SourceDetails;
     /// The arrays that a search fills on rank 0, with an element for each vertex; empty on other ranks.
     type Tree;
     /// A graph that is ready to be searched.
@@ -101,8 +105,14 @@ pub trait SearchTask: Task {
     /// [`crate::Error::Validation`] for one that is wrong.
     fn check(&self, graph: &Graph, claims: &[Claim<'_, Self::Searched, Self::Tree>], run: &Run<'_>) -> Result<()>;
 
-    /// Returns the results of a source, the same for every trial, and more fields that tell how it was searched from.
-    fn results(source: InputId, edges: u64, searched: Self::Searched) -> (Value, Value);
+    /// Returns the result of a source, and how the search from it went, with `levels` levels at most. It traversed `edges` edges.
+    fn results(
+        source: InputId,
+        edges: u64,
+        searched: Self::Searched,
+        speed: Speed,
+        levels: usize,
+    ) -> (Self::SourceOutput, Self::SourceDetails);
 }
 
 /// A tree to keep something of.

@@ -1,6 +1,6 @@
 //! The cost of searches: memory by the functions that size their arrays, time by rates.
 
-use super::task::Table;
+use super::Sssp;
 use super::{cpu, gpu, ranks};
 use crate::algo::own::Own;
 use crate::algo::searches::{SearchTask, telling_bytes};
@@ -22,7 +22,7 @@ const RECORD: u64 = 1024;
 const PAGE: u64 = 4096;
 
 /// Returns what `table` takes on a graph of this size.
-pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
     let entries = graph.entries();
     let [most, fewest] = match crew.on_gpu {

@@ -1,15 +1,15 @@
 //! Shortest paths as the driver of searches knows them.
 
 use super::distances::{Distance, Distances};
-use super::edges;
-use super::engine;
+use super::output::{SourceOutput, SsspDetails};
 use super::path::Path;
-use super::search::{NONE, Phase, Search, Searched};
-use super::task::{SourceFound, Table};
+use super::search::{NONE, Search, Searched};
 use super::validate;
 use super::write;
+use super::{Sssp, edges, engine};
 use crate::algo::Run;
 use crate::algo::searches::graph500::Kernel;
+use crate::algo::searches::results::Speed;
 use crate::algo::searches::{Claim, Kept, Options, SearchTask};
 use crate::algo::sources;
 use crate::error::{Error, Result};
@@ -19,7 +19,6 @@ use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::results::Output;
 use crate::store::map::Mapped;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The distances and the parents that a search found.
@@ -48,8 +47,10 @@ impl Writer {
     }
 }
 
-impl SearchTask for Table {
+impl SearchTask for Sssp {
     type Searched = Searched;
+    type SourceOutput = SourceOutput;
+    type SourceDetails = SsspDetails;
     type Tree = Tree;
     type Engine<'a> = Box<dyn Search + 'a>;
     type Writer = Writer;
@@ -168,13 +169,15 @@ impl SearchTask for Table {
         Ok(())
     }
 
-    fn results(source: InputId, edges: u64, searched: Searched) -> (Value, Value) {
+    fn results(
+        source: InputId,
+        edges: u64,
+        searched: Searched,
+        Speed { seconds, teps }: Speed,
+        _: usize,
+    ) -> (SourceOutput, SsspDetails) {
         let Searched { reached, max_distance, relaxations, phases, path, distances, .. } = searched;
-        let told = |phase: Phase| json!(phase);
-        let mut how = json!({ "relaxations": relaxations, "phases": phases.into_iter().map(told).collect::<Vec<_>>() });
-        if !distances.is_empty() {
-            how["distances"] = json!(distances);
-        }
-        (json!(SourceFound { source, reached, max_distance, edges, path }), how)
+        let details = SsspDetails { seconds, teps, relaxations, phases, distances };
+        (SourceOutput { source, reached, max_distance, edges, path }, details)
     }
 }

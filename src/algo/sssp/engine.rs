@@ -1,12 +1,12 @@
 //! The choice of what searches: the GPU of a rank, the threads of one process, or those of all ranks.
 
 use super::Distances;
+use super::Sssp;
 use super::cpu::{CpuSearch, Resources};
 use super::edges::Edges;
 use super::gpu::GpuSearch;
 use super::ranks::RankedSearch;
 use super::search::{Search, Searched};
-use super::task::Table;
 use crate::algo::searches::OnRank0;
 use crate::algo::{Chosen, Run};
 use crate::error::Result;
@@ -20,7 +20,7 @@ use crate::store::map::Mapped;
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], those of the graph.
 pub(super) fn choose<'a>(
-    table: &Table,
+    table: &Sssp,
     graph: &'a Graph,
     degrees: &'a Mapped,
     run: &Run<'a>,

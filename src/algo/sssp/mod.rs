@@ -25,7 +25,10 @@ mod driver;
 mod edges;
 mod engine;
 mod fault;
+mod figures;
 pub mod gpu;
+mod options;
+mod output;
 mod path;
 mod ranks;
 pub mod search;
@@ -36,4 +39,4 @@ mod write;
 
 pub use distances::{Distance, Distances};
 pub use edges::Edges;
-pub use task::{Method, Sssp};
+pub use options::{Method, Sssp};

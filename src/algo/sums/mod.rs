@@ -13,15 +13,14 @@ mod unit;
 use self::unit::{Source, Unit};
 use super::sources::Sources;
 use super::{
-    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
-    UnitsContent, Verdict, WeightSource, recall,
+    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
+    WeightSource,
 };
 use crate::algo::sources::Named;
 use crate::algo::verify::reread::Ids;
 use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::gpu::ProgramSource;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
 use crate::jobfile::{Diagnostics, Section};
@@ -31,43 +30,12 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::journal::Record;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Instant;
 
-/// Sums of degrees, as the registry has it.
-pub struct Sums;
-
-impl Algorithm for Sums {
-    fn name(&self) -> &'static str {
-        "sums"
-    }
-
-    fn keys(&self) -> &'static [&'static str] {
-        &["columns", "sources", "upper", "direction", "weights"]
-    }
-
-    fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
-        let columns = table.get("columns").map_or(Some(false), |field| field.boolean(diagnostics));
-        let upper = table.get("upper").map_or(Some(false), |field| field.boolean(diagnostics));
-        let direction = table.get("direction").map_or(Some(false), |field| field.boolean(diagnostics));
-        let sources = Sources::parse(table, diagnostics);
-        let weights =
-            table.get("weights").map_or(Some(None), |field| WeightSource::parse(&field, diagnostics).map(Some));
-        let spec =
-            Spec { columns: columns?, upper: upper?, direction: direction?, sources: sources?, weights: weights? };
-        Some(Arc::new(spec))
-    }
-
-    fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
-        recall::<Spec>(table)
-    }
-}
-
-/// `[sums]`.
+/// Sums of degrees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Spec {
+pub struct Sums {
     columns: bool,
     #[serde(default)]
     upper: bool,
@@ -100,7 +68,7 @@ impl Progress {
     }
 }
 
-impl Spec {
+impl Sums {
     /// Computes what is missing in rounds of one unit a rank; `keep` makes units last, on rank 0.
     fn units(
         &self,
@@ -209,47 +177,31 @@ impl Spec {
     }
 }
 
-impl Task for Spec {
-    fn algorithm(&self) -> &'static dyn Algorithm {
-        &Sums
-    }
-
-    fn table(&self) -> Value {
-        json!(self)
-    }
-
-    fn on(&self) -> On<'_> {
-        On::Graph(self)
-    }
-
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        &[]
-    }
-
-    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
-        let (done, total) = match &units.content {
-            UnitsContent::Records(records) => {
-                let read = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
-                let totals: Option<Vec<u64>> = records.iter().map(read).collect();
-                let none = || Error::Validation(format!("{}: a record that is no sum", units.path.display()));
-                (records.len() as u64, totals.ok_or_else(none)?.into_iter().fold(0, u64::wrapping_add))
-            }
-            UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?[0]),
-        };
-        match found {
-            Some(found) if done == units.total && found["total"] != json!(total) => {
-                Err(Error::Validation(format!("{}: {total} in all, {found}", units.path.display())))
-            }
-            _ => Ok(format!("{done} units, {total} in all")),
-        }
-    }
-
-    fn answer(&self, found: &Value, _: &Value) -> Answer {
-        Answer { main: format!("sums {}", found["total"]), more: "summed".into(), block: None }
-    }
+/// The result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SumsOutput {
+    /// The sum over all edges.
+    total: u64,
 }
 
-impl GraphTask for Spec {
+impl Algorithm for Sums {
+    const NAME: &'static str = "sums";
+    const KEYS: &'static [&'static str] = &["columns", "sources", "upper", "direction", "weights"];
+
+    type Input = Graph;
+    type Output = SumsOutput;
+    type Details = ();
+
+    fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sums> {
+        let columns = table.get("columns").map_or(Some(false), |field| field.boolean(diagnostics));
+        let upper = table.get("upper").map_or(Some(false), |field| field.boolean(diagnostics));
+        let direction = table.get("direction").map_or(Some(false), |field| field.boolean(diagnostics));
+        let sources = Sources::parse(table, diagnostics);
+        let weights =
+            table.get("weights").map_or(Some(None), |field| WeightSource::parse(&field, diagnostics).map(Some));
+        Some(Sums { columns: columns?, upper: upper?, direction: direction?, sources: sources?, weights: weights? })
+    }
+
     fn named(&self) -> Vec<Named> {
         self.sources.named()
     }
@@ -267,10 +219,6 @@ impl GraphTask for Spec {
 
     fn units(&self, blocks: u64) -> u64 {
         blocks
-    }
-
-    fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>, _: usize) -> Option<u64> {
-        None
     }
 
     fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
@@ -292,7 +240,7 @@ impl GraphTask for Spec {
         }
     }
 
-    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Sums>> {
         let started = Instant::now();
         let mut progress = Progress { total: 0, entries: 0, done: HashSet::new(), at_rows: Vec::new() };
         match self.columns {
@@ -304,13 +252,13 @@ impl GraphTask for Spec {
             return Err(Error::Validation(format!("{entries} entries of {} edges", graph.stored.edges)));
         }
         let seconds = started.elapsed().as_secs_f64();
-        Ok(Outcome { found: json!({ "total": total }), how: Value::Null, seconds })
+        Ok(Trial { output: SumsOutput { total }, details: (), seconds })
     }
 
-    fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
+    fn verify(&self, results: &Results<'_>, (output, ()): (&SumsOutput, &()), verdict: &mut Verdict<'_>) -> Result<()> {
         // Twice the total is the sum over vertices of the degree by that of the neighbours, modulo 2^64.
         if !self.columns || !results.done || results.info.direction == Direction::Directed {
-            return verdict.skip("sums", "without columns there is nothing to hold the total against");
+            return verdict.skip("sums", "without columns there is nothing to check the total against");
         }
         let agree = || -> Result<String> {
             let mut twice = 0u64;
@@ -319,11 +267,37 @@ impl GraphTask for Spec {
             for (degree, sum) in degrees.zip(results.column::<u64>("out/sum_u64", &ids, 0)?) {
                 twice = twice.wrapping_add(u64::from(degree?).wrapping_mul(sum?));
             }
-            match found["total"].as_u64().map(|total| total.wrapping_mul(2)) == Some(twice) {
+            match output.total.wrapping_mul(2) == twice {
                 true => Ok(format!("{twice} by the columns, too, at both ends of edges")),
-                false => Err(Error::Validation(format!("{twice} by the columns at both ends of edges, {found}"))),
+                false => Err(Error::Validation(format!("{twice} by the columns at both ends of edges, {output:?}"))),
             }
         };
         verdict.note("sums", agree())
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, output: Option<&SumsOutput>) -> Result<String> {
+        let (done, total) = match &units.content {
+            UnitsContent::Records(records) => {
+                let read = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
+                let totals: Option<Vec<u64>> = records.iter().map(read).collect();
+                let none = || Error::Validation(format!("{}: a record that is no sum", units.path.display()));
+                (records.len() as u64, totals.ok_or_else(none)?.into_iter().fold(0, u64::wrapping_add))
+            }
+            UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?[0]),
+        };
+        match output {
+            Some(output) if done == units.total && output.total != total => {
+                Err(Error::Validation(format!("{}: {total} in all, {output:?}", units.path.display())))
+            }
+            _ => Ok(format!("{done} units, {total} in all")),
+        }
+    }
+
+    fn answer(&self, output: &SumsOutput, _: Option<&()>) -> Answer {
+        Answer { main: format!("sums {}", output.total), more: "summed".into(), block: None }
+    }
+
+    fn sentences(_: &SumsOutput) -> Vec<String> {
+        Vec::new()
     }
 }

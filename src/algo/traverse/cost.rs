@@ -1,7 +1,7 @@
 //! The cost of a traversal: memory by the functions that size its arrays, time by rates.
 
+use super::options::{Strategy, Traverse};
 use super::owner::{Owners, Rule};
-use super::task::{Strategy, Table};
 use super::{cpu, exchange, gpu};
 use crate::algo::bfs;
 use crate::algo::own::Own;
@@ -17,7 +17,7 @@ const PAIR: u64 = 8;
 const LEFT: u64 = 8;
 
 /// Returns what `table` takes on a graph of this size.
-pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let label = format!("traverse {}", table.strategy.name());
     if table.strategy == Strategy::Auto {
         return tree::cost(&table.options, graph, crew, bfs::cost::of_search(&label, graph, crew));

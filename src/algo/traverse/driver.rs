@@ -1,18 +1,19 @@
 //! Traversal as the driver of searches knows it.
 
-use super::engine;
+use super::output::TraverseDetails;
 use super::search::{Search, Searched};
-use super::task::Table;
+use super::{Traverse, engine};
 use crate::algo::Run;
 use crate::algo::searches::Options;
+use crate::algo::searches::results::Speed;
 use crate::algo::searches::tree::LevelTask;
 use crate::error::Result;
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
-use serde_json::{Value, json};
 
-impl LevelTask for Table {
+impl LevelTask for Traverse {
     type Searched = Searched;
+    type SourceDetails = TraverseDetails;
 
     fn options(&self) -> &Options {
         &self.options
@@ -28,22 +29,7 @@ impl LevelTask for Table {
         engine::choose(self, graph, degrees, run, spare)
     }
 
-    fn how(searched: Searched) -> Value {
-        let Searched { compute_seconds, communication_seconds, expanded, sent, .. } = searched;
-        let mut how = json!({
-            "compute_seconds": compute_seconds,
-            "communication_seconds": communication_seconds,
-            "expanded": expanded,
-            "pruned": sent.pruned,
-            "sent_bytes": sent.sent_bytes,
-            "unpruned_bytes": sent.unpruned_bytes,
-            "levels": searched.levels,
-        });
-        if let Some(steps) = searched.steps {
-            how["waiting_seconds"] = json!(searched.waiting_seconds);
-            how["steps"] = json!(steps);
-            how["ranks"] = json!(searched.ranks);
-        }
-        how
+    fn details(searched: Searched, speed: Speed, levels: usize) -> TraverseDetails {
+        TraverseDetails::of(searched, speed, levels)
     }
 }

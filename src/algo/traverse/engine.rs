@@ -4,9 +4,9 @@ use super::auto::Auto;
 use super::cpu::{self, CpuLevels};
 use super::exchange;
 use super::gpu::GpuLevels;
+use super::options::{Strategy, Traverse};
 use super::owner::Owners;
 use super::search::{Search, Searched};
-use super::task::{Strategy, Table};
 use super::walk::Walk;
 use crate::algo::{Chosen, Run};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ use crate::store::map::Mapped;
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`], those of the graph; [`Error::Usage`] for more vertices than ranks have keys for.
 pub(super) fn choose<'a>(
-    table: &Table,
+    table: &Traverse,
     graph: &'a Graph,
     degrees: &'a Mapped,
     run: &Run<'a>,

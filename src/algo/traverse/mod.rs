@@ -22,9 +22,11 @@ mod engine;
 mod exchange;
 pub mod gpu;
 mod levels;
+mod options;
+mod output;
 mod owner;
 mod search;
 mod task;
 mod walk;
 
-pub use task::Traverse;
+pub use options::Traverse;

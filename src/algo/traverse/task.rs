@@ -1,103 +1,40 @@
-//! The table `[traverse]`: what a job may ask for, and what it is told.
+//! `[traverse]` as an algorithm.
 
-use super::cost;
-use super::gpu;
-use super::owner::Rule;
+use super::options::Strategy;
+use super::output::TraverseDetails;
+use super::{Traverse, cost, gpu};
 use crate::algo::bfs;
-use crate::algo::searches::tree;
-use crate::algo::searches::{self, Options};
+use crate::algo::searches::results::SearchDetails;
+use crate::algo::searches::tree::{self, LevelOutput};
+use crate::algo::searches::{self, Options, sentences};
 use crate::algo::sources::Named;
-use crate::algo::{
-    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task, Verdict,
-    recall,
-};
+use crate::algo::{Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, TrialOf, Verdict};
+use crate::chart::Figure;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
 use crate::jobfile::{Diagnostics, Section};
 use crate::prepare::prepared::Graph;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::sync::Arc;
-
-/// Traversal level by level, as the registry has it.
-pub struct Traverse;
 
 impl Algorithm for Traverse {
-    fn name(&self) -> &'static str {
-        "traverse"
+    const NAME: &'static str = "traverse";
+    const KEYS: &'static [&'static str] = &["roots", "seed", "sources", "validate", "write", "strategy", "owner"];
+    const ALTERNATIVES: &'static [&'static str] = &Options::ORIGINS;
+
+    type Input = Graph;
+    type Output = LevelOutput;
+    type Details = SearchDetails<TraverseDetails>;
+
+    fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Traverse> {
+        Traverse::read(table, diagnostics)
     }
 
-    fn keys(&self) -> &'static [&'static str] {
-        &["roots", "seed", "sources", "validate", "write", "strategy", "owner"]
+    fn needs(&self) -> Needs {
+        Needs { degrees: true, order: true, upper: true, direction: true, ..Needs::default() }
     }
 
-    fn alternatives(&self) -> &'static [&'static str] {
-        &Options::ORIGINS
-    }
-
-    fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
-        let options = Options::parse(table, diagnostics);
-        let strategies = Strategy::ALL.map(|strategy| (strategy.name(), strategy));
-        let strategy =
-            table.get("strategy").map_or(Some(Strategy::SortUnique), |field| field.choice(&strategies, diagnostics));
-        let owner = table.get("owner").map_or(Some(Rule::Modulo), |field| field.choice(&Rule::ALL, diagnostics));
-        Some(Arc::new(Table { options: options?, strategy: strategy?, owner: owner? }))
-    }
-
-    fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
-        recall::<Table>(table)
-    }
-}
-
-/// `[traverse]`: where to search from, how, and what to do with the trees.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Table {
-    /// Where to search from, and what to do with what was found.
-    #[serde(flatten)]
-    pub options: Options,
-    /// The way from a level to the next. Trees are the same by all.
-    pub strategy: Strategy,
-    /// The rule by which ranks own vertices.
-    pub owner: Rule,
-}
-
-/// A way from a level to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// Candidates are sorted, and repeats dropped, before they are sent: the published way.
-    SortUnique,
-    /// Candidates are claimed by atomic operations, and all are sent.
-    Atomic,
-    /// The fastest way there is: that of `[bfs]`.
-    Auto,
-}
-
-impl Strategy {
-    const ALL: [Strategy; 3] = [Strategy::SortUnique, Strategy::Atomic, Strategy::Auto];
-
-    /// Returns its name in job files and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Strategy::SortUnique => "sort-unique",
-            Strategy::Atomic => "atomic",
-            Strategy::Auto => "auto",
-        }
-    }
-}
-
-impl Task for Table {
-    fn algorithm(&self) -> &'static dyn Algorithm {
-        &Traverse
-    }
-
-    fn table(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn on(&self) -> On<'_> {
-        On::Graph(self)
+    fn named(&self) -> Vec<Named> {
+        self.options.sources.named()
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
@@ -107,29 +44,11 @@ impl Task for Table {
         }
     }
 
-    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
-        tree::agree_units::<Table>(units, found)
-    }
-
-    fn answer(&self, found: &Value, how: &Value) -> Answer {
-        searches::answer("traverse", found, how)
-    }
-}
-
-impl GraphTask for Table {
-    fn needs(&self) -> Needs {
-        Needs { degrees: true, order: true, upper: true, direction: true, ..Needs::default() }
-    }
-
-    fn named(&self) -> Vec<Named> {
-        self.options.sources.named()
-    }
-
     fn units(&self, _: u64) -> u64 {
         self.options.count()
     }
 
-    fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
         Some(match self.strategy {
             Strategy::Auto => bfs::gpu::least_bytes(graph.vertices, graph.edges, graph.direction),
             _ => {
@@ -147,11 +66,32 @@ impl GraphTask for Table {
         cost::of(self, graph, crew)
     }
 
-    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Traverse>> {
         searches::drive(self, graph, run)
     }
 
-    fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
-        tree::verify_found(self, results, found, verdict)
+    fn verify(
+        &self,
+        results: &Results<'_>,
+        trial: (&LevelOutput, &SearchDetails<TraverseDetails>),
+        verdict: &mut Verdict<'_>,
+    ) -> Result<()> {
+        tree::verify_trial(self, results, trial, verdict)
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, output: Option<&LevelOutput>) -> Result<String> {
+        tree::verify_units::<Traverse>(units, output)
+    }
+
+    fn answer(&self, output: &LevelOutput, details: Option<&SearchDetails<TraverseDetails>>) -> Answer {
+        sentences::answer(Traverse::NAME, output, details)
+    }
+
+    fn sentences(output: &LevelOutput) -> Vec<String> {
+        tree::sentences_of(output)
+    }
+
+    fn figures(output: &LevelOutput, details: &SearchDetails<TraverseDetails>) -> Vec<Figure> {
+        tree::figures_of(output, details)
     }
 }

@@ -4,7 +4,7 @@
 //! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges each; those of a GPU on an H200, scales 22 to 29. `gpugraph run`
 //! notes the same rates for any machine. Good to a factor of two there.
 
-use crate::algo::triangle::task::Table;
+use crate::algo::triangle::Triangle;
 use crate::algo::triangle::trial::RESULT_BYTES;
 use crate::algo::triangle::work::ExpectedWork;
 use crate::algo::triangle::{Counter, Settings, driver};
@@ -30,7 +30,7 @@ const PROBES_ON_GPU: f64 = 5.2e11;
 const PAGE: u64 = 4096;
 
 /// Returns what `table` takes on a graph of this size.
-pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let per_vertex = table.per_vertex;
     let [host_memory, least_host_memory] = host_memory(graph, crew, per_vertex);
     let trials = u64::from(crew.trials);
@@ -173,14 +173,15 @@ mod tests {
             longest_row: 1000,
             longest_whole_row: 60_000,
             blocks: 3,
+            gpu_row: None,
             reading: 0,
             degrees: &degrees,
         };
         let crew = crew(1, 2, false);
-        let [total, corners] = [false, true].map(|per_vertex| of(&Table { per_vertex }, &graph, &crew));
+        let [total, corners] = [false, true].map(|per_vertex| of(&Triangle { per_vertex }, &graph, &crew));
         assert_eq!(corners.least_host_memory - total.least_host_memory, 8 * 60_000);
         assert!(corners.disk >= 16 * 65_536 + 2 * 8 * 60_000 && total.disk == 6 * Record::bytes(24));
-        assert!(of(&Table { per_vertex: false }, &graph, &Crew { trials: 3, ..crew }).disk == 3 * total.disk);
+        assert!(of(&Triangle { per_vertex: false }, &graph, &Crew { trials: 3, ..crew }).disk == 3 * total.disk);
         assert!(corners.seconds > total.seconds);
     }
 }

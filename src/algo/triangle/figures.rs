@@ -1,13 +1,13 @@
 //! Pictures of a count: where among pairs of blocks its time went, and clustering by degree.
 
 use super::driver;
+use super::output::TriangleDetails;
 use super::per_vertex::coefficient;
 use crate::chart::{Axis, Figure, Heat, Line, Marks, Style, Unit};
 use crate::graph::bins::Bin;
 use crate::store::journal::Record;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -72,12 +72,11 @@ pub(super) struct ClusteringBin {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Clustering {
     /// Vertices of degree 2 and more, by degree.
-    #[serde(rename = "clustering")]
     pub bins: Vec<ClusteringBin>,
-    /// The mean coefficient of all vertices that have an edge, where that of degree 1 is 0; 0 if there are none.
-    pub average_clustering: f64,
-    /// The mean coefficient of those of degree 2 and more; 0 if there are none.
-    pub average_clustering_degree_2: f64,
+    /// The mean coefficient of all vertices that have an edge; 0 if there are none. The coefficient of a vertex of degree 1 is 0.
+    pub average: f64,
+    /// The mean coefficient of vertices of degree 2 and more; 0 if there are none.
+    pub average_degree_2: f64,
 }
 
 impl Clustering {
@@ -111,8 +110,8 @@ impl Clustering {
         };
         Clustering {
             bins: sums.into_iter().map(bin).collect(),
-            average_clustering: mean(sum, degrees.len() as u64),
-            average_clustering_degree_2: mean(sum, vertices),
+            average: mean(sum, degrees.len() as u64),
+            average_degree_2: mean(sum, vertices),
         }
     }
 }
@@ -122,8 +121,13 @@ pub(super) fn mean(sum: f64, number: u64) -> f64 {
     if number == 0 { 0.0 } else { sum / number as f64 }
 }
 
-/// Returns the times of pairs of blocks of a count that is not done: of the units that its journal has, of `total`.
-pub(super) fn so_far(records: &[Record], total: u64) -> Value {
+/// Returns the figures of a count that is not done: of the units that its journal has, of `total`.
+pub(super) fn so_far(records: &[Record], total: u64) -> Vec<Figure> {
+    heat(&times_so_far(records, total)).into_iter().collect()
+}
+
+/// Returns the times of pairs of blocks of these units, of `total`.
+fn times_so_far(records: &[Record], total: u64) -> PairTimes {
     // The number of the last unit tells how many blocks there are.
     let blocks = total.checked_sub(1).map_or(0, |last| blocks_of(last).1 as usize + 1);
     let mut pairs = PairTimes::new(blocks);
@@ -132,17 +136,16 @@ pub(super) fn so_far(records: &[Record], total: u64) -> Value {
             pairs.add(unit, nanoseconds);
         }
     }
-    json!({ "pairs": pairs })
+    pairs
 }
 
-/// Returns the pictures of a count.
-pub(super) fn of_result(result: &Value) -> Vec<Figure> {
-    let pairs = serde_json::from_value::<PairTimes>(result["pairs"].clone()).ok();
-    let bins = serde_json::from_value::<Vec<ClusteringBin>>(result["clustering"].clone()).ok();
-    pairs.and_then(heat).into_iter().chain(bins.map(clustering)).collect()
+/// Returns the figures of a count.
+pub(super) fn of_details(details: &TriangleDetails) -> Vec<Figure> {
+    let heat = details.pairs.as_ref().and_then(heat);
+    heat.into_iter().chain(details.clustering.as_deref().map(clustering)).collect()
 }
 
-fn heat(pairs: PairTimes) -> Option<Figure> {
+fn heat(pairs: &PairTimes) -> Option<Figure> {
     let side = pairs.seconds.len();
     let are_triangle = pairs.seconds.iter().enumerate().all(|(front, row)| row.len() == side.saturating_sub(front));
     // A graph has no more blocks than vertices.
@@ -178,7 +181,7 @@ fn heat(pairs: PairTimes) -> Option<Figure> {
     })
 }
 
-fn clustering(bins: Vec<ClusteringBin>) -> Figure {
+fn clustering(bins: &[ClusteringBin]) -> Figure {
     let middle = |bin: &ClusteringBin| (f64::from(bin.from) * f64::from(bin.to)).sqrt();
     Figure {
         title: "Clustering by degree".into(),
@@ -211,8 +214,7 @@ mod tests {
             let sum: f64 = pairs.seconds.iter().flatten().sum();
             assert_eq!((sum, pairs.seconds.len()), (units as f64, blocks.min(SIDE)));
             assert!(pairs.seconds.iter().flatten().all(|&cell| cell > 0.0), "{blocks}");
-            let figures = of_result(&serde_json::json!({ "pairs": pairs }));
-            assert_eq!(figures.len(), usize::from(blocks > 1));
+            assert_eq!(heat(&pairs).is_some(), blocks > 1);
         }
         // 169,071 units of scale 29.
         assert_eq!(driver::units(581), 169_071);
@@ -224,30 +226,29 @@ mod tests {
         let total = driver::units(581);
         let record = |unit: u64| Record::of_words(unit, &[1, 2, 1_000_000_000]);
         let records: Vec<_> = (0..total - 1).rev().map(record).chain([record(total), record(u64::MAX)]).collect();
-        let result = so_far(&records, total);
-        let pairs: PairTimes = serde_json::from_value(result["pairs"].clone()).expect("times");
+        let pairs = times_so_far(&records, total);
         assert_eq!((pairs.blocks, pairs.seconds.iter().flatten().sum::<f64>()), (581, total as f64 - 1.0));
-        let half = of_result(&so_far(&records[total as usize / 2..], total)).swap_remove(0);
-        assert!(half.caption.contains("not counted yet") && !of_result(&result)[0].caption.contains("not counted yet"));
+        let half = so_far(&records[total as usize / 2..], total).swap_remove(0);
+        let all = so_far(&records, total).swap_remove(0);
+        assert!(half.caption.contains("not counted yet") && !all.caption.contains("not counted yet"));
         let Marks::Heat(heat) = half.marks else { panic!("another picture") };
         assert!(heat.cells[31][31].is_none() && heat.cells[0][0].is_some());
         for units in [0, 1] {
-            assert_eq!(of_result(&so_far(&[record(0)], units)).len(), 0, "{units}");
+            assert_eq!(so_far(&[record(0)], units).len(), 0, "{units}");
         }
     }
 
     #[test]
     fn a_damaged_report_has_no_picture_of_pairs() {
-        let seconds = vec![vec![1.0, 2.0], vec![3.0]];
-        for (blocks, drawn) in [(2, 1), (7, 1), (0, 0), (1, 0), (usize::MAX, 0)] {
-            assert_eq!(
-                of_result(&json!({ "pairs": { "blocks": blocks, "seconds": seconds } })).len(),
-                drawn,
-                "{blocks}"
-            );
+        let drawn = |blocks, seconds: &[&[f64]]| {
+            let seconds = seconds.iter().map(|row| row.to_vec()).collect();
+            heat(&PairTimes { blocks, seconds }).is_some()
+        };
+        for (blocks, expected) in [(2, true), (7, true), (0, false), (1, false), (usize::MAX, false)] {
+            assert_eq!(drawn(blocks, &[&[1.0, 2.0], &[3.0]]), expected, "{blocks}");
         }
-        for seconds in [json!([[1.0], [2.0]]), json!([]), json!([[1.0, 2.0], [3.0], []]), json!(7)] {
-            assert_eq!(of_result(&json!({ "pairs": { "blocks": 9, "seconds": seconds } })), [], "{seconds}");
+        for seconds in [&[&[1.0][..], &[2.0]][..], &[], &[&[1.0, 2.0], &[3.0], &[]]] {
+            assert!(!drawn(9, seconds), "{seconds:?}");
         }
     }
 
@@ -259,9 +260,8 @@ mod tests {
         let expected = [bin(2, 2, 2, 0.5), bin(3, 3, 1, 1.0), bin(96, 111, 2, 0.5)];
         let found = Clustering::of(&degrees, &triangles);
         assert_eq!(found.bins, expected);
-        assert_eq!((found.average_clustering, found.average_clustering_degree_2), (3.0 / 6.0, 3.0 / 5.0));
+        assert_eq!((found.average, found.average_degree_2), (3.0 / 6.0, 3.0 / 5.0));
         assert_eq!(Clustering::of(&[], &[]), Clustering::default());
-        let figures = of_result(&serde_json::json!({ "clustering": expected }));
-        assert_eq!(figures[0].table().rows.len(), 3);
+        assert_eq!(clustering(&expected).table().rows.len(), 3);
     }
 }

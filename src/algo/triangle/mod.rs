@@ -46,19 +46,20 @@ pub mod cpu;
 pub mod driver;
 mod figures;
 pub mod gpu;
+mod options;
+mod output;
 mod per_vertex;
 mod recount;
 mod sampled;
-pub mod task;
+mod task;
 #[cfg(test)]
 mod tests;
 mod trial;
-#[cfg(test)]
-mod turns_tests;
 mod units;
 mod work;
 mod work_queue;
 
 pub use cpu::count::{Counter, PairCount, Settings};
 pub use cpu::probe::Isa;
-pub use task::{Found, Table, Triangle};
+pub use options::Triangle;
+pub use output::{TriangleDetails, TriangleOutput};

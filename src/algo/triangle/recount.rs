@@ -1,10 +1,10 @@
 //! Results against each other and against the input, by a method that has nothing in common with the count.
 
 use crate::algo::triangle::driver;
-use crate::algo::triangle::figures::{Clustering, mean};
+use crate::algo::triangle::figures::mean;
+use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
 use crate::algo::triangle::per_vertex::coefficient;
 use crate::algo::triangle::sampled::{self, Counted, Gatherer, Sets};
-use crate::algo::triangle::task::Found;
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::{Error, Result};
@@ -30,7 +30,12 @@ const TOLERANCE: f64 = 5.0;
 ///
 /// # Errors
 /// Those of telling, and a stop; what does not agree is in the verdict.
-pub(super) fn verify(columns: bool, results: &Results<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
+pub(super) fn verify(
+    columns: bool,
+    results: &Results<'_>,
+    (found, details): (&TriangleOutput, &TriangleDetails),
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
     verdict.note("transitivity", transitivity(results.stored, found))?;
     let ids = match columns.then(|| Ids::open(results)).transpose() {
         Ok(ids) => ids,
@@ -41,7 +46,7 @@ pub(super) fn verify(columns: bool, results: &Results<'_>, found: &Found, verdic
         Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked"))?,
     }
     if let Some(ids) = &ids {
-        verdict.note("sum of vertices", columns_agree(results, ids, found))?;
+        verdict.note("sum of vertices", columns_agree(results, ids, (found, details)))?;
     }
     Ok(())
 }
@@ -65,7 +70,11 @@ struct Sums {
 }
 
 /// Checks the columns of vertices against each other, the count and the figures of degrees.
-fn columns_agree(results: &Results<'_>, ids: &Ids, found: &Found) -> Result<String> {
+fn columns_agree(
+    results: &Results<'_>,
+    ids: &Ids,
+    (found, details): (&TriangleOutput, &TriangleDetails),
+) -> Result<String> {
     let mut triangles = results.column::<u64>(TRIANGLES, ids, 0)?;
     let mut degrees = results.column::<u32>(DEGREE, ids, 0)?;
     let mut clustering = results.column::<f64>(CLUSTERING, ids, 0.0)?;
@@ -112,13 +121,12 @@ fn columns_agree(results: &Results<'_>, ids: &Ids, found: &Found) -> Result<Stri
             "(sum of degrees, wedges, largest degree, vertices with an edge) are {mine:?} by columns, the graph has {theirs:?}"
         )
     })?;
-    let told: Clustering = serde_json::from_value(results.how.clone())
-        .map_err(|e| Error::Validation(format!("the manifest tells no averages of clustering: {e}")))?;
     let averages = [mean(sums.clustering, sums.with_edges), mean(sums.clustering, sums.of_degree_2)];
-    let told = [told.average_clustering, told.average_clustering_degree_2];
+    let reported = [details.average_clustering, details.average_clustering_degree_2];
     // Columns are added up in another order.
-    agree(averages.iter().zip(told).all(|(mine, told)| (mine - told).abs() <= 1e-9), || {
-        format!("average clustering {averages:?} by columns, the job tells {told:?}")
+    let are_close = |(mine, reported): (&f64, Option<f64>)| reported.is_some_and(|other| (mine - other).abs() <= 1e-9);
+    agree(averages.iter().zip(reported).all(are_close), || {
+        format!("average clustering {averages:?} by columns, the job reports {reported:?}")
     })?;
     Ok(format!("{rows} vertices have {} triangles, three times the count", sums.triangles))
 }
@@ -127,7 +135,7 @@ fn agree(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::Validation(otherwise())) }
 }
 
-fn transitivity(stored: &StoreInfo, result: &Found) -> Result<String> {
+fn transitivity(stored: &StoreInfo, result: &TriangleOutput) -> Result<String> {
     let wedges = stored.summary.wedges;
     agree(result.wedges == wedges, || format!("{} wedges, the degrees have {wedges}", result.wedges))?;
     let units = driver::units(stored.blocks as usize);
@@ -147,7 +155,7 @@ fn again(
     edges: &EdgeSource<'_>,
     columns: Option<&Ids>,
     results: &Results<'_>,
-    found: &Found,
+    found: &TriangleOutput,
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
     let threads = results.threads;
@@ -178,7 +186,7 @@ struct Recount<'a> {
     /// True if there are columns of vertices.
     columns: bool,
     results: &'a Results<'a>,
-    found: &'a Found,
+    found: &'a TriangleOutput,
     /// Edges there are.
     number: u64,
     /// Bytes to count in.

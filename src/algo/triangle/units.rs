@@ -1,7 +1,7 @@
 //! Checks that journals and checkpoints of a count agree with themselves and with its result.
 
+use crate::algo::triangle::output::TriangleOutput;
 use crate::algo::triangle::per_vertex::Counted;
-use crate::algo::triangle::task::Found;
 use crate::algo::{StoredUnits, UnitsContent};
 use crate::error::{At, Error, Result};
 
@@ -9,7 +9,7 @@ use crate::error::{At, Error, Result};
 ///
 /// # Errors
 /// [`Error::Corrupt`] for what can't have been written so, [`Error::Validation`] for another sum than the result.
-pub(super) fn hold(units: &StoredUnits<'_>, found: Option<&Found>) -> Result<String> {
+pub(super) fn verify(units: &StoredUnits<'_>, output: Option<&TriangleOutput>) -> Result<String> {
     let (number, triangles) = match &units.content {
         UnitsContent::Records(records) => {
             let mut sum = 0;
@@ -32,11 +32,11 @@ pub(super) fn hold(units: &StoredUnits<'_>, found: Option<&Found>) -> Result<Str
             (counted.units.len() as u64, triangles)
         }
     };
-    match found {
-        Some(found) if units.total == number && triangles != found.triangles => Err(Error::Validation(format!(
+    match output {
+        Some(output) if units.total == number && triangles != output.triangles => Err(Error::Validation(format!(
             "{}: all units have {triangles} triangles, the manifest {}",
             units.path.display(),
-            found.triangles
+            output.triangles
         ))),
         _ => Ok(format!("{number} units with {triangles} triangles")),
     }

@@ -12,7 +12,6 @@ use crate::store::checkpoint::Saved;
 use crate::store::journal::Record;
 use reread::Ids;
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -33,8 +32,6 @@ pub struct Results<'a> {
     pub info: &'a InputInfo,
     /// The facts about the blocks.
     pub stored: &'a StoreInfo,
-    /// How the result was found, as the manifest has it.
-    pub how: &'a Value,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
     /// True if the last trial is done, which is the one that writes columns.

@@ -235,8 +235,8 @@ impl Ordering<'_, '_> {
             // A graph without edges has weights of any type.
             None if found.edges == 0 => weights_of(content, WeightType::U32, found.weights_checksum).map(Some),
             None => {
-                let reads = job.graph_tasks().find(|task| task.needs().weights);
-                let reads = reads.map_or("a task", |task| task.algorithm().name());
+                let reads = job.tasks.iter().find(|task| task.needs().weights);
+                let reads = reads.map_or("a task", |task| task.name());
                 let (but, remedy) = match self.input.unread() {
                     Some(Unread { found, remedy }) => (format!(", but {found}"), remedy),
                     None => (String::new(), "name a file that has them".into()),

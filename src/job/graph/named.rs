@@ -3,7 +3,6 @@
 //! An id with an edge is a vertex, and so is every id that the input declares. A list of edges declares none. Of its ids without a degree those
 //! are vertices that have loops, which degrees leave out: the edges are read once more if a table names such an id and there are loops.
 
-use crate::algo::GraphTask;
 use crate::algo::sources::{self, Named};
 use crate::error::Result;
 use crate::formats::{CacheUse, Edges, Input, InputCache, Share, Visitor};
@@ -28,7 +27,7 @@ pub(crate) fn check(
     order: Option<&Ordered>,
     input: Option<(&Input, &InputCache<'_>)>,
 ) -> Result<()> {
-    let named: Vec<Named> = session.job.graph_tasks().flat_map(GraphTask::named).collect();
+    let named: Vec<Named> = session.job.tasks.iter().flat_map(|task| task.named()).collect();
     let dense: Vec<u32> =
         session.agreed(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
     // The list of sparse ids has those of loops, too.

@@ -130,19 +130,19 @@ pub(super) fn sections(seen: &Seen) -> Vec<Section> {
 /// Returns the part about a task that is not done: its pictures alone.
 fn as_far(at: usize, task: &Unfinished) -> Section {
     let mut section = Section::new(&format!("unfinished-{at}"), &format!("{} as far as it came", task.name));
-    section.figures = figures(&task.name, &task.so_far);
+    section.figures = task.figures.iter().filter(|figure| !figure.is_empty()).cloned().collect();
     section
 }
 
 /// Returns what there is to draw of a result.
 fn figures(name: &str, result: &Value) -> Vec<Figure> {
-    let figures = algo::find(name).map(|algorithm| algorithm.figures(result)).unwrap_or_default();
+    let figures = algo::find(name).map(|algorithm| (algorithm.figures)(result)).unwrap_or_default();
     figures.into_iter().filter(|figure| !figure.is_empty()).collect()
 }
 
 fn of_result(at: usize, name: &str, result: &Value) -> Section {
     let mut section = Section::new(&format!("result-{at}"), name);
-    section.text = algo::find(name).map(|algorithm| algorithm.sentences(result)).unwrap_or_default();
+    section.text = algo::find(name).map(|algorithm| (algorithm.sentences)(result)).unwrap_or_default();
     section.facts = Some(fields(result));
     section.text.extend(from(result).map(|from| format!("Found {from}; the job that ran last has no table [{name}].")));
     let drawn = figures(name, result);

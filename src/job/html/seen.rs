@@ -1,6 +1,7 @@
 //! The contents of a workdir for its report, whole or not: a damaged or missing file is told of, and costs only what it had to tell.
 
 use crate::algo;
+use crate::chart::Figure;
 use crate::error::Error;
 use crate::job::results::Results;
 use crate::job::state::lock::{Liveness, Lock};
@@ -47,8 +48,8 @@ pub(super) struct Unfinished {
     /// Units of a trial, and how many are done of the one at work, where that is known.
     pub total: u64,
     pub done: Option<u64>,
-    /// The fields of its result that are known.
-    pub so_far: Value,
+    /// Figures of the units that are done.
+    pub figures: Vec<Figure>,
 }
 
 /// The contents of a workdir.
@@ -150,7 +151,7 @@ impl Seen {
 /// Returns the results of a report, each under its algorithm's name, in the order in which algorithms run.
 pub(super) fn results(report: &Value) -> Vec<(&String, &Value)> {
     let mut results: Vec<_> = report["results"].as_object().into_iter().flatten().collect();
-    let place = |name: &str| algo::ALGORITHMS.iter().position(|algorithm| algorithm.name() == name);
+    let place = |name: &str| algo::ALGORITHMS.iter().position(|algorithm| algorithm.name == name);
     results.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
     results
 }
@@ -197,14 +198,14 @@ fn unfinished(workdir: &Path, manifest: &Manifest) -> Vec<Unfinished> {
     let left = manifest.tasks_in_order().filter(|(_, record)| !record.done);
     let task = |(name, record): (&str, &TaskRecord)| {
         let units = at_work.as_ref().filter(|units| units.task == name);
-        let so_far = || {
-            let (task, key) = (algo::find(name)?.recall(&record.table)?, record.key()?);
+        let figures = || {
+            let (task, key) = ((algo::find(name)?.recall)(&record.table)?, record.key()?);
             let folder = &workdir.join("units");
             let journal = algo::run::Units { folder, algorithm: name, trial: units?.trial, key };
-            Some(task.so_far(&journal.peek(), record.units))
+            Some(task.figures_so_far(&journal.peek(), record.units))
         };
-        let (done, so_far) = (units.map(|units| units.done), so_far().unwrap_or_default());
-        Unfinished { name: name.to_owned(), total: record.units, done, so_far }
+        let (done, figures) = (units.map(|units| units.done), figures().unwrap_or_default());
+        Unfinished { name: name.to_owned(), total: record.units, done, figures }
     };
     left.map(task).collect()
 }

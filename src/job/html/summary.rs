@@ -105,7 +105,7 @@ fn lead(seen: &Seen) -> String {
 /// Returns what was found, in the words of each algorithm.
 fn answers(report: &Value) -> Vec<(String, String)> {
     let answer = |(name, result): (&String, &Value)| {
-        let sentences = algo::find(name).map(|algorithm| algorithm.sentences(result)).unwrap_or_default();
+        let sentences = algo::find(name).map(|algorithm| (algorithm.sentences)(result)).unwrap_or_default();
         let mut more = format!("{name}: {}, without preparation", shown(&result["seconds"], Unit::Seconds));
         if result["harmonic_mean_teps"].is_number() {
             more += &format!("; {} by harmonic mean", shown(&result["harmonic_mean_teps"], Unit::Teps));

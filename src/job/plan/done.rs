@@ -31,7 +31,7 @@ impl Done {
         let Contents { edges: content, weights, .. } = contents;
         let mut tasks = Vec::new();
         for task in &job.tasks {
-            let (record, key) = (manifest.tasks.get(task.algorithm().name()), task_key(&**task, contents)?);
+            let (record, key) = (manifest.tasks.get(task.name()), task_key(&**task, contents)?);
             tasks.push(record.is_some_and(|record| record.is_done(key, job)));
         }
         let nothing_to_do = !job.keep && !tasks.is_empty() && !tasks.contains(&false);

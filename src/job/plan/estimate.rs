@@ -1,6 +1,6 @@
 //! The cost of every stage: host memory of a rank, disk, bytes that ranks send to each other, time.
 
-use crate::algo::{Cost, Crew, GraphSize, GraphTask, ListTask};
+use crate::algo::{ByInput, Cost, Crew, GraphSize, ListSize, Task};
 use crate::config::Job;
 use crate::formats::{Input, InputCache};
 use crate::job::plan::Basis;
@@ -15,6 +15,7 @@ use crate::prepare::memory_plan::Sizes;
 use crate::prepare::partition::{LINE, edge_bytes};
 use crate::prepare::{ingest, order, relabel};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Bytes of manifest, report, log and status, with room to spare.
 pub(crate) const SMALL_FILES: u64 = 256 << 10;
@@ -100,8 +101,6 @@ pub(crate) struct Sized<'a> {
     pub(crate) block_bytes: u64,
     /// True if edges have weights.
     pub(crate) weighted: bool,
-    /// Entries of the longest row for a GPU, once they are known.
-    pub(crate) gpu_row: Option<u64>,
     /// The graph that tasks are computed on.
     pub(crate) graph: GraphSize<'a>,
 }
@@ -116,26 +115,28 @@ pub(crate) struct TaskCost {
 }
 
 impl TaskCost {
-    /// Returns what every task of the job takes on `graph`, whose longest row for a GPU has `gpu_row` entries if that is known.
-    pub(crate) fn of_all(job: &Job, machine: &Resources, graph: &GraphSize<'_>, gpu_row: Option<u64>) -> Vec<TaskCost> {
-        let one = |task: &dyn GraphTask| {
-            let gpu_memory = task.least_gpu_memory(gpu_row.unwrap_or(0), graph, machine.ranks);
-            let gpu_memory = gpu_memory.map(|least| if gpu_row.is_some() { least } else { 0 });
+    /// Returns the cost of every task of the job on `graph`.
+    pub(crate) fn of_graph(job: &Job, machine: &Resources, graph: &GraphSize<'_>) -> Vec<TaskCost> {
+        let size = ByInput::Graph(graph);
+        let one = |task: &Arc<dyn Task>| {
+            let gpu_memory = task.least_gpu_memory(size, machine.ranks);
+            let gpu_memory = gpu_memory.map(|least| if graph.gpu_row.is_some() { least } else { 0 });
             let packing = Packing::of(machine, job, (graph.edges, graph.vertices, graph.direction));
             let crew = Crew { packed: packing.map(|packing| packing.packed), ..machine.crew(job, gpu_memory) };
-            TaskCost { name: task.algorithm().name(), crew, cost: task.cost(graph, &crew), gpu_memory }
+            TaskCost { name: task.name(), crew, cost: task.cost(size, &crew), gpu_memory }
         };
-        job.graph_tasks().map(one).collect()
+        job.tasks.iter().map(one).collect()
     }
 
-    /// Returns what every task of the job takes on a list of `length` elements, whose reading takes `reading` bytes.
-    pub(crate) fn of_list(job: &Job, machine: &Resources, length: u64, reading: u64) -> Vec<TaskCost> {
-        let one = |task: &dyn ListTask| {
-            let gpu_memory = task.least_gpu_memory(length);
+    /// Returns the cost of every task of the job on a list.
+    pub(crate) fn of_list(job: &Job, machine: &Resources, list: &ListSize) -> Vec<TaskCost> {
+        let size = ByInput::List(list);
+        let one = |task: &Arc<dyn Task>| {
+            let gpu_memory = task.least_gpu_memory(size, machine.ranks);
             let crew = machine.crew(job, gpu_memory);
-            TaskCost { name: task.algorithm().name(), crew, cost: task.cost(length, reading, &crew), gpu_memory }
+            TaskCost { name: task.name(), crew, cost: task.cost(size, &crew), gpu_memory }
         };
-        job.list_tasks().map(one).collect()
+        job.tasks.iter().map(one).collect()
     }
 
     /// Returns their stages, one after the other, on a disk that holds `disk` bytes before. The work is likely right within a factor

@@ -93,6 +93,7 @@ pub(crate) fn size_of<'r>(
         longest_row,
         longest_whole_row,
         blocks,
+        gpu_row: None,
         reading: 0,
         degrees,
     }

@@ -1,6 +1,5 @@
 //! Refuses plans that do not fit the limits of their job or the disk.
 
-use crate::algo::On;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::{Input, Weights, unmapped};
@@ -97,7 +96,7 @@ pub fn rows_in_no_order(job: &Job, plan: &Plan) -> u64 {
         StageKind::Task(place, _) => job.tasks.get(place),
         _ => None,
     });
-    let whole = tasks.any(|task| matches!(task.on(), On::Graph(graph) if graph.needs().upper));
+    let whole = tasks.any(|task| task.needs().upper);
     // Each edge is an entry of two rows, of 4 bytes or, with a weight, 8.
     let entry = if job.upper_has_weights() { 8 } else { 4 };
     if whole { 2 * entry * plan.edges } else { 0 }

@@ -1,5 +1,6 @@
 //! The plan of a job on a list: its length tells all.
 
+use crate::algo::ListSize;
 use crate::config::Job;
 use crate::error::Result;
 use crate::job::plan::done::Done;
@@ -30,10 +31,10 @@ pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) ->
     let done = Done::of(job, manifest, Contents::of_list(list.identity))?;
     let (length, source) = (list.length, &list.source);
     let reading = source.scratch_bytes(machine.threads);
-    let tasks = TaskCost::of_list(job, machine, length, reading);
+    let tasks = TaskCost::of_list(job, machine, &ListSize { length, reading });
     let clock = Clock::new(job, machine, machine.preparers(0), None, length);
     let stages = |machine: &Resources| {
-        let tasks = TaskCost::of_list(job, machine, length, reading);
+        let tasks = TaskCost::of_list(job, machine, &ListSize { length, reading });
         TaskCost::stages(&tasks, machine, &clock, SMALL_FILES, 1.0)
     };
     let mut plan = Plan {

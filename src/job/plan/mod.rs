@@ -22,7 +22,7 @@ mod text;
 
 pub use basis::Basis;
 
-use crate::algo::GraphSize;
+use crate::algo::{ByInput, GraphSize, Task};
 use crate::config::{InputSpec, Job};
 use crate::error::Result;
 use crate::formats::{Input, Weights};
@@ -48,6 +48,7 @@ use crate::size;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Limits that are looked at to find the smallest that does.
 const LIMITS: usize = 16;
@@ -222,6 +223,7 @@ impl Plan {
             longest_row,
             longest_whole_row: edges.min(connected),
             blocks: most_blocks,
+            gpu_row: None,
             reading: reading_in_all,
             degrees: likely,
         };
@@ -242,7 +244,6 @@ impl Plan {
                 + 4 * distinct
                 + part_cost::weights_bytes(distinct, most_blocks, weighted),
             weighted,
-            gpu_row: None,
             graph,
         };
         let mut plan = Plan::made(job, machine, input, &sized, done);
@@ -250,8 +251,9 @@ impl Plan {
         let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
         plan.surely = Surely { host_memory: machine.smallest(ingest, 0), disk, ..Surely::default() };
-        let (row, graph) = (2 * (edges.isqrt() + 1), &sized.graph);
-        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(row, graph, machine.ranks));
+        let graph = &GraphSize { gpu_row: Some(2 * (edges.isqrt() + 1)), ..sized.graph };
+        let least = |task: &Arc<dyn Task>| task.least_gpu_memory(ByInput::Graph(graph), machine.ranks);
+        let gpu_memory = job.tasks.iter().filter_map(least);
         limits::say_maybe(&mut plan, gpu_memory.max().unwrap_or(0));
         Ok(plan)
     }
@@ -274,7 +276,7 @@ impl Plan {
         let (shape, _) = LayoutShape::and_bins(layout);
         let edges = info.edges - info.loops;
         let graph = size_of(info, edges, runs.longest_row(), layout.blocks() as u64, runs);
-        let graph = GraphSize { reading: needs.reading, ..graph };
+        let graph = GraphSize { reading: needs.reading, gpu_row: Some(layout.longest_row()), ..graph };
         let sized = Sized {
             basis: Basis::Degrees,
             edges: info.edges,
@@ -288,7 +290,6 @@ impl Plan {
             blocks: layout.blocks() as u64,
             block_bytes: store_bytes(info, layout),
             weighted: info.weights.is_some(),
-            gpu_row: Some(layout.longest_row()),
             graph,
         };
         let mut plan = Plan::made(job, machine, input, &sized, done);
@@ -312,8 +313,8 @@ impl Plan {
         let runs = order::read_runs(&graph.folder, graph.info.content)?;
         let (info, blocks) = (&graph.info, graph.catalogue.len() as u64);
         let size = size_of(info, graph.stored.edges, graph.catalogue.extremes().row, blocks, &runs);
-        let longest = Some(graph.catalogue.layout.longest_row());
-        let tasks = TaskCost::of_all(job, machine, &size, longest);
+        let size = GraphSize { gpu_row: Some(graph.catalogue.layout.longest_row()), ..size };
+        let tasks = TaskCost::of_graph(job, machine, &size);
         let clock = Clock::new(job, machine, machine.preparers(info.ids), None, info.edges);
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
@@ -326,7 +327,7 @@ impl Plan {
         plan.take(machine, &done, |machine| {
             let parts = PartCost::of_all(job, machine, &size, true);
             let (mut stages, disk) = PartCost::stages(&parts, machine, &clock, SMALL_FILES);
-            let tasks = TaskCost::of_all(job, machine, &size, longest);
+            let tasks = TaskCost::of_graph(job, machine, &size);
             stages.extend(TaskCost::stages(&tasks, machine, &clock, disk, 1.0));
             stages
         });
@@ -350,7 +351,7 @@ impl Plan {
             edges: 0,
             ids: 0,
             blocks: 0,
-            units: job.graph_tasks().map(|task| task.units(blocks)).sum(),
+            units: job.tasks.iter().map(|task| task.units(blocks)).sum(),
             ranks: machine.ranks,
             nodes: machine.nodes(),
             threads: machine.threads,
@@ -382,7 +383,7 @@ impl Plan {
     }
 
     fn made(job: &Job, machine: &Resources, input: &Input, sized: &Sized<'_>, done: &Done) -> Plan {
-        let tasks = TaskCost::of_all(job, machine, &sized.graph, sized.gpu_row);
+        let tasks = TaskCost::of_graph(job, machine, &sized.graph);
         let mut plan = Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),
             basis: sized.basis,
@@ -393,7 +394,7 @@ impl Plan {
             ..Plan::empty(job, machine, &tasks, sized.blocks)
         };
         let estimate = |machine: &Resources| {
-            let tasks = TaskCost::of_all(job, machine, &sized.graph, sized.gpu_row);
+            let tasks = TaskCost::of_graph(job, machine, &sized.graph);
             sized.estimate(job, input, machine, &tasks)
         };
         let Estimate { kept, scratch, .. } = estimate(machine);

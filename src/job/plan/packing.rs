@@ -50,6 +50,6 @@ impl Packing {
         // rows just fit.
         let peak = (rows + (block + window).max(starts)).min(free);
         let packing = Packing { peak, packed: 2 * (half + starts) };
-        (wanted && job.graph_tasks().all(|task| task.takes_packed(vertices, edges, gpu))).then_some(packing)
+        (wanted && job.tasks.iter().all(|task| task.takes_packed(vertices, edges, gpu))).then_some(packing)
     }
 }

@@ -49,8 +49,8 @@ impl Results {
             let found = record.found.clone().filter(|_| record.done)?;
             let mut seconds = record.seconds.clone();
             seconds.truncate(if is_asked { trials } else { usize::MAX });
-            let own = own.iter().find(|task| task.algorithm().name() == name).cloned();
-            let task = own.or_else(|| algo::find(name)?.recall(&record.table));
+            let own = own.iter().find(|task| task.name() == name).cloned();
+            let task = own.or_else(|| (algo::find(name)?.recall)(&record.table));
             let answer = task.map(|task| task.answer(&found, &record.how));
             let fields = joined(found, record.how.clone());
             let from = record.from.clone().filter(|_| !is_asked);

@@ -41,14 +41,14 @@ pub(crate) fn number(graph: &mut Graph, job: &Job, workdir: &Path) -> Result<()>
 /// # Errors
 /// [`Error::Usage`].
 pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: &Path) -> Result<()> {
-    let reads = job.graph_tasks().find(|task| task.needs().weights);
+    let reads = job.tasks.iter().find(|task| task.needs().weights);
     match reads.filter(|_| graph.stored.weights.is_none()) {
         None => Ok(()),
         Some(task) => Err(Error::Usage(format!(
             "{}: [{}] reads weights, and this graph was kept without; run the job that kept it with weights = \"u32\" or \"f32\" in \
              [input] and keep = true, or name the input itself",
             workdir.display(),
-            task.algorithm().name()
+            task.name()
         ))),
     }
 }

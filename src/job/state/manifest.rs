@@ -210,7 +210,7 @@ impl Manifest {
 
     /// Returns what there is of tasks: in the registry's order, those that this version does not have behind them.
     pub fn tasks_in_order(&self) -> impl Iterator<Item = (&str, &TaskRecord)> {
-        let place = |name: &str| ALGORITHMS.iter().position(|algorithm| algorithm.name() == name);
+        let place = |name: &str| ALGORITHMS.iter().position(|algorithm| algorithm.name == name);
         let mut all: Vec<_> = self.tasks.iter().map(|(name, record)| (name.as_str(), record)).collect();
         all.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
         all.into_iter()
@@ -218,7 +218,7 @@ impl Manifest {
 
     /// Returns true if nothing of `task`, whose key this is, is left to do for `job`, and its files are whole.
     pub(crate) fn is_done(&self, job: &Job, task: &dyn Task, key: u64) -> bool {
-        let record = self.tasks.get(task.algorithm().name());
+        let record = self.tasks.get(task.name());
         record.is_some_and(|record| record.is_done(key, job) && record.is_whole(&job.workdir))
     }
 

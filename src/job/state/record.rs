@@ -1,6 +1,6 @@
 //! The manifest's record of a task: which trials are done, what they found, which files it left.
 
-use crate::algo::{On, Outcome, Task};
+use crate::algo::{Outcome, Task};
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
@@ -116,7 +116,7 @@ impl Contents {
 
     /// Returns the key of the weights if `task` reads them.
     pub fn weights_for(self, task: &dyn Task) -> Option<u64> {
-        let weights = self.weights.filter(|_| matches!(task.on(), On::Graph(task) if task.needs().weights));
+        let weights = self.weights.filter(|_| task.needs().weights);
         weights.map(|weights| weights.key)
     }
 }
@@ -127,7 +127,7 @@ impl Contents {
 /// None in practice; see [`key`].
 pub fn task_key(task: &dyn Task, contents: Contents) -> Result<u64> {
     let graph = (contents.edges, contents.first_id);
-    key_of(task.algorithm().name(), graph, contents.weights_for(task), &task.table())
+    key_of(task.name(), graph, contents.weights_for(task), &task.table())
 }
 
 fn key_of(name: &str, (edges, first_id): (u64, FirstId), weights: Option<u64>, table: &Value) -> Result<u64> {

@@ -28,7 +28,7 @@ pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict
         Ok(()) | Err(Error::Input { .. }) => {}
         Err(e) => verdict.note("job", Err(e))?,
     }
-    let mut of_job = job.tasks.iter().filter_map(|task| manifest.tasks.get(task.algorithm().name()));
+    let mut of_job = job.tasks.iter().filter_map(|task| manifest.tasks.get(task.name()));
     let has_other_ids = of_job.any(|record| record.found.is_some() && record.first_id != job.first_id);
     // The input was opened above: it may say the same in other words, but ids of results are as the job file has them.
     for (_, [other, this]) in

@@ -1,7 +1,7 @@
 //! Checks the results of a job on a list.
 
 use super::{OTHER_VERSION, recalled};
-use crate::algo::{ListResults, On, Verdict};
+use crate::algo::{ByInput, ListResults, Verdict};
 use crate::config::InputSpec;
 use crate::error::Result;
 use crate::job::plan::resources;
@@ -31,9 +31,8 @@ pub(super) fn verify(
         let (workdir, outputs) = (&place.workdir, &record.outputs);
         let list = list.as_ref().map_err(String::clone);
         let results = ListResults { workdir, outputs, done: record.done, list, budget, threads };
-        let task = recalled(name, record);
-        match (task.as_ref().map(|task| task.on()), &record.found) {
-            (Some(On::List(task)), Some(found)) => task.verify(&results, found, verdict)?,
+        match (recalled(name, record).filter(|task| task.is_on_list()), &record.found) {
+            (Some(task), Some(found)) => task.verify(ByInput::List(&results), (found, &record.how), verdict)?,
             _ => verdict.skip(name, OTHER_VERSION)?,
         }
     }

@@ -1,7 +1,7 @@
 //! `gpugraph verify`: every stored file against its checksum, every result against an independent method.
 //!
 //! Nothing is changed, and a check that fails does not keep the others from being made. What is stored is checked here and by
-//! `store_check`; results check themselves ([`crate::algo::GraphTask::verify`], [`crate::algo::ListTask::verify`]), straight from the input.
+//! `store_check`; algorithms check their own results straight from the input ([`crate::algo::Algorithm::verify`]).
 
 mod asked;
 mod list;
@@ -9,7 +9,7 @@ mod report;
 mod store_check;
 
 use crate::algo::run::{Kind, Units};
-use crate::algo::{self, EdgeSource, On, Results, StoredUnits, Task, UnitsContent, Verdict};
+use crate::algo::{self, ByInput, EdgeSource, Results, StoredUnits, Task, UnitsContent, Verdict};
 use crate::config::{InputKeys, InputSpec};
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
@@ -125,8 +125,7 @@ impl Against<'_> {
         let Against { workdir, budget, threads, .. } = *self;
         for (name, record) in manifest.tasks_in_order() {
             let Some(found) = &record.found else { continue };
-            let task = recalled(name, record);
-            let Some(On::Graph(task)) = task.as_ref().map(|task| task.on()) else {
+            let Some(task) = recalled(name, record).filter(|task| !task.is_on_list()) else {
                 verdict.skip(name, OTHER_VERSION)?;
                 continue;
             };
@@ -144,9 +143,9 @@ impl Against<'_> {
                 (None, Err(why)) => Err(why.clone()),
             };
             let info = &InputInfo { first_id: record.first_id, ..info.clone() };
-            let (how, outputs, done) = (&record.how, &record.outputs, record.done);
-            let results = Results { workdir, info, stored, how, outputs, done, edges, budget, threads };
-            task.verify(&results, found, verdict)?;
+            let (outputs, done) = (&record.outputs, record.done);
+            let results = Results { workdir, info, stored, outputs, done, edges, budget, threads };
+            task.verify(ByInput::Graph(&results), (found, &record.how), verdict)?;
         }
         Ok(())
     }
@@ -176,7 +175,7 @@ const OTHER_GRAPH: &str =
     "found by an older version, which did not note of which graph it is: `gpugraph run JOB.toml --fresh` finds it anew";
 
 fn recalled(name: &str, record: &TaskRecord) -> Option<Arc<dyn Task>> {
-    algo::find(name)?.recall(&record.table)
+    (algo::find(name)?.recall)(&record.table)
 }
 
 /// Opens the input if it may be as the job read it; otherwise returns why the results can't be held against it, in words.

@@ -7,8 +7,8 @@
 use super::columns::Columns;
 use super::held::Repeats;
 use super::wrong;
+use crate::algo::dfs::output::ArticulationFound;
 use crate::algo::dfs::record::{NONE, Tree};
-use crate::algo::dfs::task::ArticulationFound;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -8,8 +8,8 @@ use super::columns::Columns;
 use super::cycle::Cycle;
 use super::wrong;
 use crate::algo::dfs::fault::Fault;
+use crate::algo::dfs::output::{DfsOutput, StrongFound};
 use crate::algo::dfs::record::{NONE, Tree};
-use crate::algo::dfs::task::{Found, StrongFound};
 use crate::algo::dfs::validate::Numbers;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
@@ -76,7 +76,7 @@ impl Components {
         self,
         tree: &Tree,
         numbers: &Numbers,
-        (found, strong): (&Found, &StrongFound),
+        (found, strong): (&DfsOutput, &StrongFound),
         name: &dyn Fn(u32) -> String,
         budget: &Budget,
     ) -> Result<String> {

@@ -2,9 +2,9 @@
 
 use super::columns::Columns;
 use super::wrong;
-use crate::algo::dfs::driver::TOLD;
+use crate::algo::dfs::output::MOST_OF_CYCLE;
+use crate::algo::dfs::output::StrongFound;
 use crate::algo::dfs::record::NONE;
-use crate::algo::dfs::task::StrongFound;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
@@ -33,7 +33,7 @@ impl Cycle {
         next.fill(NONE);
         let met = budget.zeroed(vertices / 32 + 1, "bits of the cycle")?;
         let told = strong.cycle.len() as u64;
-        if told != length.min(TOLD as u64) {
+        if told != length.min(MOST_OF_CYCLE as u64) {
             return Err(wrong(&format!("{told} vertices of a cycle of {length} in the report")));
         }
         let Some((_, file)) = columns.results.file("out/dfs/cycle") else {

@@ -11,14 +11,15 @@ mod components;
 mod cycle;
 mod held;
 
+use super::Dfs;
 use super::fault::Fault;
+use super::output::{DfsDetails, DfsOutput};
 use super::record::{NONE, Tree};
-use super::task::{Found, Table};
 use super::validate::nested;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
-use crate::graph::bins::{Bin, Bins};
+use crate::graph::bins::Bins;
 use crate::prepare::relabel::ISOLATED;
 use crate::results::read;
 use blocks::Blocks;
@@ -34,7 +35,12 @@ const READING: u64 = read::READING;
 ///
 /// # Errors
 /// [`Error::Validation`] for columns that no such search leaves; [`Error::Limit`]; those of reading; [`Error::Stopped`].
-pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
+pub(super) fn verify(
+    table: &Dfs,
+    (found, details): (&DfsOutput, &DfsDetails),
+    edges: &EdgeSource<'_>,
+    results: &Results<'_>,
+) -> Result<String> {
     let (budget, threads) = (results.budget, results.threads);
     let (reading, what) = match edges {
         EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
@@ -72,8 +78,7 @@ pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, resul
         let job = (found.reached, found.trees, found.max_depth);
         return Err(wrong(&format!("(reached, trees, max_depth) {figures:?} by the columns, the job tells {job:?}")));
     }
-    let told_depths = serde_json::from_value::<Vec<Bin>>(results.how["depths"].clone());
-    if !told_depths.is_ok_and(|told| told == depths.finish()) {
+    if details.depths.as_ref() != Some(&depths.finish()) {
         return Err(wrong("the vertices by depth are not those of its column"));
     }
     let mut held = Held::new(&tree, &numbers, results.info.direction, budget)?;
@@ -108,7 +113,7 @@ fn wrong(what: &str) -> Error {
 }
 
 /// Checks the columns of a source without an edge, which reaches itself alone.
-fn alone(columns: &Columns<'_>, source: i64, found: &Found, edges: &EdgeSource<'_>) -> Result<String> {
+fn alone(columns: &Columns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSource<'_>) -> Result<String> {
     let mut names = vec![("parent", source), ("preorder", 0), ("postorder", 0), ("depth", 0)];
     if found.articulation.is_some() {
         names.extend([("articulation", 0), ("bridge", 0)]);

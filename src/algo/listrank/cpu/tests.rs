@@ -149,10 +149,10 @@ fn many_sublists() {
         Ranked::Path
     );
     assert!(list == ranks_of::<u32>(&places));
-    let told: Vec<_> = rounds.take().iter().map(|round| (round.step, round.elements)).collect();
+    let told: Vec<_> = rounds.take().into_iter().map(|round| (round.step.into_owned(), round.elements)).collect();
     // A ruler in two elements, then one in 64 links, until few links are left; the head has a sublist of its own.
     let [all, some] = [told[1].1, told[2].1];
-    let names = ["walk", "add up links", "follow links", "rank links", "rank"];
+    let names = ["walk", "add up links", "follow links", "rank links", "rank"].map(str::to_owned);
     assert_eq!(told, names.into_iter().zip([120_000, all, some, all, 120_000]).collect::<Vec<_>>());
     assert!(all > 60_000 && all <= 120_000 && some == all.div_ceil(64) + 1, "{told:?}");
     all_find_cycles::<u32>(&places, 60_000, &[30_000, 30_000]);

@@ -15,6 +15,7 @@
 mod bin;
 mod chains;
 mod files;
+pub mod permutation;
 mod ranks;
 mod scatter;
 mod sizes;

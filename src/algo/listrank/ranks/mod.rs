@@ -18,7 +18,7 @@ pub use part::{Part, width};
 pub use ruling_set::ruling_set;
 pub use wyllie::wyllie;
 
-use crate::algo::listrank::task::Method;
+use crate::algo::listrank::options::Method;
 use crate::comm::{Comm, Shape};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -3,14 +3,14 @@
 //! An algorithm says by [`LevelTask`] what searches and what it tells; the rest of its [`SearchTask`](super::SearchTask) is here.
 
 mod fault;
-mod found;
 pub mod levels;
+mod results;
 mod task;
 pub mod validate;
 pub mod verify;
 mod write;
 
-pub use found::{Found, SourceFound, agree_units, verify_found};
+pub use results::{LevelOutput, SourceOutput, figures_of, sentences_of, verify_trial, verify_units};
 pub use task::{LevelFigures, LevelTask, Search};
 pub use write::TreeWriter;
 

@@ -1,11 +1,13 @@
 //! A table of searches by levels, as the driver of searches knows it: all such searches leave the same trees.
 
-use super::found::SourceFound;
 use super::levels::Tree;
+use super::results::SourceOutput;
 use super::{BATCH, TreeWriter, validate};
+use crate::algo::searches::figures::LevelDetails;
 use crate::algo::searches::graph500::Kernel;
+use crate::algo::searches::results::Speed;
 use crate::algo::searches::{Claim, Kept, NONE, OnRank0, Options, SearchTask};
-use crate::algo::{Run, Task};
+use crate::algo::{Algorithm, Run};
 use crate::error::{Error, Result};
 use crate::graph::ids::{InputId, Vertex};
 use crate::memory::{Budget, Buffer, populate};
@@ -14,14 +16,15 @@ use crate::results::Output;
 use crate::store::map::Mapped;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// A table of searches by levels: its engine, and what it tells of a search.
-pub trait LevelTask: Task {
+pub trait LevelTask: Algorithm {
     /// Figures of one search.
     type Searched: LevelFigures;
+    /// How the search from one source went.
+    type SourceDetails: LevelDetails;
 
     /// Returns the keys that all tables of searches share.
     fn options(&self) -> &Options;
@@ -38,8 +41,8 @@ pub trait LevelTask: Task {
         spare: u64,
     ) -> Result<Box<dyn Search<Searched = Self::Searched> + 'a>>;
 
-    /// Returns the fields that tell how a source was searched from.
-    fn how(searched: Self::Searched) -> Value;
+    /// Returns how the search from a source went, with `levels` levels at most.
+    fn details(searched: Self::Searched, speed: Speed, levels: usize) -> Self::SourceDetails;
 }
 
 /// The figures that every search by levels has. The default is that of a search that reached nothing.
@@ -90,6 +93,8 @@ impl<S: Search<Searched: Serialize + DeserializeOwned>> Search for OnRank0<'_, S
 
 impl<T: LevelTask> SearchTask for T {
     type Searched = T::Searched;
+    type SourceOutput = SourceOutput;
+    type SourceDetails = T::SourceDetails;
     type Tree = Buffer<u32>;
     type Engine<'a> = Box<dyn Search<Searched = T::Searched> + 'a>;
     type Writer = TreeWriter;
@@ -163,8 +168,14 @@ impl<T: LevelTask> SearchTask for T {
         Ok(())
     }
 
-    fn results(source: InputId, edges: u64, searched: T::Searched) -> (Value, Value) {
+    fn results(
+        source: InputId,
+        edges: u64,
+        searched: T::Searched,
+        speed: Speed,
+        levels: usize,
+    ) -> (SourceOutput, T::SourceDetails) {
         let (reached, depth) = searched.reached_and_depth();
-        (json!(SourceFound { source, reached, depth, edges }), T::how(searched))
+        (SourceOutput { source, reached, depth, edges }, T::details(searched, speed, levels))
     }
 }

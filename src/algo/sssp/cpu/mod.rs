@@ -40,9 +40,9 @@ use self::search::Walk;
 use self::sort::{RowFile, Sorter};
 use super::distances::Distances;
 use super::edges::{self, Edges};
+use super::options::{Method, Sssp};
 use super::ranks::exchange::Exchange;
 use super::search::{Search, Searched};
-use super::task::{Method, Table};
 use crate::algo::WeightSource;
 use crate::algo::own::Own;
 use crate::algo::run::Units;
@@ -178,7 +178,7 @@ impl CpuSearch {
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where [`bytes()`] do not fit; those of the graph and of the disk; a stop.
-    pub fn new(graph: &Graph, table: &Table, degrees: &Mapped, resources: &Resources<'_>) -> Result<CpuSearch> {
+    pub fn new(graph: &Graph, table: &Sssp, degrees: &Mapped, resources: &Resources<'_>) -> Result<CpuSearch> {
         Self::of_part(graph, table, degrees, resources, Own::all(graph.info.connected as usize), None)
     }
 
@@ -188,7 +188,7 @@ impl CpuSearch {
     /// Those of [`Self::new`] and of the exchange.
     pub fn of_part(
         graph: &Graph,
-        table: &Table,
+        table: &Sssp,
         degrees: &Mapped,
         resources: &Resources<'_>,
         own: Own,

@@ -25,8 +25,8 @@ pub use tuning::Tuning;
 
 use super::distances::Distances;
 use super::edges::Edges;
+use super::options::Method;
 use super::search::{Search, Searched};
-use super::task::Method;
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{GoOn, fetch};
 use crate::error::{Error, Result};

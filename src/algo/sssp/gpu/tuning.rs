@@ -1,7 +1,7 @@
 //! Choices of a search: widths of buckets, by the graph and the method, and sizes.
 
 use super::place::Placed;
-use crate::algo::sssp::task::Method;
+use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
 
 /// Part of all entries that is pushed before a cap is set. Scale 24 of Graph500 by weights from 1 to 255 took 1.77 ms a root on an H100 with this, 1.82 with

@@ -8,10 +8,10 @@ pub(super) mod exchange;
 
 use self::exchange::Exchange;
 use super::Distances;
+use super::Sssp;
 use super::cpu::{CpuSearch, Resources};
 use super::edges::Edges;
 use super::search::{Search, Searched};
-use super::task::Table;
 use crate::algo::own::Own;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ impl<'a> RankedSearch<'a> {
     pub fn new(
         comm: &Comm,
         graph: &'a Graph,
-        table: &Table,
+        table: &Sssp,
         degrees: &Mapped,
         resources: &Resources<'_>,
     ) -> Result<RankedSearch<'a>> {

@@ -5,9 +5,9 @@ use super::columns::Columns;
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
+use crate::algo::sssp::output::SourceOutput;
 use crate::algo::sssp::path::{Path, TOLD};
 use crate::algo::sssp::search::NONE;
-use crate::algo::sssp::task::SourceFound;
 use crate::algo::sssp::validate::{Figures, Tree};
 use crate::error::Result;
 use crate::graph::direction::Direction;
@@ -26,7 +26,7 @@ pub(super) fn agree(
     places: &Places,
     results: &Results<'_>,
 ) -> Result<()> {
-    let found = &told.found;
+    let found = &told.output;
     if (figures.reached, figures.max_distance) != (found.reached, found.max_distance) {
         let (by_columns, by_job) = ((figures.reached, figures.max_distance), (found.reached, found.max_distance));
         let what = format!(
@@ -103,7 +103,7 @@ fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
 /// # Errors
 /// [`crate::Error::Validation`].
 pub(super) fn alone(told: &SourceChecked, columns: &Columns) -> Result<()> {
-    let SourceFound { source, reached, edges, ref path, .. } = told.found;
+    let SourceOutput { source, reached, edges, ref path, .. } = told.output;
     let is_path = |path: &Path| match path.target == source {
         true => (path.edges, &path.vertices[..]) == (0, &[source]),
         false => *path == Path::none(path.target),

@@ -3,7 +3,7 @@
 use super::SourceChecked;
 use crate::algo::searches::agreement::{Reported, SourceFigures, holds};
 use crate::algo::sssp::distances::Distance;
-use crate::algo::sssp::task::SourceFound;
+use crate::algo::sssp::output::SourceOutput;
 use crate::error::Result;
 use crate::prepare::prepared::InputInfo;
 
@@ -14,17 +14,17 @@ use crate::prepare::prepared::InputInfo;
 pub(super) fn agree(told: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
     found.iter().try_for_each(|told| of_source(info, told))?;
     told.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
-    let edges = found.iter().map(|told| u128::from(told.found.edges)).sum::<u128>();
+    let edges = found.iter().map(|told| u128::from(told.output.edges)).sum::<u128>();
     Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
 }
 
 fn figures(told: &SourceChecked) -> SourceFigures {
-    let SourceFound { source, reached, edges, .. } = told.found;
-    SourceFigures { source, reached, edges, seconds: told.seconds, teps: told.teps }
+    let SourceOutput { source, reached, edges, .. } = told.output;
+    SourceFigures { source, reached, edges, speed: told.speed }
 }
 
 fn of_source(info: &InputInfo, told: &SourceChecked) -> Result<()> {
-    let SourceChecked { ref found, .. } = *told;
+    let found = &told.output;
     let (source, reached) = (found.source, found.reached);
     figures(told).agree(info)?;
     let is_zero = match found.max_distance {

@@ -9,10 +9,11 @@ mod counted;
 mod figures;
 mod input;
 
-use super::task::SourceFound;
+use super::output::SourceOutput;
 use super::validate::{self, Figures, Tree};
 use crate::algo::searches::agreement::{Reported, check_trees};
 use crate::algo::searches::places::Places;
+use crate::algo::searches::results::Speed;
 use crate::algo::{EdgeSource, Results, Verdict, WeightSource};
 use crate::error::Result;
 use crate::formats::WeightType;
@@ -25,11 +26,9 @@ use input::InputEdges;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceChecked {
     /// The figures that do not depend on how it went.
-    pub found: SourceFound,
-    /// Seconds of the search.
-    pub seconds: f64,
-    /// Edges by seconds.
-    pub teps: f64,
+    pub output: SourceOutput,
+    /// The speed of the search.
+    pub speed: Speed,
 }
 
 /// Bytes of the buffers in which columns are read.
@@ -73,7 +72,7 @@ fn trees(
     let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
     let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
     for sources in found.chunks(batch) {
-        let read = |told: &SourceChecked| Columns::read(&places, results, told.found.source, kind);
+        let read = |told: &SourceChecked| Columns::read(&places, results, told.output.source, kind);
         let columns = sources.iter().map(read).collect::<Result<Vec<Columns>>>()?;
         let (mut told, mut of) = (Vec::new(), Vec::new());
         for (columns, source) in columns.iter().zip(sources) {
@@ -85,13 +84,13 @@ fn trees(
                 None => counted::alone(source, columns)?,
             }
         }
-        let may_leave = told.iter().any(|told| told.found.max_distance.may_overflow());
+        let may_leave = told.iter().any(|told| told.output.max_distance.may_overflow());
         let (figures, counted) = hold(edges, (weights, kind), (&places, may_leave), &of, results)?;
         for (number, (told, figures)) in told.into_iter().zip(figures).enumerate() {
             counted::agree(told, of[number], figures, counted.get(number).copied(), &places, results)?;
         }
     }
-    let reached = found.iter().map(|told| told.found.reached).sum::<u64>();
+    let reached = found.iter().map(|told| told.output.reached).sum::<u64>();
     Ok(format!(
         "{} hold against the edges of {what} and their weights: {reached} vertices, each at its distance, with its first parent",
         found.len()

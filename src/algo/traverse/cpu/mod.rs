@@ -10,9 +10,9 @@ mod rows;
 mod update;
 
 use super::levels::{Frontier, Levels, lap, pair};
+use super::options::Strategy;
 use super::owner::Owners;
 use super::search::{NONE, Sent, Steps};
-use super::task::Strategy;
 use crate::algo::CpuResources;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;

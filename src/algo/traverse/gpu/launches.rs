@@ -6,7 +6,7 @@ use super::clock::Clock;
 use super::peers::Outbox;
 use super::sort::Sorter;
 use super::twins::Owned;
-use crate::algo::traverse::task::Strategy;
+use crate::algo::traverse::options::Strategy;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Queue, Scan, Workspace};
 

@@ -16,9 +16,9 @@ mod twins;
 pub use room::{host_bytes, least_bytes};
 
 use super::levels::{Frontier, Levels, lap};
+use super::options::Strategy;
 use super::owner::Owners;
 use super::search::{Sent, Steps};
-use super::task::Strategy;
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{GoOn, fetch};
 use crate::error::{Error, Result};

@@ -173,7 +173,7 @@ fn plan_in_memory(
 /// Returns the most host memory that a task of the job takes beside rows that stay in memory, if the GPU computes all of them on
 /// blocks of these sizes with `bytes` bytes of its own memory left.
 fn beside_rows(session: &Session, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
-    let beside = session.job.graph_tasks().map(|task| task.beside_rows(layout, sizes, bytes));
+    let beside = session.job.tasks.iter().map(|task| task.beside_rows(layout, sizes, bytes));
     beside.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 

@@ -17,8 +17,8 @@ pub(super) fn agree(told: &Reported<'_>, info: &InputInfo, found: &[SourceChecke
 }
 
 fn figures(found: &SourceChecked) -> SourceFigures {
-    let SourceChecked { source, reached, edges, seconds, teps, .. } = *found;
-    SourceFigures { source, reached, edges, seconds, teps }
+    let SourceChecked { source, reached, edges, speed, .. } = *found;
+    SourceFigures { source, reached, edges, speed }
 }
 
 fn of_source(info: &InputInfo, found: &SourceChecked) -> Result<()> {

@@ -13,6 +13,7 @@ mod reader;
 
 use crate::algo::searches::agreement::{Reported, check_trees};
 use crate::algo::searches::places::Places;
+use crate::algo::searches::results::Speed;
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::Result;
 use crate::graph::ids::InputId;
@@ -30,10 +31,8 @@ pub struct SourceChecked {
     pub depth: u64,
     /// Edges of the input with an end that is reached: repeats count, loops don't. Of a directed graph, the distinct edges that leave what is reached.
     pub edges: u64,
-    /// Seconds of the search.
-    pub seconds: f64,
-    /// Edges by seconds.
-    pub teps: f64,
+    /// The speed of the search.
+    pub speed: Speed,
     /// Vertices of each level, from the source's on; of a deep tree those of the first levels alone.
     pub frontiers: Vec<u64>,
 }

@@ -1,7 +1,11 @@
+//! Tests of counting.
+
+mod turns;
+
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::wedges::Tile;
 use crate::algo::triangle::driver::{self, Gathering, Part, unit, units};
-use crate::algo::triangle::turns_tests::Taken;
+use crate::algo::triangle::tests::turns::Taken;
 use crate::algo::triangle::{Counter, Isa, PairCount, Settings};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::csr::Block;

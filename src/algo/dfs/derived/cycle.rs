@@ -1,9 +1,9 @@
 //! A cycle of what a search reached: by its edges, or a loop. Rows have no loops, so these come from the first pass over the input, or from another.
 
-use super::driver::TOLD;
-use super::pairs::Pairs;
-use super::record::{NONE, Tree};
 use super::strong::Strong;
+use crate::algo::dfs::output::MOST_OF_CYCLE;
+use crate::algo::dfs::pairs::Pairs;
+use crate::algo::dfs::record::{NONE, Tree};
 use crate::error::Result;
 use crate::graph::ids::{DenseId, InputId, Vertex};
 use crate::memory::{Budget, Buffer};
@@ -13,7 +13,7 @@ use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
 
 /// What is known of cycles.
-pub(super) enum Cycle {
+pub(in crate::algo::dfs) enum Cycle {
     /// There is none, so edges lead in an order.
     No,
     /// The vertex that has a loop; of several the one of the smallest id.
@@ -26,7 +26,7 @@ pub(super) enum Cycle {
 
 /// The vertices that a search reached.
 #[derive(Clone, Copy)]
-pub(super) struct Reached<'a> {
+pub(in crate::algo::dfs) struct Reached<'a> {
     pub tree: &'a Tree,
     /// The source, if it has no edge but loops.
     pub own: Option<InputId>,
@@ -80,7 +80,7 @@ impl Cycle {
 
     /// Returns its first vertices, for the report.
     pub fn told(&self, ids: &InputIds) -> Vec<InputId> {
-        let most = self.length().unwrap_or(0).min(TOLD as u64);
+        let most = self.length().unwrap_or(0).min(MOST_OF_CYCLE as u64);
         (0..most).map(|place| self.vertex(place, ids)).collect()
     }
 }

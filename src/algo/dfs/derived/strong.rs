@@ -5,8 +5,8 @@
 //! that are in no component yet, and of what its children lead to, is its low point. If that is its own, it and all below it that are in no component
 //! make one. As the order is known, rows are fetched ahead.
 
-use super::record::{NONE, Tree};
-use super::rows::Rows;
+use crate::algo::dfs::record::{NONE, Tree};
+use crate::algo::dfs::rows::Rows;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
@@ -18,7 +18,7 @@ const PLACES_AHEAD: usize = 8;
 const STRIDE: usize = 1 << 16;
 
 /// The strong components of a graph.
-pub(super) struct Strong {
+pub(in crate::algo::dfs) struct Strong {
     /// The vertex of each component that was reached first; [`NONE`] for what was not reached.
     component: Buffer<u32>,
     /// Number of components.

@@ -4,8 +4,8 @@
 //! The low point of a vertex is the smallest preorder that an edge leads to from its subtree, that of its parent left out. First every vertex gets
 //! that of its own row, by all threads; then low points go up the tree, from the last vertex in preorder to the first.
 
-use super::record::{NONE, Tree};
-use super::rows::Rows;
+use crate::algo::dfs::record::{NONE, Tree};
+use crate::algo::dfs::rows::Rows;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, cells, prefetch};
@@ -25,7 +25,7 @@ const POINT: u32 = 1;
 const BRIDGE: u32 = 2;
 
 /// The articulation points and bridges of a graph.
-pub(super) struct Articulation {
+pub(in crate::algo::dfs) struct Articulation {
     marks: Buffer<u32>,
     /// Number of articulation points.
     pub points: u64,

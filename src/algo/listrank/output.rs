@@ -1,0 +1,46 @@
+//! The result of ranking a list, and how it went.
+
+use crate::algo::Trial;
+use crate::algo::listrank::rounds::Round;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// The result of ranking a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListRankOutput {
+    /// Elements.
+    pub length: u64,
+    /// The element that is nobody's successor; `None` in a list without elements.
+    pub head: Option<u64>,
+    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64; of the ranks as they are written.
+    pub checksum: u64,
+}
+
+/// How a list was ranked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ListRankDetails {
+    /// The method.
+    pub method: Cow<'static, str>,
+    /// Bytes that ranking read from the disk and wrote to it, without the list and the ranks.
+    pub bytes: u64,
+    /// Seconds of each phase.
+    pub phases: Phases,
+    /// The rounds of ranking: of several ranks, as rank 0 saw them; of a trial that resumed, those since then.
+    pub rounds: Vec<Round>,
+}
+
+/// Seconds of each phase of a trial.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Phases {
+    /// Reading the list; on a GPU, into its memory.
+    pub read: f64,
+    /// Finding out that successors are those of a list, if that is not done while it is read.
+    pub check: f64,
+    /// Ranking.
+    pub rank: f64,
+    /// Copying ranks from a GPU to the host.
+    pub fetch: f64,
+}
+
+/// A trial of ranking.
+pub(super) type Ranked = Trial<ListRankOutput, ListRankDetails>;

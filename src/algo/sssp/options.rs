@@ -1,0 +1,81 @@
+//! The options of `[sssp]`.
+
+use super::distances::Distances;
+use super::edges;
+use crate::algo::WeightSource;
+use crate::algo::searches::Options;
+use crate::formats::WeightType;
+use crate::graph::ids::InputId;
+use crate::jobfile::{Diagnostics, Section};
+use serde::{Deserialize, Serialize};
+
+/// The method of a search. All find the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The fastest for the graph and the device.
+    Auto,
+    /// Queues of vertices that became nearer (Moore 1959).
+    Moore,
+    /// Buckets of distances (Meyer and Sanders 2003).
+    DeltaStepping,
+    /// Rounds over all vertices, as long as any becomes nearer: the baseline.
+    BellmanFord,
+}
+
+const METHODS: [(&str, Method); 4] = [
+    ("auto", Method::Auto),
+    ("moore", Method::Moore),
+    ("delta-stepping", Method::DeltaStepping),
+    ("bellman-ford", Method::BellmanFord),
+];
+
+/// Shortest paths: where to search from, by which weights, and what to do with distances and parents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sssp {
+    /// Where to search from, and what to do with what was found.
+    #[serde(flatten)]
+    pub options: Options,
+    /// The method.
+    pub method: Method,
+    /// The weights of edges.
+    pub weights: WeightSource,
+    /// The end of the path that is reported, by the input's id.
+    pub target: Option<InputId>,
+}
+
+impl Sssp {
+    /// Reads the table.
+    pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sssp> {
+        let options = Options::parse(table, diagnostics);
+        let method = table.get("method").map_or(Some(Method::Auto), |field| field.choice(&METHODS, diagnostics));
+        let weights =
+            table.get("weights").map_or(Some(WeightSource::File), |field| WeightSource::parse(&field, diagnostics));
+        let target = table
+            .get("target")
+            .map_or(Some(None), |field| field.integer::<u64>(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))));
+        Some(Sssp { options: options?, method: method?, weights: weights?, target: target? })
+    }
+
+    /// Returns the most bytes that the distances of `vertices` vertices take: the type of an input's weights is known late.
+    pub fn distances_bytes(&self, vertices: u64) -> u64 {
+        let kind = match self.weights {
+            WeightSource::Drawn(drawn) => drawn.kind(),
+            WeightSource::File => WeightType::U32,
+        };
+        Distances::bytes(kind, vertices)
+    }
+
+    /// Returns the bytes that looking up the weights of `vertices` vertices takes.
+    pub fn weights_bytes(&self, vertices: u64) -> u64 {
+        edges::bytes(self.weights, vertices)
+    }
+
+    /// Returns a weight that none is larger than, as far as the table tells.
+    pub fn largest_weight(&self) -> u32 {
+        match self.weights {
+            WeightSource::Drawn(drawn) => drawn.largest(),
+            WeightSource::File => u32::MAX,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Tasks of a job: algorithms whose types are erased, and the registry.
+
+use super::algorithm::{Algorithm, Answer, Needs};
+use super::cost::{Cost, Crew};
+use super::input::{Input, InputRef, ResultsRef, SizeRef};
+use super::run::Run;
+use super::sources::Named;
+use super::verify::{StoredUnits, Verdict};
+use crate::chart::Figure;
+use crate::error::{Error, Result};
+use crate::gpu::ProgramSource;
+use crate::graph::direction::Direction;
+use crate::graph::layout::Layout;
+use crate::graph::placement::BlockSize;
+use crate::jobfile::{Diagnostics, Section};
+use crate::store::journal::Record;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// One table of a job: an [`Algorithm`] with its options, whatever its types are. Methods are those of [`Algorithm`]; results come and go as
+/// the manifest has them.
+pub trait Task: Debug + Send + Sync {
+    /// [`Algorithm::NAME`].
+    fn name(&self) -> &'static str;
+    /// Returns true if it computes on a list.
+    fn is_on_list(&self) -> bool;
+    /// Returns its options as a table with every default filled in.
+    fn table(&self) -> Value;
+    /// [`Algorithm::needs`].
+    fn needs(&self) -> Needs;
+    /// [`Algorithm::named`].
+    fn named(&self) -> Vec<Named>;
+    /// [`Algorithm::refuses`].
+    fn refuses(&self, direction: Direction) -> Option<&'static str>;
+    /// [`Algorithm::programs`].
+    fn programs(&self) -> &'static [&'static ProgramSource];
+    /// [`Algorithm::units`].
+    fn units(&self, size: u64) -> u64;
+    /// [`Algorithm::least_gpu_memory`].
+    fn least_gpu_memory(&self, size: SizeRef<'_, '_>, ranks: usize) -> Option<u64>;
+    /// [`Algorithm::beside_rows`].
+    fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64>;
+    /// [`Algorithm::takes_packed`].
+    fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool;
+    /// [`Algorithm::cost`]; nothing on an input of the other kind.
+    fn cost(&self, size: SizeRef<'_, '_>, crew: &Crew) -> Cost;
+    /// [`Algorithm::run`]. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Algorithm::run`].
+    fn run(&self, input: InputRef<'_>, run: &mut Run<'_>) -> Result<Outcome>;
+    /// [`Algorithm::verify`].
+    ///
+    /// # Errors
+    /// Those of [`Algorithm::verify`].
+    fn verify(&self, results: ResultsRef<'_, '_>, found: (&Value, &Value), verdict: &mut Verdict<'_>) -> Result<()>;
+    /// [`Algorithm::verify_units`].
+    ///
+    /// # Errors
+    /// Those of [`Algorithm::verify_units`].
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
+    /// [`Algorithm::answer`]; a question mark for a result that another version wrote.
+    fn answer(&self, found: &Value, how: &Value) -> Answer;
+    /// [`Algorithm::figures_so_far`].
+    fn figures_so_far(&self, units: &[Record], total: u64) -> Vec<Figure>;
+}
+
+impl PartialEq for dyn Task {
+    fn eq(&self, other: &dyn Task) -> bool {
+        (self.name(), self.table()) == (other.name(), other.table())
+    }
+}
+
+/// The outcome of a trial, as the manifest has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// [`Algorithm::Output`]: every trial has to find the same.
+    pub found: Value,
+    /// [`Algorithm::Details`]. The report has its fields among those of the output, also in lists of objects.
+    pub how: Value,
+    /// Seconds of the algorithm alone, earlier runs included.
+    pub seconds: f64,
+}
+
+/// Returns the task of these options.
+pub fn task<A: Algorithm>(options: A) -> Arc<dyn Task> {
+    Arc::new(Erased(options))
+}
+
+/// An algorithm without its types.
+#[derive(Debug)]
+struct Erased<A>(A);
+
+impl<A: Algorithm> Task for Erased<A> {
+    fn name(&self) -> &'static str {
+        A::NAME
+    }
+
+    fn is_on_list(&self) -> bool {
+        A::Input::IS_LIST
+    }
+
+    fn table(&self) -> Value {
+        serde_json::to_value(&self.0).unwrap_or_default()
+    }
+
+    fn needs(&self) -> Needs {
+        self.0.needs()
+    }
+
+    fn named(&self) -> Vec<Named> {
+        self.0.named()
+    }
+
+    fn refuses(&self, direction: Direction) -> Option<&'static str> {
+        self.0.refuses(direction)
+    }
+
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        self.0.programs()
+    }
+
+    fn units(&self, size: u64) -> u64 {
+        self.0.units(size)
+    }
+
+    fn least_gpu_memory(&self, size: SizeRef<'_, '_>, ranks: usize) -> Option<u64> {
+        self.0.least_gpu_memory(A::Input::size(size).ok()?, ranks)
+    }
+
+    fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
+        self.0.beside_rows(layout, sizes, bytes)
+    }
+
+    fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool {
+        self.0.takes_packed(vertices, edges, bytes)
+    }
+
+    fn cost(&self, size: SizeRef<'_, '_>, crew: &Crew) -> Cost {
+        A::Input::size(size).map(|size| self.0.cost(size, crew)).unwrap_or_default()
+    }
+
+    fn run(&self, input: InputRef<'_>, run: &mut Run<'_>) -> Result<Outcome> {
+        let trial = self.0.run(A::Input::of(input)?, run)?;
+        Ok(Outcome { found: json(&trial.output)?, how: json(&trial.details)?, seconds: trial.seconds })
+    }
+
+    fn verify(
+        &self,
+        results: ResultsRef<'_, '_>,
+        (found, how): (&Value, &Value),
+        verdict: &mut Verdict<'_>,
+    ) -> Result<()> {
+        let trial = output::<A>(found).and_then(|output| Ok((output, read(how, A::NAME, "details are")?)));
+        match trial {
+            Ok((output, details)) => self.0.verify(A::Input::results(results)?, (&output, &details), verdict),
+            Err(e) => verdict.note(A::NAME, Err(e)),
+        }
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
+        self.0.verify_units(units, found.map(output::<A>).transpose()?.as_ref())
+    }
+
+    fn answer(&self, found: &Value, how: &Value) -> Answer {
+        match output::<A>(found) {
+            Ok(output) => self.0.answer(&output, read(how, A::NAME, "details are").ok().as_ref()),
+            Err(_) => Answer { main: format!("{} ?", A::NAME), more: "done".into(), block: None },
+        }
+    }
+
+    fn figures_so_far(&self, units: &[Record], total: u64) -> Vec<Figure> {
+        self.0.figures_so_far(units, total)
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(value).map_err(|e| Error::internal("note a result", e))
+}
+
+fn output<A: Algorithm>(found: &Value) -> Result<A::Output> {
+    read(found, A::NAME, "result is")
+}
+
+/// Reads a result, or the details of one, as the manifest has it.
+fn read<T: DeserializeOwned>(value: &Value, name: &str, what: &str) -> Result<T> {
+    let other = |e| Error::Validation(format!("the manifest's {what} not of this version's [{name}]: {e}"));
+    serde_json::from_value(value.clone()).map_err(other)
+}
+
+/// An algorithm of the registry.
+pub struct Entry {
+    /// [`Algorithm::NAME`].
+    pub name: &'static str,
+    /// [`Algorithm::KEYS`].
+    pub keys: &'static [&'static str],
+    /// [`Algorithm::ALTERNATIVES`].
+    pub alternatives: &'static [&'static str],
+    /// True if it computes on a list.
+    pub is_on_list: bool,
+    /// [`Algorithm::parse`].
+    pub parse: fn(&Section<'_>, &mut Diagnostics) -> Option<Arc<dyn Task>>,
+    /// Returns the task of a table as [`Task::table`] returned it; `None` for one of another version.
+    pub recall: fn(&Value) -> Option<Arc<dyn Task>>,
+    /// [`Algorithm::sentences`] of a result, as the report has it; none of one that another version wrote.
+    pub sentences: fn(&Value) -> Vec<String>,
+    /// [`Algorithm::figures`] of a result, as the report has it; none of one that another version wrote.
+    pub figures: fn(&Value) -> Vec<Figure>,
+}
+
+impl Entry {
+    /// Returns the entry of an algorithm.
+    pub const fn of<A: Algorithm>() -> Entry {
+        Entry {
+            name: A::NAME,
+            keys: A::KEYS,
+            alternatives: A::ALTERNATIVES,
+            is_on_list: A::Input::IS_LIST,
+            parse: |table, diagnostics| A::parse(table, diagnostics).map(task),
+            recall: |table| {
+                let options: A = serde_json::from_value(table.clone()).ok()?;
+                let task = task(options);
+                // Numbers may lose a bit on their way through text. A key that this version lacks is lost, too, and shows here.
+                task.table().as_object()?.keys().eq(table.as_object()?.keys()).then_some(task)
+            },
+            sentences: |result| output::<A>(result).map(|output| A::sentences(&output)).unwrap_or_default(),
+            figures: |result| {
+                let trial = output::<A>(result).and_then(|output| Ok((output, read(result, A::NAME, "details are")?)));
+                trial.map(|(output, details)| A::figures(&output, &details)).unwrap_or_default()
+            },
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! How searches of `[traverse]` went, for the report.
+
+use super::search::{Level, RankTimes, Searched, Steps};
+use crate::algo::searches::figures::{self, LevelDetails};
+use crate::algo::searches::results::{SourceDetails, Speed};
+use serde::{Deserialize, Serialize};
+
+/// How the search from one source went. Fields are those of [`Searched`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TraverseDetails {
+    /// Seconds.
+    pub seconds: f64,
+    /// Traversed edges a second.
+    pub teps: f64,
+    /// Seconds of computation of the rank that computed longest.
+    pub compute_seconds: f64,
+    /// Seconds of exchange of the same rank, waiting included.
+    pub communication_seconds: f64,
+    /// The part of these in which it waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_seconds: Option<f64>,
+    /// Entries of rows that were looked at.
+    pub expanded: u64,
+    /// Candidates that were dropped as repeats before anything was sent.
+    pub pruned: u64,
+    /// Bytes that ranks sent to others.
+    pub sent_bytes: u64,
+    /// Bytes that they would have sent without pruning.
+    pub unpruned_bytes: u64,
+    /// The first levels in order.
+    pub levels: Vec<Level>,
+    /// Seconds by step: the mean over ranks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Steps>,
+    /// The times of each rank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Vec<RankTimes>>,
+}
+
+impl TraverseDetails {
+    /// Returns the details of a search, with `levels` levels at most.
+    pub(super) fn of(searched: Searched, Speed { seconds, teps }: Speed, levels: usize) -> TraverseDetails {
+        let Searched { compute_seconds, communication_seconds, expanded, sent, steps, .. } = searched;
+        let mut all = searched.levels;
+        all.truncate(levels);
+        TraverseDetails {
+            seconds,
+            teps,
+            compute_seconds,
+            communication_seconds,
+            waiting_seconds: steps.map(|_| searched.waiting_seconds),
+            expanded,
+            pruned: sent.pruned,
+            sent_bytes: sent.sent_bytes,
+            unpruned_bytes: sent.unpruned_bytes,
+            levels: all,
+            steps,
+            ranks: steps.map(|_| searched.ranks),
+        }
+    }
+}
+
+impl SourceDetails for TraverseDetails {
+    fn speed(&self) -> Speed {
+        Speed { seconds: self.seconds, teps: self.teps }
+    }
+}
+
+impl LevelDetails for TraverseDetails {
+    type Level = Level;
+
+    fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+}
+
+impl figures::Level for Level {
+    fn frontier(&self) -> u64 {
+        self.frontier
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        [("expanded", Some(self.expanded)), ("pruned", self.pruned)]
+            .into_iter()
+            .filter_map(|(name, number)| Some((name, number?)))
+            .collect()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}

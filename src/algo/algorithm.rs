@@ -11,7 +11,7 @@ use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::store::journal::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,10 @@ use std::fmt::Debug;
 pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized + 'static {
     /// Name of its table, its stage, its object among the results, and its folder in `out/`.
     const NAME: &'static str;
+    /// What it computes, in a phrase.
+    const ABOUT: &'static str;
     /// Keys of its table.
-    const KEYS: &'static [&'static str];
+    const KEYS: &'static [&'static dyn AnyKey];
     /// Keys of which a table has one at most: an override by one of them rules out what the job file says by another.
     const ALTERNATIVES: &'static [&'static str] = &[];
 

@@ -2,7 +2,7 @@
 
 use crate::error::{At, Error, Result};
 use crate::graph::ids::{DenseId, FirstId, InputId, RawId, Vertex};
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{Diagnostics, Field, Key};
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, InputInfo};
@@ -19,11 +19,18 @@ const MOST: usize = 1 << 16;
 #[serde(transparent)]
 pub struct Sources(pub Vec<InputId>);
 
+/// `sources`.
+pub const SOURCES: Key<Sources> = Key::new(
+    "sources",
+    ("an id, or a list such as [1, 5]", "none"),
+    "sources by the input's ids, in place of `roots`",
+    Sources::default,
+    Sources::read,
+);
+
 impl Sources {
-    /// Reads the key `sources` of a table: a list of ids, none of which is there twice. An absent one is empty; `None` is returned
-    /// where something is wrong, which `diagnostics` then has.
-    pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sources> {
-        let Some(field) = table.get("sources") else { return Some(Sources::default()) };
+    /// Reads a list of ids, none of which is there twice.
+    fn read(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Sources> {
         let ids: Vec<InputId> = field.integers::<u64>(0..=u64::MAX, diagnostics)?.into_iter().map(InputId).collect();
         if ids.is_empty() {
             field.error("expected a vertex to begin at, such as [1], found none", diagnostics);

@@ -12,7 +12,7 @@ use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::store::journal::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -195,8 +195,10 @@ fn read<T: DeserializeOwned>(value: &Value, name: &str, what: &str) -> Result<T>
 pub struct Entry {
     /// [`Algorithm::NAME`].
     pub name: &'static str,
+    /// [`Algorithm::ABOUT`].
+    pub about: &'static str,
     /// [`Algorithm::KEYS`].
-    pub keys: &'static [&'static str],
+    pub keys: &'static [&'static dyn AnyKey],
     /// [`Algorithm::ALTERNATIVES`].
     pub alternatives: &'static [&'static str],
     /// True if it computes on a list.
@@ -216,6 +218,7 @@ impl Entry {
     pub const fn of<A: Algorithm>() -> Entry {
         Entry {
             name: A::NAME,
+            about: A::ABOUT,
             keys: A::KEYS,
             alternatives: A::ALTERNATIVES,
             is_on_list: A::Input::IS_LIST,

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Exact algorithms on graphs larger than memory and on linked lists, as resumable jobs.
 #[derive(Debug, Parser)]
-#[command(name = "gpugraph", version, max_term_width = 110)]
+#[command(name = "gpugraph", version, max_term_width = 110, disable_help_subcommand = true)]
 #[command(after_help = "Example:\n  gpugraph run configs/quickstart.toml\n\nExit codes: 0 done, 2 usage or config, \
     3 bad input, 4 a stored file is corrupt, 5 workdir in use, or with finished results of another input, 6 out of disk, 7 a limit is too small, 8 a result failed \
     validation, 9 a GPU or rank was lost, 10 workdir can't be read or written, 75 stopped by a signal: run the same line again.")]
@@ -78,6 +78,18 @@ pub enum Command {
     /// Print the man pages of gpugraph and all its commands
     #[command(after_help = "Example:\n  gpugraph man | man -l -")]
     Man,
+    /// Print help of a command, or of a table or a key of job files
+    #[command(
+        after_help = "Examples:\n  gpugraph help run\n  gpugraph help '[sssp]'\n  gpugraph help limits.host_memory"
+    )]
+    Help(HelpArgs),
+}
+
+/// Arguments of `gpugraph help`.
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A command, a table such as [limits], or a key such as threads or limits.threads; all commands if it is left out
+    pub topic: Option<String>,
 }
 
 /// Arguments of `gpugraph run`.

@@ -68,8 +68,7 @@ pub fn clean(args: &CleanArgs) -> Result<()> {
 /// # Errors
 /// [`Error::Io`] where stdout can't be written.
 pub fn man() -> Result<()> {
-    // A page on `help` would be of no use.
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = Cli::command();
     command.build();
     let mut pages = Vec::new();
     render(&command, &mut pages).map_err(|e| Error::internal("write the man page", e))?;

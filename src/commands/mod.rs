@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod devices;
 pub mod generate;
+pub mod help;
 pub mod inspect;
 mod lists;
 pub mod report;

@@ -1,7 +1,7 @@
 //! The job as one TOML text including its overrides, for the record and for running it again.
 
+use crate::jobfile::advice::is_bare;
 use crate::jobfile::diagnostics::Diagnostics;
-use crate::jobfile::keys::is_bare;
 use crate::jobfile::tree::{Node, Table, Value};
 
 /// Returns the file's own text if there are no overrides; else its tables, with the values as they were written.

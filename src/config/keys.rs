@@ -1,53 +1,265 @@
 //! The tables and keys that a job file may have, and checks of those it has.
 
-use crate::algo::ALGORITHMS;
+use crate::algo::{ALGORITHMS, Entry};
+use crate::jobfile::advice::{advice, nearest};
 use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
-use crate::jobfile::keys::{advice, nearest};
 use crate::jobfile::tree::Table;
+use crate::jobfile::{AnyKey, Key};
 use crate::quote::clip;
 
 /// A table of the job file.
-pub(super) struct Known {
-    pub(super) name: &'static str,
+#[derive(Clone, Copy)]
+pub struct TableInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says, or what an algorithm computes, in a phrase.
+    pub about: &'static str,
     /// Its keys.
-    pub(super) keys: &'static [&'static str],
+    pub keys: &'static [&'static dyn AnyKey],
 }
 
-/// The tables of every job, with their keys, in the order of the documentation.
-const OF_JOBS: [(&str, &[&str]); 5] = [
-    ("job", &["name", "workdir", "scratch", "keep"]),
-    (
-        "input",
-        &[
-            "path",
-            "format",
-            "weights",
-            "columns",
-            "skip_lines",
-            "prepared",
-            "kronecker",
-            "uniform",
-            "random",
-            "rmat",
-            "ssca2",
-            "grid",
-            "list",
-            "expect",
-            "directed",
-            "first_id",
-            "recursive",
+/// The tables of every job, in the order of the documentation.
+const OF_JOBS: [TableInfo; 5] = [
+    TableInfo {
+        name: "job",
+        about: "the job's name and folders",
+        keys: &[&job::NAME, &job::WORKDIR, &job::SCRATCH, &job::KEEP],
+    },
+    TableInfo {
+        name: "input",
+        about: "exactly one source of edges, or of a list",
+        keys: &[
+            &input::PATH,
+            &input::FORMAT,
+            &input::WEIGHTS,
+            &input::COLUMNS,
+            &input::SKIP_LINES,
+            &input::PREPARED,
+            &input::KRONECKER,
+            &input::UNIFORM,
+            &input::RANDOM,
+            &input::RMAT,
+            &input::SSCA2,
+            &input::GRID,
+            &input::LIST,
+            &input::EXPECT,
+            &input::DIRECTED,
+            &input::FIRST_ID,
+            &input::RECURSIVE,
         ],
-    ),
-    ("limits", &["host_memory", "gpu_memory", "threads"]),
-    ("run", &["device", "gpu", "gpu_sharing", "trials", "log_interval", "disk_check", "energy"]),
-    ("output", &["format"]),
+    },
+    TableInfo {
+        name: "limits",
+        about: "limits of each rank; they may change when a job is resumed",
+        keys: &[&limits::HOST_MEMORY, &limits::GPU_MEMORY, &limits::THREADS],
+    },
+    TableInfo {
+        name: "run",
+        about: "how to compute, not what; it may change when a job is resumed",
+        keys: &[
+            &run::DEVICE,
+            &run::GPU,
+            &run::GPU_SHARING,
+            &run::TRIALS,
+            &run::LOG_INTERVAL,
+            &run::DISK_CHECK,
+            &run::ENERGY,
+        ],
+    },
+    TableInfo { name: "output", about: "results of each vertex", keys: &[&output::FORMAT] },
 ];
 
+/// `[job]`.
+pub(super) mod job {
+    use super::Key;
+
+    pub const NAME: Key<()> = Key::of_field(
+        "name",
+        ("text", "the input's file name without endings"),
+        "name of the job, so that each graph has its workdir",
+    );
+    pub const WORKDIR: Key<()> =
+        Key::of_field("workdir", ("a path", "gpugraph.work/NAME"), "the folder for everything the job writes");
+    pub const SCRATCH: Key<()> =
+        Key::of_field("scratch", ("a path", "the workdir"), "a disk of each node for edges that memory can't hold");
+    pub const KEEP: Key<bool> = Key::flag(
+        "keep",
+        "keeps the prepared graph for `[input] prepared` of another job; without a table of an algorithm it is always kept",
+    );
+}
+
+/// `[input]`.
+pub(super) mod input {
+    use super::Key;
+    use crate::config::validate::MOST_SKIPPED;
+    use crate::formats::{AskedWeights, Columns};
+    use crate::graph::ids::FirstId;
+
+    const NONE: &str = "none";
+
+    pub const PATH: Key<()> = Key::of_field(
+        "path",
+        ("a path or a list of paths", NONE),
+        "a file, a folder or pattern of part files, \"-\" for standard input, or a list of them that is read as one",
+    );
+    pub const FORMAT: Key<()> = Key::of_field(
+        "format",
+        ("u32 | u64 | text | mtx | metis | gr | graph500 | npy | npz | sg | wsg | parquet | auto", "\"auto\""),
+        "format of the files; auto goes by the ending",
+    );
+    pub const WEIGHTS: Key<AskedWeights> =
+        Key::choice("weights", &AskedWeights::NAMED, "type of the weights to read; auto is as the file has them");
+    pub const COLUMNS: Key<Columns> = Key::new(
+        "columns",
+        ("[2, 3] | [2, 3, 4] | [\"src\", \"dst\"] | auto", "\"auto\""),
+        "columns of text and Parquet that hold both ends, and the weight as a third",
+        Columns::default,
+        |field, diagnostics| field.columns(diagnostics),
+    );
+    pub const SKIP_LINES: Key<Option<u64>> = Key::new(
+        "skip_lines",
+        ("a whole number", "0, and a first line that counts the others is refused"),
+        "lines to skip at the top of each file of text",
+        || None,
+        |field, diagnostics| field.integer(0..=MOST_SKIPPED, diagnostics).map(Some),
+    );
+    pub const PREPARED: Key<()> =
+        Key::of_field("prepared", ("a path", NONE), "the workdir of a job that kept its graph");
+    pub const KRONECKER: Key<()> = Key::of_field(
+        "kronecker",
+        ("{ scale = 20, edge_factor = 16, seed = 1 }", NONE),
+        "a graph that the job makes: 2^scale vertices with edge_factor edges each, as Graph500 has it",
+    );
+    pub const UNIFORM: Key<()> = Key::of_field(
+        "uniform",
+        ("{ scale = 20, edge_factor = 16, seed = 1 }", NONE),
+        "a graph that the job makes, both ends of every edge drawn evenly",
+    );
+    pub const RANDOM: Key<()> = Key::of_field(
+        "random",
+        ("{ vertices = 16384, edges = 163840, min_weight = 1, max_weight = 1000, seed = 1 }", NONE),
+        "a graph without loops that the job makes, with weights",
+    );
+    pub const RMAT: Key<()> = Key::of_field(
+        "rmat",
+        ("{ scale = 14, edges = 163840, a = 0.45, b = 0.15, c = 0.15, d = 0.25 }", NONE),
+        "a graph that the job makes by these probabilities of quadrants, with weights as `random` has them",
+    );
+    pub const SSCA2: Key<()> = Key::of_field(
+        "ssca2",
+        ("{ vertices = 16384, largest_clique = 25, one_way = 0.2, parallel = 3, between = 0.5 }", NONE),
+        "cliques and edges between them that the job makes, with weights as `random` has them",
+    );
+    pub const GRID: Key<()> = Key::of_field(
+        "grid",
+        ("{ rows = 1024, columns = 1024 }", NONE),
+        "long paths, as roads have, that the job makes, with weights as `random` has them",
+    );
+    pub const LIST: Key<()> = Key::of_field(
+        "list",
+        ("{ length = 10_000_000, kind = \"random\", seed = 1 }", NONE),
+        "a linked list that the job makes, for `[listrank]`",
+    );
+    pub const EXPECT: Key<()> = Key::of_field(
+        "expect",
+        ("{ edges = 1000000, ids = 50000 }", NONE),
+        "size of the input, for `gpugraph plan` while the file is not there",
+    );
+    pub const DIRECTED: Key<bool> = Key::flag("directed", "keeps direction for algorithms that follow it");
+    pub const FIRST_ID: Key<FirstId> = Key::new(
+        "first_id",
+        ("0 | 1", "0"),
+        "1 keeps the ids of a file that counts from 1 (mtx, metis, gr) in results and sources",
+        FirstId::default,
+        |field, diagnostics| field.integer(0..=1, diagnostics).map(FirstId),
+    );
+    pub const RECURSIVE: Key<bool> = Key::flag("recursive", "reads the subfolders of a folder, too");
+}
+
+/// `[limits]`.
+pub(super) mod limits {
+    use super::Key;
+    use crate::config::MAX_THREADS;
+
+    pub const HOST_MEMORY: Key<Option<u64>> = Key::new(
+        "host_memory",
+        ("a size, such as \"16GiB\"", "80 % of what is free"),
+        "host memory of each rank, never exceeded",
+        || None,
+        |field, diagnostics| field.size(diagnostics).map(Some),
+    );
+    pub const GPU_MEMORY: Key<Option<u64>> = Key::new(
+        "gpu_memory",
+        ("a size, such as \"16GiB\"", "90 % of what is free; leaves at least 1 GiB"),
+        "memory of each GPU, never exceeded; taken as a whole at the start",
+        || None,
+        |field, diagnostics| field.size(diagnostics).map(Some),
+    );
+    pub const THREADS: Key<usize> = Key::new(
+        "threads",
+        ("a whole number", "0"),
+        "threads of each rank; 0 is all cores that the scheduler gave the process",
+        || 0,
+        |field, diagnostics| field.integer(0..=MAX_THREADS, diagnostics),
+    );
+}
+
+/// `[run]`.
+pub(super) mod run {
+    use super::Key;
+    use crate::config::spec::{Device, GpuSharing};
+    use std::time::Duration;
+
+    pub const DEVICE: Key<Device> = Key::choice(
+        "device",
+        &[("auto", Device::Auto), ("cpu", Device::Cpu), ("gpu", Device::Gpu)],
+        "where to compute; auto is a GPU if one can be used, else the CPU",
+    );
+    pub const GPU: Key<Option<u32>> = Key::new(
+        "gpu",
+        ("a whole number", "the first"),
+        "number of the GPU to use, and no other",
+        || None,
+        |field, diagnostics| field.integer(0..=1023, diagnostics).map(Some),
+    );
+    pub const GPU_SHARING: Key<GpuSharing> = Key::choice(
+        "gpu_sharing",
+        &[("split", GpuSharing::Split), ("refuse", GpuSharing::Refuse)],
+        "if a machine has more ranks than GPUs, they share them or are refused",
+    );
+    pub const TRIALS: Key<u32> = Key::new(
+        "trials",
+        ("a whole number from 1", "1"),
+        "repeats the algorithm, and reports each trial and the median",
+        || 1,
+        |field, diagnostics| field.integer(1..=1_000_000, diagnostics),
+    );
+    pub const LOG_INTERVAL: Key<Duration> = Key::new(
+        "log_interval",
+        ("a duration, such as \"30s\"", "\"30s\""),
+        "time between two lines of progress in a log; a terminal shows bars",
+        || Duration::from_secs(30),
+        |field, diagnostics| field.duration(Duration::from_millis(100)..=Duration::from_secs(86_400), diagnostics),
+    );
+    pub const DISK_CHECK: Key<bool> =
+        Key::flag_on("disk_check", "refuses a job whose disk has less room than the plan needs");
+    pub const ENERGY: Key<bool> = Key::flag("energy", "reports joules of algorithms that measure them");
+}
+
+/// `[output]`.
+pub(super) mod output {
+    use super::Key;
+    use crate::results::OutputFormat;
+
+    pub const FORMAT: Key<OutputFormat> =
+        Key::choice("format", &[("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv)], "format of the results");
+}
+
 /// Returns all tables: those of every job, and of algorithms.
-pub(super) fn tables() -> impl Iterator<Item = Known> {
-    let of_jobs = OF_JOBS.iter().map(|&(name, keys)| Known { name, keys });
-    let algorithms = ALGORITHMS.iter().map(|algorithm| Known { name: algorithm.name, keys: algorithm.keys });
-    of_jobs.chain(algorithms)
+pub fn tables() -> impl Iterator<Item = TableInfo> {
+    let of_algorithm =
+        |algorithm: &Entry| TableInfo { name: algorithm.name, about: algorithm.about, keys: algorithm.keys };
+    OF_JOBS.into_iter().chain(ALGORITHMS.iter().map(of_algorithm))
 }
 
 /// Keys of `[input]` of which a job has exactly one.
@@ -70,10 +282,11 @@ pub(super) fn check(root: &Table, diagnostics: &mut Diagnostics) {
     for entry in &root.entries {
         let known = tables().find(|table| table.name == entry.key);
         match (known, entry.node.as_table()) {
-            (Some(Known { name, keys }), Some(table)) => {
-                check_keys(table, &format!("[{name}]"), keys, diagnostics);
+            (Some(TableInfo { name, keys, .. }), Some(table)) => {
+                let keys: Vec<&str> = keys.iter().map(|key| key.name()).collect();
+                check_keys(table, &format!("[{name}]"), &keys, diagnostics);
             }
-            (Some(Known { name, .. }), None) => {
+            (Some(TableInfo { name, .. }), None) => {
                 diagnostics.error(&entry.place, format!("'{name}' is a table: write [{name}] once, its keys below it"));
             }
             (None, Some(_)) => {
@@ -93,7 +306,7 @@ pub(super) fn check_keys(table: &Table, place: &str, known: &[&str], diagnostics
 }
 
 fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
-    let owner = tables().find(|table| table.keys.contains(&key));
+    let owner = tables().find(|table| table.keys.iter().any(|other| other.name() == key));
     let advice = match (owner, nearest(key, known)) {
         (_, Some(near)) => format!("did you mean '{near}'?"),
         (Some(owner), None) => format!("it belongs in [{}]", owner.name),
@@ -105,8 +318,9 @@ fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &
 
 #[cfg(test)]
 mod tests {
-    use super::{OF_JOBS, tables};
+    use super::{OF_JOBS, TableInfo, tables};
     use crate::algo::{self, ALGORITHMS};
+    use crate::config::Job;
     use std::path::Path;
 
     /// An algorithm of the tests, which ships no job file.
@@ -140,18 +354,55 @@ mod tests {
         let (of_graphs, of_lists) = (shipped_for(false), shipped_for(true));
         for table in tables().filter(|table| table.name != OF_TESTS) {
             let own = algo::find(table.name).map(|algorithm| vec![shipped(algorithm.name)]);
-            for key in table.keys {
-                let shipped = if *key == "list" { &of_lists } else { own.as_ref().unwrap_or(&of_graphs) };
+            for key in table.keys.iter().map(|key| key.name()) {
+                let shipped = if key == "list" { &of_lists } else { own.as_ref().unwrap_or(&of_graphs) };
                 let all = shipped.iter().all(|shipped| names(shipped, table.name, key));
                 assert!(all, "{}.{key}", table.name);
             }
         }
     }
 
+    /// Returns the job of a text.
+    fn job(text: &str) -> Job {
+        let job = crate::config::parse(Path::new("job.toml"), text.to_owned(), &[], &|_| None);
+        job.unwrap_or_else(|e| panic!("{text}: {e}"))
+    }
+
+    /// A default that is a value of TOML, rather than words, is that of a job file without the key.
+    #[test]
+    fn defaults_are_as_documented() {
+        let mut values = 0;
+        for table in tables() {
+            let source = if algo::find(table.name).is_some_and(|algorithm| algorithm.is_on_list) {
+                "list = { length = 5 }"
+            } else {
+                "path = 'x.u32'"
+            };
+            // One that a table of an algorithm can't be without.
+            let needed = if table.name == "dfs" { "source = 1\n" } else { "" };
+            let text = |line: &str| match table.name {
+                "input" => format!("[input]\n{source}\n{line}\n"),
+                name => format!("[input]\n{source}\n[{name}]\n{needed}{line}\n"),
+            };
+            let without = job(&text(""));
+            for key in table.keys {
+                let line = format!("{} = {}", key.name(), key.default());
+                if toml::de::DeTable::parse(&line).is_err() {
+                    continue;
+                }
+                values += 1;
+                let with =
+                    Job { text: without.text.clone(), input_keys: without.input_keys.clone(), ..job(&text(&line)) };
+                assert_eq!(with, without, "{}: {line}", table.name);
+            }
+        }
+        assert!(values > 20, "{values}");
+    }
+
     /// Lists have none of the keys that say something of graphs alone.
     #[test]
     fn the_job_files_for_lists_name_every_key_that_lists_have() {
-        for (table, keys) in OF_JOBS {
+        for TableInfo { name: table, keys, .. } in OF_JOBS {
             let is_of_graphs = |key: &str| match table {
                 "job" => ["scratch", "keep"].contains(&key),
                 "input" => !["path", "format", "list"].contains(&key),
@@ -159,6 +410,7 @@ mod tests {
             };
             for shipped in shipped_for(true) {
                 keys.iter()
+                    .map(|key| key.name())
                     .for_each(|key| assert_eq!(names(&shipped, table, key), !is_of_graphs(key), "{table}.{key}"));
             }
         }

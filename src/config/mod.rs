@@ -21,6 +21,7 @@ use toml::de::DeTable;
 
 pub use crate::results::OutputFormat;
 pub use input_keys::InputKeys;
+pub use keys::{TableInfo, tables};
 pub use spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
 
 use crate::error::{Error, Result};

@@ -5,8 +5,8 @@ use toml::de::DeValue;
 
 use super::keys;
 use crate::algo;
+use crate::jobfile::advice::is_bare;
 use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
-use crate::jobfile::keys::is_bare;
 use crate::jobfile::tree::{Entry, Node, Table, Value};
 use crate::quote::clip;
 

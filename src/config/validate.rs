@@ -2,24 +2,21 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
+use super::spec::{Device, Expect, InputSpec, Job, Limits, Output, Random, Run};
 use super::{FORMATS, InputKeys, keys, list, name, weighted};
 use crate::algo::{ALGORITHMS, Task};
 use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::graph::direction::Direction;
-use crate::graph::ids::FirstId;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::Table;
 use crate::list::ListFormat;
-use crate::results::OutputFormat;
 
 /// Most lines of text that can be skipped: more could not fit in the part of a file that is inspected.
-const MOST_SKIPPED: u64 = 1 << 20;
+pub(super) const MOST_SKIPPED: u64 = 1 << 20;
 
 /// Returns the job of a tree, except its `text`; `None` after a mistake, which is in `diagnostics`.
 pub(super) fn job(
@@ -36,16 +33,17 @@ pub(super) fn job(
         true => list::input(root, environment, diagnostics),
     };
     let name = name(&section, input.as_ref(), file, diagnostics);
-    let workdir = match section.get("workdir") {
+    let workdir = match keys::job::WORKDIR.field(&section) {
         Some(field) => field.path(environment, diagnostics),
         None => name.as_ref().map(|name| Path::new("gpugraph.work").join(name)),
     };
-    let scratch = section.get("scratch").and_then(|field| field.path(environment, diagnostics));
-    let keep = section.get("keep").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
+    let scratch = keys::job::SCRATCH.field(&section).and_then(|field| field.path(environment, diagnostics));
+    let keep = keys::job::KEEP.read(&section, diagnostics) == Some(true);
     own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
-    let directed = directed(&Section::of(root, "input"), input.as_ref(), diagnostics);
-    let first_id = Section::of(root, "input").get("first_id").and_then(|field| field.integer(0..=1, diagnostics));
-    let expect = expect(&Section::of(root, "input"), diagnostics);
+    let of_input = Section::of(root, "input");
+    let directed = directed(&of_input, input.as_ref(), diagnostics);
+    let first_id = keys::input::FIRST_ID.read(&of_input, diagnostics);
+    let expect = expect(&of_input, diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
     let run = run(&Section::of(root, "run"), diagnostics);
     let output = output(&Section::of(root, "output"), diagnostics);
@@ -63,7 +61,7 @@ pub(super) fn job(
         keep,
         input: input?,
         directed,
-        first_id: first_id.map(FirstId).unwrap_or_default(),
+        first_id: first_id.unwrap_or_default(),
         keeps_direction: false,
         input_keys: InputKeys::of(root.get("input").and_then(|entry| entry.node.as_table())),
         expect,
@@ -83,7 +81,7 @@ fn name(
     file: &Path,
     diagnostics: &mut Diagnostics,
 ) -> Option<String> {
-    let Some(field) = section.get("name") else {
+    let Some(field) = keys::job::NAME.field(section) else {
         // A mistake in the input has been reported already.
         if let Some(name) = name::of_input(input?) {
             return Some(name);
@@ -124,13 +122,12 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     let mut formats = vec![("auto", None)];
     formats.extend(FORMATS.map(|name| (name, Some(name.to_owned()))));
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
-    let format_field = section.get("format");
+    let format_field = keys::input::FORMAT.field(&section);
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
     list::refuse(&section, format.as_deref(), diagnostics);
     let text = text(&section, format.as_deref(), diagnostics);
-    let weights_field = section.get("weights");
-    let known = AskedWeights::ALL.map(|asked| (asked.name(), asked));
-    let weights = weights_field.as_ref().and_then(|field| field.choice(&known, diagnostics)).unwrap_or_default();
+    let weights_field = keys::input::WEIGHTS.field(&section);
+    let weights = keys::input::WEIGHTS.read(&section, diagnostics).unwrap_or_default();
     let mut sources: Vec<(&str, Field<'_>)> =
         keys::SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
     sources.sort_by(|(_, a), (_, b)| a.entry.place.cmp(&b.entry.place));
@@ -150,15 +147,15 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
             let message = format!("{} beside {first_name} ({at}): a job has one of them", other.name);
             diagnostics.error(&other.entry.place, message);
         }
-        let of_files = ["columns", "skip_lines"].into_iter().filter_map(|key| section.get(key));
-        let of_files = of_files.chain(format_field).chain(weights_field);
+        let of_files = [keys::input::COLUMNS.field(&section), keys::input::SKIP_LINES.field(&section)];
+        let of_files = of_files.into_iter().flatten().chain(format_field).chain(weights_field);
         for field in of_files.filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
             let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
             diagnostics.error(&field.entry.place, message);
         }
     }
-    let recursive_field = section.get("recursive");
-    let recursive = recursive_field.as_ref().and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
+    let recursive_field = keys::input::RECURSIVE.field(&section);
+    let recursive = keys::input::RECURSIVE.read(&section, diagnostics) == Some(true);
     if let (Some(field), [(_, first), ..]) = (&recursive_field, sources.as_slice())
         && sources.iter().all(|(key, _)| *key != "path")
     {
@@ -211,8 +208,8 @@ fn input_is_at_hand(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnost
 
 /// Returns true if direction is kept. A list has none, and that of a prepared graph is as its job kept it.
 fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
-    let Some(field) = section.get("directed") else { return false };
-    let directed = field.boolean(diagnostics) == Some(true);
+    let Some(field) = keys::input::DIRECTED.field(section) else { return false };
+    let directed = keys::input::DIRECTED.read(section, diagnostics) == Some(true);
     let why = match input {
         Some(InputSpec::Prepared(_)) => "a prepared graph keeps direction if the job that prepared it did",
         Some(input) if input.is_list() => "this job has a list, which is no graph",
@@ -227,7 +224,7 @@ fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut 
 /// Refuses `weights = "none"` where a task reads weights of the input.
 fn weights_are_read(root: &Table, input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     let reads = |task: &&Arc<dyn Task>| task.needs().weights;
-    if let Some(field) = Section::of(root, "input").get("weights")
+    if let Some(field) = keys::input::WEIGHTS.field(&Section::of(root, "input"))
         && input.is_some_and(|input| input.weights() == AskedWeights::None)
         && let Some(task) = tasks.iter().find(reads)
     {
@@ -238,10 +235,10 @@ fn weights_are_read(root: &Table, input: Option<&InputSpec>, tasks: &[Arc<dyn Ta
 
 /// Reads the options of text, and the columns of tables. They are refused for other formats.
 fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) -> TextOptions {
-    let (columns, skip_lines) = (section.get("columns"), section.get("skip_lines"));
+    let (columns, skip_lines) = (keys::input::COLUMNS.field(section), keys::input::SKIP_LINES.field(section));
     let options = TextOptions {
-        columns: columns.as_ref().and_then(|field| field.columns(diagnostics)).unwrap_or_default(),
-        skip_lines: skip_lines.as_ref().and_then(|field| field.integer(0..=MOST_SKIPPED, diagnostics)),
+        columns: keys::input::COLUMNS.read(section, diagnostics).unwrap_or_default(),
+        skip_lines: keys::input::SKIP_LINES.read(section, diagnostics).flatten(),
     };
     if let Some(format) = format.filter(|format| *format != Format::Text.name()) {
         let columns = columns.filter(|_| options.columns != Columns::Auto && format != Format::Parquet.name());
@@ -259,7 +256,7 @@ fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnosti
 /// Refuses a prepared graph in the job's own workdir.
 fn own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&Path>, diagnostics: &mut Diagnostics) {
     let section = Section::of(root, "input");
-    if let (Some(InputSpec::Prepared(kept)), Some(field)) = (input, section.get("prepared"))
+    if let (Some(InputSpec::Prepared(kept)), Some(field)) = (input, keys::input::PREPARED.field(&section))
         && workdir == Some(kept)
     {
         field.error("is this job's own workdir: name that of the job that kept the graph", diagnostics);
@@ -285,8 +282,8 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
 
 /// Reads the expected size, which is refused for other sources than files: their size is known.
 fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
-    let field = section.get("expect")?;
-    if section.get("path").is_none() {
+    let field = keys::input::EXPECT.field(section)?;
+    if keys::input::PATH.field(section).is_none() {
         let message = format!("{} is for input.path, and this job has none", field.name);
         diagnostics.error(&field.entry.place, message);
         return None;
@@ -307,55 +304,36 @@ fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect
 
 fn limits(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Limits {
     Limits {
-        host_memory: section.get("host_memory").and_then(|field| field.size(diagnostics)),
-        gpu_memory: section.get("gpu_memory").and_then(|field| field.size(diagnostics)),
-        threads: section
-            .get("threads")
-            .and_then(|field| field.integer(0..=super::MAX_THREADS, diagnostics))
-            .unwrap_or(0),
+        host_memory: keys::limits::HOST_MEMORY.read(section, diagnostics).flatten(),
+        gpu_memory: keys::limits::GPU_MEMORY.read(section, diagnostics).flatten(),
+        threads: keys::limits::THREADS.read(section, diagnostics).unwrap_or_default(),
     }
 }
 
 fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
-    let default = Run::default();
-    let devices = [("auto", Device::Auto), ("cpu", Device::Cpu), ("gpu", Device::Gpu)];
-    let device_field = section.get("device");
-    let device = device_field.as_ref().and_then(|field| field.choice(&devices, diagnostics));
-    let gpu_field = section.get("gpu");
-    let gpu = gpu_field.as_ref().and_then(|field| field.integer(0..=1023, diagnostics));
-    if let (Some(Device::Cpu), Some(device), Some(gpu)) = (device, &device_field, &gpu_field) {
+    let (device, gpu) = (keys::run::DEVICE.read(section, diagnostics), keys::run::GPU.read(section, diagnostics));
+    if let (Some(Device::Cpu), Some(device), Some(gpu)) =
+        (device, keys::run::DEVICE.field(section), keys::run::GPU.field(section))
+    {
         let at = diagnostics.describe(&device.entry.place);
         diagnostics
             .error(&gpu.entry.place, format!("run.gpu beside run.device = \"cpu\" ({at}): take one of them out"));
     }
-    let intervals = Duration::from_millis(100)..=Duration::from_secs(86_400);
-    let sharing = [("split", GpuSharing::Split), ("refuse", GpuSharing::Refuse)];
+    // After a mistake the value is never used.
+    let default = Run::default();
     Run {
         device: device.unwrap_or(default.device),
-        gpu,
-        gpu_sharing: section
-            .get("gpu_sharing")
-            .and_then(|field| field.choice(&sharing, diagnostics))
-            .unwrap_or(default.gpu_sharing),
-        trials: section
-            .get("trials")
-            .and_then(|field| field.integer(1..=1_000_000, diagnostics))
-            .unwrap_or(default.trials),
-        log_interval: section
-            .get("log_interval")
-            .and_then(|field| field.duration(intervals, diagnostics))
-            .unwrap_or(default.log_interval),
-        disk_check: section
-            .get("disk_check")
-            .and_then(|field| field.boolean(diagnostics))
-            .unwrap_or(default.disk_check),
-        energy: section.get("energy").and_then(|field| field.boolean(diagnostics)).unwrap_or(default.energy),
+        gpu: gpu.flatten(),
+        gpu_sharing: keys::run::GPU_SHARING.read(section, diagnostics).unwrap_or(default.gpu_sharing),
+        trials: keys::run::TRIALS.read(section, diagnostics).unwrap_or(default.trials),
+        log_interval: keys::run::LOG_INTERVAL.read(section, diagnostics).unwrap_or(default.log_interval),
+        disk_check: keys::run::DISK_CHECK.read(section, diagnostics).unwrap_or(default.disk_check),
+        energy: keys::run::ENERGY.read(section, diagnostics).unwrap_or(default.energy),
     }
 }
 
 fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
-    let formats = [("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv)];
-    Output { format: section.get("format").and_then(|field| field.choice(&formats, diagnostics)).unwrap_or_default() }
+    Output { format: keys::output::FORMAT.read(section, diagnostics).unwrap_or_default() }
 }
 
 /// Reads the tables of algorithms in the registry's order.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::diagnostics::{Diagnostics, TextSpan};
 use super::expand::Environment;
 use super::tree::{Entry, Node, Table, Value};
-use super::{duration, expand, keys};
+use super::{advice, duration, expand};
 use crate::formats::Columns;
 use crate::quote::clip;
 use crate::size;
@@ -167,7 +167,7 @@ impl<'t> Field<'t> {
         };
         let choice = known.iter().find(|(name, _)| *name == word).map(|(_, choice)| choice.clone());
         if choice.is_none() {
-            let advice = keys::advice(word, &names, |name| format!("\"{name}\""));
+            let advice = advice::advice(word, &names, |name| format!("\"{name}\""));
             self.error(&format!("unknown value \"{}\"; {advice}", clip(word)), diagnostics);
         }
         choice

@@ -3,12 +3,14 @@
 //! A [`Section`] reads a table and a [`Field`] reads a key; both add mistakes to [`Diagnostics`] and go on. serde isn't used, as it stops
 //! at the first mistake. [`crate::config`] lists the tables; each algorithm reads its own.
 
+pub mod advice;
 pub mod diagnostics;
 pub mod duration;
 pub mod expand;
 pub mod field;
-pub mod keys;
+pub mod key;
 pub mod tree;
 
 pub use diagnostics::Diagnostics;
 pub use field::{Field, Section};
+pub use key::{AnyKey, Key};

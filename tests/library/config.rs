@@ -577,7 +577,7 @@ fn weights_are_asked_for_of_files() {
         other => panic!("{other:?}"),
     };
     assert_eq!(of(""), AskedWeights::Auto);
-    for asked in AskedWeights::ALL {
+    for (_, asked) in AskedWeights::NAMED {
         assert_eq!(of(&format!("weights = '{asked}'")), asked);
     }
     assert_eq!(

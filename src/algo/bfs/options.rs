@@ -1,7 +1,9 @@
 //! The options of `[bfs]`.
 
 use crate::algo::searches::Options;
-use crate::jobfile::{Diagnostics, Section};
+use crate::algo::searches::options::{DRAWN, GRAPH500, SEED, VALIDATE, WRITE};
+use crate::algo::sources::SOURCES;
+use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
 /// Largest alpha and beta.
@@ -19,15 +21,32 @@ pub struct Bfs {
     pub beta: Option<f64>,
 }
 
+/// `alpha`.
+const ALPHA: Key<Option<f64>> = Key::new(
+    "alpha",
+    ("a number above 0", "by device: 30 with rows in memory, 8 with rows on a disk, 64 on a GPU"),
+    "bottom-up begins when the frontier has more than one in alpha of the remaining edges",
+    || None,
+    |field, diagnostics| field.positive(MOST_SWITCH, diagnostics).map(Some),
+);
+
+/// `beta`.
+const BETA: Key<Option<f64>> = Key::new(
+    "beta",
+    ("a number above 0", "1000 on every device"),
+    "top-down begins again when the frontier has less than one in beta of the vertices",
+    || None,
+    |field, diagnostics| field.positive(MOST_SWITCH, diagnostics).map(Some),
+);
+
+/// All keys.
+pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &GRAPH500, &ALPHA, &BETA];
+
 impl Bfs {
     /// Reads the table.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Bfs> {
         let options = Options::parse(table, diagnostics);
-        let switch = |key: &str, diagnostics: &mut Diagnostics| match table.get(key) {
-            Some(field) => field.positive(MOST_SWITCH, diagnostics).map(Some),
-            None => Some(None),
-        };
-        let (alpha, beta) = (switch("alpha", diagnostics), switch("beta", diagnostics));
+        let (alpha, beta) = (ALPHA.read(table, diagnostics), BETA.read(table, diagnostics));
         Some(Bfs { options: options?, alpha: alpha?, beta: beta? })
     }
 }

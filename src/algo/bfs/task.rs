@@ -1,7 +1,7 @@
 //! `[bfs]` as an algorithm.
 
 use super::output::BfsDetails;
-use super::{Bfs, cost, gpu};
+use super::{Bfs, cost, gpu, options};
 use crate::algo::searches::graph500::Kernel;
 use crate::algo::searches::results::SearchDetails;
 use crate::algo::searches::tree::{self, LevelOutput};
@@ -12,13 +12,13 @@ use crate::chart::Figure;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 
 impl Algorithm for Bfs {
     const NAME: &'static str = "bfs";
-    const KEYS: &'static [&'static str] =
-        &["roots", "seed", "sources", "validate", "write", "graph500", "alpha", "beta"];
+    const ABOUT: &'static str = "searches breadth-first from many sources";
+    const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
     const ALTERNATIVES: &'static [&'static str] = &Options::ORIGINS;
 
     type Input = Graph;

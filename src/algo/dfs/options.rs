@@ -1,7 +1,7 @@
 //! The options of `[dfs]`.
 
 use crate::graph::ids::InputId;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
 /// Which of all depth-first trees is asked for.
@@ -41,27 +41,58 @@ pub struct Dfs {
     pub validate: bool,
 }
 
+/// `source`.
+const SOURCE: Key<Option<InputId>> = Key::new(
+    "source",
+    ("an id", "none"),
+    "the vertex to begin at; a table has it or `forest`",
+    || None,
+    |field, diagnostics| field.integer(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))),
+);
+
+/// `forest`.
+const FOREST: Key<bool> = Key::flag("forest", "searches all vertices, in place of `source`");
+
+/// `order`.
+const ORDER: Key<Order> = Key::choice("order", &ORDERS, "the tree that is asked for; the lexicographic one is made");
+
+/// `articulation`.
+const ARTICULATION: Key<bool> = Key::flag("articulation", "finds articulation points and bridges");
+
+/// `multigraph`.
+const MULTIGRAPH: Key<bool> =
+    Key::flag("multigraph", "an edge that the input repeats is no bridge; with `articulation`");
+
+/// `components`.
+const COMPONENTS: Key<Option<Components>> = Key::new(
+    "components",
+    ("strong", "none"),
+    "finds strongly connected components of a directed graph, a cycle or a topological order",
+    || None,
+    |field, diagnostics| field.choice(&[("strong", Some(Components::Strong))], diagnostics),
+);
+
+/// `validate`.
+const VALIDATE: Key<bool> = Key::flag_on("validate", "checks the tree by another method; exit 8 if it is wrong");
+
+/// All keys.
+pub(super) const KEYS: &[&dyn AnyKey] = &[&SOURCE, &FOREST, &ORDER, &ARTICULATION, &MULTIGRAPH, &COMPONENTS, &VALIDATE];
+
 impl Dfs {
     /// Reads the table.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Dfs> {
-        let source = table.get("source");
-        let forest_field = table.get("forest");
-        let forest = forest_field.as_ref().map_or(Some(false), |field| field.boolean(diagnostics));
-        let order = table.get("order").map_or(Some(Order::Lexicographic), |field| field.choice(&ORDERS, diagnostics));
-        let articulation = table.get("articulation").map_or(Some(false), |field| field.boolean(diagnostics));
-        let multigraph_field = table.get("multigraph");
-        let multigraph = multigraph_field.as_ref().map_or(Some(false), |field| field.boolean(diagnostics));
-        if let (Some(field), Some(true), Some(false)) = (&multigraph_field, multigraph, articulation) {
+        let forest = FOREST.read(table, diagnostics);
+        let order = ORDER.read(table, diagnostics);
+        let articulation = ARTICULATION.read(table, diagnostics);
+        let multigraph = MULTIGRAPH.read(table, diagnostics);
+        if let (Some(field), Some(true), Some(false)) = (MULTIGRAPH.field(table), multigraph, articulation) {
             field.error("true is for bridges: add articulation = true", diagnostics);
         }
-        let kinds = [("strong", Some(Components::Strong))];
-        let components = table.get("components").map_or(Some(None), |field| field.choice(&kinds, diagnostics));
-        let validate = table.get("validate").map_or(Some(true), |field| field.boolean(diagnostics));
-        let source = match (source, forest?) {
-            (Some(source), false) => Some(InputId(source.integer(0..=u64::MAX, diagnostics)?)),
-            (None, true) => None,
-            (Some(source), true) => {
-                source.error("a table has source or forest, not both", diagnostics);
+        let components = COMPONENTS.read(table, diagnostics);
+        let validate = VALIDATE.read(table, diagnostics);
+        let source = match (SOURCE.field(table), forest?) {
+            (Some(field), true) => {
+                field.error("a table has source or forest, not both", diagnostics);
                 return None;
             }
             (None, false) => {
@@ -69,6 +100,7 @@ impl Dfs {
                 diagnostics.missing(message);
                 return None;
             }
+            _ => SOURCE.read(table, diagnostics)?,
         };
         let (articulation, multigraph, components) = (articulation?, multigraph?, components?);
         Some(Dfs { source, order: order?, articulation, multigraph, components, validate: validate? })

@@ -1,7 +1,7 @@
 //! `[dfs]` as an algorithm.
 
 use super::output::{DfsDetails, DfsOutput};
-use super::{Dfs, cost, driver, saved, verify};
+use super::{Dfs, cost, driver, options, saved, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::Named;
 use crate::algo::{
@@ -11,13 +11,13 @@ use crate::chart::Figure;
 use crate::error::{Error, Result};
 use crate::graph::bins::Bin;
 use crate::graph::direction::Direction;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 
 impl Algorithm for Dfs {
     const NAME: &'static str = "dfs";
-    const KEYS: &'static [&'static str] =
-        &["source", "forest", "order", "articulation", "multigraph", "components", "validate"];
+    const ABOUT: &'static str = "searches depth-first";
+    const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
     const ALTERNATIVES: &'static [&'static str] = &["source", "forest"];
 
     type Input = Graph;

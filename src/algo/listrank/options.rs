@@ -1,6 +1,6 @@
 //! The options of `[listrank]`.
 
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
 /// List ranking: how to rank.
@@ -12,13 +12,24 @@ pub struct ListRank {
     pub order: Order,
 }
 
+/// `method`.
+const METHOD: Key<Method> =
+    Key::choice("method", &METHODS, "the method; ranks are the same by all, auto is the fastest");
+
+/// `order`.
+const ORDER: Key<Order> = Key::choice(
+    "order",
+    &[("successors", Order::Successors), ("from-head", Order::FromHead)],
+    "a rank is the number of elements behind (`successors`) or before (`from-head`)",
+);
+
+/// All keys.
+pub(super) const KEYS: &[&dyn AnyKey] = &[&METHOD, &ORDER];
+
 impl ListRank {
     /// Reads the table.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<ListRank> {
-        let methods = Method::ALL.map(|method| (method.name(), method));
-        let orders = [("successors", Order::Successors), ("from-head", Order::FromHead)];
-        let method = table.get("method").map_or(Some(Method::Auto), |field| field.choice(&methods, diagnostics));
-        let order = table.get("order").map_or(Some(Order::Successors), |field| field.choice(&orders, diagnostics));
+        let (method, order) = (METHOD.read(table, diagnostics), ORDER.read(table, diagnostics));
         Some(ListRank { method: method?, order: order? })
     }
 }
@@ -37,9 +48,11 @@ pub enum Method {
     RulingSet,
 }
 
-impl Method {
-    const ALL: [Method; 4] = [Method::Auto, Method::Serial, Method::Wyllie, Method::RulingSet];
+/// All methods with their names in job files and reports.
+const METHODS: [(&str, Method); 4] =
+    [("auto", Method::Auto), ("serial", Method::Serial), ("wyllie", Method::Wyllie), ("ruling-set", Method::RulingSet)];
 
+impl Method {
     /// Returns the method that a CPU ranks a list of `length` elements by.
     pub fn on_cpu(self, length: u64) -> Method {
         // Below, starting threads takes longer than following the list.
@@ -53,12 +66,7 @@ impl Method {
 
     /// Returns its name in job files and reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Method::Auto => "auto",
-            Method::Serial => "serial",
-            Method::Wyllie => "wyllie",
-            Method::RulingSet => "ruling-set",
-        }
+        METHODS.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
     }
 }
 

@@ -1,13 +1,13 @@
 //! `[listrank]` as an algorithm.
 
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput};
-use crate::algo::listrank::{ListRank, cost, driver, figures, gpu, on_gpu, verify};
+use crate::algo::listrank::{ListRank, cost, driver, figures, gpu, on_gpu, options, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{Algorithm, Answer, Cost, Crew, ListResults, ListSize, Run, StoredUnits, TrialOf, Verdict};
 use crate::chart::Figure;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::list::List;
 
 /// Programs that list ranking launches on a GPU.
@@ -15,7 +15,8 @@ static PROGRAMS: [&ProgramSource; 1] = [&gpu::PROGRAM];
 
 impl Algorithm for ListRank {
     const NAME: &'static str = "listrank";
-    const KEYS: &'static [&'static str] = &["method", "order"];
+    const ABOUT: &'static str = "ranks the elements of a linked list";
+    const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
 
     type Input = List;
     type Output = ListRankOutput;

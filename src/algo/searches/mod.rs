@@ -20,7 +20,7 @@ pub mod gpu;
 pub mod graph500;
 mod ledger;
 mod on_rank0;
-mod options;
+pub mod options;
 pub mod places;
 mod record;
 pub mod results;

@@ -1,7 +1,7 @@
 //! The keys that tables of searches share: where to search from, and what to do with what was found.
 
-use crate::algo::Sources;
-use crate::jobfile::{Diagnostics, Section};
+use crate::algo::sources::{SOURCES, Sources};
+use crate::jobfile::{Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
 /// Roots where a table names neither these nor sources, as Graph500 has them.
@@ -27,29 +27,55 @@ pub struct Options {
     pub graph500: bool,
 }
 
+/// `roots`: 0 if the table has sources.
+pub const DRAWN: Key<u32> = Key::new(
+    "roots",
+    ("a whole number from 1 to 65536", "64"),
+    "number of sources, drawn among the vertices that have an edge (a loop is none), each once",
+    || ROOTS,
+    |field, diagnostics| field.integer(1..=MOST_ROOTS, diagnostics),
+);
+
+/// `seed`.
+pub const SEED: Key<u64> = Key::new(
+    "seed",
+    ("a whole number", "1"),
+    "seed that the roots are drawn by",
+    || 1,
+    |field, diagnostics| field.integer(0..=u64::MAX, diagnostics),
+);
+
+/// `validate`.
+pub const VALIDATE: Key<bool> =
+    Key::flag_on("validate", "checks each tree by another method than the search; exit 8 if one is wrong");
+
+/// `write`.
+pub const WRITE: Key<bool> = Key::flag("write", "writes the columns of each source");
+
+/// `graph500`.
+pub const GRAPH500: Key<bool> =
+    Key::flag("graph500", "prints the figures of Graph500's reference code; with `roots` alone");
+
 impl Options {
     /// Keys that say where to search from, of which a table has one.
     pub const ORIGINS: [&str; 2] = ["roots", "sources"];
 
     /// Reads them from a table. Returns `None` where something is wrong, which `diagnostics` then has.
     pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
-        let flag = |key: &str, otherwise: bool, diagnostics: &mut Diagnostics| {
-            table.get(key).map_or(Some(otherwise), |field| field.boolean(diagnostics))
-        };
-        let validate = flag("validate", true, diagnostics);
-        let write = flag("write", false, diagnostics);
-        let seed = table.get("seed").map_or(Some(1), |field| field.integer::<u64>(0..=u64::MAX, diagnostics));
-        let roots = match table.get("roots") {
-            Some(field) if table.get("sources").is_some() => {
+        let (validate, write) = (VALIDATE.read(table, diagnostics), WRITE.read(table, diagnostics));
+        let seed = SEED.read(table, diagnostics);
+        let has_sources = SOURCES.field(table).is_some();
+        let roots = match DRAWN.field(table) {
+            Some(field) if has_sources => {
                 field.error("a table has roots or sources, not both", diagnostics);
                 None
             }
-            Some(field) => field.integer::<u32>(1..=MOST_ROOTS, diagnostics),
-            None => Some(if table.get("sources").is_some() { 0 } else { ROOTS }),
+            None if has_sources => Some(0),
+            _ => DRAWN.read(table, diagnostics),
         };
-        let sources = Sources::parse(table, diagnostics);
-        let graph500 = flag("graph500", false, diagnostics);
-        if let (Some(true), Some(field), Some(_)) = (graph500, table.get("graph500"), table.get("sources")) {
+        let sources = SOURCES.read(table, diagnostics);
+        let graph500 = GRAPH500.read(table, diagnostics);
+        if let (Some(true), Some(field), true) = (graph500, GRAPH500.field(table), has_sources) {
             field.error("Graph500 draws its roots: name roots instead of sources", diagnostics);
             return None;
         }

@@ -4,9 +4,11 @@ use super::distances::Distances;
 use super::edges;
 use crate::algo::WeightSource;
 use crate::algo::searches::Options;
+use crate::algo::searches::options::{DRAWN, GRAPH500, SEED, VALIDATE, WRITE};
+use crate::algo::sources::SOURCES;
 use crate::formats::WeightType;
 use crate::graph::ids::InputId;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
 /// The method of a search. All find the same.
@@ -44,16 +46,37 @@ pub struct Sssp {
     pub target: Option<InputId>,
 }
 
+/// `method`.
+const METHOD: Key<Method> = Key::choice("method", &METHODS, "the method; all find the same, auto is the fastest");
+
+/// `weights`.
+const WEIGHTS: Key<WeightSource> = Key::new(
+    "weights",
+    ("\"file\" | { uniform = [1, 255], seed = 1 } | { uniform = [0.0, 1.0], seed = 1 } | { unit = true }", "\"file\""),
+    "weights of the input, drawn ones, or 1 for every edge",
+    || WeightSource::File,
+    WeightSource::parse,
+);
+
+/// `target`.
+const TARGET: Key<Option<InputId>> = Key::new(
+    "target",
+    ("an id", "none"),
+    "prints the path to this vertex",
+    || None,
+    |field, diagnostics| field.integer::<u64>(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))),
+);
+
+/// All keys.
+pub(super) const KEYS: &[&dyn AnyKey] =
+    &[&DRAWN, &SEED, &SOURCES, &METHOD, &WEIGHTS, &TARGET, &VALIDATE, &WRITE, &GRAPH500];
+
 impl Sssp {
     /// Reads the table.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sssp> {
         let options = Options::parse(table, diagnostics);
-        let method = table.get("method").map_or(Some(Method::Auto), |field| field.choice(&METHODS, diagnostics));
-        let weights =
-            table.get("weights").map_or(Some(WeightSource::File), |field| WeightSource::parse(&field, diagnostics));
-        let target = table
-            .get("target")
-            .map_or(Some(None), |field| field.integer::<u64>(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))));
+        let (method, weights) = (METHOD.read(table, diagnostics), WEIGHTS.read(table, diagnostics));
+        let target = TARGET.read(table, diagnostics);
         Some(Sssp { options: options?, method: method?, weights: weights?, target: target? })
     }
 

@@ -3,7 +3,7 @@
 use super::output::{SourceOutput, SsspDetails, SsspOutput};
 use super::search::Searched;
 use super::verify::SourceChecked;
-use super::{Sssp, cost, figures, gpu, verify};
+use super::{Sssp, cost, figures, gpu, options, verify};
 use crate::algo::searches::agreement::{self, Reported};
 use crate::algo::searches::graph500::Kernel;
 use crate::algo::searches::results::{SearchDetails, SourceDetails};
@@ -15,14 +15,14 @@ use crate::algo::{
 use crate::chart::Figure;
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use std::fmt::Write;
 
 impl Algorithm for Sssp {
     const NAME: &'static str = "sssp";
-    const KEYS: &'static [&'static str] =
-        &["roots", "seed", "sources", "method", "weights", "target", "validate", "write", "graph500"];
+    const ABOUT: &'static str = "finds shortest paths from many sources";
+    const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
     const ALTERNATIVES: &'static [&'static str] = &Options::ORIGINS;
 
     type Input = Graph;

@@ -11,7 +11,7 @@
 mod unit;
 
 use self::unit::{Source, Unit};
-use super::sources::Sources;
+use super::sources::{SOURCES, Sources};
 use super::{
     Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
     WeightSource,
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use crate::memory::{bytes_of, numbers_of};
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
@@ -45,6 +45,17 @@ pub struct Sums {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     weights: Option<WeightSource>,
 }
+
+const COLUMNS: Key<bool> = Key::flag("columns", "writes columns of every type");
+const UPPER: Key<bool> = Key::flag("upper", "takes edges from the upper half of rows");
+const DIRECTION: Key<bool> = Key::flag("direction", "sums by the direction of edges");
+const WEIGHTS: Key<Option<WeightSource>> = Key::new(
+    "weights",
+    ("as of [sssp]", "none"),
+    "multiplies every product by the weight of its edge",
+    || None,
+    |field, diagnostics| WeightSource::parse(field, diagnostics).map(Some),
+);
 
 /// The sums so far, on rank 0.
 struct Progress {
@@ -186,19 +197,17 @@ pub struct SumsOutput {
 
 impl Algorithm for Sums {
     const NAME: &'static str = "sums";
-    const KEYS: &'static [&'static str] = &["columns", "sources", "upper", "direction", "weights"];
+    const ABOUT: &'static str = "sums degrees, for tests";
+    const KEYS: &'static [&'static dyn AnyKey] = &[&COLUMNS, &SOURCES, &UPPER, &DIRECTION, &WEIGHTS];
 
     type Input = Graph;
     type Output = SumsOutput;
     type Details = ();
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sums> {
-        let columns = table.get("columns").map_or(Some(false), |field| field.boolean(diagnostics));
-        let upper = table.get("upper").map_or(Some(false), |field| field.boolean(diagnostics));
-        let direction = table.get("direction").map_or(Some(false), |field| field.boolean(diagnostics));
-        let sources = Sources::parse(table, diagnostics);
-        let weights =
-            table.get("weights").map_or(Some(None), |field| WeightSource::parse(&field, diagnostics).map(Some));
+        let (columns, upper) = (COLUMNS.read(table, diagnostics), UPPER.read(table, diagnostics));
+        let (direction, sources) = (DIRECTION.read(table, diagnostics), SOURCES.read(table, diagnostics));
+        let weights = WEIGHTS.read(table, diagnostics);
         Some(Sums { columns: columns?, upper: upper?, direction: direction?, sources: sources?, weights: weights? })
     }
 

@@ -2,7 +2,9 @@
 
 use super::owner::Rule;
 use crate::algo::searches::Options;
-use crate::jobfile::{Diagnostics, Section};
+use crate::algo::searches::options::{DRAWN, SEED, VALIDATE, WRITE};
+use crate::algo::sources::SOURCES;
+use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
 /// Traversal level by level: where to search from, how, and what to do with the trees.
@@ -29,27 +31,32 @@ pub enum Strategy {
     Auto,
 }
 
-impl Strategy {
-    const ALL: [Strategy; 3] = [Strategy::SortUnique, Strategy::Atomic, Strategy::Auto];
+/// All strategies with their names in job files and reports.
+const STRATEGIES: [(&str, Strategy); 3] =
+    [("sort-unique", Strategy::SortUnique), ("atomic", Strategy::Atomic), ("auto", Strategy::Auto)];
 
+impl Strategy {
     /// Returns its name in job files and reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Strategy::SortUnique => "sort-unique",
-            Strategy::Atomic => "atomic",
-            Strategy::Auto => "auto",
-        }
+        STRATEGIES.iter().find(|(_, strategy)| *strategy == self).map_or("", |(name, _)| name)
     }
 }
+
+/// `strategy`.
+const STRATEGY: Key<Strategy> =
+    Key::choice("strategy", &STRATEGIES, "the way from a level to the next; all find the same trees");
+
+/// `owner`.
+const OWNER: Key<Rule> = Key::choice("owner", &Rule::ALL, "the rule by which ranks own vertices");
+
+/// All keys.
+pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &STRATEGY, &OWNER];
 
 impl Traverse {
     /// Reads the table.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Traverse> {
         let options = Options::parse(table, diagnostics);
-        let strategies = Strategy::ALL.map(|strategy| (strategy.name(), strategy));
-        let strategy =
-            table.get("strategy").map_or(Some(Strategy::SortUnique), |field| field.choice(&strategies, diagnostics));
-        let owner = table.get("owner").map_or(Some(Rule::Modulo), |field| field.choice(&Rule::ALL, diagnostics));
+        let (strategy, owner) = (STRATEGY.read(table, diagnostics), OWNER.read(table, diagnostics));
         Some(Traverse { options: options?, strategy: strategy?, owner: owner? })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::options::Strategy;
 use super::output::TraverseDetails;
-use super::{Traverse, cost, gpu};
+use super::{Traverse, cost, gpu, options};
 use crate::algo::bfs;
 use crate::algo::searches::results::SearchDetails;
 use crate::algo::searches::tree::{self, LevelOutput};
@@ -13,12 +13,13 @@ use crate::chart::Figure;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 
 impl Algorithm for Traverse {
     const NAME: &'static str = "traverse";
-    const KEYS: &'static [&'static str] = &["roots", "seed", "sources", "validate", "write", "strategy", "owner"];
+    const ABOUT: &'static str = "searches breadth-first by ranks that own vertices";
+    const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
     const ALTERNATIVES: &'static [&'static str] = &Options::ORIGINS;
 
     type Input = Graph;

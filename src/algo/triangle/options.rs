@@ -1,6 +1,6 @@
 //! The options of `[triangle]`.
 
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
 /// Triangle counting.
@@ -10,10 +10,16 @@ pub struct Triangle {
     pub per_vertex: bool,
 }
 
+/// `per_vertex`.
+const PER_VERTEX: Key<bool> =
+    Key::flag("per_vertex", "also counts triangles of each vertex, and writes these, degrees and clustering");
+
+/// All keys.
+pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX];
+
 impl Triangle {
     /// Reads the table.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Triangle> {
-        let per_vertex = table.get("per_vertex").map_or(Some(false), |field| field.boolean(diagnostics))?;
-        Some(Triangle { per_vertex })
+        Some(Triangle { per_vertex: PER_VERTEX.read(table, diagnostics)? })
     }
 }

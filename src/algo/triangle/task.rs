@@ -2,7 +2,7 @@
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
-use crate::algo::triangle::{Triangle, cost, driver, figures, per_vertex, recount, trial, units};
+use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, trial, units};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, Verdict,
 };
@@ -12,13 +12,14 @@ use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
-use crate::jobfile::{Diagnostics, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::store::journal::Record;
 
 impl Algorithm for Triangle {
     const NAME: &'static str = "triangle";
-    const KEYS: &'static [&'static str] = &["per_vertex"];
+    const ABOUT: &'static str = "counts triangles";
+    const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
 
     type Input = Graph;
     type Output = TriangleOutput;

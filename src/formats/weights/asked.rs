@@ -25,17 +25,17 @@ pub enum AskedWeights {
 }
 
 impl AskedWeights {
-    /// All values, in the order of the documentation.
-    pub const ALL: [AskedWeights; 4] = [AskedWeights::Auto, AskedWeights::None, AskedWeights::U32, AskedWeights::F32];
+    /// All values with their names in job files and on the command line; the first is the default.
+    pub const NAMED: [(&'static str, AskedWeights); 4] = [
+        ("auto", AskedWeights::Auto),
+        ("none", AskedWeights::None),
+        ("u32", AskedWeights::U32),
+        ("f32", AskedWeights::F32),
+    ];
 
     /// Returns the name in job files and on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            AskedWeights::Auto => "auto",
-            AskedWeights::None => "none",
-            AskedWeights::U32 => "u32",
-            AskedWeights::F32 => "f32",
-        }
+        Self::NAMED.iter().find(|(_, asked)| *asked == self).map_or("", |(name, _)| name)
     }
 
     /// Returns how the first scan treats weights.
@@ -78,7 +78,7 @@ impl FromStr for AskedWeights {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let named = AskedWeights::ALL.into_iter().find(|asked| asked.name() == name);
+        let named = AskedWeights::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, asked)| asked);
         named.ok_or_else(|| format!("unknown weights {name:?}: one of auto, none, u32, f32"))
     }
 }

@@ -1,0 +1,118 @@
+//! Keys of tables. Each has one definition, which parsing, suggestions, `gpugraph help` and tests of documents use.
+
+use super::diagnostics::Diagnostics;
+use super::field::{Field, Section};
+
+/// A key whose value is read as `T`.
+pub struct Key<T: 'static> {
+    name: &'static str,
+    meaning: &'static str,
+    kind: Kind<T>,
+}
+
+/// How the value of a key is read.
+enum Kind<T: 'static> {
+    /// One of some words; the first is the default.
+    Choice(&'static [(&'static str, T)]),
+    /// Anything else.
+    Other {
+        /// The values that it takes, in words.
+        values: &'static str,
+        /// The default: a value of TOML, or in words.
+        default: &'static str,
+        /// The value of a key that is absent.
+        absent: fn() -> T,
+        /// Reads a value, and returns `None` after a mistake.
+        read: fn(&Field<'_>, &mut Diagnostics) -> Option<T>,
+    },
+}
+
+/// A key without its type: what people want to know of it.
+pub trait AnyKey: Sync {
+    /// Returns its name.
+    fn name(&self) -> &'static str;
+    /// Returns what it does.
+    fn meaning(&self) -> &'static str;
+    /// Returns the values that it takes, in words.
+    fn values(&self) -> String;
+    /// Returns its default: a value of TOML, or in words.
+    fn default(&self) -> String;
+}
+
+impl<T: Clone> Key<T> {
+    /// Defines a key that is one of some words, of which the first is the default.
+    pub const fn choice(name: &'static str, words: &'static [(&'static str, T)], meaning: &'static str) -> Key<T> {
+        Key { name, meaning, kind: Kind::Choice(words) }
+    }
+
+    /// Defines a key that takes `values` and is `default`, in words or as TOML, if it is absent.
+    pub const fn new(
+        name: &'static str,
+        (values, default): (&'static str, &'static str),
+        meaning: &'static str,
+        absent: fn() -> T,
+        read: fn(&Field<'_>, &mut Diagnostics) -> Option<T>,
+    ) -> Key<T> {
+        Key { name, meaning, kind: Kind::Other { values, default, absent, read } }
+    }
+
+    /// Returns the key, if the table has it.
+    pub fn field<'t>(&self, table: &Section<'t>) -> Option<Field<'t>> {
+        table.get(self.name)
+    }
+
+    /// Reads its value in a table, or returns its default; `None` after a mistake.
+    pub fn read(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<T> {
+        match (self.field(table), &self.kind) {
+            (Some(field), Kind::Choice(words)) => field.choice(words, diagnostics),
+            (Some(field), Kind::Other { read, .. }) => read(&field, diagnostics),
+            (None, Kind::Choice(words)) => words.first().map(|(_, first)| first.clone()),
+            (None, Kind::Other { absent, .. }) => Some(absent()),
+        }
+    }
+}
+
+impl Key<bool> {
+    /// Defines a key that is `true` or `false`, which is the default.
+    pub const fn flag(name: &'static str, meaning: &'static str) -> Key<bool> {
+        Key::new(name, (BOOLEAN, "false"), meaning, || false, |field, diagnostics| field.boolean(diagnostics))
+    }
+
+    /// Defines a key that is `true`, which is the default, or `false`.
+    pub const fn flag_on(name: &'static str, meaning: &'static str) -> Key<bool> {
+        Key::new(name, (BOOLEAN, "true"), meaning, || true, |field, diagnostics| field.boolean(diagnostics))
+    }
+}
+
+impl Key<()> {
+    /// Defines a key that takes `values` and is `default`, in words or as TOML, if it is absent. [`Self::field`] has its value.
+    pub const fn of_field(name: &'static str, about: (&'static str, &'static str), meaning: &'static str) -> Key<()> {
+        Key::new(name, about, meaning, || (), |_, _| Some(()))
+    }
+}
+
+const BOOLEAN: &str = "true | false";
+
+impl<T: Sync> AnyKey for Key<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn meaning(&self) -> &'static str {
+        self.meaning
+    }
+
+    fn values(&self) -> String {
+        match self.kind {
+            Kind::Choice(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" | "),
+            Kind::Other { values, .. } => values.to_owned(),
+        }
+    }
+
+    fn default(&self) -> String {
+        match self.kind {
+            Kind::Choice(words) => words.first().map_or_else(String::new, |(word, _)| format!("\"{word}\"")),
+            Kind::Other { default, .. } => default.to_owned(),
+        }
+    }
+}

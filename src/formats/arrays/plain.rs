@@ -1,5 +1,5 @@
-//! Reads arrays in plain files, which are cut into chunks like every plain file. A chunk covers a share of the file's bytes, which are
-//! hashed, and the same share of the edges, wherever these are in the file.
+//! Reads arrays in plain files, which are cut into chunks like every plain file. A chunk stands for a range of the
+//! file's bytes, which are hashed, and for the same fraction of the edges, wherever in the file these are stored.
 
 use std::io::{BufReader, Read};
 
@@ -12,22 +12,22 @@ use crate::formats::scan::read::Reader;
 use crate::formats::scan::sink::{Sink, Stop};
 use crate::formats::{Part, Visitor};
 
-/// Bytes that are read at once.
+/// Size of a read in bytes.
 const STRIDE: usize = 64 << 10;
 
 /// An open file of arrays.
 pub(in crate::formats) struct PlainArrays {
     reader: Reader,
     table: EdgeArrays,
-    /// The weights of its edges, if these are wanted.
+    /// The weights of its edges, if the caller wants them.
     weights: Option<WeightColumn>,
 }
 
 impl PlainArrays {
-    /// Opens a part whose edges are not pairs of fixed length.
+    /// Opens a part whose edges are not fixed-size pairs.
     ///
     /// # Errors
-    /// Bad input for a malformed header.
+    /// Bad input if the header is malformed.
     pub fn open(shared: &ScanState<'_>, index: usize) -> Result<PlainArrays> {
         let part = &shared.parts[index];
         let reader = Reader::open(part.path())?;
@@ -55,7 +55,7 @@ impl PlainArrays {
     /// Hashes one chunk and hands its edges over.
     ///
     /// # Errors
-    /// Bad input; those of the visitor and the watch.
+    /// Bad input, and errors of the visitor and of the watch.
     pub fn chunk<V: Visitor>(
         &self,
         shared: &ScanState<'_>,
@@ -126,7 +126,7 @@ impl PlainArrays {
         Ok(())
     }
 
-    /// Checks that offsets ascend from row `from` to row `to`.
+    /// Checks that the offsets ascend from row `from` to row `to`.
     fn check_offsets<'a>(
         &self,
         part: &Part,
@@ -148,9 +148,9 @@ impl PlainArrays {
         Ok(())
     }
 
-    /// Returns the vertex whose list holds edge `edge`, and the start of that list.
+    /// Returns the vertex whose list contains edge `edge`, and the start of that list.
     fn row_of(&self, part: &Part, offsets: &Column, rows: u64, edge: u64) -> Result<(u64, u64)> {
-        // The list of `low` begins at or before the edge, that of `high` after it.
+        // Invariant of the binary search: the list of `low` begins at or before the edge, the list of `high` after it.
         let (mut low, mut high, mut start) = (0, rows, 0);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -176,7 +176,7 @@ impl PlainArrays {
     }
 }
 
-/// Reads a file from an offset on.
+/// A reader of a file that starts at an offset.
 struct From<'a> {
     reader: &'a Reader,
     at: u64,

@@ -1,5 +1,6 @@
-//! Reads arrays in packed files and archives, from the first number to the last, by one thread. If the ends of edges are in separate
-//! arrays, the file is unpacked twice at the same time, and a third time for weights, so that memory does not grow with the file.
+//! Reads arrays in packed files and archives, from the first number to the last, with one thread. If the ends of the
+//! edges are in separate arrays, the file is unpacked twice at the same time, and a third time for weights, so that
+//! memory does not grow with the file.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,18 +13,18 @@ use crate::formats::scan::sink::{Sink, Stop};
 use crate::formats::scan::{ScanState, packed};
 use crate::formats::{Packing, Visitor};
 
-/// Most bytes that reading one file takes, beside those of unpacking it for each array.
+/// Upper bound of the memory in bytes for reading one file, without the decompression of each array.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
 
-/// Batches between two calls of the watch.
+/// Number of batches between two calls of the watch.
 const TURN: usize = 64;
-/// Bytes that are skipped at once.
+/// Number of bytes to skip at once.
 const STRIDE: u64 = 1 << 20;
 
-/// Reads all edges of part `index`; `number` is that of the next chunk.
+/// Reads all edges of part `index`. `number` is the number of the next chunk.
 ///
 /// # Errors
-/// Bad input; those of the visitor and the watch.
+/// Bad input, and errors of the visitor and of the watch.
 pub(in crate::formats) fn read<V: Visitor>(
     shared: &ScanState<'_>,
     index: usize,
@@ -88,7 +89,8 @@ pub(in crate::formats) fn read<V: Visitor>(
     shared.advance(part.bytes() - reported)
 }
 
-/// Reads the streams of all columns to their ends, where their checksums are. A packed file has `length` bytes; of an archive none are given.
+/// Reads the streams of all columns to their ends, because checksums are stored there. `length` is the unpacked length
+/// of a packed file, and `None` for an archive.
 fn read_to_end(
     walk: &mut Walk<'_>,
     shape: &Shape,
@@ -118,7 +120,7 @@ fn read_to_end(
     }
 }
 
-/// Skips `bytes` bytes, or to the end.
+/// Skips `bytes` bytes, or fewer if the stream ends before.
 fn pass(shared: &ScanState<'_>, index: usize, from: &mut impl Read, bytes: u64) -> Result<()> {
     let mut left = bytes;
     while left > 0 {

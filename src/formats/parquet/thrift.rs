@@ -15,10 +15,11 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 pub(super) const STRUCT: u8 = 12;
 
-/// Most levels of nested structs that are skipped.
+/// Maximum nesting depth of structs to skip.
 const DEPTH: u8 = 16;
 
-/// Reads from bytes. Its methods return `None` at the end of these, and for bytes that are not of the protocol.
+/// A parser of the compact protocol. Its methods return `None` at the end of the bytes, and for bytes that violate the
+/// protocol.
 pub(super) struct Compact<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -29,7 +30,7 @@ impl<'a> Compact<'a> {
         Compact { bytes, at: 0 }
     }
 
-    /// Returns the number of bytes read.
+    /// Returns the number of bytes parsed.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -40,7 +41,7 @@ impl<'a> Compact<'a> {
         Some(byte)
     }
 
-    /// Reads an unsigned number of at most 64 bits.
+    /// Parses an unsigned number of at most 64 bits.
     pub fn unsigned(&mut self) -> Option<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
@@ -58,12 +59,13 @@ impl<'a> Compact<'a> {
         Some((zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()))
     }
 
-    /// Reads a number of 32 bits.
+    /// Parses a signed number of 32 bits.
     pub fn int32(&mut self) -> Option<i32> {
         self.signed()?.try_into().ok()
     }
 
-    /// Passes the number and type of every field of a struct to `take`, which reads the field, or returns false to have it skipped.
+    /// Calls `take` with the number and type of every field of a struct. `take` parses the field, or returns false to
+    /// have it skipped.
     pub fn fields(&mut self, mut take: impl FnMut(&mut Self, i16, u8) -> Option<bool>) -> Option<()> {
         self.each(0, &mut take)
     }
@@ -117,11 +119,11 @@ impl<'a> Compact<'a> {
         Some(count)
     }
 
-    /// Skips an element of a list, where booleans are bytes.
+    /// Skips an element of a list. In a list, booleans are bytes.
     fn skip_element(&mut self, kind: u8, depth: u8) -> Option<()> {
         match kind {
             TRUE | FALSE => self.pass(1),
-            // The depth is checked first, since a hostile header could descend until the stack overflows.
+            // The depth is checked first, because a hostile header could recurse until the stack overflows.
             _ if depth < DEPTH => self.skip(kind, depth + 1),
             _ => None,
         }

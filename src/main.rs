@@ -1,4 +1,4 @@
-//! The command `gpugraph`: parses the command line, runs the command, prints the error.
+//! The command `gpugraph`: parses the command line, runs the command, and prints the error if it fails.
 #![allow(unsafe_code)] // the environment of MPI and CUDA is set before there are threads
 
 use clap::{CommandFactory, Parser};
@@ -13,8 +13,8 @@ use std::time::Instant;
 fn main() -> ExitCode {
     comm::report_panics();
     gpugraph::memory::set_allocator();
-    // Files of edges, blocks, ranks and GPUs need descriptors, so the soft limit is raised, but no further than Linux goes by default:
-    // programs started from here, as by MPI, may close every descriptor below the limit.
+    // Files of edges, blocks, ranks and GPUs need descriptors, so the soft limit is raised. It stays at Linux's default
+    // maximum, because programs started from here, for example by MPI, may close every descriptor below the limit.
     let _ = rlimit::increase_nofile_limit(1 << 20);
     let cli = Cli::parse();
     match signals::install().and_then(|()| dispatch(cli.command)) {
@@ -28,18 +28,18 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Run(args) => {
             // SAFETY: no thread was started before this.
             let several = unsafe { comm::shorten_start() };
-            // Mistakes in the job file are reported by one rank, once all have met.
+            // One rank reports mistakes in the job file, once all ranks are connected.
             let job = gpugraph::config::load(&args.job, &args.set);
             if let (Ok(job), Some(local_rank)) = (&job, comm::launched_local_rank())
                 && job.run.device != gpugraph::config::Device::Cpu
             {
-                // SAFETY: as above; no more than a file was read since.
+                // SAFETY: as above; since then only a file was read.
                 unsafe {
                     gpugraph::gpu::see_one(job.run.gpu, local_rank);
                     gpugraph::gpu::shorten_start(comm::launched_local_ranks().unwrap_or(1));
                 }
             }
-            // CUDA starts while MPI does, unless other ranks have their turn first.
+            // CUDA starts in parallel with MPI, unless other ranks must start it first.
             job.iter().filter(|_| several).for_each(|job| job::device::wake(job, !comm::launched_later()));
             let started = Instant::now();
             let comm = Comm::open()?;
@@ -56,7 +56,7 @@ fn dispatch(command: Command) -> Result<()> {
             Ok(())
         }
         Command::Completions { shell } => {
-            // The script is written to memory first, since clap panics on a closed pipe.
+            // The script is written to memory first, because clap panics on a closed pipe.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "gpugraph", &mut script);
             stdout::print(script)

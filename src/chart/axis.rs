@@ -1,36 +1,37 @@
-//! Where values lie along an axis, and where its ticks are.
+//! Where values are placed along an axis, and where its ticks are.
 
 use super::unit::tick;
 use super::{Axis, Scale, Unit};
 
-/// An axis that is laid out along some length.
+/// An axis that is laid out over some length.
 #[derive(Debug, Clone)]
 pub(super) struct Laid {
     scale: Laying,
     length: f64,
-    /// Places of ticks, each with its text.
+    /// Positions of ticks, each with its text.
     pub ticks: Vec<(f64, String)>,
     /// The name of the ticks' unit.
     pub unit: String,
-    /// Places between parts, each with its width and the length that it stands for.
+    /// Position and width of each gap between parts, and the length of time that it stands for.
     pub gaps: Vec<(f64, f64, f64)>,
 }
 
 #[derive(Debug, Clone)]
 enum Laying {
-    /// From 0 to this.
+    /// Linear, from 0 to this value.
     Linear(f64),
-    /// Between these, by logarithm, behind so much room for 0.
+    /// Logarithmic: log10 of the smallest and of the largest value, and the room for 0 before them.
     Log(f64, f64, f64),
-    /// Parts of values, each with the place where it begins; and units of length for one of value.
+    /// Parts of the values, each with the position at which it begins; and the length per unit of value.
     Parts(Vec<(f64, f64, f64)>, f64),
 }
 
-/// Most ticks along an axis.
+/// Maximum number of ticks along an axis.
 const TICKS: f64 = 6.0;
-/// Room for 0 on an axis by logarithm.
+/// Room for 0 on a logarithmic axis.
 const ZERO: f64 = 44.0;
-/// The least and the most that an axis in proportion reaches: beyond, steps between ticks are no numbers of their own. A larger value is drawn at its end, and a
+/// Range that a linear axis supports: outside it, the steps between ticks are not distinct numbers. A larger value is
+/// drawn at the end of the axis, and a part outside the range is not drawn.
 /// part that lies beyond is not drawn.
 const LENGTHS: [f64; 2] = [1e-290, 1e290];
 
@@ -44,7 +45,7 @@ impl Laid {
                 let most = if most < LENGTHS[0] { 0.0 } else { most.min(LENGTHS[1]) };
                 let (factor, unit) = axis.unit.along(most);
                 let step = factor * step(most / factor);
-                // There is no half of a thing.
+                // A count has no fractions.
                 let step = if axis.unit == Unit::Count { step.max(1.0) } else { step };
                 // The last tick is not below the largest value.
                 let end = (most / step - 1e-9).ceil().max(1.0) * step;
@@ -88,7 +89,7 @@ impl Laid {
             laid.push((from, to, at));
             at += (to - from) * per;
         }
-        // Ticks count the time within parts alone.
+        // Ticks count only the time within parts.
         let (factor, unit) = axis.unit.along(all);
         let step = factor * step(all / factor);
         let place = |within: f64| {
@@ -106,7 +107,7 @@ impl Laid {
         Laid { scale: Laying::Parts(laid, per), length, ticks, unit, gaps: between }
     }
 
-    /// Returns the place of a value, or `None` if it has none.
+    /// Returns the position of a value; `None` if it has none.
     pub fn place(&self, value: f64) -> Option<f64> {
         match &self.scale {
             _ if !value.is_finite() => None,
@@ -114,7 +115,7 @@ impl Laid {
             Laying::Log(low, high, room) if value > 0.0 => {
                 Some(room + (self.length - room) * ((value.log10() - low) / (high - low)).clamp(0.0, 1.0))
             }
-            // At the begin, where the axis is no longer one by logarithm.
+            // Zero is placed at the start of the axis, outside the logarithmic part.
             Laying::Log(_, _, room) => (*room > 0.0 && value == 0.0).then_some(0.0),
             Laying::Parts(parts, per) => {
                 let (from, to, at) = parts.iter().rev().find(|(from, _, _)| value >= from - 1e-6).or(parts.first())?;
@@ -124,7 +125,7 @@ impl Laid {
     }
 }
 
-/// Returns 1, 2 or 5 times a power of ten, of which a few reach `most`.
+/// Returns a step of 1, 2 or 5 times a power of ten, such that at most [`TICKS`] steps reach `most`.
 fn step(most: f64) -> f64 {
     if most <= 0.0 || !most.is_finite() {
         return 1.0;
@@ -134,7 +135,7 @@ fn step(most: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power).find(|&step| step >= rough).unwrap_or(rough)
 }
 
-/// Returns a power of ten as text: `10³`, and `1` and `10` as they are.
+/// Formats a power of ten: `10³`, but `1` and `10` in plain digits.
 fn power_of_ten(power: i32) -> String {
     match power {
         0 => "1".into(),
@@ -178,7 +179,7 @@ mod tests {
         assert!(texts(&wide).len() <= 8 && texts(&wide)[0] == "10⁻⁹", "{wide:?}");
     }
 
-    /// A report may be damaged, or another's.
+    /// A report may be damaged, or come from somebody else.
     #[test]
     fn an_axis_has_few_ticks_whatever_its_values_are() {
         const LENGTH: f64 = 700.0;

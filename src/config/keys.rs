@@ -6,10 +6,10 @@ use crate::jobfile::keys::{advice, nearest};
 use crate::jobfile::tree::Table;
 use crate::quote::clip;
 
-/// A table of the job file.
+/// A table that a job file may have.
 pub(super) struct Known {
     pub(super) name: &'static str,
-    /// Its keys.
+    /// The keys of the table.
     pub(super) keys: &'static [&'static str],
 }
 
@@ -43,18 +43,19 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
     ("output", &["format"]),
 ];
 
-/// Returns all tables: those of every job, and of algorithms.
+/// Returns all tables: those of every job, and those of algorithms.
 pub(super) fn tables() -> impl Iterator<Item = Known> {
     let of_jobs = OF_JOBS.iter().map(|&(name, keys)| Known { name, keys });
     let algorithms = ALGORITHMS.iter().map(|algorithm| Known { name: algorithm.name(), keys: algorithm.keys() });
     of_jobs.chain(algorithms)
 }
 
-/// Keys of `[input]` of which a job has exactly one.
+/// Keys of `[input]` of which a job must have exactly one.
 pub(super) const SOURCES: [&str; 9] =
     ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
 
-/// Keys whose values are arbitrary text: on the command line even a number needs no quotes (`--set job.name=2024`).
+/// Keys whose values are arbitrary text, so that on the command line even a number needs no quotes (`--set
+/// job.name=2024`).
 pub(super) const TEXT: [[&str; 2]; 5] =
     [["job", "name"], ["job", "workdir"], ["job", "scratch"], ["input", "path"], ["input", "prepared"]];
 
@@ -109,16 +110,16 @@ mod tests {
     use crate::algo::{self, ALGORITHMS, InputKind};
     use std::path::Path;
 
-    /// An algorithm of the tests, which ships no job file.
+    /// An algorithm for tests, which has no example job file.
     const OF_TESTS: &str = "sums";
 
-    /// Returns the text of the job file that ships for an algorithm.
+    /// Returns the text of the example job file for an algorithm.
     fn shipped(algorithm: &str) -> String {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(format!("{algorithm}.toml"));
         std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
     }
 
-    /// Returns the texts for all algorithms on such an input.
+    /// Returns the texts of the example job files for all algorithms with this kind of input.
     fn shipped_for(input: InputKind) -> Vec<String> {
         let algorithms = ALGORITHMS.iter().filter(|algorithm| algorithm.input() == input);
         let texts: Vec<_> =
@@ -127,14 +128,14 @@ mod tests {
         texts
     }
 
-    /// True if the job file that ships has the key in the table, set or as a comment.
+    /// Returns true if an example job file has the key in the table, either set or as a comment.
     fn names(shipped: &str, table: &str, key: &str) -> bool {
         let text = shipped.split(&format!("\n[{table}]")).nth(1).unwrap_or_default();
         let text = text.split("\n[").next().unwrap_or_default();
         text.lines().any(|line| line.trim_start_matches("# ").split('=').next().map(str::trim) == Some(key))
     }
 
-    /// They are what users read: "Every key is here".
+    /// Users rely on the example job files, which say "Every key is here".
     #[test]
     fn the_job_files_that_ship_name_every_key() {
         let (of_graphs, of_lists) = (shipped_for(InputKind::Graph), shipped_for(InputKind::List));
@@ -148,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Lists have none of the keys that say something of graphs alone.
+    /// Lists have none of the keys that only concern graphs.
     #[test]
     fn the_job_files_for_lists_name_every_key_that_lists_have() {
         for (table, keys) in OF_JOBS {

@@ -10,14 +10,14 @@ use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::Table;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
-/// Keys of `[input]` that say something of edges.
+/// Keys of `[input]` that concern edges.
 const OF_GRAPHS: [&str; 8] =
     ["prepared", "kronecker", "uniform", "expect", "directed", "first_id", "recursive", "columns"];
 
 /// Keys of a generated list.
 const LIST: [&str; 3] = ["length", "kind", "seed"];
 
-/// Returns the kind of input that the tables of the job are computed on. Tables of both kinds in one job are refused.
+/// Returns the kind of input that the job's algorithms need. Algorithms for both kinds in one job are refused.
 pub(super) fn kind(root: &Table, diagnostics: &mut Diagnostics) -> InputKind {
     let given = |kind| {
         let is_one =
@@ -99,7 +99,7 @@ fn generated(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Generat
     list.map_err(|e| field.error(&e.to_string(), diagnostics)).ok()
 }
 
-/// Refuses what is said of lists in a job on a graph, whose `[input] format` is `format`.
+/// Refuses keys for lists in a job on a graph; `format` is the value of `[input] format`.
 pub(super) fn refuse(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) {
     let is_of_lists = ListFormat::ALL.iter().any(|of_lists| Some(of_lists.name()) == format);
     for field in [section.get("list"), section.get("format").filter(|_| is_of_lists)].into_iter().flatten() {

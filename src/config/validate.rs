@@ -1,4 +1,4 @@
-//! Converts the tree of a job file to a [`Job`], checking ranges and conflicts and filling in defaults.
+//! Converts the tree of a job file to a [`Job`]: checks ranges and conflicts, and fills in defaults.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::jobfile::tree::Table;
 use crate::list::ListFormat;
 use crate::results::OutputFormat;
 
-/// Most lines of text that can be skipped: more could not fit in the part of a file that is inspected.
+/// Maximum number of text lines that can be skipped; more would not fit in the part of a file that is inspected.
 const MOST_SKIPPED: u64 = 1 << 20;
 
 /// Returns the job of a tree, except its `text`; `None` after a mistake, which is in `diagnostics`.
@@ -53,7 +53,7 @@ pub(super) fn job(
     weights_are_read(root, input.as_ref(), &tasks, diagnostics);
     direction_fits(input.as_ref(), directed, &tasks, diagnostics);
     input_is_at_hand(input.as_ref(), &tasks, diagnostics);
-    // A job without tasks prepares its graph for other jobs; of a list there is nothing to keep.
+    // A job without tasks prepares its graph for other jobs; a list needs no preparation, so nothing is kept.
     let keep = kind == InputKind::Graph && (keep || tasks.is_empty());
     Some(Job {
         file: file.to_owned(),
@@ -75,8 +75,9 @@ pub(super) fn job(
     })
 }
 
-/// Returns the job's name, which is also a folder's name and appears in reports and in the scheduler's lists. By default it is the input's,
-/// so that results of different graphs do not collide; if the input has none, the job file's.
+/// Returns the job's name, which is also a folder name and appears in reports and in the scheduler's lists. The default
+/// is the name of the input, so that results of different graphs do not collide; if the input has no name, it is the
+/// name of the job file.
 fn name(
     section: &Section<'_>,
     input: Option<&InputSpec>,
@@ -165,7 +166,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
         diagnostics.error(&field.entry.place, message);
     }
-    // The values of all sources are checked, even of those that exclude each other; then the job is refused anyway.
+    // The values of all sources are checked, even if they exclude each other; the job is refused anyway.
     let mut spec = None;
     for (key, field) in sources {
         spec = match key {
@@ -177,7 +178,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
             "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
-            // It is refused already.
+            // Already refused.
             "list" => None,
             kind => weighted::read(kind, &field, diagnostics).map(InputSpec::Weighted),
         };
@@ -185,7 +186,8 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     spec
 }
 
-/// Refuses tasks on edges of another direction than they compute on. That of a prepared graph is not known yet.
+/// Refuses tasks that can't compute on edges with or without direction, as the job has them. Whether a prepared graph
+/// keeps direction is not known yet.
 fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     if matches!(input, None | Some(InputSpec::Prepared(_))) {
         return;
@@ -199,7 +201,7 @@ fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Ta
     }
 }
 
-/// Refuses tasks that read the input once more where all that is left of it is a prepared graph.
+/// Refuses tasks that read the input again if only a prepared graph is left of it.
 fn input_is_at_hand(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().input);
     if let (Some(InputSpec::Prepared(_)), Some(task)) = (input, tasks.iter().find(reads)) {
@@ -211,7 +213,8 @@ fn input_is_at_hand(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnost
     }
 }
 
-/// Returns true if direction is kept. A list has none, and that of a prepared graph is as its job kept it.
+/// Returns true if direction is kept. A list has no direction, and a prepared graph keeps it if the job that prepared
+/// it did.
 fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
     let Some(field) = section.get("directed") else { return false };
     let directed = field.boolean(diagnostics) == Some(true);
@@ -226,7 +229,7 @@ fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut 
     false
 }
 
-/// Refuses `weights = "none"` where a task reads weights of the input.
+/// Refuses `weights = "none"` if a task reads weights of the input.
 fn weights_are_read(root: &Table, input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().weights);
     if let Some(field) = Section::of(root, "input").get("weights")
@@ -278,14 +281,14 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
             None
         }
     };
-    // 16 is the number of edges per vertex of Graph500.
+    // Graph500 has 16 edges per vertex.
     let edge_factor =
         section.get("edge_factor").map_or(Some(16.0), |edge_factor| edge_factor.positive(MAX_EDGE_FACTOR, diagnostics));
     let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
     Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
 }
 
-/// Reads the expected size, which is refused for other sources than files: their size is known.
+/// Reads the expected size. It is refused for sources other than files, because their size is known.
 fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
     let field = section.get("expect")?;
     if section.get("path").is_none() {

@@ -32,7 +32,6 @@ const TICKS: f64 = 6.0;
 const ZERO: f64 = 44.0;
 /// Range that a linear axis supports: outside it, the steps between ticks are not distinct numbers. A larger value is
 /// drawn at the end of the axis, and a part outside the range is not drawn.
-/// part that lies beyond is not drawn.
 const LENGTHS: [f64; 2] = [1e-290, 1e290];
 
 impl Laid {

@@ -30,7 +30,6 @@ pub struct WrittenList {
 /// # Errors
 /// [`Error::Usage`] if the output is the input; errors of the source; bad input if the list is too long for the format;
 /// an error if the file can't be written; and errors of the watch.
-/// written, those of the watch.
 pub fn write_list(
     source: &ListSource,
     out: &Path,

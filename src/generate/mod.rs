@@ -175,7 +175,6 @@ impl EdgeGenerator for Generator {
 ///
 /// # Errors
 /// Bad input if an id does not fit the format; an error if the file can't be written; and errors of the watch.
-/// Bad input for an id that does not fit the format; a file that can't be written; those of the watch.
 pub fn write(
     generator: Generator,
     path: &Path,

@@ -67,7 +67,6 @@ impl<'a> Columns<'a> {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
-    /// Those of [`Self::put`].
     pub fn put_of_source<T: Value>(
         &mut self,
         source: InputId,

@@ -61,8 +61,7 @@ impl Input {
     /// is in `format`, or if that is `None`, in the format that its extension says.
     ///
     /// # Errors
-    /// Bad input if a path has no files, a file can't be read or has no known extension, or a folder has subfolders that should not be
-    /// read.
+    /// Bad input if a path has no files, a file can't be read or has no known extension, or subfolders should not be read.
     pub fn find(paths: &[PathBuf], format: Option<Format>, look: Look<'_>) -> Result<Input> {
         let mut parts = Vec::new();
         for path in paths {
@@ -177,8 +176,7 @@ impl Input {
         self
     }
 
-    /// Sets how scans treat weights; the default is to skip them. If weights are in separate files, checksum and identity depend on this
-    /// setting.
+    /// Sets how scans treat weights (default: skip). If weights are in separate files, checksum and identity depend on it.
     pub fn with_weights(mut self, weights: Weights) -> Input {
         self.weights = weights;
         self
@@ -271,8 +269,7 @@ impl Input {
         self.name.clone()
     }
 
-    /// Returns the largest file that is mapped into memory, and its size in bytes, if it is larger than the address space that `ulimit -v`
-    /// leaves.
+    /// Returns the largest file that is mapped into memory, and its size in bytes, if `ulimit -v` leaves fewer addresses.
     pub fn beyond_addresses(&self) -> Option<(PathBuf, u64)> {
         let left = addresses_left()?;
         let most = self.parts().iter().filter(|part| part.is_mapped()).max_by_key(|part| part.bytes)?;
@@ -354,8 +351,7 @@ impl Input {
         self.scan_as(Share::ALL, false, CacheUse::Nothing, visitors, watch)?.finish()
     }
 
-    /// Like [`Self::scan`], but numbers the chunks for [`Visitor::chunk_done`] in the order of the input: plain files first, then packed
-    /// ones.
+    /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files first, then packed ones.
     ///
     /// # Errors
     /// The errors of [`Self::scan`].

@@ -104,7 +104,6 @@ pub struct Seen {
     /// Counts of each part: entries, vertex lines, weighted edges, low halves of the balances, and high halves of the
     /// balances. Then the hash of each chunk of the input, which is zero for chunks of other shares, and the hashes of
     /// weights.
-    /// part, the high ones, and the hash of each chunk of the input, which is zero for chunks of other shares; then hashes of weights.
     sums: Vec<u64>,
     /// The number of hashes of weights.
     weights_hashes: usize,

@@ -16,7 +16,6 @@ const FEWEST: usize = 3;
 /// All lines of the window must continue the count. If the third column is constant or has fractions, it is a weight,
 /// and the table is accepted. In a short table, only commas and connected ids are evidence of an index, because `0 1
 /// 5`, `1 2 3`, `2 0 7` is a triangle with weights.
-/// is a triangle with weights: of few lines, commas and ids that hang together tell.
 pub(super) fn check(window: &Window<'_>, first: &[Field<'_>], at: usize, delimiter: Delimiter) -> Result<(), Fault> {
     let (mut next, mut lines) = (at, Vec::new());
     let mut counted = 0;

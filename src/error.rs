@@ -29,7 +29,7 @@ pub enum Error {
     },
 
     /// A file that gpugraph wrote has changed since (exit 4).
-    #[error("{}{at}: corrupt: {what}; {}", path.display(), anew(keeper.as_deref()))]
+    #[error("{}{at}: corrupt: {what}; {}", path.display(), rewrite_remedy(keeper.as_deref()))]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum Error {
     },
 
     /// The workdir contains the finished results of another input (exit 5).
-    #[error("{}: holds the finished results of {other}, and this job is of {input}; --fresh replaces them, another [job] name or workdir keeps them", workdir.display())]
+    #[error("{}: contains the finished results of {other}, but the input of this job is {input}; --fresh replaces them, another [job] name or workdir keeps them", workdir.display())]
     Occupied {
         /// The workdir.
         workdir: PathBuf,
@@ -62,7 +62,7 @@ pub enum Error {
     },
 
     /// The workdir contains the results of other tables than those of this job (exit 5).
-    #[error("{}: holds the results of {other}, and this job has {this}; run it, or name the workdir to verify what is there", workdir.display())]
+    #[error("{}: contains the results of {other}, but this job has {this}; run it, or name the workdir to verify what is there", workdir.display())]
     OtherTable {
         /// The workdir.
         workdir: PathBuf,
@@ -73,7 +73,7 @@ pub enum Error {
     },
 
     /// The workdir contains unfinished work on other edges from the same stream (exit 5).
-    #[error("{}: holds unfinished work on other edges from {stream}: what comes now differs at byte {at}; --fresh begins anew with that, and < /dev/null carries on with what was read before", workdir.display())]
+    #[error("{}: contains unfinished work on other edges from {stream}: they differ at byte {at}; --fresh starts again with the new edges, and < /dev/null carries on with those that were read before", workdir.display())]
     OtherStream {
         /// The workdir.
         workdir: PathBuf,
@@ -153,15 +153,17 @@ pub enum Error {
     Stopped(&'static str),
 
     /// A signal stopped a command that keeps no unfinished work (exit 75).
-    #[error("stopped by {0}: nothing is kept and the output was not written; run the same line again to begin anew")]
+    #[error("stopped by {0}: nothing is kept and the output was not written; run the same line again to start over")]
     Abandoned(&'static str),
 }
 
 /// Returns the remedy for a corrupt file.
-fn anew(keeper: Option<&Path>) -> String {
+fn rewrite_remedy(keeper: Option<&Path>) -> String {
     match keeper {
-        Some(workdir) => format!("run the job of {} again, which keeps this graph, to make it anew", workdir.display()),
-        None => "run the job again to make it anew".into(),
+        Some(workdir) => {
+            format!("run the job of {} again, which keeps this graph, to write it again", workdir.display())
+        }
+        None => "run the job again to write it again".into(),
     }
 }
 
@@ -189,15 +191,15 @@ impl std::fmt::Display for At {
 /// Returns what to do about an error of the system; empty if its message is enough.
 fn remedy(source: &std::io::Error) -> &'static str {
     match source.raw_os_error() {
-        Some(libc::EMFILE) => "; let a process have more of them: ulimit -n 1024",
+        Some(libc::EMFILE) => "; allow a process more open files: ulimit -n 1024",
         Some(libc::EISDIR) => "; a folder is in the way: move or remove it",
         Some(libc::EEXIST) => {
             "; a file, or a link that leads nowhere, is in the way: move or remove it, or name another place"
         }
-        Some(libc::ENOTDIR) => "; a file stands where the path has a folder: name another place",
-        Some(libc::ENOENT) => "; see whether its folder is there, or was removed",
-        Some(libc::EACCES | libc::EPERM) => "; see who owns it and its folder, and what they may (ls -ld)",
-        Some(libc::EROFS) => "; the file system can only be read: name a place on another",
+        Some(libc::ENOTDIR) => "; a file is where the path has a folder: name another place",
+        Some(libc::ENOENT) => "; check whether its folder exists, or was removed",
+        Some(libc::EACCES | libc::EPERM) => "; check the owner and the permissions of it and its folder (ls -ld)",
+        Some(libc::EROFS) => "; the file system is read-only: name a place on another",
         Some(libc::ENAMETOOLONG) => "; name a shorter one",
         _ => "",
     }
@@ -355,7 +357,7 @@ mod tests {
         let many = said("create", io::Error::from_raw_os_error(libc::EMFILE));
         assert_eq!(
             many,
-            "w/x: create: Too many open files (os error 24); let a process have more of them: ulimit -n 1024"
+            "w/x: create: Too many open files (os error 24); allow a process more open files: ulimit -n 1024"
         );
         let folder = tempfile::tempdir().unwrap();
         let source = std::fs::remove_file(folder.path()).unwrap_err();
@@ -365,12 +367,12 @@ mod tests {
         let (link, file) = (folder.path().join("link"), folder.path().join("file"));
         std::os::unix::fs::symlink("nowhere", &link).unwrap();
         std::fs::write(&file, "").unwrap();
-        for (path, remedy) in [(link, "leads nowhere"), (file.join("x"), "a file stands")] {
+        for (path, remedy) in [(link, "leads nowhere"), (file.join("x"), "a file is where")] {
             let source = std::fs::create_dir_all(path).unwrap_err();
             assert!(said("make the folder", source).contains(remedy));
         }
         let source = std::fs::File::create(folder.path().join("gone/x")).unwrap_err();
-        assert!(said("create", source).contains("see whether its folder is there"));
+        assert!(said("create", source).contains("check whether its folder exists"));
         let long = said("write", io::Error::from_raw_os_error(libc::EFBIG));
         assert!(long.contains("out of disk") && long.contains("ulimit -f"), "{long}");
     }

@@ -14,8 +14,8 @@ pub fn clip_to(text: &str, characters: usize) -> String {
     out
 }
 
-/// Returns the text, with its lines, without characters that affect the terminal or page that shows it: control
-/// characters, and characters that reverse the direction of text.
+/// Returns the text with its line breaks, but without other characters that affect the terminal or page that shows it:
+/// control characters, and characters that reverse the direction of text. They are replaced.
 pub fn printable_lines(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}');
     text.chars()

@@ -143,13 +143,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exact_sizes_come_back(bytes: u64, shift in 0_u32..64) {
+        fn exact_sizes_round_trip(bytes: u64, shift in 0_u32..64) {
             let bytes = bytes >> shift << (shift / 2);
             prop_assert_eq!(parse(&exact(bytes)), Ok(bytes));
         }
 
         #[test]
-        fn shown_sizes_come_back_within_a_tenth_of_their_unit(bytes in 0..1_u64 << 59) {
+        fn shown_sizes_round_trip_within_a_tenth_of_their_unit(bytes in 0..1_u64 << 59) {
             let back = parse(&show(bytes));
             let unit = 1_u64 << (bytes.max(1).ilog2() / 10 * 10);
             prop_assert!(back.is_ok_and(|back| back.abs_diff(bytes) <= unit / 20 + 1), "{}", show(bytes));

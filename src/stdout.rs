@@ -43,14 +43,14 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_gone_is_no_error_and_a_full_disk_is_one_of_stdout() {
+    fn a_closed_pipe_is_no_error_and_a_full_disk_is_an_error_of_stdout() {
         print_to(Failing(ErrorKind::BrokenPipe), b"text").unwrap();
         let error = print_to(Failing(ErrorKind::StorageFull), b"text").unwrap_err();
         assert_eq!(error.exit_code(), 10);
         assert!(error.to_string().starts_with("stdout: print the answer: ") && !error.to_string().contains("workdir"));
-        let mut told = Vec::new();
-        print_to(&mut told, b"a\nb\n\n").unwrap();
-        print_to(&mut told, b"c").unwrap();
-        assert_eq!(told, b"a\nb\nc\n");
+        let mut printed = Vec::new();
+        print_to(&mut printed, b"a\nb\n\n").unwrap();
+        print_to(&mut printed, b"c").unwrap();
+        assert_eq!(printed, b"a\nb\nc\n");
     }
 }

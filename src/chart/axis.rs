@@ -5,8 +5,8 @@ use super::{Axis, Scale, Unit};
 
 /// An axis that is laid out over some length.
 #[derive(Debug, Clone)]
-pub(super) struct Laid {
-    scale: Laying,
+pub(super) struct AxisLayout {
+    scale: ScaleLayout,
     length: f64,
     /// Positions of ticks, each with its text.
     pub ticks: Vec<(f64, String)>,
@@ -17,7 +17,7 @@ pub(super) struct Laid {
 }
 
 #[derive(Debug, Clone)]
-enum Laying {
+enum ScaleLayout {
     /// Linear, from 0 to this value.
     Linear(f64),
     /// Logarithmic: log10 of the smallest and of the largest value, and the room for 0 before them.
@@ -34,9 +34,9 @@ const ZERO: f64 = 44.0;
 /// drawn at the end of the axis, and a part outside the range is not drawn.
 const LENGTHS: [f64; 2] = [1e-290, 1e290];
 
-impl Laid {
+impl AxisLayout {
     /// Lays an axis out for these values.
-    pub fn new(axis: &Axis, values: impl Iterator<Item = f64>, length: f64) -> Laid {
+    pub fn new(axis: &Axis, values: impl Iterator<Item = f64>, length: f64) -> AxisLayout {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let most = values.iter().copied().fold(0.0, f64::max);
         match &axis.scale {
@@ -50,7 +50,7 @@ impl Laid {
                 let end = (most / step - 1e-9).ceil().max(1.0) * step;
                 let ticks = (0..=(end / step).round() as u32).map(|at| f64::from(at) * step);
                 let ticks = ticks.map(|value| (length * value / end, tick(value, factor))).collect();
-                Laid { scale: Laying::Linear(end), length, ticks, unit, gaps: Vec::new() }
+                AxisLayout { scale: ScaleLayout::Linear(end), length, ticks, unit, gaps: Vec::new() }
             }
             Scale::Log | Scale::LogFromZero => {
                 let least = values.iter().copied().filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
@@ -58,21 +58,21 @@ impl Laid {
                     if least.is_finite() { (least.log10().floor(), most.log10().ceil()) } else { (0.0, 1.0) };
                 let high = high.max(low + 1.0);
                 let room = if axis.scale == Scale::LogFromZero { ZERO } else { 0.0 };
-                let scale = Laying::Log(low, high, room);
-                let laid = Laid { scale, length, ticks: Vec::new(), unit: String::new(), gaps: Vec::new() };
+                let scale = ScaleLayout::Log(low, high, room);
+                let laid = AxisLayout { scale, length, ticks: Vec::new(), unit: String::new(), gaps: Vec::new() };
                 let every = ((high - low) / (TICKS + 1.0)).ceil() as usize;
                 let powers = (low as i32..=high as i32).step_by(every);
                 let powers = powers.map(|power| (10_f64.powi(power), power_of_ten(power)));
                 let zero = (room > 0.0).then(|| (0.0, "0".to_owned()));
                 let ticks = zero.into_iter().chain(powers);
                 let ticks = ticks.filter_map(|(value, text)| Some((laid.place(value)?, text))).collect();
-                Laid { ticks, ..laid }
+                AxisLayout { ticks, ..laid }
             }
-            Scale::Parts(parts) => Laid::parts(axis, parts, length),
+            Scale::Parts(parts) => AxisLayout::parts(axis, parts, length),
         }
     }
 
-    fn parts(axis: &Axis, parts: &[(f64, f64)], length: f64) -> Laid {
+    fn parts(axis: &Axis, parts: &[(f64, f64)], length: f64) -> AxisLayout {
         let is_part = |&&(from, to): &&(f64, f64)| -LENGTHS[1] <= from && from <= to && to <= LENGTHS[1];
         let parts: Vec<(f64, f64)> = parts.iter().filter(is_part).copied().collect();
         let all: f64 = parts.iter().map(|(from, to)| to - from).sum::<f64>().max(1e-9);
@@ -103,20 +103,20 @@ impl Laid {
         };
         let ticks = (0..=(all / step + 1e-9) as u32).map(|n| f64::from(n) * step);
         let ticks = ticks.map(|value| (place(value), tick(value, factor))).collect();
-        Laid { scale: Laying::Parts(laid, per), length, ticks, unit, gaps: between }
+        AxisLayout { scale: ScaleLayout::Parts(laid, per), length, ticks, unit, gaps: between }
     }
 
     /// Returns the position of a value; `None` if it has none.
     pub fn place(&self, value: f64) -> Option<f64> {
         match &self.scale {
             _ if !value.is_finite() => None,
-            Laying::Linear(end) => Some(self.length * (value / end).clamp(0.0, 1.0)),
-            Laying::Log(low, high, room) if value > 0.0 => {
+            ScaleLayout::Linear(end) => Some(self.length * (value / end).clamp(0.0, 1.0)),
+            ScaleLayout::Log(low, high, room) if value > 0.0 => {
                 Some(room + (self.length - room) * ((value.log10() - low) / (high - low)).clamp(0.0, 1.0))
             }
             // Zero is placed at the start of the axis, outside the logarithmic part.
-            Laying::Log(_, _, room) => (*room > 0.0 && value == 0.0).then_some(0.0),
-            Laying::Parts(parts, per) => {
+            ScaleLayout::Log(_, _, room) => (*room > 0.0 && value == 0.0).then_some(0.0),
+            ScaleLayout::Parts(parts, per) => {
                 let (from, to, at) = parts.iter().rev().find(|(from, _, _)| value >= from - 1e-6).or(parts.first())?;
                 Some(at + (value.clamp(*from, to.max(*from)) - from) * per)
             }
@@ -156,25 +156,25 @@ fn power_of_ten(power: i32) -> String {
 mod tests {
     use super::*;
 
-    fn texts(laid: &Laid) -> Vec<&str> {
+    fn texts(laid: &AxisLayout) -> Vec<&str> {
         laid.ticks.iter().map(|(_, text)| text.as_str()).collect()
     }
 
     #[test]
     fn ticks_are_round_and_reach_all_values() {
-        let laid = Laid::new(&Axis::linear("memory", Unit::Bytes), [3.3 * 1024.0 * 1024.0].into_iter(), 100.0);
+        let laid = AxisLayout::new(&Axis::linear("memory", Unit::Bytes), [3.3 * 1024.0 * 1024.0].into_iter(), 100.0);
         assert_eq!((texts(&laid), laid.unit.as_str()), (vec!["0", "1", "2", "3", "4"], "MiB"));
         assert!((laid.place(2.0 * 1024.0 * 1024.0).expect("a place") - 50.0).abs() < 1e-9);
-        let nothing = Laid::new(&Axis::linear("nothing", Unit::Count), [].into_iter(), 100.0);
+        let nothing = AxisLayout::new(&Axis::linear("nothing", Unit::Count), [].into_iter(), 100.0);
         assert_eq!(texts(&nothing), ["0", "1"]);
-        let laid = Laid::new(&Axis::log("degree", Unit::Count), [0.0, 3.0, 12_000.0].into_iter(), 100.0);
+        let laid = AxisLayout::new(&Axis::log("degree", Unit::Count), [0.0, 3.0, 12_000.0].into_iter(), 100.0);
         assert_eq!(texts(&laid), ["1", "10", "10²", "10³", "10⁴", "10⁵"]);
         assert_eq!((laid.place(0.0), laid.place(1.0), laid.place(1e5)), (None, Some(0.0), Some(100.0)));
         let axis = Axis { scale: Scale::LogFromZero, ..Axis::log("degree", Unit::Count) };
-        let laid = Laid::new(&axis, [0.0, 2.0, 100.0].into_iter(), 144.0);
+        let laid = AxisLayout::new(&axis, [0.0, 2.0, 100.0].into_iter(), 144.0);
         assert_eq!(texts(&laid), ["0", "1", "10", "10²"]);
         assert_eq!([0.0, 1.0, 10.0, 100.0].map(|v| laid.place(v)), [0.0, 44.0, 94.0, 144.0].map(Some));
-        let wide = Laid::new(&Axis::log("distance", Unit::Number), [1e-9, 1e9].into_iter(), 100.0);
+        let wide = AxisLayout::new(&Axis::log("distance", Unit::Number), [1e-9, 1e9].into_iter(), 100.0);
         assert!(texts(&wide).len() <= 8 && texts(&wide)[0] == "10⁻⁹", "{wide:?}");
     }
 
@@ -189,7 +189,7 @@ mod tests {
         for ((a, b), unit) in pairs.flat_map(|pair| units.map(|unit| (pair, unit))) {
             let parts = Scale::Parts(vec![(a, b), (b, a), (a, a)]);
             for scale in [Scale::Linear, Scale::Log, Scale::LogFromZero, parts] {
-                let laid = Laid::new(&Axis { label: "x".into(), unit, scale }, [a, b].into_iter(), LENGTH);
+                let laid = AxisLayout::new(&Axis { label: "x".into(), unit, scale }, [a, b].into_iter(), LENGTH);
                 let places =
                     laid.ticks.iter().map(|(place, _)| *place).chain([a, b].into_iter().filter_map(|v| laid.place(v)));
                 let places: Vec<f64> = places.collect();
@@ -205,7 +205,7 @@ mod tests {
     fn gaps_between_parts_are_narrow_whatever_their_length() {
         let parts = vec![(0.0, 10.0), (100_000.0, 100_010.0)];
         let axis = Axis { label: "time".into(), unit: Unit::Seconds, scale: Scale::Parts(parts) };
-        let laid = Laid::new(&axis, [].into_iter(), 214.0);
+        let laid = AxisLayout::new(&axis, [].into_iter(), 214.0);
         assert_eq!(laid.gaps, [(100.0, 14.0, 99_990.0)]);
         assert_eq!(
             [0.0, 10.0, 100_000.0, 100_010.0].map(|t| laid.place(t).expect("a place")),
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(texts(&laid), ["0", "5", "10", "15", "20"]);
         assert!((laid.ticks[3].0 - 164.0).abs() < 1e-6);
         let many: Vec<(f64, f64)> = (0..100).map(|n| (10.0 * f64::from(n), 10.0 * f64::from(n) + 1.0)).collect();
-        let laid = Laid::new(&Axis { scale: Scale::Parts(many), ..axis }, [].into_iter(), 700.0);
+        let laid = AxisLayout::new(&Axis { scale: Scale::Parts(many), ..axis }, [].into_iter(), 700.0);
         assert!((laid.place(991.0).expect("a place") - 700.0).abs() < 1e-6);
     }
 }

@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_and_are_no_formulas() {
+    fn fields_are_quoted_and_cannot_be_formulas() {
         assert_eq!(field("a,b"), "\"a,b\"");
         assert_eq!(field("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
         assert_eq!(field("=SUM(A1)"), "'=SUM(A1)");

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 /// Keys whose effect is known from the opened input, however they are written: format and columns of each file,
 /// weights, direction, files and generators. For example, `format = "u32"` adds nothing for a file that ends in `.u32`.
-const TOLD_BY_INPUT: [&str; 7] = ["format", "weights", "columns", "skip_lines", "recursive", "directed", "first_id"];
+const KNOWN_FROM_INPUT: [&str; 7] = ["format", "weights", "columns", "skip_lines", "recursive", "directed", "first_id"];
 
 /// Keys on which no result depends.
-const OF_PLANS: [&str; 1] = ["expect"];
+const PLAN_KEYS: [&str; 1] = ["expect"];
 
 /// The keys of `[input]` with their values as text, including overrides. All keys of the table are included, so that a
 /// new key is included, too.
@@ -23,7 +23,7 @@ impl InputKeys {
     /// Returns the keys of a table `[input]`.
     pub(super) fn of(table: Option<&Table>) -> InputKeys {
         let entries = table.into_iter().flat_map(|table| &table.entries);
-        let kept = entries.filter(|entry| !OF_PLANS.contains(&entry.key.as_str()));
+        let kept = entries.filter(|entry| !PLAN_KEYS.contains(&entry.key.as_str()));
         InputKeys(kept.map(|entry| (entry.key.clone(), entry.node.value.to_string())).collect())
     }
 
@@ -35,8 +35,8 @@ impl InputKeys {
     /// Returns the keys that affect what is read and whose effect is not known from the opened input, each as `KEY =
     /// VALUE`.
     pub fn beside_input(&self) -> impl Iterator<Item = String> {
-        let is_told = |key: &str| SOURCES.contains(&key) || TOLD_BY_INPUT.contains(&key);
-        self.0.iter().filter(move |(key, _)| !is_told(key)).map(|(key, value)| format!("{key} = {value}"))
+        let is_known = |key: &str| SOURCES.contains(&key) || KNOWN_FROM_INPUT.contains(&key);
+        self.0.iter().filter(move |(key, _)| !is_known(key)).map(|(key, value)| format!("{key} = {value}"))
     }
 
     /// Returns the keys whose values differ between `self` and `other`, each as a pair of texts such as `directed =
@@ -46,10 +46,10 @@ impl InputKeys {
         keys.sort();
         keys.dedup();
         let differs = |key: &&&String| !SOURCES.contains(&key.as_str()) && self.0.get(**key) != other.0.get(**key);
-        let told = |keys: &InputKeys, key: &String| match keys.0.get(key) {
+        let shown = |keys: &InputKeys, key: &String| match keys.0.get(key) {
             Some(value) => format!("{key} = {value}"),
             None => format!("no {key}"),
         };
-        keys.iter().filter(differs).map(|key| [told(self, key), told(other, key)]).collect()
+        keys.iter().filter(differs).map(|key| [shown(self, key), shown(other, key)]).collect()
     }
 }

@@ -7,14 +7,14 @@ use crate::jobfile::tree::Table;
 use crate::quote::clip;
 
 /// A table that a job file may have.
-pub(super) struct Known {
+pub(super) struct KnownTable {
     pub(super) name: &'static str,
     /// The keys of the table.
     pub(super) keys: &'static [&'static str],
 }
 
 /// The tables of every job, with their keys, in the order of the documentation.
-const OF_JOBS: [(&str, &[&str]); 5] = [
+const JOB_TABLES: [(&str, &[&str]); 5] = [
     ("job", &["name", "workdir", "scratch", "keep"]),
     (
         "input",
@@ -44,9 +44,9 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
 ];
 
 /// Returns all tables: those of every job, and those of algorithms.
-pub(super) fn tables() -> impl Iterator<Item = Known> {
-    let of_jobs = OF_JOBS.iter().map(|&(name, keys)| Known { name, keys });
-    let algorithms = ALGORITHMS.iter().map(|algorithm| Known { name: algorithm.name(), keys: algorithm.keys() });
+pub(super) fn tables() -> impl Iterator<Item = KnownTable> {
+    let of_jobs = JOB_TABLES.iter().map(|&(name, keys)| KnownTable { name, keys });
+    let algorithms = ALGORITHMS.iter().map(|algorithm| KnownTable { name: algorithm.name(), keys: algorithm.keys() });
     of_jobs.chain(algorithms)
 }
 
@@ -71,10 +71,10 @@ pub(super) fn check(root: &Table, diagnostics: &mut Diagnostics) {
     for entry in &root.entries {
         let known = tables().find(|table| table.name == entry.key);
         match (known, entry.node.as_table()) {
-            (Some(Known { name, keys }), Some(table)) => {
+            (Some(KnownTable { name, keys }), Some(table)) => {
                 check_keys(table, &format!("[{name}]"), keys, diagnostics);
             }
-            (Some(Known { name, .. }), None) => {
+            (Some(KnownTable { name, .. }), None) => {
                 diagnostics.error(&entry.place, format!("'{name}' is a table: write [{name}] once, its keys below it"));
             }
             (None, Some(_)) => {
@@ -98,7 +98,7 @@ fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &
     let advice = match (owner, nearest(key, known)) {
         (_, Some(near)) => format!("did you mean '{near}'?"),
         (Some(owner), None) => format!("it belongs in [{}]", owner.name),
-        (None, None) if known.is_empty() => "every key stands in a table".to_owned(),
+        (None, None) if known.is_empty() => "every key belongs in a table".to_owned(),
         (None, None) => format!("there are {}", known.join(", ")),
     };
     diagnostics.error(at, format!("unknown key '{}' {place}; {advice}", clip(key)));
@@ -106,12 +106,12 @@ fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &
 
 #[cfg(test)]
 mod tests {
-    use super::{OF_JOBS, tables};
+    use super::{JOB_TABLES, tables};
     use crate::algo::{self, ALGORITHMS, InputKind};
     use std::path::Path;
 
     /// An algorithm for tests, which has no example job file.
-    const OF_TESTS: &str = "sums";
+    const TEST_ALGORITHM: &str = "sums";
 
     /// Returns the text of the example job file for an algorithm.
     fn shipped(algorithm: &str) -> String {
@@ -123,7 +123,7 @@ mod tests {
     fn shipped_for(input: InputKind) -> Vec<String> {
         let algorithms = ALGORITHMS.iter().filter(|algorithm| algorithm.input() == input);
         let texts: Vec<_> =
-            algorithms.map(|algorithm| algorithm.name()).filter(|&name| name != OF_TESTS).map(shipped).collect();
+            algorithms.map(|algorithm| algorithm.name()).filter(|&name| name != TEST_ALGORITHM).map(shipped).collect();
         assert!(!texts.is_empty());
         texts
     }
@@ -137,9 +137,9 @@ mod tests {
 
     /// Users rely on the example job files, which say "Every key is here".
     #[test]
-    fn the_job_files_that_ship_name_every_key() {
+    fn example_job_files_name_every_key() {
         let (of_graphs, of_lists) = (shipped_for(InputKind::Graph), shipped_for(InputKind::List));
-        for table in tables().filter(|table| table.name != OF_TESTS) {
+        for table in tables().filter(|table| table.name != TEST_ALGORITHM) {
             let own = algo::find(table.name).map(|algorithm| vec![shipped(algorithm.name())]);
             for key in table.keys {
                 let shipped = if *key == "list" { &of_lists } else { own.as_ref().unwrap_or(&of_graphs) };
@@ -151,8 +151,8 @@ mod tests {
 
     /// Lists have none of the keys that only concern graphs.
     #[test]
-    fn the_job_files_for_lists_name_every_key_that_lists_have() {
-        for (table, keys) in OF_JOBS {
+    fn example_job_files_for_lists_name_exactly_their_keys() {
+        for (table, keys) in JOB_TABLES {
             let is_of_graphs = |key: &str| match table {
                 "job" => ["scratch", "keep"].contains(&key),
                 "input" => !["path", "format", "list"].contains(&key),

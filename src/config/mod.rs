@@ -53,7 +53,7 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
 fn read(path: &Path) -> Result<String, String> {
     let unreadable = |error| format!("can't read the job file: {error}");
     if path.is_dir() {
-        return Err("expected a job file, found a folder; of a workdir, name the job file that it was made by".into());
+        return Err("expected a job file, found a folder; for a workdir, name the job file that created it".into());
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
@@ -95,7 +95,7 @@ fn parse(path: &Path, text: String, overrides: &[String], environment: Environme
         (_, report) => {
             let mut report = report.unwrap_or_else(|| format!("{}: not a job", path.display()));
             if is_foreign {
-                let hint = "no table of a job file is in it; is it a graph? name it with [input] path";
+                let hint = "it has no table of a job file; is it a graph? name it with [input] path";
                 report.push_str(&format!("\n{}: {hint}", path.display()));
             }
             Err(Error::Usage(report))

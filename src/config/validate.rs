@@ -42,7 +42,7 @@ pub(super) fn job(
     };
     let scratch = section.get("scratch").and_then(|field| field.path(environment, diagnostics));
     let keep = section.get("keep").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
-    own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
+    refuse_own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
     let directed = directed(&Section::of(root, "input"), input.as_ref(), diagnostics);
     let first_id = Section::of(root, "input").get("first_id").and_then(|field| field.integer(0..=1, diagnostics));
     let expect = expect(&Section::of(root, "input"), diagnostics);
@@ -50,9 +50,9 @@ pub(super) fn job(
     let run = run(&Section::of(root, "run"), diagnostics);
     let output = output(&Section::of(root, "output"), diagnostics);
     let tasks = tasks(root, diagnostics);
-    weights_are_read(root, input.as_ref(), &tasks, diagnostics);
-    direction_fits(input.as_ref(), directed, &tasks, diagnostics);
-    input_is_at_hand(input.as_ref(), &tasks, diagnostics);
+    check_weights_are_read(root, input.as_ref(), &tasks, diagnostics);
+    check_direction(input.as_ref(), directed, &tasks, diagnostics);
+    check_input_is_available(input.as_ref(), &tasks, diagnostics);
     // A job without tasks prepares its graph for other jobs; a list needs no preparation, so nothing is kept.
     let keep = kind == InputKind::Graph && (keep || tasks.is_empty());
     Some(Job {
@@ -91,7 +91,7 @@ fn name(
         }
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         if let Err(why) = check_name(stem) {
-            diagnostics.missing(format!("the file's name makes no name for the job ({why}): add name to [job]"));
+            diagnostics.missing(format!("the file's name can't be the name of the job ({why}): add name to [job]"));
             return None;
         }
         return Some(stem.to_owned());
@@ -108,11 +108,11 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         Err("a name can't be empty")
     } else if name.contains(['/', '\\']) {
-        Err("a name can't hold a slash: say where with workdir")
+        Err("a name can't contain a slash: choose the place with workdir")
     } else if name.starts_with(['.', '-']) {
         Err("a name can't begin with '.' or '-'")
     } else if name.chars().any(char::is_control) || name.trim() != name {
-        Err("a name can't hold control characters, nor begin or end with a blank")
+        Err("a name can't contain control characters, nor begin or end with a blank")
     } else if name.len() > 100 {
         Err("a name can't be longer than 100 bytes")
     } else {
@@ -148,7 +148,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     if let [(_, first), others @ ..] = sources.as_slice() {
         for (_, other) in others {
             let (first_name, at) = (&first.name, diagnostics.describe(&first.entry.place));
-            let message = format!("{} beside {first_name} ({at}): a job has one of them", other.name);
+            let message = format!("{} and {first_name} ({at}) exclude each other: a job has one of them", other.name);
             diagnostics.error(&other.entry.place, message);
         }
         let of_files = ["columns", "skip_lines"].into_iter().filter_map(|key| section.get(key));
@@ -188,7 +188,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
 
 /// Refuses tasks that can't compute on edges with or without direction, as the job has them. Whether a prepared graph
 /// keeps direction is not known yet.
-fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
+fn check_direction(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     if matches!(input, None | Some(InputSpec::Prepared(_))) {
         return;
     }
@@ -202,7 +202,7 @@ fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Ta
 }
 
 /// Refuses tasks that read the input again if only a prepared graph is left of it.
-fn input_is_at_hand(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
+fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().input);
     if let (Some(InputSpec::Prepared(_)), Some(task)) = (input, tasks.iter().find(reads)) {
         let name = task.algorithm().name();
@@ -230,7 +230,12 @@ fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut 
 }
 
 /// Refuses `weights = "none"` if a task reads weights of the input.
-fn weights_are_read(root: &Table, input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
+fn check_weights_are_read(
+    root: &Table,
+    input: Option<&InputSpec>,
+    tasks: &[Arc<dyn Task>],
+    diagnostics: &mut Diagnostics,
+) {
     let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().weights);
     if let Some(field) = Section::of(root, "input").get("weights")
         && input.is_some_and(|input| input.weights() == AskedWeights::None)
@@ -262,7 +267,7 @@ fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnosti
 }
 
 /// Refuses a prepared graph in the job's own workdir.
-fn own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&Path>, diagnostics: &mut Diagnostics) {
+fn refuse_own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&Path>, diagnostics: &mut Diagnostics) {
     let section = Section::of(root, "input");
     if let (Some(InputSpec::Prepared(kept)), Some(field)) = (input, section.get("prepared"))
         && workdir == Some(kept)
@@ -330,8 +335,10 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
     let gpu = gpu_field.as_ref().and_then(|field| field.integer(0..=1023, diagnostics));
     if let (Some(Device::Cpu), Some(device), Some(gpu)) = (device, &device_field, &gpu_field) {
         let at = diagnostics.describe(&device.entry.place);
-        diagnostics
-            .error(&gpu.entry.place, format!("run.gpu beside run.device = \"cpu\" ({at}): take one of them out"));
+        diagnostics.error(
+            &gpu.entry.place,
+            format!("run.gpu and run.device = \"cpu\" ({at}) exclude each other: remove one of them"),
+        );
     }
     let intervals = Duration::from_millis(100)..=Duration::from_secs(86_400);
     let sharing = [("split", GpuSharing::Split), ("refuse", GpuSharing::Refuse)];

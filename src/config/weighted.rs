@@ -14,7 +14,7 @@ const WORDS: RangeInclusive<u32> = 0..=u32::MAX;
 const NUMBERS: RangeInclusive<u64> = 0..=u64::MAX;
 
 /// Keys that every kind has.
-const OF_ALL: [&str; 3] = ["min_weight", "max_weight", "seed"];
+const COMMON: [&str; 3] = ["min_weight", "max_weight", "seed"];
 const RANDOM: [&str; 2] = ["vertices", "edges"];
 const RMAT: [&str; 6] = ["scale", "edges", "a", "b", "c", "d"];
 const SSCA2: [&str; 5] = ["vertices", "largest_clique", "one_way", "parallel", "between"];
@@ -29,7 +29,7 @@ pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics)
         "ssca2" => &SSCA2,
         _ => &GRID,
     };
-    keys::check_keys(table, &field.name, &[own, &OF_ALL].concat(), diagnostics);
+    keys::check_keys(table, &field.name, &[own, &COMMON].concat(), diagnostics);
     let mut reader = Reader { field, section: &section, diagnostics };
     let least = reader.number("min_weight", WORDS, Some(*WEIGHTS.start()));
     let most = reader.number("max_weight", WORDS, Some(*WEIGHTS.end()));

@@ -248,12 +248,12 @@ impl<E: Entry> Lists<E> {
         let ends = next.into_iter().map(AtomicU64::into_inner).collect();
         let entries = lists.into_iter().map(E::stored).collect();
         let mut lists = Lists { ends, entries };
-        lists.tidy();
+        lists.sort_and_dedup();
         Ok(lists)
     }
 
     /// Sorts every list, drops all repeats except the one with the smallest weight, and closes the gaps.
-    fn tidy(&mut self) {
+    fn sort_and_dedup(&mut self) {
         let (mut from, mut kept) = (0, 0);
         for end in &mut self.ends {
             let to = *end as usize;

@@ -94,7 +94,7 @@ pub fn apart(input: &Input, out: &Path) -> Result<()> {
     match input.naming(&target) {
         Some(named) => {
             let (out, named) = (out.display(), named.display());
-            Err(Error::Usage(format!("{out}: is of the input, {named}; write to a file that is no part of it")))
+            Err(Error::Usage(format!("{out}: belongs to the input, {named}; write to another file")))
         }
         None => Ok(()),
     }
@@ -135,7 +135,9 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
     let (threads, format) = (threads.max(1), target.format);
     if !format.is_written() {
         let out = out.display();
-        return Err(Error::Usage(format!("{out}: {format} is read, not written; choose npy, or another format")));
+        return Err(Error::Usage(format!(
+            "{out}: gpugraph reads {format} but can't write it; choose npy, or another format"
+        )));
     }
     apart(input, out)?;
     // METIS has no direction.
@@ -143,14 +145,18 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
     let input = &input.clone().with_chunk(CHUNK).with_use_of_direction(of_direction);
     let (weights, counts) = weights::decide(input, out, target, threads, watch)?;
     if weights == Some(WeightType::F32) && matches!(format, Format::Gr | Format::Metis) {
-        tracing::warn!("{}: has weights with fractions, which {format} has not by its definition", out.display());
+        tracing::warn!(
+            "{}: has weights with fractions, which the definition of {format} does not allow",
+            out.display()
+        );
     }
-    let beside = weights::file_beside(input, out, format, weights.is_some())?;
-    let beside = beside.map(|path| Output::create(&path)).transpose()?;
+    let weights_output = weights::weights_file(input, out, format, weights.is_some())?;
+    let weights_output = weights_output.map(|path| Output::create(&path)).transpose()?;
     let output = Output::create(out)?;
     let input = &input.clone().with_weights(weights.map_or(Weights::Skip, Weights::Read));
     let counts = || counts.map_or_else(|| count(input, threads, watch), Ok);
-    let writing = Writing { input, out, output: &output, beside: beside.as_ref(), weights, threads, watch };
+    let writing =
+        Writing { input, out, output: &output, weights_output: weights_output.as_ref(), weights, threads, watch };
     let (read, written) = match format {
         Format::Metis => metis::write(&writing, counts()?, target.memory)?,
         Format::Mtx | Format::Gr => {
@@ -167,7 +173,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         _ => writing.stream(format)?,
     };
     // A kill between these two lines leaves weights without edges, which nothing reads as a graph.
-    beside.map(Output::finish).transpose()?;
+    weights_output.map(Output::finish).transpose()?;
     let bytes = output.finish()?;
     Ok(Converted { read, written, bytes })
 }
@@ -179,7 +185,7 @@ struct Writing<'a> {
     out: &'a Path,
     output: &'a Output,
     /// The separate weights file, if the format has one.
-    beside: Option<&'a Output>,
+    weights_output: Option<&'a Output>,
     weights: Option<WeightType>,
     threads: usize,
     watch: &'a dyn Watch,
@@ -189,10 +195,10 @@ impl Writing<'_> {
     /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and written.
     fn stream(&self, format: Format) -> Result<(u64, u64)> {
         let turns = Turns::new(self.output);
-        let beside = self.beside.map(Turns::new);
+        let weights_output = self.weights_output.map(Turns::new);
         let append = |_| Append {
             turns: &turns,
-            beside: beside.as_ref(),
+            weights_output: weights_output.as_ref(),
             input: self.input,
             encoder: Encoder::new(format, self.weights, ending(self.out).as_deref()),
             buffers: Buffers::default(),
@@ -202,7 +208,7 @@ impl Writing<'_> {
         if scan.halves == Halves::Some || (scan.halves == Halves::All && format != Format::Mtx) {
             let out = self.out.display();
             tracing::warn!(
-                "{out}: has one of both directions of edges that have none; do not read it with directed = true"
+                "{out}: has only one direction of each undirected edge; do not read it with directed = true"
             );
         }
         Ok((scan.edges, scan.edges))
@@ -212,7 +218,7 @@ impl Writing<'_> {
 /// A visitor that encodes the edges of a chunk, and appends them once all chunks before it have their place.
 struct Append<'a> {
     turns: &'a Turns<'a>,
-    beside: Option<&'a Turns<'a>>,
+    weights_output: Option<&'a Turns<'a>>,
     input: &'a Input,
     encoder: Encoder,
     buffers: Buffers,
@@ -224,12 +230,12 @@ impl Append<'_> {
         match unfit {
             Unfit::Id(id) => {
                 let expected = format!("ids below 2^{} for {format}", self.encoder.bits());
-                let remedy = "choose a format of wider ids, such as u64";
+                let remedy = "choose a format with wider ids, such as u64";
                 Error::input(name, At::File, expected, format!("id {id}"), remedy)
             }
             Unfit::Weight(weight) => {
-                let expected = format!("weights that an f32 equals for {format}");
-                let remedy = "have them rounded with --weights f32, or choose a format of whole weights, such as text";
+                let expected = format!("weights that f32 represents exactly, for {format}");
+                let remedy = "round them with --weights f32, or choose a format with integer weights, such as text";
                 Error::input(name, At::File, expected, format!("weight {weight}"), remedy)
             }
         }
@@ -245,8 +251,8 @@ impl Visitor for Append<'_> {
         let Buffers { edges, weights } = &mut self.buffers;
         self.turns.append(chunk, edges)?;
         edges.clear();
-        if let Some(beside) = self.beside {
-            beside.append(chunk, weights)?;
+        if let Some(weights_output) = self.weights_output {
+            weights_output.append(chunk, weights)?;
             weights.clear();
         }
         Ok(())
@@ -254,7 +260,7 @@ impl Visitor for Append<'_> {
 
     fn stopped(&mut self) {
         self.turns.stop();
-        self.beside.iter().for_each(|beside| beside.stop());
+        self.weights_output.iter().for_each(|weights_output| weights_output.stop());
     }
 }
 

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_process_left_goes_and_what_another_writes_stays() {
+    fn abandoned_files_are_removed_and_locked_files_stay() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a.u32");
         let (mine, file) = create(&target).unwrap();

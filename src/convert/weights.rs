@@ -27,7 +27,7 @@ pub(super) fn decide(
             AskedWeights::U32 | AskedWeights::F32 => {
                 let out = out.display();
                 Err(Error::Usage(format!(
-                    "{out}: {format} holds no weights; choose text, mtx, metis, gr or graph500, or --weights none"
+                    "{out}: {format} can't store weights; choose text, mtx, metis, gr or graph500, or --weights none"
                 )))
             }
         };
@@ -49,7 +49,7 @@ pub(super) fn decide(
 /// # Errors
 /// [`Error::Usage`] if there are no weights and an existing file would be mistaken for them, or if that file belongs to
 /// the input.
-pub(super) fn file_beside(input: &Input, out: &Path, format: Format, weights: bool) -> Result<Option<PathBuf>> {
+pub(super) fn weights_file(input: &Input, out: &Path, format: Format, weights: bool) -> Result<Option<PathBuf>> {
     if format != Format::Graph500 {
         return Ok(None);
     }
@@ -59,7 +59,7 @@ pub(super) fn file_beside(input: &Input, out: &Path, format: Format, weights: bo
     let is_read = |beside: PathBuf| there.is_some() && id(&beside) == there;
     if input.parts().iter().filter_map(|part| part.weights_path()).any(is_read) {
         return Err(Error::Usage(format!(
-            "{}: has the weights of the input; write to a file of another name",
+            "{}: has the weights of the input; write to a file with another name",
             path.display()
         )));
     }

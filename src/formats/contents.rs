@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_told_from_pairs() {
+    fn text_is_distinguished_from_pairs() {
         let numbers = |ids: &[u32]| ids.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>();
         for text in ["0 1", "0 1\n1 2\n", "# Z\u{fc}rich\n0 1 {'a': 'b'}\n1 2 {}\n", "12345678"] {
             assert!(is_text(text.as_bytes()), "{text}");

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_stand_beside_the_edges() {
+    fn weights_are_next_to_the_edges() {
         let of = |path: &str| weights_path(Path::new(path), Packing::of(Path::new(path))).display().to_string();
         assert_eq!(of("a/b.graph500"), "a/b.graph500.weights");
         assert_eq!(of("a/b.graph500.zst"), "a/b.graph500.weights");

@@ -140,7 +140,7 @@ fn parse_as<const WEIGHTED: bool, V: Visitor>(
 /// the next line.
 #[cold]
 fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<usize, Stop> {
-    if let Some(next) = grammar.quoted.as_ref().and_then(|table| table.remark(data, line)) {
+    if let Some(next) = grammar.quoted.as_ref().and_then(|table| table.semicolon_comment(data, line)) {
         return Ok(next);
     }
     let has_quotes = || data[line..next_line(data, line)].contains(&b'"');

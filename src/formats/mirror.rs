@@ -54,7 +54,7 @@ pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, thread
         _ => (At::File, 0),
     };
     let (u, v) = (u + first, v + first);
-    let found = format!("{v} in the list of vertex {u}, and {u} not in that of {v}, or less often");
+    let found = format!("{v} in the list of vertex {u}, but {u} not in the list of {v}, or less often");
     let remedy = match (is_half, part.format()) {
         (true, _) => "each edge is listed once, so leave direction out: directed = false in [input]",
         (false, Format::Metis) => {

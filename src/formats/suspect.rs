@@ -1,5 +1,5 @@
 //! Recognises pairs of ids that are probably something else. By default numpy writes 64-bit integers and floats, whose
-//! bytes can also be read as pairs of ids, of a graph that does not exist.
+//! bytes can also be read as pairs of ids, which would give a wrong graph.
 //!
 //! The first bytes of a file almost always confirm its type. Only if they do not, more places are examined, always the
 //! same ones. If the user named the format, the file is read with a warning.
@@ -27,8 +27,8 @@ pub(super) fn check(
     more: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<()> {
     let (Format::U32 | Format::U64 | Format::Graph500) = part.format() else { return Ok(()) };
-    let mut seen = Seen::new(length.is_none_or(|length| length.is_multiple_of(16)));
-    seen.look(start);
+    let mut seen = WordStatistics::new(length.is_none_or(|length| length.is_multiple_of(16)));
+    seen.examine(start);
     let wrong = seen.kind(part.format()).is_some() || seen.nonzero == 0;
     if let Some(length) = length.filter(|length| wrong && *length > start.len() as u64) {
         let mut window = vec![0; WINDOW.min(length as usize)];
@@ -36,7 +36,7 @@ pub(super) fn check(
         for place in 1..PLACES {
             let offset = (u128::from(last) * u128::from(place) / u128::from(PLACES - 1)) as u64 / 16 * 16;
             more(offset, &mut window)?;
-            seen.look(&window);
+            seen.examine(&window);
         }
     }
     match seen.kind(part.format()) {
@@ -109,7 +109,7 @@ impl Kind {
 
 /// The properties that all examined words share.
 #[derive(Debug)]
-struct Seen {
+struct WordStatistics {
     /// Number of nonzero 64-bit words, and of nonzero 32-bit words.
     nonzero: u64,
     nonzero32: u64,
@@ -137,10 +137,10 @@ struct Seen {
     high: bool,
 }
 
-impl Seen {
-    fn new(whole: bool) -> Seen {
+impl WordStatistics {
+    fn new(whole: bool) -> WordStatistics {
         let (nonzero, nonzero32) = (0, 0);
-        Seen {
+        WordStatistics {
             nonzero,
             nonzero32,
             ids64: whole,
@@ -161,7 +161,7 @@ impl Seen {
     }
 
     /// Examines the whole words of `bytes`, whose offset in the file is a multiple of 16.
-    fn look(&mut self, bytes: &[u8]) {
+    fn examine(&mut self, bytes: &[u8]) {
         for word in bytes.as_chunks::<8>().0 {
             let halves = self.small_halves || self.low_zero || self.swapped32;
             if !(self.ids64 || halves || self.float64 || self.float32) {
@@ -222,17 +222,17 @@ impl Seen {
             return self.are_swapped32().then_some(Kind::Swapped32);
         }
         match self {
-            Seen { nonzero: 0, .. } => None,
-            Seen { ids64: true, .. } => (!wide).then_some(Kind::Ids64),
-            Seen { small_halves: true, .. } if wide && self.are_edges() => Some(Kind::Ids32),
-            Seen { float64: true, whole64: true, nonzero: 2.., .. } => Some(Kind::Float64),
-            Seen { float64: true, high: true, nonzero: 8.., .. } => Some(Kind::Float64),
-            Seen { swapped64: true, nonzero: 8.., .. } if !wide => Some(Kind::Swapped64),
-            Seen { low_zero: true, nonzero: 4.., .. } if wide && 2 * self.high_bytes > self.nonzero => {
+            WordStatistics { nonzero: 0, .. } => None,
+            WordStatistics { ids64: true, .. } => (!wide).then_some(Kind::Ids64),
+            WordStatistics { small_halves: true, .. } if wide && self.are_edges() => Some(Kind::Ids32),
+            WordStatistics { float64: true, whole64: true, nonzero: 2.., .. } => Some(Kind::Float64),
+            WordStatistics { float64: true, high: true, nonzero: 8.., .. } => Some(Kind::Float64),
+            WordStatistics { swapped64: true, nonzero: 8.., .. } if !wide => Some(Kind::Swapped64),
+            WordStatistics { low_zero: true, nonzero: 4.., .. } if wide && 2 * self.high_bytes > self.nonzero => {
                 Some(Kind::Swapped64)
             }
-            Seen { float32: true, whole32: true, nonzero32: 4.., .. } => Some(Kind::Float32),
-            Seen { float32: true, nonzero32: 16.., .. } => Some(Kind::Float32),
+            WordStatistics { float32: true, whole32: true, nonzero32: 4.., .. } => Some(Kind::Float32),
+            WordStatistics { float32: true, nonzero32: 16.., .. } => Some(Kind::Float32),
             _ if self.are_swapped32() => Some(Kind::Swapped32),
             _ => None,
         }

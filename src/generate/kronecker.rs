@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_the_probabilities_it_should() {
+    fn the_alias_table_has_the_right_probabilities() {
         let mut mass = std::collections::HashMap::new();
         for column in 0..COLUMNS {
             let below = u64::from(TABLE.first_below[column]);

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_permutation_is_one() {
+    fn permutations_are_bijective() {
         for scale in 0..=14 {
             let permutation = Permutation::new(scale, 7);
             let mut seen = vec![false; 1 << scale];

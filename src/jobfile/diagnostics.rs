@@ -99,7 +99,7 @@ impl Diagnostics {
             // The parser makes this guess whenever it does not recognise a value.
             other if other.starts_with("string values must be quoted") => match self.slice(&place) {
                 "" => "a value is missing after the '='".to_owned(),
-                _ => "this is no value of TOML; text stands in quotes, as in \"16GiB\"".to_owned(),
+                _ => "this is not a TOML value; text needs quotes, as in \"16GiB\"".to_owned(),
             },
             other => format!("not TOML: {other}"),
         };

@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_seconds_come_back(seconds in 0..u64::MAX / 1000) {
+        fn whole_seconds_round_trip(seconds in 0..u64::MAX / 1000) {
             let duration = Duration::from_secs(seconds);
             prop_assert_eq!(parse(&show(duration)), Ok(duration));
         }

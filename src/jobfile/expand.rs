@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn every_piece_that_is_not_is_named() {
+    fn every_piece_that_cannot_be_expanded_is_reported() {
         let pieces = |text| match super::path(text, &environment) {
             Ok(_) => Vec::new(),
             Err(wrong) => wrong.into_iter().map(|wrong| wrong.piece).collect::<Vec<_>>(),

@@ -297,7 +297,7 @@ impl<'t> Field<'t> {
         let refused = if text.is_empty() {
             Some("expected a path, found an empty string")
         } else if text.contains('\0') {
-            Some("a path can't hold a NUL character")
+            Some("a path can't contain a NUL character")
         } else if text == "~" || text.starts_with("~/") {
             Some("'~' is not expanded: write $HOME")
         } else {

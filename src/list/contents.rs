@@ -26,7 +26,7 @@ pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: 
         // A mistake further on is reported with its place.
         let is_text = start.iter().take(4).all(|byte| *byte >= b' ' || matches!(byte, 9..=13));
         let remedy = "name the format, i32 or i64: [input] format, convert --from";
-        return if is_text { None } else { error("bytes that are no text", remedy) };
+        return if is_text { None } else { error("bytes that are not text", remedy) };
     }
     if contents::is_text(&start) {
         return error("text", "name the format of the text: [input] format = \"list\", convert --from list");
@@ -39,16 +39,16 @@ pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: 
         true => {
             let (name, end) = (contents::typed(path), kind.name());
             let remedy = format!(
-                "turn them: python3 -c \"import array; a = array.array('{letter}', open('{name}', 'rb').read()); a.byteswap(); \
+                "swap the bytes: python3 -c \"import array; a = array.array('{letter}', open('{name}', 'rb').read()); a.byteswap(); \
                  a.tofile(open('OUT.{end}', 'wb'))\""
             );
-            error("numbers whose highest byte comes first", &remedy)
+            error("big-endian numbers", &remedy)
         }
     }
 }
 
-/// Returns the error for a file that is named as 32-bit numbers but contains 64-bit numbers. Read as 32-bit numbers it
-/// would also be a list, but of another length.
+/// Returns the error for a file whose name says 32-bit numbers but which contains 64-bit numbers. Read as 32-bit
+/// numbers it would also be a list, but of another length.
 pub(super) fn of_64_bits(path: &Path, packing: Packing, bytes: u64) -> Option<Error> {
     let start = contents::start_of(path, packing);
     // In a list, 0 follows at most one element. In 64-bit numbers that are read as 32-bit ones, every second number is

@@ -30,7 +30,7 @@ pub(super) struct PackedFile<'a> {
     packing: Packing,
     decoder: Decoder<BufReader<File>>,
     /// Number of packed bytes that were reported to the watch.
-    told: u64,
+    reported: u64,
     watch: &'a dyn Watch,
 }
 
@@ -45,7 +45,7 @@ impl<'a> PackedFile<'a> {
             return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
         }
         let decoder = Decoder::new(packing, BufReader::with_capacity(STORED, file), path).map_err(unreadable)?;
-        Ok(PackedFile { path, packing, decoder, told: 0, watch })
+        Ok(PackedFile { path, packing, decoder, reported: 0, watch })
     }
 
     /// Returns the number of packed bytes that were unpacked so far.
@@ -67,8 +67,8 @@ impl<'a> PackedFile<'a> {
             }
         }
         let taken = self.taken();
-        self.watch.advance(taken.saturating_sub(self.told))?;
-        self.told = taken.max(self.told);
+        self.watch.advance(taken.saturating_sub(self.reported))?;
+        self.reported = taken.max(self.reported);
         Ok(filled)
     }
 

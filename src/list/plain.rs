@@ -11,7 +11,7 @@ use crate::list::ListFormat;
 use crate::list::binary::{first_bad, widen};
 use crate::list::refusals;
 use crate::list::source::Visit;
-use crate::list::text::{self, Bad, LONGEST, Numbers, PADDING};
+use crate::list::text::{self, LONGEST, NotANumber, Numbers, PADDING};
 
 /// Number of successors to hand over at once; they stay in the L1 cache.
 pub(super) const PIECE: usize = 2048;
@@ -157,7 +157,7 @@ impl<'a> PlainFile<'a> {
 
     /// Reads a chunk of text with the byte before it and the rest of a number at its end, and pads it with [`PADDING`]
     /// spaces.
-    fn text<'b>(&self, chunk: u64, buffer: &'b mut Vec<u8>) -> Result<Text<'b>> {
+    fn text<'b>(&self, chunk: u64, buffer: &'b mut Vec<u8>) -> Result<TextChunk<'b>> {
         let bounds = self.bounds(chunk);
         self.will_need(&bounds);
         let first = bounds.start.saturating_sub(1);
@@ -176,7 +176,7 @@ impl<'a> PlainFile<'a> {
         if last < self.reader.length() && bytes[end..whole].iter().all(|byte| *byte > b' ') {
             bytes[whole] = b'?';
         }
-        Ok(Text { bytes, end, start: bounds.start })
+        Ok(TextChunk { bytes, end, start: bounds.start })
     }
 
     /// Counts the numbers in each chunk of text. Returns how many come before each chunk, and at the end how many there
@@ -261,13 +261,13 @@ impl<'a> PlainFile<'a> {
         })
     }
 
-    fn no_number(&self, text: &Text<'_>, bad: &Bad) -> Error {
+    fn no_number(&self, text: &TextChunk<'_>, bad: &NotANumber) -> Error {
         refusals::no_number(self.path, text.offset(bad.at), &text.bytes[bad.at..])
     }
 }
 
 /// The bytes of a chunk of text.
-struct Text<'b> {
+struct TextChunk<'b> {
     /// The bytes of the chunk, with one byte before it, and the rest of the last number and padding after it.
     bytes: &'b [u8],
     /// The end of the chunk in `bytes`.
@@ -276,7 +276,7 @@ struct Text<'b> {
     start: u64,
 }
 
-impl Text<'_> {
+impl TextChunk<'_> {
     /// Returns the numbers that begin in the chunk.
     fn numbers(&self) -> Numbers<'_> {
         let mut numbers = Numbers::new(self.bytes, 1, self.end);

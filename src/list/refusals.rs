@@ -24,7 +24,7 @@ pub(super) fn no_number(path: &Path, at: u64, bytes: &[u8]) -> Error {
     };
     let remedy = match found.contains([',', ';']) {
         true => "write blanks between the numbers: tr ',;' '  ' < IN > OUT",
-        false => "write numbers alone, apart by blanks or ends of lines",
+        false => "write only numbers, separated by blanks or line ends",
     };
     Error::input(path, At::Byte(at), "a whole number of at most 63 bits", found, remedy)
 }
@@ -47,7 +47,8 @@ pub(super) fn negative_length(path: &Path, found: i64) -> Error {
 /// Returns the error for text with fewer or more successors than its first number says.
 pub(super) fn other_length(path: &Path, length: u64, found: u64) -> Error {
     let expected = format!("{length} successors, as its first number says");
-    let remedy = format!("fetch or make the file again; or write the number of elements first if it lacks: {COUNTED}");
+    let remedy =
+        format!("fetch or make the file again; or write the number of elements first if it is missing: {COUNTED}");
     Error::input(path, At::File, expected, found.to_string(), remedy)
 }
 

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_an_order_of_all_numbers_and_its_inverse() {
+    fn a_shuffle_is_a_permutation_with_its_inverse() {
         for n in (1..70).chain([255, 256, 257, 4095, 4097, 10_000]) {
             let shuffle = Shuffle::new(n, n);
             let mut order: Vec<u64> = (0..n).map(|place| shuffle.at(place)).collect();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_give_what_single_successors_give() {
+    fn vectorised_and_single_successors_agree() {
         for n in [1, 2, 3, 7, 1000, 65_537, 1 << 31, (1 << 32) + 5, 1 << 40, 1 << 62, (1 << 63) - 1] {
             let shuffle = Shuffle::new(n, 3);
             for first in [0, n / 3, n.saturating_sub(300)] {

@@ -64,9 +64,9 @@ impl ListSource {
             Error::input(
                 path,
                 At::File,
-                "one file, as a list is not read from several",
+                "one file, because a list can't be read from several",
                 found,
-                "name the file that holds it",
+                "name the file with the list",
             )
         };
         if files::is_pattern(path) {
@@ -77,7 +77,7 @@ impl ListSource {
             return Err(refused("a folder"));
         }
         if !meta.is_file() {
-            let remedy = "write it to a file first, as it is read twice";
+            let remedy = "write it to a file first, because it is read twice";
             return Err(Error::input(path, At::File, "a file with a list", "a pipe or a device", remedy));
         }
         let format = ListFormat::of(path, format)?;
@@ -282,7 +282,7 @@ impl ListFile {
             open.check_text(threads)?;
             return Err(refusals::no_length(&self.path, self.bytes));
         };
-        match self.told(first, all - 1) {
+        match self.declared_length(first, all - 1) {
             // A list without elements is never scanned, so its text is checked here.
             Ok(0) => open.check_text(threads).map(|()| Index { length: 0, counts }),
             Ok(length) => Ok(Index { length, counts }),
@@ -292,7 +292,7 @@ impl ListFile {
     }
 
     /// Returns the length, which is the first number of a text, if as many other numbers follow.
-    fn told(&self, first: i64, others: u64) -> Result<u64> {
+    fn declared_length(&self, first: i64, others: u64) -> Result<u64> {
         let Ok(length) = u64::try_from(first) else { return Err(refusals::negative_length(&self.path, first)) };
         if length == others { Ok(length) } else { Err(refusals::other_length(&self.path, length, others)) }
     }
@@ -306,7 +306,7 @@ impl ListFile {
         })?;
         let length = match (self.format.width(), first) {
             (Some(width), _) => self.whole(all * width, width)?,
-            (None, Some(first)) => self.told(first, all - 1)?,
+            (None, Some(first)) => self.declared_length(first, all - 1)?,
             (None, None) => return Err(refusals::no_length(&self.path, self.bytes)),
         };
         Ok(Index { length, counts: Vec::new() })

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn each_successor_alone_is_that_of_the_published_program() {
+    fn successors_match_the_published_program() {
         let mut seen = 0;
         for n in (0..2000).chain([10_000, 100_002, 123_454]) {
             let Some(swaps) = Swaps::new(n) else { continue };

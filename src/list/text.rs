@@ -31,13 +31,13 @@ pub(super) fn is_space(byte: u8) -> bool {
 
 /// A place where there should be a number but is none.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Bad {
+pub(super) struct NotANumber {
     /// Offset in the bytes that are parsed.
     pub at: usize,
 }
 
-/// A parser of the numbers that begin in `at..end` of `bytes`. After `end` there must be [`PADDING`] more bytes, or as
-/// many spaces after the end of the text.
+/// A parser of the numbers that begin in `at..end` of `bytes`. At least [`PADDING`] bytes must follow `end`; those
+/// after the end of the text must be spaces.
 #[derive(Debug, Clone)]
 pub(super) struct Numbers<'a> {
     bytes: &'a [u8],
@@ -66,7 +66,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Parses numbers until `out` is full or no more numbers begin before the end. Returns how many there are.
-    pub fn fill(&mut self, out: &mut [i64]) -> Result<usize, Bad> {
+    pub fn fill(&mut self, out: &mut [i64]) -> Result<usize, NotANumber> {
         for (filled, value) in out.iter_mut().enumerate() {
             if !self.find() {
                 return Ok(filled);
@@ -86,8 +86,8 @@ impl<'a> Numbers<'a> {
     }
 
     #[inline(always)]
-    fn number(&mut self) -> Result<i64, Bad> {
-        let bad = Bad { at: self.at };
+    fn number(&mut self) -> Result<i64, NotANumber> {
+        let bad = NotANumber { at: self.at };
         let negative = self.bytes[self.at] == b'-';
         let start = self.at + usize::from(negative);
         let (mut value, mut digits) = eight(self.bytes, start);
@@ -142,7 +142,7 @@ mod tests {
         [text.as_bytes(), &[b' '; PADDING]].concat()
     }
 
-    fn parsed(text: &str) -> Result<Vec<i64>, Bad> {
+    fn parsed(text: &str) -> Result<Vec<i64>, NotANumber> {
         let mut out = vec![0; text.len() + 1];
         let bytes = padded(text);
         let count = Numbers::new(&bytes, 0, text.len()).fill(&mut out)?;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number() {
+    fn invalid_numbers() {
         let texts = [
             "-",
             "--1",
@@ -184,13 +184,13 @@ mod tests {
             "1\0",
         ];
         for text in texts {
-            assert_eq!(parsed(&format!("5 {text}")), Err(Bad { at: 2 }), "{text:?}");
+            assert_eq!(parsed(&format!("5 {text}")), Err(NotANumber { at: 2 }), "{text:?}");
         }
-        assert_eq!(parsed("1 \x01 2"), Err(Bad { at: 2 }));
+        assert_eq!(parsed("1 \x01 2"), Err(NotANumber { at: 2 }));
     }
 
     #[test]
-    fn counts_are_those_of_the_standard_library() {
+    fn counts_match_the_standard_library() {
         let mut state = 1u64;
         for length in [0, 1, 5, 254, 255, 256, 1000, 5000] {
             let text: Vec<u8> = (0..length)

@@ -86,7 +86,7 @@ mod tests {
     use crate::results::Column;
 
     #[test]
-    fn type_and_rows_are_those_that_were_written() {
+    fn type_and_rows_are_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let of = |format: OutputFormat| {
             let to = folder.path().join(format!("level.{}", format.ending()));

@@ -96,7 +96,7 @@ mod tests {
     use crate::results::column as read_back;
 
     #[test]
-    fn values_come_back_and_a_column_without_all_of_them_is_none() {
+    fn values_are_read_back_and_an_incomplete_column_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         for format in [OutputFormat::Npy, OutputFormat::Csv] {
             let to = folder.path().join(format!("a.{}", format.ending()));
@@ -115,7 +115,7 @@ mod tests {
         }
     }
     #[test]
-    fn pieces_of_many_threads_come_in_their_order() {
+    fn pieces_of_many_threads_are_written_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let rows = 5 * PIECE + 17;
         for format in [OutputFormat::Npy, OutputFormat::Csv] {

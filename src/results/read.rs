@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_differs_in_anything_is_refused() {
+    fn a_column_that_differs_in_any_way_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         let text = |text: &str| {

@@ -1,6 +1,6 @@
 //! Values by a number: lines, areas, dots, and limits.
 
-use super::super::axis::Laid;
+use super::super::axis::AxisLayout;
 use super::super::{Figure, Line, Scale, Style};
 use super::{Plot, dot, horizontal, n, series, vertical};
 use maud::{Markup, html};
@@ -13,8 +13,8 @@ const DOTS: usize = 60;
 pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
     let plot = Plot::new(78.0, 220.0);
     let points = || lines.iter().flat_map(|line| &line.points);
-    let x = Laid::new(&figure.x, points().map(|&(x, _)| x), plot.width);
-    let y = Laid::new(&figure.y, points().map(|&(_, y)| y), plot.height);
+    let x = AxisLayout::new(&figure.x, points().map(|&(x, _)| x), plot.width);
+    let y = AxisLayout::new(&figure.y, points().map(|&(_, y)| y), plot.height);
     let place = |&(at, value): &(f64, f64)| Some((plot.left + x.place(at)?, plot.bottom() - y.place(value)?));
     let drawn = html! {
         (vertical(&plot, &figure.y, &y))

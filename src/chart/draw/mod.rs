@@ -5,7 +5,7 @@ mod heat;
 mod lines;
 mod rows;
 
-use super::axis::Laid;
+use super::axis::AxisLayout;
 use super::{Axis, Figure, Marks, Style, Table, Unit};
 use crate::quote::{clip_to, printable_lines};
 use maud::{Markup, PreEscaped, html};
@@ -55,7 +55,7 @@ fn label(axis: &Axis, unit: &str) -> String {
 }
 
 /// Draws the horizontal axis, vertical grid lines at its ticks, and the gaps between parts.
-fn horizontal(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
+fn horizontal(plot: &Plot, axis: &Axis, laid: &AxisLayout) -> Markup {
     let (top, bottom) = (n(plot.top), n(plot.bottom()));
     html! {
         g class="axis" aria-hidden="true" {
@@ -77,7 +77,7 @@ fn horizontal(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
 }
 
 /// Draws the vertical axis, and horizontal grid lines at its ticks.
-fn vertical(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
+fn vertical(plot: &Plot, axis: &Axis, laid: &AxisLayout) -> Markup {
     let middle = plot.top + plot.height / 2.0;
     html! {
         g class="axis" aria-hidden="true" {
@@ -181,7 +181,7 @@ pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
             div class="scroll" tabindex="0" role="group" aria-label=(format!("Picture: {}", figure.title)) {
                 svg viewBox=(format!("0 0 {} {}", n(WIDTH), n(height))) role="img" aria-labelledby=(format!("{id}-title")) aria-describedby=(format!("{id}-desc")) {
                     title id=(format!("{id}-title")) { (figure.title) }
-                    desc id=(format!("{id}-desc")) { (figure.caption) " The numbers stand in a table below it." }
+                    desc id=(format!("{id}-desc")) { (figure.caption) " A table below shows the numbers." }
                     (marks)
                 }
             }
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_and_words_stand_out_in_both_schemes() {
+    fn marks_and_text_have_enough_contrast_in_both_schemes() {
         for scheme in draw::STYLE.split(":root{").skip(1) {
             let colours = scheme.split('}').next().expect("colours");
             let colours = colours.split(';').filter_map(|one| one.trim().strip_prefix("--")?.split_once(':'));

@@ -1,6 +1,6 @@
 //! Values by name, with a row for each: bars, times at work, and box plots.
 
-use super::super::axis::Laid;
+use super::super::axis::AxisLayout;
 use super::super::{Bars, Figure, SpanMark, Spread};
 use super::{Plot, horizontal, n, series};
 use maud::{Markup, html};
@@ -43,7 +43,7 @@ pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
         |part: usize, at: usize| bars.parts[part].1.get(at).copied().filter(|value| *value > 0.0).unwrap_or(0.0);
     let total = |at: usize| (0..bars.parts.len()).map(|part| value(part, at)).sum::<f64>();
     // Leaves room for the value after the longest bar.
-    let x = Laid::new(&figure.x, (0..bars.names.len()).map(total), plot.width - 70.0);
+    let x = AxisLayout::new(&figure.x, (0..bars.names.len()).map(total), plot.width - 70.0);
     let place = |value: f64| x.place(value).unwrap_or(0.0);
     let drawn = html! {
         (horizontal(&plot, &figure.x, &x))
@@ -77,7 +77,7 @@ pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
         }
     }
     let plot = plot(rows.len());
-    let x = Laid::new(&figure.x, spans.iter().map(|span| span.to), plot.width);
+    let x = AxisLayout::new(&figure.x, spans.iter().map(|span| span.to), plot.width);
     let drawn = html! {
         (horizontal(&plot, &figure.x, &x))
         (names(&plot, rows.iter().map(|&(name, sum)| (name, figure.x.unit.show(sum)))))
@@ -98,7 +98,7 @@ pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
 /// Draws box plots; returns them with the height of the picture.
 pub(super) fn boxes(figure: &Figure, boxes: &[Spread]) -> (Markup, f64) {
     let plot = plot(boxes.len());
-    let x = Laid::new(&figure.x, boxes.iter().flat_map(|spread| spread.numbers), plot.width);
+    let x = AxisLayout::new(&figure.x, boxes.iter().flat_map(|spread| spread.numbers), plot.width);
     let drawn = html! {
         (horizontal(&plot, &figure.x, &x))
         (names(&plot, boxes.iter().map(|spread| (spread.name.as_str(), String::new()))))

@@ -8,14 +8,14 @@
 
 use std::io::Read;
 
-use super::npy::Wrong;
+use super::npy::Mismatch;
 use super::{ArrayPlace, Column, EdgeArrays, Int, ListKind, Shape};
 
 /// Number of bytes before the offsets.
 const HEADER: u64 = 17;
 
 /// Reads the header of a graph, and returns where its edges are.
-pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<EdgeArrays, Wrong> {
+pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<EdgeArrays, Mismatch> {
     let mut header = [0; HEADER as usize];
     from.read_exact(&mut header).map_err(|_| ("the header of a GAP graph".into(), "the end of the file".into()))?;
     let word = |at: usize| header[at..].first_chunk().map_or(-1, |bytes| i64::from_le_bytes(*bytes));

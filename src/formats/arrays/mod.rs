@@ -26,7 +26,7 @@ use crate::formats::contents;
 use crate::formats::packing::Decoder;
 use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::{Format, Packing, Part};
-use npy::{Array, Wrong};
+use npy::{Array, Mismatch};
 
 const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 
@@ -191,7 +191,7 @@ fn read_header(part: &Part) -> Result<EdgeArrays> {
     Ok(table)
 }
 
-fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Wrong> {
+fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Mismatch> {
     match format {
         Format::Sg => gapbs::table(start, false),
         Format::Wsg => gapbs::table(start, true),
@@ -200,7 +200,7 @@ fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Wrong> {
 }
 
 /// Returns the error for a wrong header.
-fn refused(path: &std::path::Path, at: At, (expected, found): Wrong) -> Error {
+fn refused(path: &std::path::Path, at: At, (expected, found): Mismatch) -> Error {
     let remedy = match found.contains("complex numbers") {
         true => {
             "if their parts are the ids, save these: numpy.save(FILE, numpy.stack([z.real, z.imag], 1).astype('u4'))"

@@ -24,15 +24,15 @@ pub(super) struct Array {
 }
 
 /// What a header should contain, and what was found instead.
-pub(super) type Wrong = (String, String);
+pub(super) type Mismatch = (String, String);
 
-fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Wrong {
+fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Mismatch {
     (expected.into(), found.into())
 }
 
 impl Array {
     /// Reads a header, and leaves `from` positioned at the first number.
-    pub fn read(from: &mut impl Read) -> Result<Array, Wrong> {
+    pub fn read(from: &mut impl Read) -> Result<Array, Mismatch> {
         let short = |_| wrong("the header of a .npy file", "the end of the file");
         let mut start = [0; 8];
         from.read_exact(&mut start).map_err(short)?;
@@ -66,7 +66,7 @@ impl Array {
     }
 
     /// Returns the type of the numbers, or an error if they can't be ids.
-    pub fn int(&self) -> Result<Int, Wrong> {
+    pub fn int(&self) -> Result<Int, Mismatch> {
         let kind = self.kind.as_bytes();
         let order = kind.first().copied().unwrap_or(b' ');
         let (letter, bytes) = (kind.get(1), self.kind.get(2..).and_then(|size| size.parse::<usize>().ok()));
@@ -101,7 +101,7 @@ impl Array {
     }
 
     /// Returns a one-dimensional array as a column, and its length.
-    pub fn column(&self, place: ArrayPlace) -> Result<(Column, u64), Wrong> {
+    pub fn column(&self, place: ArrayPlace) -> Result<(Column, u64), Mismatch> {
         let int = self.int()?;
         match (self.shape.as_slice(), self.numbers(int)) {
             (&[count], Some(_)) => Ok((Column { place, at: self.body, int, step: int.bytes }, count)),
@@ -111,7 +111,7 @@ impl Array {
 
     /// Returns the edges of an array with two columns or two rows. If `wide`, the rows of a 2 by 2 array are the arrays
     /// of first and second ends; otherwise each row is an edge.
-    pub fn pairs(&self, place: ArrayPlace, wide: bool) -> Result<EdgeArrays, Wrong> {
+    pub fn pairs(&self, place: ArrayPlace, wide: bool) -> Result<EdgeArrays, Mismatch> {
         let int = self.int()?;
         let shape = || format!("the shape {:?}", self.shape);
         let (edges, by_edge) = match *self.shape.as_slice() {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader, ZipArchive};
 
-use super::npy::{Array, Wrong};
+use super::npy::{Array, Mismatch};
 use super::weights::WeightColumn;
 use super::{ArrayPlace, EdgeArrays, ListKind, Shape, refused};
 use crate::error::{At, Error, Result};
@@ -43,20 +43,20 @@ pub(in crate::formats) struct Member {
 pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
     let members = directory(path)?;
     let find = |name: &str| members.iter().find(|member| member.name == name);
-    let of = |member: &Arc<Member>, wrong: Wrong| {
+    let of = |member: &Arc<Member>, wrong: Mismatch| {
         refused(path, At::File, (wrong.0, format!("{} in the member {}", wrong.1, member.name)))
     };
     let pairs = |member: &Arc<Member>, wide| {
         let (array, _) = array(path, member)?;
         let table = array.pairs(ArrayPlace::Member(member.clone()), wide).map_err(|wrong| of(member, wrong))?;
-        whole(path, member, table.length)?;
+        check_fills_member(path, member, table.length)?;
         Ok(table)
     };
     let column = |name: &str| {
         let member = find(name).ok_or_else(|| missing(path, name, &members))?;
         let (array, _) = array(path, member)?;
         let (column, count) = array.column(ArrayPlace::Member(member.clone())).map_err(|wrong| of(member, wrong))?;
-        whole(path, member, column.at + count * column.step as u64)?;
+        check_fills_member(path, member, column.at + count * column.step as u64)?;
         Ok((column, count))
     };
     if let Some(member) = find("edge_index") {
@@ -131,7 +131,7 @@ pub(super) fn weights(path: &Path, edges: u64) -> Result<Option<WeightColumn>> {
         let remedy = "save the matrix with such values, or read the edges without weights: [input] weights = \"none\", convert --weights none";
         return Err(Error::input(path, At::File, expected, found, remedy));
     };
-    whole(path, member, weights.column.at + edges * weights.column.step as u64)?;
+    check_fills_member(path, member, weights.column.at + edges * weights.column.step as u64)?;
     Ok(Some(weights))
 }
 
@@ -236,7 +236,7 @@ fn array(path: &Path, member: &Arc<Member>) -> Result<(Array, Box<dyn Read>)> {
 }
 
 /// Checks that the array of `bytes` bytes fills its member exactly.
-fn whole(path: &Path, member: &Member, bytes: u64) -> Result<()> {
+fn check_fills_member(path: &Path, member: &Member, bytes: u64) -> Result<()> {
     if bytes == member.size {
         return Ok(());
     }

@@ -40,7 +40,7 @@ impl PlainArrays {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
                 let found = plain.number(part, offsets, row)?;
                 if found != want {
-                    return Err(plain.descends(part, offsets, row, found));
+                    return Err(plain.not_ascending(part, offsets, row, found));
                 }
             }
         }
@@ -94,7 +94,7 @@ impl PlainArrays {
         let weights = weights::open(self.weights.as_ref(), first, |all, next| Ok(column(all, next)))?;
         let mut walk = Walk::new((ends, weights), first, end, self.table.vertices);
         while walk.step(sink)? {}
-        shared.note((index, chunk), sink.take_noted(), Stop::into_error);
+        shared.note((index, chunk), sink.take_unfit(), Stop::into_error);
         self.done(shared, index, (from, to), sink)
     }
 
@@ -140,7 +140,7 @@ impl PlainArrays {
             numbers.read((to - row + 1).min(BATCH as u64) as usize, &mut read)?;
             for offset in &read {
                 if *offset < last || *offset > self.table.edges {
-                    return Err(self.descends(part, offsets, row, *offset));
+                    return Err(self.not_ascending(part, offsets, row, *offset));
                 }
                 (last, row) = (*offset, row + 1);
             }
@@ -164,11 +164,11 @@ impl PlainArrays {
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..column.int.bytes];
         self.reader.read(column.at + index * column.step as u64, bytes)?;
-        let below = || self.descends(part, column, index, column.int.negative(bytes));
+        let below = || self.not_ascending(part, column, index, column.int.negative(bytes));
         column.int.of(bytes).ok_or_else(below)
     }
 
-    fn descends(&self, part: &Part, offsets: &Column, row: u64, found: impl std::fmt::Display) -> Error {
+    fn not_ascending(&self, part: &Part, offsets: &Column, row: u64, found: impl std::fmt::Display) -> Error {
         let at = At::Byte(offsets.at + row * offsets.step as u64);
         let expected = format!("offsets that ascend from 0 to {}", self.table.edges);
         let remedy = "the file is damaged, or in another format: make it again";

@@ -38,7 +38,7 @@ pub(in crate::formats) fn read<V: Visitor>(
     if part.packing() == Packing::Zip {
         let mut stored = Stored::open(shared, index, part.path())?;
         part.unchanged(stored.length())?;
-        pass(shared, index, &mut stored, u64::MAX)?;
+        skip(shared, index, &mut stored, u64::MAX)?;
     }
     let open = |column: &Column, first: u64| -> Result<Numbers<'_>> {
         let mut from: Box<dyn Read + '_> = match &column.place {
@@ -46,7 +46,7 @@ pub(in crate::formats) fn read<V: Visitor>(
             ArrayPlace::Member(member) => npz::open(part.path(), member)?,
         };
         let at = column.at + first * column.step as u64;
-        pass(shared, index, &mut from, at)?;
+        skip(shared, index, &mut from, at)?;
         Ok(Numbers::new(part.path(), column, first, from))
     };
     let ends = match &table.shape {
@@ -71,7 +71,7 @@ pub(in crate::formats) fn read<V: Visitor>(
         }
         sink.flush()?;
         shared.count(index, sink.take_count());
-        shared.note((index, 0), sink.take_noted(), Stop::into_error);
+        shared.note((index, 0), sink.take_unfit(), Stop::into_error);
         sink.visitor.chunk_done(number.fetch_add(1, Relaxed))?;
         if shared.stopped() {
             return Ok(());
@@ -121,7 +121,7 @@ fn read_to_end(
 }
 
 /// Skips `bytes` bytes, or fewer if the stream ends before.
-fn pass(shared: &ScanState<'_>, index: usize, from: &mut impl Read, bytes: u64) -> Result<()> {
+fn skip(shared: &ScanState<'_>, index: usize, from: &mut impl Read, bytes: u64) -> Result<()> {
     let mut left = bytes;
     while left > 0 {
         let now = left.min(STRIDE);

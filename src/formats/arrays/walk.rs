@@ -58,7 +58,7 @@ impl<'a> Numbers<'a> {
             // The last number of the column may be the end of the file, so no gap is read after it.
             count => (count - 1) * self.column.step + self.column.int.bytes,
         };
-        self.pass()?;
+        self.skip_gap()?;
         self.bytes.resize(bytes, 0);
         self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))?;
         self.next += count as u64;
@@ -67,7 +67,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Skips the bytes between the last number and the next.
-    fn pass(&mut self) -> Result<()> {
+    fn skip_gap(&mut self) -> Result<()> {
         self.bytes.resize(std::mem::take(&mut self.gap), 0);
         self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))
     }

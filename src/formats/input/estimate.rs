@@ -44,8 +44,8 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
         // The scan reports what is wrong.
         Err(_) => return Ok(0),
     };
-    // An entry takes at least two bytes, and nothing unpacks to much more than a thousand times its size. A header that
-    // claims more entries is ignored as an estimate.
+    // An entry takes at least two bytes, and nothing unpacks to much more than a thousand times its size. The number of
+    // entries that a header claims is limited to that.
     let most = if part.packing() == Packing::Plain { part.bytes() / 2 } else { part.bytes().saturating_mul(512) };
     match (&head.layout, head.entries) {
         (Layout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(most)),

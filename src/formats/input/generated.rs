@@ -60,7 +60,7 @@ pub(crate) fn scan<V: Visitor>(
     std::thread::scope(|scope| {
         for visitor in visitors {
             scope.spawn(|| {
-                let mut made = Made::new(generator, per_chunk, weights);
+                let mut made = EdgeBuffers::new(generator, per_chunk, weights);
                 let visitor = visitor;
                 while !stop.load(Relaxed) {
                     let Some(number) = queue.take().or_else(|| queue.help(|_| true)) else { break };
@@ -93,7 +93,7 @@ pub(crate) fn scan<V: Visitor>(
 }
 
 /// The buffers of a thread.
-struct Made {
+struct EdgeBuffers {
     pairs: Pairs,
     /// The type of the weights and their buffer, if weights are handed over.
     weights: Option<(WeightType, Vec<u32>)>,
@@ -104,8 +104,8 @@ enum Pairs {
     Wide(Vec<[u64; 2]>),
 }
 
-impl Made {
-    fn new(generator: &dyn EdgeGenerator, per_chunk: u64, weights: Weights) -> Made {
+impl EdgeBuffers {
+    fn new(generator: &dyn EdgeGenerator, per_chunk: u64, weights: Weights) -> EdgeBuffers {
         let batch = BATCH.min(per_chunk) as usize;
         let is_narrow = record(generator) == 8;
         let pairs = if is_narrow { Pairs::Narrow(vec![[0; 2]; batch]) } else { Pairs::Wide(vec![[0; 2]; batch]) };
@@ -113,7 +113,7 @@ impl Made {
             Weights::Read(kind) => Some((kind, vec![0; batch])),
             Weights::Skip | Weights::Find => None,
         };
-        Made { pairs, weights }
+        EdgeBuffers { pairs, weights }
     }
 
     fn visit<V: Visitor>(

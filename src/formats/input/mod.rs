@@ -237,7 +237,7 @@ impl Input {
         Ok(false)
     }
 
-    /// Returns the columns of numbers in the first file that are not read, if its edges have no weights.
+    /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
     pub fn unread(&self) -> Option<Unread> {
         self.parts().first().and_then(Unread::of)
     }

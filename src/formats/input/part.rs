@@ -58,12 +58,12 @@ impl Part {
         }
         // Files of /proc and /sys have length 0 whatever they contain.
         if meta.len() == 0 && std::fs::File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0)) {
-            let remedy = format!("copy what it holds to a file of its own: cat {} > edges.txt", path.display());
+            let remedy = format!("copy its contents to another file: cat {} > edges.txt", path.display());
             return Err(Error::input(
                 path,
                 At::File,
-                "a file that says how long it is",
-                "one of 0 bytes that holds some",
+                "a file of known length",
+                "one of length 0 that is not empty",
                 remedy,
             ));
         }

@@ -21,7 +21,7 @@ const PIECE: usize = 256 << 10;
 /// Number of bytes that are examined to recognise the packing of a stream.
 const HEAD: usize = 64 << 10;
 /// Number of bytes after which the system is asked to start writing them to disk.
-const BEHIND: u64 = 8 << 20;
+const WRITEBACK: u64 = 8 << 20;
 /// Time between two checks whether to stop.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -100,8 +100,8 @@ impl Stream {
     /// Returns the error for a stream that ended before its first byte.
     pub fn nothing_came(&self) -> Error {
         let remedy =
-            "see whether the command that writes to it failed; a graph without edges is read from an empty file";
-        Error::input(self.name(), At::File, "edges", "an end before any byte", remedy)
+            "check whether the command that writes to it failed; for a graph without edges, name an empty file";
+        Error::input(self.name(), At::File, "edges", "no bytes", remedy)
     }
 }
 
@@ -169,7 +169,7 @@ impl StreamReader {
             file.write_all(&buffer[..n]).map_err(|e| failed(bytes, e))?;
             bytes += n as u64;
             watch(bytes);
-            if bytes - pushed >= BEHIND {
+            if bytes - pushed >= WRITEBACK {
                 os::start_writeback(file, pushed, bytes - pushed);
                 pushed = bytes;
             }
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_are_told_from_files() {
+    fn streams_are_distinguished_from_files() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.txt");
         std::fs::write(&file, "").unwrap();

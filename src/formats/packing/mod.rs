@@ -139,7 +139,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn packing_is_told_by_what_unpacks() {
+    fn packing_is_detected_by_unpacking() {
         let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         gz.write_all(b"0 1\n").unwrap();
         assert_eq!(of_bytes(&gz.finish().unwrap()), Packing::Gzip);

@@ -11,7 +11,7 @@ const USUAL: u64 = 9 << 20;
 /// Maximum memory in bytes: twice what `xz -9` needs. Files that need more are refused.
 const LARGEST: u64 = 129 << 20;
 /// Memory in bytes that decoding needs in addition to the dictionary.
-const BESIDE: u64 = 1 << 20;
+const OVERHEAD: u64 = 1 << 20;
 
 /// Returns how much memory in bytes the blocks of a file may use, according to its first block and within the limits
 /// above. A file that can't be read, or that begins with something else, may use the maximum.
@@ -20,7 +20,7 @@ pub(super) fn memory(path: &Path) -> u64 {
     // A stream header has 12 bytes, a block header at most 1024.
     let read = std::fs::File::open(path).and_then(|file| file.take(12 + 1024).read_to_end(&mut header));
     let dictionary = read.ok().and_then(|_| first_dictionary(&header));
-    dictionary.map_or(LARGEST, |bytes| (bytes + BESIDE).clamp(USUAL, LARGEST))
+    dictionary.map_or(LARGEST, |bytes| (bytes + OVERHEAD).clamp(USUAL, LARGEST))
 }
 
 /// Returns a decoder of all streams of a file that uses no more than [`memory`].

@@ -44,7 +44,7 @@ impl Codec {
         }
     }
 
-    /// Unpacks `stored` into `out`, which is first extended with zeros to `size` bytes.
+    /// Unpacks `stored` to the end of `out`, which must then have `size` bytes.
     ///
     /// # Errors
     /// A sentence that says what is damaged, or which size was found.

@@ -10,7 +10,7 @@ use parquet::file::metadata::{
 
 use super::MAGIC;
 use super::codec::Codec;
-use super::schema::{self, End};
+use super::schema::{self, IdColumn};
 use super::thrift::{Compact, LIST};
 use crate::error::{At, Error, Result};
 use crate::formats::{Part, contents};
@@ -25,7 +25,7 @@ pub(super) const DAMAGED: &str = "the file is cut short or damaged: fetch or mak
 /// The two columns of ids, and the row groups.
 #[derive(Debug)]
 pub(super) struct IdColumns {
-    pub ends: [End; 2],
+    pub ends: [IdColumn; 2],
     pub groups: Vec<Group>,
     /// Number of rows in all groups.
     pub rows: u64,
@@ -80,7 +80,7 @@ impl IdColumns {
         let (bytes, start) = footer(part, &file, length)?;
         let opening = memory(&bytes).ok_or_else(|| damaged(part, start, "a footer of Parquet", "other bytes"))?;
         if opening > MEMORY {
-            let found = format!("one of {} bytes that takes up to {opening}", bytes.len());
+            let found = format!("one of {} bytes that needs up to {opening}", bytes.len());
             return Err(Error::input(
                 path,
                 At::Byte(start),
@@ -136,7 +136,7 @@ impl Group {
         part: &Part,
         group: &RowGroupMetaData,
         (number, leaves): (usize, [usize; 2]),
-        ends: &[End; 2],
+        ends: &[IdColumn; 2],
         start: u64,
     ) -> Result<Group> {
         let rows = u64::try_from(group.num_rows())
@@ -151,7 +151,7 @@ impl Chunk {
         part: &Part,
         column: &ColumnChunkMetaData,
         (group, rows): (usize, u64),
-        end: &End,
+        end: &IdColumn,
         start: u64,
     ) -> Result<Chunk> {
         let refuse = |expected: &str, found: String, remedy: &str| {

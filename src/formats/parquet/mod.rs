@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_without_parquet_names_the_line_that_converts() {
+    fn a_build_without_parquet_prints_the_conversion_command() {
         let line = conversion("a.parquet");
         let wanted = "n.save('a.parquet.npy', p.read_parquet('a.parquet', columns=['source', 'target']).to_numpy())\"";
         assert!(line.ends_with(wanted) && !line.contains('\n') && !line.contains("  "), "{line}");

@@ -17,7 +17,7 @@ use super::codec::Codec;
 use super::footer::{Chunk, DAMAGED, IdColumns};
 use super::header::{self, Header, Kind};
 use super::limits::Limits;
-use super::schema::{End, NULLS};
+use super::schema::{IdColumn, NULLS};
 use super::thrift::Compact;
 use crate::error::{At, Error, Result};
 use crate::formats::scan::map::Map;
@@ -32,7 +32,7 @@ pub(super) struct ColumnPlace<'a> {
     pub group: usize,
     pub rows: u64,
     pub chunk: &'a Chunk,
-    pub end: &'a End,
+    pub end: &'a IdColumn,
     pub limits: Limits,
 }
 
@@ -220,11 +220,11 @@ impl Pages {
             let mut crc = flate2::Crc::new();
             crc.update(stored);
             if crc.sum() != expected {
-                return Err(self.damaged("a page of the checksum that its header says", "another one"));
+                return Err(self.damaged("a page with the checksum in its header", "another one"));
             }
         }
         if header.size as u64 > most {
-            let expected = format!("pages of at most {most} bytes, as the first ones and the footer let expect");
+            let expected = format!("pages of at most {most} bytes, as the first pages and the footer suggest");
             let remedy = "the file is damaged, or its pages are of very different sizes: write it again \
                           (pyarrow.parquet.write_table with data_page_size=1<<20)";
             return Err(self.wrong(expected, &format!("one of {} bytes", header.size), remedy));

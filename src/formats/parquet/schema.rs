@@ -14,7 +14,7 @@ const NAMED: usize = 12;
 
 /// A column of ids.
 #[derive(Debug, Clone)]
-pub(super) struct End {
+pub(super) struct IdColumn {
     pub name: String,
     pub description: ColumnDescPtr,
     /// Size of a number in bytes.
@@ -28,7 +28,7 @@ pub(super) struct End {
 ///
 /// # Errors
 /// Bad input if the columns are missing or do not contain integers.
-pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], [usize; 2])> {
+pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn; 2], [usize; 2])> {
     let fields: Vec<&Type> = schema.root_schema().get_fields().iter().map(AsRef::as_ref).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
     let asked = &part.text().columns;
@@ -67,9 +67,9 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], 
         let remedy = format!("choose both: [input] columns = [{two}], or their numbers from 1 (convert --columns)");
         return Err(Error::input(part.path(), At::File, expected, listed(&fields), remedy));
     };
-    let end = |field: usize| -> Result<(End, usize)> {
+    let end = |field: usize| -> Result<(IdColumn, usize)> {
         let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field);
-        let end = leaf.and_then(|leaf| Some((End::of(fields[field], schema.column(leaf))?, leaf)));
+        let end = leaf.and_then(|leaf| Some((IdColumn::of(fields[field], schema.column(leaf))?, leaf)));
         end.ok_or_else(|| {
             let remedy =
                 "choose columns of whole numbers ([input] columns, convert --columns), or number the ids first";
@@ -92,12 +92,12 @@ pub(super) fn others(schema: &SchemaDescriptor, ids: [usize; 2]) -> Vec<String> 
     (0..schema.num_columns()).filter(is_other).map(|leaf| shown(schema.column(leaf).name())).collect()
 }
 
-impl End {
-    fn of(field: &Type, description: ColumnDescPtr) -> Option<End> {
+impl IdColumn {
+    fn of(field: &Type, description: ColumnDescPtr) -> Option<IdColumn> {
         let signed = signed(field)?;
         let bytes = if description.physical_type() == Physical::INT32 { 4 } else { 8 };
         let (name, optional) = (shown(description.name()), description.max_def_level() > 0);
-        Some(End { name, description, bytes, signed, optional })
+        Some(IdColumn { name, description, bytes, signed, optional })
     }
 }
 

@@ -90,12 +90,12 @@ impl<'a> Compact<'a> {
     fn skip(&mut self, kind: u8, depth: u8) -> Option<()> {
         match kind {
             TRUE | FALSE => Some(()),
-            BYTE => self.pass(1),
+            BYTE => self.skip_bytes(1),
             INT16 | INT32 | INT64 => self.unsigned().map(drop),
-            DOUBLE => self.pass(8),
+            DOUBLE => self.skip_bytes(8),
             BINARY => {
                 let length = self.unsigned()?;
-                self.pass(length)
+                self.skip_bytes(length)
             }
             LIST | SET => self.list(depth).map(drop),
             MAP => {
@@ -122,14 +122,14 @@ impl<'a> Compact<'a> {
     /// Skips an element of a list. In a list, booleans are bytes.
     fn skip_element(&mut self, kind: u8, depth: u8) -> Option<()> {
         match kind {
-            TRUE | FALSE => self.pass(1),
+            TRUE | FALSE => self.skip_bytes(1),
             // The depth is checked first, because a hostile header could recurse until the stack overflows.
             _ if depth < DEPTH => self.skip(kind, depth + 1),
             _ => None,
         }
     }
 
-    fn pass(&mut self, bytes: u64) -> Option<()> {
+    fn skip_bytes(&mut self, bytes: u64) -> Option<()> {
         self.at = usize::try_from(bytes).ok().and_then(|bytes| self.at.checked_add(bytes))?;
         (self.at <= self.bytes.len()).then_some(())
     }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_found_behind_what_is_passed_over() {
+    fn fields_are_found_after_skipped_ones() {
         // 1: i32 5; 2: list of 2 binaries; 3: struct of a double; 5: map of one byte to i32; 6: true; 300: i32 -3
         let bytes = [
             &[0x15, 10, 0x19, 0x28, 1, b'a', 0][..],
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_lists_without_end_are_no_header() {
+    fn endlessly_nested_lists_are_refused() {
         assert_eq!(Compact::new(&[0x19, 0x19].repeat(10_000)).fields(|_, _, _| Some(false)), None);
         assert_eq!(Compact::new(&[0x1c; 10_000]).fields(|_, _, _| Some(false)), None);
         assert_eq!(

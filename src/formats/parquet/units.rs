@@ -83,7 +83,7 @@ impl Units {
     ) -> Worked {
         let at = |error, number| Box::new(((index, number), error));
         self.hash(shared, index, number).map_err(|error| at(error, number))?;
-        let mut end = Ending { units: self, shared, index, first, next: number };
+        let mut end = ChunkNumbers { units: self, shared, index, first, next: number };
         if number >= self.ends {
             return end.end(sink).map_err(|error| at(error, number));
         }
@@ -96,7 +96,7 @@ impl Units {
     }
 
     /// Reads a row group.
-    fn group<V: Visitor>(&self, end: &mut Ending<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
+    fn group<V: Visitor>(&self, end: &mut ChunkNumbers<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
         let shared = end.shared;
         let path = shared.parts[end.index].path();
         let mut rows = RowGroupReader::open(&places(&self.table, path, &self.map, group, self.limits));
@@ -143,7 +143,7 @@ impl Units {
 }
 
 /// The chunk numbers of a row group, which are ended one after the other.
-struct Ending<'a, 's> {
+struct ChunkNumbers<'a, 's> {
     units: &'a Units,
     shared: &'a ScanState<'s>,
     index: usize,
@@ -152,7 +152,7 @@ struct Ending<'a, 's> {
     next: u64,
 }
 
-impl Ending<'_, '_> {
+impl ChunkNumbers<'_, '_> {
     /// Ends the next chunk number, all of whose edges were handed over.
     fn end<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<()> {
         let (shared, number) = (self.shared, self.next);

@@ -55,10 +55,10 @@ enum Chunk<'m> {
     /// No thread has taken the chunk yet.
     Unread,
     /// A thread is reading the chunk into memory.
-    Coming,
+    Loading,
     /// The chunk is left to the thread that parses it.
-    Passed,
-    Here(Slab<'m>),
+    Skipped,
+    Cached(Slab<'m>),
 }
 
 /// How a pass uses the cache.
@@ -131,7 +131,7 @@ impl<'m> InputCache<'m> {
 
     /// Returns the number of chunks that are cached.
     pub fn chunks(&self) -> usize {
-        self.lock().chunks.iter().filter(|chunk| matches!(chunk, Chunk::Here(_))).count()
+        self.lock().chunks.iter().filter(|chunk| matches!(chunk, Chunk::Cached(_))).count()
     }
 
     /// Returns the number of slabs that are touched and empty.
@@ -157,7 +157,7 @@ impl<'m> InputCache<'m> {
         let slab = {
             let mut inner = self.lock();
             let last = |chunks: &mut Vec<Chunk<'m>>| {
-                chunks.iter_mut().rev().find(|chunk| matches!(chunk, Chunk::Here(_)))?.take()
+                chunks.iter_mut().rev().find(|chunk| matches!(chunk, Chunk::Cached(_)))?.take()
             };
             inner.touched.pop().or_else(|| last(&mut inner.chunks))
         };
@@ -179,9 +179,13 @@ impl<'m> InputCache<'m> {
     pub(crate) fn begin(&self, chunks: Range<u64>) -> usize {
         let mut inner = self.lock();
         inner.chunks.resize_with(chunks.end as usize, || Chunk::Unread);
-        inner.chunks.iter_mut().filter(|chunk| matches!(chunk, Chunk::Passed)).for_each(|chunk| *chunk = Chunk::Unread);
+        inner
+            .chunks
+            .iter_mut()
+            .filter(|chunk| matches!(chunk, Chunk::Skipped))
+            .for_each(|chunk| *chunk = Chunk::Unread);
         (inner.next, inner.end) = (chunks.start as usize, chunks.end as usize);
-        inner.readers = if inner.room(self.words) { READERS } else { 0 };
+        inner.readers = if inner.has_room(self.words) { READERS } else { 0 };
         inner.readers
     }
 
@@ -200,14 +204,14 @@ impl<'m> InputCache<'m> {
     /// Takes the next chunk that no thread has taken; `None` if there is no memory for it.
     pub(crate) fn claim(&self) -> Option<u64> {
         let mut inner = self.lock();
-        while matches!(inner.chunks.get(inner.next)?, Chunk::Here(_)) {
+        while matches!(inner.chunks.get(inner.next)?, Chunk::Cached(_)) {
             inner.next += 1;
         }
-        if inner.next >= inner.end || !inner.room(self.words) {
+        if inner.next >= inner.end || !inner.has_room(self.words) {
             return None;
         }
         let number = inner.next;
-        inner.chunks[number] = Chunk::Coming;
+        inner.chunks[number] = Chunk::Loading;
         inner.next += 1;
         Some(number as u64)
     }
@@ -220,7 +224,7 @@ impl<'m> InputCache<'m> {
 
     /// Records the outcome for a taken chunk: it is in memory, or left to the thread that parses it.
     pub(crate) fn decide(&self, number: u64, slab: Option<Slab<'m>>) {
-        self.lock().chunks[number as usize] = slab.map_or(Chunk::Passed, Chunk::Here);
+        self.lock().chunks[number as usize] = slab.map_or(Chunk::Skipped, Chunk::Cached);
         self.changed.notify_all();
     }
 
@@ -234,7 +238,7 @@ impl<'m> InputCache<'m> {
         let mut inner = self.lock();
         loop {
             let chunk = inner.chunks.get_mut(number as usize)?;
-            if !matches!(chunk, Chunk::Unread | Chunk::Coming) {
+            if !matches!(chunk, Chunk::Unread | Chunk::Loading) {
                 return chunk.take();
             }
             if inner.readers == 0 {
@@ -258,15 +262,15 @@ impl<'m> InputCache<'m> {
 impl<'m> Chunk<'m> {
     /// Returns the memory of the chunk, if it is cached.
     fn take(&mut self) -> Option<Slab<'m>> {
-        match std::mem::replace(self, Chunk::Passed) {
-            Chunk::Here(slab) => Some(slab),
+        match std::mem::replace(self, Chunk::Skipped) {
+            Chunk::Cached(slab) => Some(slab),
             _ => None,
         }
     }
 }
 
 impl<'m> Inner<'m> {
-    fn room(&self, words: usize) -> bool {
+    fn has_room(&self, words: usize) -> bool {
         let held = (self.reservation.bytes() / (4 * words as u64)) as usize;
         !self.touched.is_empty() || (held < self.allowed && !self.fresh.is_empty())
     }

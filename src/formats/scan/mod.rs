@@ -27,7 +27,7 @@ use crate::formats::scan::layout::{Head, Layout};
 use crate::formats::scan::packed::Packed;
 use crate::formats::scan::plain::PlainFiles;
 use crate::formats::scan::share::{Seen, Share};
-use crate::formats::scan::sink::{Counted, Fault, Noted, Sink, Stop};
+use crate::formats::scan::sink::{Counted, Fault, Sink, Stop, UnfitWeights};
 use crate::formats::weights::Unread;
 use crate::formats::{Format, Input, Packing, Part, Visitor, Watch, WeightType, Weights, weights};
 
@@ -97,7 +97,7 @@ pub(crate) struct ScanState<'a> {
     found: AtomicU64,
     /// By part: the sum of [`Counted::balance`].
     balances: Vec<AtomicU64>,
-    noted: Mutex<Noted<Option<(ErrorPlace, Error)>>>,
+    noted: Mutex<UnfitWeights<Option<(ErrorPlace, Error)>>>,
     threads: usize,
 }
 
@@ -185,10 +185,10 @@ impl<'a> ScanState<'a> {
     }
 
     /// Keeps the noted weights that come first in the input; `error` adds their place.
-    pub fn note(&self, place: ErrorPlace, noted: Option<Noted<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
+    pub fn note(&self, place: ErrorPlace, noted: Option<UnfitWeights<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
         let Some(new) = noted else { return };
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        let Noted { wide, rounded } = &mut *noted;
+        let UnfitWeights { wide, rounded } = &mut *noted;
         for (first, new) in [(wide, new.wide), (rounded, new.rounded)] {
             if let Some(stop) = new.filter(|_| first.as_ref().is_none_or(|(before, _)| place < *before)) {
                 *first = Some((place, error(stop)));

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_range_is_read_either_way_and_a_shorter_file_is_an_error() {
+    fn buffered_and_direct_reads_agree_and_a_truncated_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.u32");
         let bytes: Vec<u8> = (0..3 * ALIGNED as u32 + 100).map(|i| ((i * i) >> 7) as u8).collect();

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::comm::{Pass, WorkStealing};
 use crate::error::{At, Error, Result};
 use crate::formats::scan::layout::{Head, Layout};
-use crate::formats::scan::sink::Noted;
+use crate::formats::scan::sink::UnfitWeights;
 use crate::formats::scan::{ErrorPlace, Halves, Next};
 use crate::formats::text::Counts;
 use crate::formats::weights::NONE_LACKING;
@@ -112,7 +112,7 @@ pub struct Seen {
     most: [u64; 4],
     weights: Weights,
     /// The errors for these first weights in this share.
-    noted: Noted<Option<(ErrorPlace, Error)>>,
+    noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
     checksum: Checksum,
 }
 
@@ -130,7 +130,7 @@ impl Seen {
         sums: Vec<u64>,
         weights_hashes: usize,
         (weights, found): (Weights, u64),
-        noted: Noted<Option<(ErrorPlace, Error)>>,
+        noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
     ) -> Seen {
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
         let declared = declared.map_or(0, |n| n.saturating_add(1));
@@ -148,7 +148,7 @@ impl Seen {
     ) -> Seen {
         let found = found.filter(|_| weights.is_wanted());
         let most = [vertices.saturating_add(1), word_of(found), 0, 0];
-        let (parts, noted, checksum) = (Vec::new(), Noted::default(), Checksum::Is(checksum));
+        let (parts, noted, checksum) = (Vec::new(), UnfitWeights::default(), Checksum::Is(checksum));
         Seen { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, noted, checksum }
     }
 
@@ -165,7 +165,7 @@ impl Seen {
     /// Returns the result for all shares. Their numbers must have been combined before.
     ///
     /// # Errors
-    /// Bad input if a header of this share declares something else, or if no type can represent one of the weights of
+    /// Bad input if a header of this share declares other counts, or if no type can represent one of the weights of
     /// this share.
     pub fn finish(self) -> Result<Scan> {
         let parts = self.parts.len();
@@ -195,7 +195,7 @@ impl Seen {
                 check_weighted(&part.path, entries, weighted)?;
             }
         }
-        check_noted(self.noted, self.most, weights)?;
+        check_unfit(self.noted, self.most, weights)?;
         let halves = match halves {
             0 => Halves::None,
             halves if halves == seen => Halves::All,
@@ -233,7 +233,11 @@ fn word_of_place(first: &Option<(ErrorPlace, Error)>) -> u64 {
 /// Refuses integer weights from 2^32 on if all weights are integers. If the type is f32, warns of weights that are
 /// rounded. `most` contains the places of the first such weights in all shares, and only the share with that place
 /// reports it.
-fn check_noted(noted: Noted<Option<(ErrorPlace, Error)>>, most: [u64; 4], weights: Option<WeightType>) -> Result<()> {
+fn check_unfit(
+    noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
+    most: [u64; 4],
+    weights: Option<WeightType>,
+) -> Result<()> {
     let [_, _, wide, rounded] = most;
     let is_first = |first: &Option<(ErrorPlace, Error)>, word: u64| word_of_place(first) == word;
     match weights {

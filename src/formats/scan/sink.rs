@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{At, Error, Result};
-use crate::formats::weights::{Found, Mistake, Weight};
+use crate::formats::weights::{Mistake, Weight, WeightClass};
 use crate::formats::{Edges, Visitor, WeightType, Weights, mirror};
 
 /// Number of edges in a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
@@ -24,13 +24,13 @@ pub(crate) struct Sink<'v, V: Visitor> {
     reading: Weights,
     weights: Vec<u32>,
     counted: Counted,
-    noted: Noted<Option<Stop>>,
+    noted: UnfitWeights<Option<Stop>>,
 }
 
-/// What is remembered about integer weights that may fit no type; whether they do is known when the type of all weights
-/// is.
+/// The first integer weights that may fit no type. Whether one fits is known only when the type of all weights is
+/// known.
 #[derive(Debug, Default)]
-pub(crate) struct Noted<T> {
+pub(crate) struct UnfitWeights<T> {
     /// For the first weight from 2^32 on.
     pub wide: T,
     /// For the first weight that f32 can't represent exactly.
@@ -53,7 +53,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
     pub fn new(visitor: &'v mut V, reading: Weights) -> Self {
         let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         let (weights, counted) = (Vec::new(), Counted::default());
-        Sink { visitor, wide, narrow, reading, weights, counted, noted: Noted::default() }
+        Sink { visitor, wide, narrow, reading, weights, counted, noted: UnfitWeights::default() }
     }
 
     /// Returns how weights are treated.
@@ -78,7 +78,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.counted.weights = self.counted.weights.max(Some(found.kind()));
         match self.reading {
             Weights::Read(_) => self.weights.push(bits),
-            Weights::Find if matches!(found, Found::Rounded | Found::Wide { .. }) => {
+            Weights::Find if matches!(found, WeightClass::Rounded | WeightClass::Wide { .. }) => {
                 self.note(found, |mistake| refused(mistake).into());
             }
             Weights::Find | Weights::Skip => {}
@@ -87,19 +87,19 @@ impl<'v, V: Visitor> Sink<'v, V> {
     }
 
     #[cold]
-    fn note(&mut self, found: Found, refused: impl Fn(Mistake) -> Stop) {
-        let Noted { wide, rounded } = &mut self.noted;
-        if matches!(found, Found::Wide { .. }) {
+    fn note(&mut self, found: WeightClass, refused: impl Fn(Mistake) -> Stop) {
+        let UnfitWeights { wide, rounded } = &mut self.noted;
+        if matches!(found, WeightClass::Wide { .. }) {
             wide.get_or_insert_with(|| refused(Mistake::Wide));
         }
-        if matches!(found, Found::Rounded | Found::Wide { rounded: true }) {
+        if matches!(found, WeightClass::Rounded | WeightClass::Wide { rounded: true }) {
             rounded.get_or_insert_with(|| refused(Mistake::Rounded));
         }
     }
 
     /// Returns the first weights since the last call that may fit no type; `None` if there were none.
-    pub fn take_noted(&mut self) -> Option<Noted<Option<Stop>>> {
-        let Noted { wide, rounded } = &self.noted;
+    pub fn take_unfit(&mut self) -> Option<UnfitWeights<Option<Stop>>> {
+        let UnfitWeights { wide, rounded } = &self.noted;
         (wide.is_some() || rounded.is_some()).then(|| std::mem::take(&mut self.noted))
     }
 

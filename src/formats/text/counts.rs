@@ -71,11 +71,11 @@ impl Counts {
             // Between so few vertices there can be no more edges than this. Sorted lists of edges begin with the
             // smallest ids.
             let possible = u128::from(sizes.edges) <= from * to;
-            (possible || (sizes.common && ratio == Ratio::Same)).then(|| self.told(ratio))
+            (possible || (sizes.common && ratio == Ratio::Same)).then(|| self.message(ratio))
         })
     }
 
-    fn told(&self, ratio: Ratio) -> String {
+    fn message(&self, ratio: Ratio) -> String {
         format!("{}, which has {} of lines that follow", self.shown, ratio.shown())
     }
 
@@ -102,9 +102,9 @@ impl Sizes {
     /// Returns true if the ids in `edges` match the declared number of vertices, so that the first line contains counts
     /// rather than an edge.
     ///
-    /// The ids match if they are numbered from 0 or 1 up to that number. In a common form they also match if there are
-    /// as many distinct ids, or if fewer ids are numbered from 0 or 1. For example, `1 2` above the other two edges of
-    /// a triangle is an edge.
+    /// The ids match if the largest is the last of that many ids from 0 or from 1, or if there are exactly that many
+    /// distinct ids. In a common form it is enough that all ids are below that number. For example, `1 2` above the
+    /// other two edges of a triangle is an edge.
     ///
     /// If the declared number of edges is not the number of lines, the evidence must be stronger: either the first line
     /// would have an id that leaves a gap in the numbering, or the lines must be symmetric.
@@ -171,7 +171,7 @@ pub(super) fn check(
         return Ok(None); // A line that is no edge is the fault to tell of.
     }
     match ratios.find(|(sizes, ratio)| sizes.fit(*ratio, &edges)) {
-        Some((_, ratio)) => Err(Fault::new(at, Counts::EXPECTED, counts.told(ratio), Counts::REMEDY)),
+        Some((_, ratio)) => Err(Fault::new(at, Counts::EXPECTED, counts.message(ratio), Counts::REMEDY)),
         None => Ok(None),
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn check(window: &Window<'_>, first: &[Field<'_>], at: usize, delimit
     }
     let is_few = window.whole && lines.len() < FEW;
     let is_named = base == 0 || first.first().is_some_and(|field| field.quoted);
-    let looks_so = delimiter != Delimiter::Blanks && is_named && lines.len() >= FEWEST && hang_together(&lines);
+    let looks_so = delimiter != Delimiter::Blanks && is_named && lines.len() >= FEWEST && may_be_connected(&lines);
     if !differ || (is_few && !looks_so) {
         return Ok(());
     }
@@ -60,7 +60,7 @@ fn three_ids(line: &[u8]) -> Option<[u64; 3]> {
 }
 
 /// Returns true if there are no more ids than a connected graph of these edges has.
-fn hang_together(edges: &[[u64; 2]]) -> bool {
+fn may_be_connected(edges: &[[u64; 2]]) -> bool {
     let mut ids = edges.concat();
     ids.sort_unstable();
     ids.dedup();

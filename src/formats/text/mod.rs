@@ -96,8 +96,7 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     let (at, behind) = match window.next(body) {
         Next::Line { start, end } => (start, end),
         Next::Beyond if options.columns != Columns::Auto => {
-            let expected =
-                format!("a line of edges that ends within the first {HEAD} bytes, for the columns to be told");
+            let expected = format!("a line of edges that ends within the first {HEAD} bytes, to detect the columns");
             return Err(Fault::new(body, expected, "comments, or a longer line", "shorten what is above the edges"));
         }
         _ => return Ok(head(body, grammar(Weight::Optional, Delimiter::Blanks, false, None))),
@@ -118,9 +117,9 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     } else if options.columns == Columns::Auto && second.as_ref().is_none_or(|row| row.aligned(&window).is_some()) {
         first = first.aligned(&window).unwrap_or(first);
     }
-    let kind = Kind { options, first: &first, second: second.as_ref() };
+    let kind = FirstLines { options, first: &first, second: second.as_ref() };
     if let Some(row) = second.as_ref().filter(|_| kind.is_title()) {
-        let kind = Kind { options, first: row, second: None };
+        let kind = FirstLines { options, first: row, second: None };
         let counts = kind.counts(&window)?;
         return Ok(head(behind, kind.layout(row, None, counts)?));
     }
@@ -166,13 +165,13 @@ fn skip(window: &Window<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
 }
 
 /// The first two lines, which decide how the file is parsed.
-struct Kind<'a> {
+struct FirstLines<'a> {
     options: &'a TextOptions,
     first: &'a Line<'a>,
     second: Option<&'a Line<'a>>,
 }
 
-impl Kind<'_> {
+impl FirstLines<'_> {
     /// Returns true for a line of one word, such as a link, above edges; such a line does not name columns.
     fn is_title(&self) -> bool {
         let [u, v] = match &self.options.columns {

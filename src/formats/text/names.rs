@@ -121,8 +121,8 @@ pub(in crate::formats) fn is_no_end(name: &str) -> bool {
     WEIGHTS.contains(&&*bare) || OTHERS.contains(&&*bare)
 }
 
-/// Returns a name in lower case, reduced to letters and digits, without text from the first bracket on, and without the
-/// words for a node at its end.
+/// Returns a name in lower case, reduced to letters and digits, without text from the first bracket on, and without
+/// trailing words such as node or id.
 fn bare(name: &str) -> String {
     let name = name.split(['(', '[']).next().unwrap_or_default();
     let letters: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
@@ -130,7 +130,7 @@ fn bare(name: &str) -> String {
     if stem.is_empty() { letters } else { stem.to_owned() }
 }
 
-/// Returns a name in lower case without the words for a node at its end (`source_node_id` has two).
+/// Returns a name in lower case without trailing words such as node or id (`source_node_id` has two).
 fn stem(mut name: &str) -> &str {
     while let Some(stem) = KINDS.iter().find_map(|kind| name.strip_suffix(kind)) {
         name = stem;

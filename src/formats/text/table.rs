@@ -74,7 +74,7 @@ impl TableGrammar {
                 }
                 at = next;
             } else {
-                let next = passed_over::<D>(data, at).or_else(|| self.remark(data, at));
+                let next = skipped_line::<D>(data, at).or_else(|| self.semicolon_comment(data, at));
                 at = next.ok_or_else(|| self.wrong(data, at))?;
             }
         }
@@ -161,7 +161,7 @@ impl TableGrammar {
     /// Such a comment contains words, and no number where a row has an id. A row whose first column is empty is not a
     /// comment.
     #[cold]
-    pub(crate) fn remark(&self, data: &[u8], line: usize) -> Option<usize> {
+    pub(crate) fn semicolon_comment(&self, data: &[u8], line: usize) -> Option<usize> {
         let next = next_line(data, line);
         let text = &data[blanks(data, line)..next];
         let is_number = |column: usize| {
@@ -190,7 +190,7 @@ impl TableGrammar {
 
 /// Returns the start of the next line if this line is blank or a comment.
 #[cold]
-fn passed_over<const D: u8>(data: &[u8], at: usize) -> Option<usize> {
+fn skipped_line<const D: u8>(data: &[u8], at: usize) -> Option<usize> {
     let first = blanks(data, at);
     match &data[first..] {
         [] => Some(first),

@@ -97,7 +97,7 @@ pub fn missing(name: &str, unread: Option<&Unread>) -> Error {
         None => (String::new(), "name a file that has them"),
     };
     Error::Usage(format!(
-        "{name}: expected weights, as asked for, found none that are read{but}; {remedy}; or ask for none: [input] weights = \"none\", \
+        "{name}: expected weights, as asked for, found none{but}; {remedy}; or ask for none: [input] weights = \"none\", \
          convert --weights none"
     ))
 }

@@ -73,7 +73,7 @@ pub(crate) enum Weight<'a> {
 
 /// What a weight implies for the type of all weights of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum WeightClass {
     /// An integer that f32 represents exactly, as it does all integers up to 2^24.
     Whole,
     /// An integer that f32 can't represent exactly.
@@ -84,26 +84,26 @@ pub(crate) enum Found {
     Decimal,
 }
 
-impl Found {
+impl WeightClass {
     /// Returns what an integer implies.
     #[inline]
-    fn whole(value: u64) -> Found {
-        if value <= 1 << f32::MANTISSA_DIGITS { Found::Whole } else { Found::large(value) }
+    fn whole(value: u64) -> WeightClass {
+        if value <= 1 << f32::MANTISSA_DIGITS { WeightClass::Whole } else { WeightClass::large(value) }
     }
 
-    fn large(value: u64) -> Found {
+    fn large(value: u64) -> WeightClass {
         // The largest values round to 2^64, which does not fit in a u64.
         match (value >> 32, u128::from(value) != (value as f32) as u128) {
-            (0, false) => Found::Whole,
-            (0, true) => Found::Rounded,
-            (_, rounded) => Found::Wide { rounded },
+            (0, false) => WeightClass::Whole,
+            (0, true) => WeightClass::Rounded,
+            (_, rounded) => WeightClass::Wide { rounded },
         }
     }
 
     /// Returns the type of weights like this one.
     #[inline]
     pub fn kind(self) -> WeightType {
-        if self == Found::Decimal { WeightType::F32 } else { WeightType::U32 }
+        if self == WeightClass::Decimal { WeightType::F32 } else { WeightType::U32 }
     }
 }
 
@@ -132,7 +132,7 @@ impl Mistake {
             Mistake::TooLarge => "weights up to 3.4028235e38, the largest of f32",
             Mistake::NotU32 => "whole weights below 2^32, as u32 is asked for",
             Mistake::Wide => "whole weights below 2^32",
-            Mistake::Rounded => "weights that an f32 equals, as others have fractions",
+            Mistake::Rounded => "weights that f32 represents exactly, as others have fractions",
         }
     }
 
@@ -141,10 +141,10 @@ impl Mistake {
         match self {
             Mistake::NotU32 => "read them as f32: [input] weights = \"f32\", convert --weights f32",
             Mistake::Wide => {
-                "scale the weights, or have them rounded to 24 bits: [input] weights = \"f32\", convert --weights f32"
+                "scale the weights, or round them to 24 bits: [input] weights = \"f32\", convert --weights f32"
             }
             Mistake::Rounded => {
-                "weights like this one are rounded to 24 bits: scale them, or say that it is meant: [input] weights = \"f32\", \
+                "weights like this one are rounded to 24 bits: scale them, or confirm it: [input] weights = \"f32\", \
                  convert --weights f32"
             }
             _ => {
@@ -200,7 +200,7 @@ impl Weights {
     /// Returns the bits of a weight, and what it implies for the type of all weights. The bits are meaningful only if
     /// weights are handed over.
     #[inline]
-    pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, Found), Mistake> {
+    pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, WeightClass), Mistake> {
         let whole = match weight {
             Weight::Whole(value) => value,
             Weight::Signed(value) => u64::try_from(value).map_err(|_| Mistake::Negative)?,
@@ -213,11 +213,14 @@ impl Weights {
             },
             Weight::Single(value) => {
                 let (bits, found) = self.take_float(value.into(), value)?;
-                return Ok((bits, if matches!(found, Found::Wide { .. }) { Found::Decimal } else { found }));
+                return Ok((
+                    bits,
+                    if matches!(found, WeightClass::Wide { .. }) { WeightClass::Decimal } else { found },
+                ));
             }
             Weight::Float(value) => return self.take_float(value, value as f32),
         };
-        let found = Found::whole(whole);
+        let found = WeightClass::whole(whole);
         match (self, u32::try_from(whole)) {
             (Weights::Read(WeightType::F32), _) => Ok(((whole as f32).to_bits(), found)),
             (_, Ok(narrow)) => Ok((narrow, found)),
@@ -241,7 +244,7 @@ impl Weights {
     }
 
     #[inline(never)]
-    fn take_text(self, text: &[u8]) -> Result<(u32, Found), Mistake> {
+    fn take_text(self, text: &[u8]) -> Result<(u32, WeightClass), Mistake> {
         let text = text.trim_ascii();
         let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text).trim_ascii();
         let text = std::str::from_utf8(text).map_err(|_| Mistake::NoNumber)?;
@@ -254,11 +257,11 @@ impl Weights {
         let (bits, found) = self.take_float(value, nearest)?;
         // Digits alone are an integer, however many there are.
         let is_wide = value >= EXACT && text.bytes().all(|c| c.is_ascii_digit());
-        Ok((bits, if is_wide { Found::whole(value as u64) } else { found }))
+        Ok((bits, if is_wide { WeightClass::whole(value as u64) } else { found }))
     }
 
     /// Accepts a number whose nearest f32 is `nearest`.
-    fn take_float(self, value: f64, nearest: f32) -> Result<(u32, Found), Mistake> {
+    fn take_float(self, value: f64, nearest: f32) -> Result<(u32, WeightClass), Mistake> {
         if !value.is_finite() {
             return Err(if value < 0.0 { Mistake::Negative } else { Mistake::NotFinite });
         }
@@ -267,7 +270,7 @@ impl Weights {
         }
         let is_u32 = is_u32(value);
         let is_whole = value.fract() == 0.0 && value < EXACT;
-        let found = if is_whole { Found::whole(value as u64) } else { Found::Decimal };
+        let found = if is_whole { WeightClass::whole(value as u64) } else { WeightClass::Decimal };
         match self {
             Weights::Read(WeightType::U32) if is_u32 => Ok((value as u32, found)),
             Weights::Read(WeightType::U32) => Err(Mistake::NotU32),
@@ -322,7 +325,7 @@ mod tests {
             let bits = weights.map(f32::to_bits);
             for mode in [F32, Weights::Find] {
                 let each = weights.map(|weight| mode.take(Weight::Single(weight)));
-                let kind = |each: Result<(u32, Found), Mistake>| each.expect("a weight").1.kind();
+                let kind = |each: Result<(u32, WeightClass), Mistake>| each.expect("a weight").1.kind();
                 let expected = is_taken.then(|| each.map(kind).into_iter().max().unwrap());
                 assert_eq!(mode.take_floats(&bits), expected, "{last}");
                 if mode == F32 && is_taken {
@@ -340,12 +343,13 @@ mod tests {
     #[test]
     fn whole_numbers_that_are_wide_or_rounded() {
         let found = |weight: Weight<'_>| Weights::Find.take(weight).expect("a weight").1;
-        let (rounded, wide, both) = (Found::Rounded, Found::Wide { rounded: false }, Found::Wide { rounded: true });
+        let (rounded, wide, both) =
+            (WeightClass::Rounded, WeightClass::Wide { rounded: false }, WeightClass::Wide { rounded: true });
         for (text, want) in [
-            ("16777216", Found::Whole),
+            ("16777216", WeightClass::Whole),
             ("16777217", rounded),
             ("16777217.0", rounded),
-            ("4294967040", Found::Whole),
+            ("4294967040", WeightClass::Whole),
             ("4294967295", rounded),
             ("4294967296", wide),
             ("4294967296.0", wide),
@@ -355,12 +359,12 @@ mod tests {
             ("18446744073709551615", both),
             // As f64 these round to the largest u64.
             ("18446744073709551616", both),
-            ("1e20", Found::Decimal),
-            ("16777217.5", Found::Decimal),
+            ("1e20", WeightClass::Decimal),
+            ("16777217.5", WeightClass::Decimal),
         ] {
             assert_eq!(found(Weight::Text(text.as_bytes())), want, "{text}");
         }
-        assert_eq!(found(Weight::Single(8_589_934_592.0)), Found::Decimal);
+        assert_eq!(found(Weight::Single(8_589_934_592.0)), WeightClass::Decimal);
         assert_eq!(found(Weight::Float(8_589_934_592.0)), wide);
         assert_eq!(found(Weight::Float(16_777_217.0)), rounded);
     }
@@ -419,8 +423,8 @@ mod tests {
     fn numbers() {
         assert_eq!(U32.take(Weight::Signed(-1)), Err(Mistake::Negative));
         assert_eq!(U32.take(Weight::Whole(1 << 32)), Err(Mistake::NotU32));
-        assert_eq!(F32.take(Weight::Whole(1 << 32)), Ok((0x4f80_0000, Found::whole(1 << 32))));
-        assert_eq!(F32.take(Weight::Float(-0.0)), Ok((0, Found::whole(0))));
+        assert_eq!(F32.take(Weight::Whole(1 << 32)), Ok((0x4f80_0000, WeightClass::whole(1 << 32))));
+        assert_eq!(F32.take(Weight::Float(-0.0)), Ok((0, WeightClass::whole(0))));
         assert_eq!(F32.take(Weight::Float(f64::NAN)), Err(Mistake::NotFinite));
         assert_eq!(Weights::Find.take(Weight::Float(1e300)), Err(Mistake::TooLarge));
     }

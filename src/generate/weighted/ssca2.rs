@@ -7,8 +7,9 @@
 //! it, a quarter of it and so on, the vertex at this distance is looked up. If it is in another clique, the edge leads
 //! to a random vertex of that clique. Ids are permuted at the end.
 //!
-//! Random numbers depend only on the numbers of vertices, so a clique's edges can be generated independently. For each
-//! clique, or for each group of cliques if there are many, two numbers are stored: its first vertex and its first edge.
+//! Each random number depends only on the ids of vertices, so the edges of a clique can be generated without those of
+//! other cliques. For each clique, or for each group of cliques if there are many, two numbers are stored: its first
+//! vertex and its first edge.
 
 use super::below;
 use crate::error::Result;
@@ -125,7 +126,7 @@ impl Cliques {
         let count = |group| {
             signals::check()?;
             let mut edges = 0;
-            cliques.each(group, |_, _, copies| edges += copies);
+            cliques.group_edges(group, |_, _, copies| edges += copies);
             Ok(edges)
         };
         let mut edges: Vec<u64> = (0..cliques.first.len()).into_par_iter().map(count).collect::<Result<_>>()?;
@@ -150,7 +151,7 @@ impl Cliques {
     }
 
     /// Returns the vertices of the clique that contains `vertex`.
-    fn around(&self, vertex: u64) -> Range<u64> {
+    fn clique_of(&self, vertex: u64) -> Range<u64> {
         let group = self.first.partition_point(|&first| first <= vertex) - 1;
         // The group of a vertex always has a clique with that vertex, so the fallback is never used.
         self.members(group).find(|members| members.contains(&vertex)).unwrap_or(vertex..vertex + 1)
@@ -166,7 +167,7 @@ impl Cliques {
 
     /// Calls `put` with the tail, the head and the number of copies of the edges that begin in a group of cliques, in
     /// order.
-    fn each(&self, group: usize, mut put: impl FnMut(u64, u64, u64)) {
+    fn group_edges(&self, group: usize, mut put: impl FnMut(u64, u64, u64)) {
         self.members(group).for_each(|own| self.within(own, &mut put));
     }
 
@@ -199,7 +200,7 @@ impl Cliques {
                 }
                 let at = (u + (1 << power)) % vertices;
                 if !own.contains(&at) {
-                    let Range { start: first, end } = self.around(at);
+                    let Range { start: first, end } = self.clique_of(at);
                     put(u, first + below(end - first, number(self.heads, place)), copies(random));
                 }
             }
@@ -212,7 +213,7 @@ impl Cliques {
         let mut group = self.edges.partition_point(|&first| first <= first_edge) - 1;
         while group + 1 < self.edges.len() && self.edges[group] < end_edge {
             let mut edge = self.edges[group];
-            self.each(group, |tail, head, copies| {
+            self.group_edges(group, |tail, head, copies| {
                 let wanted = edge.max(first_edge)..(edge + copies).min(end_edge);
                 for number in wanted {
                     let ends = [tail, head].map(|vertex| narrow(self.permutation.within(vertex)));

@@ -13,8 +13,9 @@ use std::time::Instant;
 fn main() -> ExitCode {
     comm::report_panics();
     gpugraph::memory::set_allocator();
-    // Files of edges, blocks, ranks and GPUs need descriptors, so the soft limit is raised. It stays at Linux's default
-    // maximum, because programs started from here, for example by MPI, may close every descriptor below the limit.
+    // Files of edges, blocks, ranks and GPUs need descriptors, so the soft limit is raised, but at most to Linux's
+    // default maximum, because programs started from here, for example by MPI, may close every descriptor below the
+    // limit.
     let _ = rlimit::increase_nofile_limit(1 << 20);
     let cli = Cli::parse();
     match signals::install().and_then(|()| dispatch(cli.command)) {

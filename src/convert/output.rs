@@ -87,7 +87,7 @@ impl Output {
     /// Syncs the file and renames it to its final name. Returns its size in bytes.
     pub fn finish(mut self) -> Result<u64> {
         if self.packing != Packing::Plain && self.reserve(0) == 0 {
-            self.header(b"")?; // a packed file has one member at least
+            self.header(b"")?; // a packed file has at least one member
         }
         let at = |doing| move |e| (doing, e);
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -89,7 +89,7 @@ pub(crate) fn start_of(path: &Path, packing: Packing) -> Vec<u8> {
     start
 }
 
-/// Returns what a file contains that is no list of numbers, according to its first bytes, and the remedy.
+/// Returns what a file contains, and the remedy, if its first bytes say that it is not a list of numbers.
 pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Option<(String, String)> {
     if let Some(encoding) = wide_encoding(start) {
         return Some((encoding.into(), in_utf_8(encoding)));

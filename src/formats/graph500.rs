@@ -95,7 +95,7 @@ impl WeightsFile {
             let mut packed = path.clone();
             packed.as_mut_os_string().push(packing.ending());
             if packed.exists() {
-                let remedy = "unpack it: weights are read at any place";
+                let remedy = "unpack it: weights are read at arbitrary offsets";
                 return Err(Error::input(&packed, At::File, "weights as a plain file", "a packed one", remedy));
             }
         }

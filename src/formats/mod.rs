@@ -98,8 +98,7 @@ pub trait Visitor: Send {
         Ok(())
     }
 
-    /// Called on the visitor of the thread that failed when the scan ends early, so that it can wake visitors that wait
-    /// for their turn.
+    /// Called on visitors when an error ends the scan early, so that they can wake visitors that wait for their turn.
     fn stopped(&mut self) {}
 }
 

@@ -185,7 +185,7 @@ fn read_header(part: &Part) -> Result<EdgeArrays> {
     if part.packing() == Packing::Plain && part.bytes() != table.length {
         let (at, expected) =
             (At::Byte(part.bytes().min(table.length)), format!("{} bytes, as the header says", table.length));
-        let remedy = "the file is cut short, or something was written behind it: fetch or make it again";
+        let remedy = "the file is cut short, or something was appended to it: fetch or make it again";
         return Err(Error::input(path, at, expected, format!("{} bytes", part.bytes()), remedy));
     }
     Ok(table)

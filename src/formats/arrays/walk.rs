@@ -121,7 +121,7 @@ impl<'a> Numbers<'a> {
         }
         match length {
             Some(length) if at != length => {
-                let remedy = "the file is cut short, or something was written behind it: fetch or make it again";
+                let remedy = "the file is cut short, or something was appended to it: fetch or make it again";
                 let expected = format!("{length} unpacked bytes, as the header says");
                 Err(Error::input(self.path, At::File, expected, format!("{at} bytes"), remedy))
             }

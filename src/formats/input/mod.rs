@@ -276,7 +276,7 @@ impl Input {
         (most.bytes > left).then(|| (most.path.clone(), most.bytes))
     }
 
-    /// Asks the system to read the first `bytes` bytes into the page cache. Errors are left to the scan.
+    /// Asks the system to read the first `bytes` bytes into the page cache. The scan reports errors.
     pub fn read_ahead(&self, mut bytes: u64) {
         for part in self.parts() {
             if let Ok(file) = std::fs::File::open(&part.path) {

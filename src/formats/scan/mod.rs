@@ -148,7 +148,7 @@ impl<'a> ScanState<'a> {
     }
 
     /// Adds the hash of the weights of a chunk, or of a block of a packed file. If a weights file did not exist when
-    /// the scan began, its hash is ignored, because other threads do not read it.
+    /// the scan began, its hash is ignored, because other threads may not have read it.
     pub fn add_weights_hash(&self, part: usize, chunk: u64, hash: u64) {
         let places = &self.weights_hashes[self.first_weights_hash[part]..self.first_weights_hash[part + 1]];
         let place =

@@ -168,7 +168,7 @@ pub(super) fn check(
     }
     let edges = edges(behind, window);
     if edges.len() as u64 != following {
-        return Ok(None); // A line that is no edge is the fault to tell of.
+        return Ok(None); // A line that is not an edge is the mistake to report.
     }
     match ratios.find(|(sizes, ratio)| sizes.fit(*ratio, &edges)) {
         Some((_, ratio)) => Err(Fault::new(at, Counts::EXPECTED, counts.message(ratio), Counts::REMEDY)),

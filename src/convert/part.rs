@@ -15,7 +15,7 @@ const PIDS: u64 = 1 << 22;
 /// Creates the temporary file of `target` and locks it. On a file system without locks it stays unlocked.
 ///
 /// # Errors
-/// [`Error::Io`] or [`Error::OutputFull`] if the file can't be created.
+/// [`crate::Error::Io`] or [`crate::Error::OutputFull`] if the file can't be created.
 pub(super) fn create(target: &Path) -> Result<(PathBuf, File)> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut number = u64::from(std::process::id());

@@ -1,7 +1,7 @@
 //! Makes one pass over all parts of an input with many threads.
 //!
-//! Plain files come first: threads take their chunks in order ([`crate::formats::plain`]). Meanwhile each packed file
-//! is unpacked by a separate thread, which feeds the others through a bounded channel. If there are as many packed
+//! Plain files come first: threads take their chunks in order ([`crate::formats::scan::plain`]). Meanwhile each packed
+//! file is unpacked by a separate thread, which feeds the others through a bounded channel. If there are as many packed
 //! files as threads, every thread instead unpacks and parses one file after the other. If there are several errors, the
 //! first in the input is reported.
 

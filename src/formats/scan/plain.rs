@@ -1,5 +1,5 @@
 //! Scans plain files, which are cut into chunks that threads take in order. Files of lines are mapped; files of
-//! fixed-size records are read ([`crate::formats::records`]).
+//! fixed-size records are read ([`crate::formats::scan::records`]).
 
 use crate::error::{Error, Result};
 use crate::formats::graph500::WeightsFile;

@@ -1,12 +1,12 @@
-//! The one error type of the library. Each variant has an exit code (README, "Exit codes"), and each message is one line: the place, what
-//! was expected, what was found, and a remedy.
+//! The single error type of the library. Each variant has an exit code (README, "Exit codes"), and each message is one
+//! line: the place, what was expected, what was found, and a remedy.
 
 use std::path::{Path, PathBuf};
 
 /// Result of every function in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, by the remedy that the user has.
+/// Everything that can go wrong, grouped by what the user can do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The command line or the job file is wrong (exit 2). The text has a line for each mistake.
@@ -18,81 +18,81 @@ pub enum Error {
     Input {
         /// The file.
         path: PathBuf,
-        /// The place in it.
+        /// The place in the file.
         at: At,
-        /// The text or value expected there.
+        /// The text or value that was expected there.
         expected: String,
-        /// The text or value found there.
+        /// The text or value that was found there.
         found: String,
         /// The remedy for the user.
         remedy: String,
     },
 
     /// A file that gpugraph wrote has changed since (exit 4).
-    #[error("{}{at}: corrupt: {what}; {}", path.display(), anew(keeper.as_deref()))]
+    #[error("{}{at}: corrupt: {what}; {}", path.display(), rewrite_remedy(keeper.as_deref()))]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// The place in it.
+        /// The place in the file.
         at: At,
-        /// The parts that do not agree.
+        /// The parts that do not match.
         what: String,
-        /// The workdir of the job that can write the file anew, if that is another one.
+        /// The workdir of the job that can write the file again, if it is another job.
         keeper: Option<PathBuf>,
     },
 
-    /// Another process works in this workdir (exit 5).
+    /// Another process is using this workdir (exit 5).
     #[error("{}: in use by {owner}; wait for it, stop it, or choose another [job] workdir", workdir.display())]
     Busy {
         /// The workdir.
         workdir: PathBuf,
-        /// Host, pid, start time and scheduler job of the owner.
+        /// Host, pid, start time and scheduler job of the process that uses it.
         owner: String,
     },
 
-    /// The workdir holds the finished results of another input (exit 5).
-    #[error("{}: holds the finished results of {other}, and this job is of {input}; --fresh replaces them, another [job] name or workdir keeps them", workdir.display())]
+    /// The workdir contains the finished results of another input (exit 5).
+    #[error("{}: contains the finished results of {other}, but the input of this job is {input}; --fresh replaces them, another [job] name or workdir keeps them", workdir.display())]
     Occupied {
         /// The workdir.
         workdir: PathBuf,
-        /// The input that they are of, as text.
+        /// The input to which the results belong, as text.
         other: String,
         /// The input of this job, as text.
         input: String,
     },
 
-    /// The workdir holds the results of other tables than those of this job (exit 5).
-    #[error("{}: holds the results of {other}, and this job has {this}; run it, or name the workdir to verify what is there", workdir.display())]
+    /// The workdir contains the results of other tables than those of this job (exit 5).
+    #[error("{}: contains the results of {other}, but this job has {this}; run it, or name the workdir to verify what is there", workdir.display())]
     OtherTable {
         /// The workdir.
         workdir: PathBuf,
-        /// The keys of the table that they are of, as text.
+        /// The keys of the table to which the results belong, as text.
         other: String,
-        /// Those of this job.
+        /// The keys of this job's table, as text.
         this: String,
     },
 
-    /// The workdir holds unfinished work on other edges from the same stream (exit 5).
-    #[error("{}: holds unfinished work on other edges from {stream}: what comes now differs at byte {at}; --fresh begins anew with that, and < /dev/null carries on with what was read before", workdir.display())]
+    /// The workdir contains unfinished work on other edges from the same stream (exit 5).
+    #[error("{}: contains unfinished work on other edges from {stream}: they differ at byte {at}; --fresh starts again with the new edges, and < /dev/null carries on with those that were read before", workdir.display())]
     OtherStream {
         /// The workdir.
         workdir: PathBuf,
         /// Name of the stream for messages.
         stream: String,
-        /// The first byte that differs.
+        /// Offset of the first byte that differs.
         at: u64,
     },
 
     /// The disk is full (exit 6).
     #[error("{}: out of disk: {what}; free some space or choose another [job] workdir", path.display())]
     DiskFull {
-        /// File or folder being written.
+        /// The file or folder that was being written.
         path: PathBuf,
-        /// The space that was needed and found.
+        /// The space that was needed, and the space that was found.
         what: String,
     },
 
-    /// The disk is full for a file that a command without a job writes (exit 6).
+    /// The disk is full for a file that is written by a command without a job (exit 6).
     #[error("{}: out of disk: {what}; free some space or write to another disk (nothing of it was left)", path.display())]
     OutputFull {
         /// The file.
@@ -108,24 +108,24 @@ pub enum Error {
         limit: &'static str,
         /// The limit as the job sets it, as text.
         given: String,
-        /// The smallest that would do, as text.
+        /// The smallest limit that is enough, as text.
         needed: String,
         /// The purpose of the memory.
         purpose: String,
     },
 
-    /// The system refuses this process more address space (exit 7).
+    /// The system refuses to give this process more address space (exit 7).
     #[error("{purpose} takes {needed} of addresses, which the system does not give this process: {why}")]
     Addresses {
         /// The purpose of the addresses.
         purpose: String,
-        /// Their size, as text.
+        /// The size of the address space, as text.
         needed: String,
-        /// The limit that bounds them, and the remedy.
+        /// The limit on address space, and the remedy.
         why: String,
     },
 
-    /// Others leave too little of a GPU's memory (exit 7).
+    /// Other processes leave too little of a GPU's memory (exit 7).
     #[error("{0}; finished work is kept")]
     GpuFull(String),
 
@@ -140,7 +140,7 @@ pub enum Error {
     /// The workdir can't be read or written (exit 10).
     #[error("{}: {doing}: {source}{}", path.display(), remedy(source))]
     Io {
-        /// The action that failed, as in "create the file".
+        /// The action that failed, such as "create the file".
         doing: &'static str,
         /// The file.
         path: PathBuf,
@@ -153,15 +153,17 @@ pub enum Error {
     Stopped(&'static str),
 
     /// A signal stopped a command that keeps no unfinished work (exit 75).
-    #[error("stopped by {0}: nothing is kept and the output was not written; run the same line again to begin anew")]
+    #[error("stopped by {0}: nothing is kept and the output was not written; run the same line again to start over")]
     Abandoned(&'static str),
 }
 
 /// Returns the remedy for a corrupt file.
-fn anew(keeper: Option<&Path>) -> String {
+fn rewrite_remedy(keeper: Option<&Path>) -> String {
     match keeper {
-        Some(workdir) => format!("run the job of {} again, which keeps this graph, to make it anew", workdir.display()),
-        None => "run the job again to make it anew".into(),
+        Some(workdir) => {
+            format!("run the job of {} again, which keeps this graph, to write it again", workdir.display())
+        }
+        None => "run the job again to write it again".into(),
     }
 }
 
@@ -186,25 +188,25 @@ impl std::fmt::Display for At {
     }
 }
 
-/// Returns what to do about an error of the system, where its message does not tell.
+/// Returns what to do about an error of the system; empty if its message is enough.
 fn remedy(source: &std::io::Error) -> &'static str {
     match source.raw_os_error() {
-        Some(libc::EMFILE) => "; let a process have more of them: ulimit -n 1024",
+        Some(libc::EMFILE) => "; allow a process more open files: ulimit -n 1024",
         Some(libc::EISDIR) => "; a folder is in the way: move or remove it",
         Some(libc::EEXIST) => {
             "; a file, or a link that leads nowhere, is in the way: move or remove it, or name another place"
         }
-        Some(libc::ENOTDIR) => "; a file stands where the path has a folder: name another place",
-        Some(libc::ENOENT) => "; see whether its folder is there, or was removed",
-        Some(libc::EACCES | libc::EPERM) => "; see who owns it and its folder, and what they may (ls -ld)",
-        Some(libc::EROFS) => "; the file system can only be read: name a place on another",
+        Some(libc::ENOTDIR) => "; a file is where the path has a folder: name another place",
+        Some(libc::ENOENT) => "; check whether its folder exists, or was removed",
+        Some(libc::EACCES | libc::EPERM) => "; check the owner and the permissions of it and its folder (ls -ld)",
+        Some(libc::EROFS) => "; the file system is read-only: name a place on another",
         Some(libc::ENAMETOOLONG) => "; name a shorter one",
         _ => "",
     }
 }
 
 impl Error {
-    /// Returns true if a file or a folder does not exist.
+    /// Returns true if the error is that a file or a folder does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
     }
@@ -225,7 +227,7 @@ impl Error {
         }
     }
 
-    /// Returns the error of bad input at a place in a file.
+    /// Returns the error for bad input at a place in a file.
     pub fn input(
         path: impl AsRef<Path>,
         at: At,
@@ -242,7 +244,7 @@ impl Error {
         }
     }
 
-    /// Returns the error of an input file that the system does not open or read.
+    /// Returns the error for an input file that the system can't open or read.
     pub fn unreadable(path: impl AsRef<Path>, source: &std::io::Error) -> Self {
         let remedy = match source.raw_os_error() {
             Some(libc::EMFILE) => "allow this process more open files (ulimit -n), or fewer threads",
@@ -255,7 +257,8 @@ impl Error {
         Error::input(path, At::File, "a readable file", source.to_string(), remedy)
     }
 
-    /// Returns the error of a failed read or write of a file that gpugraph owns; [`Error::DiskFull`] for a full disk or quota.
+    /// Returns the error for a failed read or write of a file that gpugraph owns; [`Error::DiskFull`] if the disk or
+    /// the quota is full.
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
         match source.kind() {
@@ -269,8 +272,8 @@ impl Error {
         }
     }
 
-    /// Returns the error of lacking addresses for `bytes` bytes under `limits.host_memory = limit`, of which `ulimit -v` leaves `left`, if
-    /// it is set.
+    /// Returns the error for a lack of address space for `bytes` bytes. `limit` is the value of `limits.host_memory`,
+    /// and `left` is what `ulimit -v` leaves, if it is set.
     pub fn addresses(bytes: u64, purpose: &str, limit: u64, left: Option<u64>, e: &std::io::Error) -> Self {
         let show = crate::size::show;
         let why = match left {
@@ -284,7 +287,8 @@ impl Error {
         Error::Addresses { purpose: purpose.to_owned(), needed: show(bytes), why }
     }
 
-    /// No addresses to map the `bytes` bytes of the file at `path`, where `ulimit -v` leaves `left`, if it bounds them.
+    /// Returns the error for a lack of address space to map the `bytes` bytes of the file at `path`; `left` is what
+    /// `ulimit -v` leaves, if it is set.
     pub fn unmapped(path: &Path, bytes: u64, left: Option<u64>, remedy: &str, e: &std::io::Error) -> Self {
         let show = crate::size::show;
         let why = match left {
@@ -296,23 +300,23 @@ impl Error {
         Error::Addresses { purpose: format!("{}, which is mapped,", path.display()), needed: show(bytes), why }
     }
 
-    /// A thread that the system did not start.
+    /// Returns the error for a thread that the system did not start.
     pub fn thread() -> Self {
         let why = "raise `ulimit -v` or `ulimit -u`, or set limits.threads to less (convert, generate: --threads)";
         Error::Addresses { purpose: "a thread".into(), needed: "2 MiB or more".into(), why: why.into() }
     }
 
-    /// Returns an error that no file, device or rank is to blame for: one of the system, or a mistake of this program.
+    /// Returns an error that no file, device or rank has caused: one of the system, or a bug in gpugraph.
     pub fn internal(doing: &'static str, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Error::Io { doing, path: PathBuf::from("this process"), source: std::io::Error::other(why) }
     }
 
-    /// Returns the error of a stored file that has changed.
+    /// Returns the error for a stored file that has changed.
     pub fn corrupt(path: impl AsRef<Path>, at: At, what: impl Into<String>) -> Self {
         Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into(), keeper: None }
     }
 
-    /// Returns the error with the name of a stream in place of `spooled`, the copy that was read.
+    /// Returns the error with the name of a stream instead of `spooled`, the copy that was read.
     pub fn came_by(self, spooled: &Path, stream: &str) -> Self {
         match self {
             Error::Input { path, at, expected, found, remedy } if path == spooled => {
@@ -322,7 +326,7 @@ impl Error {
         }
     }
 
-    /// Returns the error of a command that has no workdir to blame for a full disk.
+    /// Turns a full disk into the error for commands without a workdir.
     #[must_use]
     pub(crate) fn of_output(self) -> Error {
         match self {
@@ -331,7 +335,7 @@ impl Error {
         }
     }
 
-    /// Returns the error with the advice, if it is about a corrupt file in `workdir`, to run the job of that workdir.
+    /// Adds advice to an error about a corrupt file in `workdir`: run the job of that workdir again.
     pub fn kept_in(self, workdir: &Path) -> Self {
         match self {
             Error::Corrupt { path, at, what, .. } if path.starts_with(workdir) => {
@@ -353,7 +357,7 @@ mod tests {
         let many = said("create", io::Error::from_raw_os_error(libc::EMFILE));
         assert_eq!(
             many,
-            "w/x: create: Too many open files (os error 24); let a process have more of them: ulimit -n 1024"
+            "w/x: create: Too many open files (os error 24); allow a process more open files: ulimit -n 1024"
         );
         let folder = tempfile::tempdir().unwrap();
         let source = std::fs::remove_file(folder.path()).unwrap_err();
@@ -363,12 +367,12 @@ mod tests {
         let (link, file) = (folder.path().join("link"), folder.path().join("file"));
         std::os::unix::fs::symlink("nowhere", &link).unwrap();
         std::fs::write(&file, "").unwrap();
-        for (path, remedy) in [(link, "leads nowhere"), (file.join("x"), "a file stands")] {
+        for (path, remedy) in [(link, "leads nowhere"), (file.join("x"), "a file is where")] {
             let source = std::fs::create_dir_all(path).unwrap_err();
             assert!(said("make the folder", source).contains(remedy));
         }
         let source = std::fs::File::create(folder.path().join("gone/x")).unwrap_err();
-        assert!(said("create", source).contains("see whether its folder is there"));
+        assert!(said("create", source).contains("check whether its folder exists"));
         let long = said("write", io::Error::from_raw_os_error(libc::EFBIG));
         assert!(long.contains("out of disk") && long.contains("ulimit -f"), "{long}");
     }

@@ -1,12 +1,13 @@
-//! Named places where a test makes the process die, fail or wait, to prove that the files on disk are whole at any time.
+//! Named places at which a test makes the process die, fail or wait, to prove that the files on disk are complete at
+//! any time.
 //!
 //! Without the cargo feature `failpoints` every call compiles to nothing. With it:
 //!
-//! - `GPUGRAPH_FAILPOINTS="store.fsync=3:kill;unit.done=1:enospc"` acts at the third hit of `store.fsync` and at the first of `unit.done`.
-//!   Actions: `kill` (SIGKILL to itself), `stop` (SIGTERM to itself), `enospc` and `eio` (the call returns that error), `panic`,
-//!   `sleep(MS)`, and `short` (the read or write moves one byte only; see [`clip`]).
-//! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps a line `NAME HITS` for each place in FILE, so that a test can enumerate them all. It is
-//!   rewritten at each hit rather than at exit, so that a killed process leaves its counts, too.
+//! - `GPUGRAPH_FAILPOINTS="store.fsync=3:kill;unit.done=1:enospc"` acts at the third hit of `store.fsync` and at the
+//!   first of `unit.done`. Actions: `kill` (SIGKILL to itself), `stop` (SIGTERM to itself), `enospc` and `eio` (the
+//!   call returns that error), `panic`, `sleep(MS)`, and `short` (the read or write moves only one byte; see [`clip`]).
+//! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps a line `NAME HITS` for each place in FILE, so that a test can enumerate
+//!   them all. The file is rewritten at each hit rather than at exit, so that a killed process leaves its counts, too.
 
 pub use imp::{clip, hit};
 
@@ -96,7 +97,7 @@ mod imp {
         *n += 1;
         let action = rules.iter().find(|rule| rule.name == name && rule.at == *n).map(|rule| rule.action.clone());
         if let Some(file) = count {
-            // Lines only get longer and names are only added, so text written over the old one covers it.
+            // Lines only get longer and names are only added, so the new text always covers the old one.
             let text: String = hits.iter().map(|(name, hits)| format!("{name} {hits}\n")).collect();
             let _ = file.write_all_at(text.as_bytes(), 0);
         }
@@ -123,7 +124,8 @@ mod imp {
         Ok(())
     }
 
-    /// Returns how many of `len` bytes the next read or write may move: 1 if a rule says `short`, else all. Counts a hit.
+    /// Returns how many of `len` bytes the next read or write may move: 1 if a rule says `short`, otherwise all. Counts
+    /// a hit.
     pub fn clip(name: &str, len: usize) -> usize {
         if count(name) == Some(Action::Short) { len.min(1) } else { len }
     }

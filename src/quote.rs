@@ -1,11 +1,11 @@
-//! Prepares text of users to be quoted in messages.
+//! Prepares user-supplied text for messages.
 
 /// Returns the first 60 characters of the text, on one line.
 pub fn clip(text: &str) -> String {
     clip_to(text, 60)
 }
 
-/// Returns as many of the first characters of the text, on one line.
+/// Returns the first `characters` characters of the text, on one line.
 pub fn clip_to(text: &str, characters: usize) -> String {
     let mut out: String = text.chars().take(characters).map(printable).collect();
     if text.chars().nth(characters).is_some() {
@@ -14,7 +14,8 @@ pub fn clip_to(text: &str, characters: usize) -> String {
     out
 }
 
-/// Returns text with its lines in which nothing acts on who shows it: no control characters, and none that turn the direction of what follows.
+/// Returns the text with its line breaks, but without other characters that affect the terminal or page that shows it:
+/// control characters, and characters that reverse the direction of text. They are replaced.
 pub fn printable_lines(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}');
     text.chars()
@@ -30,7 +31,8 @@ pub fn printable_lines(text: &str) -> String {
         .collect()
 }
 
-/// Returns the character to print for `c`: tabs and control characters would move the caret, or act on the terminal.
+/// Returns the character to print for `c`. Tabs and control characters would move the caret or affect the terminal, so
+/// they are replaced.
 pub fn printable(c: char) -> char {
     if c == '\t' {
         ' '

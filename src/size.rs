@@ -1,7 +1,7 @@
 //! Sizes in bytes as people write them: `"16GiB"`, `"512 MiB"`, `"1.5GB"`, `"123456"`.
 //!
-//! The crate bytesize reads them through `f64`, which rounds beyond 2^53, and turns a size that is too large into the largest one. This
-//! code reads a limit to the byte, refuses one that is too large, and says what is wrong.
+//! The crate bytesize reads sizes through `f64`, which rounds beyond 2^53, and turns a size that is too large into the
+//! largest possible one. This code reads a limit exactly, refuses one that is too large, and says what is wrong.
 
 use crate::quote::clip;
 
@@ -24,8 +24,9 @@ const UNITS: [(&str, u64); 15] = [
     ("pib", 1 << 50),
 ];
 
-/// Parses a size: a number with or without decimals, then a unit in upper or lower case, or none, with blanks in between or none. `KiB MiB
-/// GiB TiB PiB` are powers of 1024; `kB MB GB TB`, also without the `B`, are powers of 1000. A fraction of a byte is dropped.
+/// Parses a size: a number with or without decimals, then optional blanks, then a unit in upper or lower case, or none.
+/// `KiB MiB GiB TiB PiB` are powers of 1024; `kB MB GB TB`, also without the `B`, are powers of 1000. A fraction of a
+/// byte is dropped.
 ///
 /// # Errors
 /// The mistake, as the end of the sentence "expected a size …, ".
@@ -47,7 +48,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
     }
     let too_large = || format!("found '{shown}', which is 16 EiB or more");
     let whole: u64 = whole.parse().map_err(|_| too_large())?;
-    // With 18 digits, even the largest unit is divided finer than a byte, and the product stays within 128 bits.
+    // With 18 digits, the result is finer than a byte even for the largest unit, and the product stays within 128 bits.
     let digits = fraction.len().min(18);
     let part: u128 = if digits == 0 { 0 } else { fraction[..digits].parse().map_err(|_| not_a_number())? };
     let part = part * u128::from(scale) / 10_u128.pow(digits as u32);
@@ -55,8 +56,8 @@ pub fn parse(text: &str) -> Result<u64, String> {
     u64::try_from(bytes).map_err(|_| too_large())
 }
 
-/// Formats a size for people: in the largest binary unit that it reaches, rounded to one decimal, which is left out if zero: `0 B`, `512
-/// MiB`, `1.5 GiB`. [`exact`] does not round.
+/// Formats a size for people: in the largest binary unit that it reaches, rounded to one decimal, which is left out if
+/// zero: `0 B`, `512 MiB`, `1.5 GiB`. [`exact`] does not round.
 pub fn show(bytes: u64) -> String {
     const NAMES: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut unit = (bytes.max(1).ilog2() / 10) as usize;
@@ -72,7 +73,8 @@ pub fn show(bytes: u64) -> String {
     }
 }
 
-/// Formats a size so that [`parse`] returns the same, in the largest binary unit that divides it: `1536MiB`.
+/// Formats a size exactly, so that [`parse`] returns the same number, in the largest binary unit that divides it:
+/// `1536MiB`.
 pub fn exact(bytes: u64) -> String {
     const NAMES: [&str; 6] = ["", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let unit = if bytes == 0 { 0 } else { (bytes.trailing_zeros() as usize / 10).min(NAMES.len() - 1) };
@@ -141,13 +143,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exact_sizes_come_back(bytes: u64, shift in 0_u32..64) {
+        fn exact_sizes_round_trip(bytes: u64, shift in 0_u32..64) {
             let bytes = bytes >> shift << (shift / 2);
             prop_assert_eq!(parse(&exact(bytes)), Ok(bytes));
         }
 
         #[test]
-        fn shown_sizes_come_back_within_a_tenth_of_their_unit(bytes in 0..1_u64 << 59) {
+        fn shown_sizes_round_trip_within_a_tenth_of_their_unit(bytes in 0..1_u64 << 59) {
             let back = parse(&show(bytes));
             let unit = 1_u64 << (bytes.max(1).ilog2() / 10 * 10);
             prop_assert!(back.is_ok_and(|back| back.abs_diff(bytes) <= unit / 20 + 1), "{}", show(bytes));

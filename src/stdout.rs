@@ -3,20 +3,21 @@
 use crate::error::{Error, Result};
 use std::io::{self, ErrorKind, Write};
 
-/// Prints text, and ends its last line. A closed pipe is no error: its reader has seen all it wanted, as `head` does.
+/// Prints text, and ends its last line. A closed pipe is not an error: its reader, such as `head`, has seen all it
+/// wanted.
 ///
 /// # Errors
-/// [`Error::Io`] where stdout can't be written, as on a full disk.
+/// [`Error::Io`] if stdout can't be written, for example because the disk is full.
 pub fn print(text: impl AsRef<[u8]>) -> Result<()> {
     print_to(io::stdout().lock(), text.as_ref())
 }
 
 fn print_to(mut stdout: impl Write, text: &[u8]) -> Result<()> {
-    // It is flushed here, since a failure of the flush at the end of the process is silent.
+    // The text is flushed here, because a failed flush at the end of the process is silent.
     let written = stdout.write_all(text.trim_ascii_end()).and_then(|()| stdout.write_all(b"\n"));
     match written.and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            // `Error::io` would call a full disk that of the workdir, which it is not.
+            // `Error::io` would report a full disk of the workdir, which this is not.
             let source = io::Error::new(e.kind(), format!("{e}; send it to another file or disk"));
             Err(Error::Io { doing: "print the answer", path: "stdout".into(), source })
         }
@@ -28,7 +29,7 @@ fn print_to(mut stdout: impl Write, text: &[u8]) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Fails when it is flushed.
+    /// A writer that fails when it is flushed.
     struct Failing(ErrorKind);
 
     impl Write for Failing {
@@ -42,14 +43,14 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_gone_is_no_error_and_a_full_disk_is_one_of_stdout() {
+    fn a_closed_pipe_is_no_error_and_a_full_disk_is_an_error_of_stdout() {
         print_to(Failing(ErrorKind::BrokenPipe), b"text").unwrap();
         let error = print_to(Failing(ErrorKind::StorageFull), b"text").unwrap_err();
         assert_eq!(error.exit_code(), 10);
         assert!(error.to_string().starts_with("stdout: print the answer: ") && !error.to_string().contains("workdir"));
-        let mut told = Vec::new();
-        print_to(&mut told, b"a\nb\n\n").unwrap();
-        print_to(&mut told, b"c").unwrap();
-        assert_eq!(told, b"a\nb\nc\n");
+        let mut printed = Vec::new();
+        print_to(&mut printed, b"a\nb\n\n").unwrap();
+        print_to(&mut printed, b"c").unwrap();
+        assert_eq!(printed, b"a\nb\nc\n");
     }
 }

@@ -1,42 +1,42 @@
-//! Where values lie along an axis, and where its ticks are.
+//! Where values are placed along an axis, and where its ticks are.
 
 use super::unit::tick;
 use super::{Axis, Scale, Unit};
 
-/// An axis that is laid out along some length.
+/// An axis that is laid out over some length.
 #[derive(Debug, Clone)]
-pub(super) struct Laid {
-    scale: Laying,
+pub(super) struct AxisLayout {
+    scale: ScaleLayout,
     length: f64,
-    /// Places of ticks, each with its text.
+    /// Positions of ticks, each with its text.
     pub ticks: Vec<(f64, String)>,
     /// The name of the ticks' unit.
     pub unit: String,
-    /// Places between parts, each with its width and the length that it stands for.
+    /// Position and width of each gap between parts, and the length of time that it stands for.
     pub gaps: Vec<(f64, f64, f64)>,
 }
 
 #[derive(Debug, Clone)]
-enum Laying {
-    /// From 0 to this.
+enum ScaleLayout {
+    /// Linear, from 0 to this value.
     Linear(f64),
-    /// Between these, by logarithm, behind so much room for 0.
+    /// Logarithmic: log10 of the smallest and of the largest value, and the room for 0 before them.
     Log(f64, f64, f64),
-    /// Parts of values, each with the place where it begins; and units of length for one of value.
+    /// Parts of the values, each with the position at which it begins; and the length per unit of value.
     Parts(Vec<(f64, f64, f64)>, f64),
 }
 
-/// Most ticks along an axis.
+/// Maximum number of ticks along an axis.
 const TICKS: f64 = 6.0;
-/// Room for 0 on an axis by logarithm.
+/// Room for 0 on a logarithmic axis.
 const ZERO: f64 = 44.0;
-/// The least and the most that an axis in proportion reaches: beyond, steps between ticks are no numbers of their own. A larger value is drawn at its end, and a
-/// part that lies beyond is not drawn.
+/// Range that a linear axis supports: outside it, the steps between ticks are not distinct numbers. A larger value is
+/// drawn at the end of the axis, and a part outside the range is not drawn.
 const LENGTHS: [f64; 2] = [1e-290, 1e290];
 
-impl Laid {
+impl AxisLayout {
     /// Lays an axis out for these values.
-    pub fn new(axis: &Axis, values: impl Iterator<Item = f64>, length: f64) -> Laid {
+    pub fn new(axis: &Axis, values: impl Iterator<Item = f64>, length: f64) -> AxisLayout {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let most = values.iter().copied().fold(0.0, f64::max);
         match &axis.scale {
@@ -44,13 +44,13 @@ impl Laid {
                 let most = if most < LENGTHS[0] { 0.0 } else { most.min(LENGTHS[1]) };
                 let (factor, unit) = axis.unit.along(most);
                 let step = factor * step(most / factor);
-                // There is no half of a thing.
+                // A count has no fractions.
                 let step = if axis.unit == Unit::Count { step.max(1.0) } else { step };
                 // The last tick is not below the largest value.
                 let end = (most / step - 1e-9).ceil().max(1.0) * step;
                 let ticks = (0..=(end / step).round() as u32).map(|at| f64::from(at) * step);
                 let ticks = ticks.map(|value| (length * value / end, tick(value, factor))).collect();
-                Laid { scale: Laying::Linear(end), length, ticks, unit, gaps: Vec::new() }
+                AxisLayout { scale: ScaleLayout::Linear(end), length, ticks, unit, gaps: Vec::new() }
             }
             Scale::Log | Scale::LogFromZero => {
                 let least = values.iter().copied().filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
@@ -58,21 +58,21 @@ impl Laid {
                     if least.is_finite() { (least.log10().floor(), most.log10().ceil()) } else { (0.0, 1.0) };
                 let high = high.max(low + 1.0);
                 let room = if axis.scale == Scale::LogFromZero { ZERO } else { 0.0 };
-                let scale = Laying::Log(low, high, room);
-                let laid = Laid { scale, length, ticks: Vec::new(), unit: String::new(), gaps: Vec::new() };
+                let scale = ScaleLayout::Log(low, high, room);
+                let laid = AxisLayout { scale, length, ticks: Vec::new(), unit: String::new(), gaps: Vec::new() };
                 let every = ((high - low) / (TICKS + 1.0)).ceil() as usize;
                 let powers = (low as i32..=high as i32).step_by(every);
                 let powers = powers.map(|power| (10_f64.powi(power), power_of_ten(power)));
                 let zero = (room > 0.0).then(|| (0.0, "0".to_owned()));
                 let ticks = zero.into_iter().chain(powers);
                 let ticks = ticks.filter_map(|(value, text)| Some((laid.place(value)?, text))).collect();
-                Laid { ticks, ..laid }
+                AxisLayout { ticks, ..laid }
             }
-            Scale::Parts(parts) => Laid::parts(axis, parts, length),
+            Scale::Parts(parts) => AxisLayout::parts(axis, parts, length),
         }
     }
 
-    fn parts(axis: &Axis, parts: &[(f64, f64)], length: f64) -> Laid {
+    fn parts(axis: &Axis, parts: &[(f64, f64)], length: f64) -> AxisLayout {
         let is_part = |&&(from, to): &&(f64, f64)| -LENGTHS[1] <= from && from <= to && to <= LENGTHS[1];
         let parts: Vec<(f64, f64)> = parts.iter().filter(is_part).copied().collect();
         let all: f64 = parts.iter().map(|(from, to)| to - from).sum::<f64>().max(1e-9);
@@ -88,7 +88,7 @@ impl Laid {
             laid.push((from, to, at));
             at += (to - from) * per;
         }
-        // Ticks count the time within parts alone.
+        // Ticks count only the time within parts.
         let (factor, unit) = axis.unit.along(all);
         let step = factor * step(all / factor);
         let place = |within: f64| {
@@ -103,20 +103,20 @@ impl Laid {
         };
         let ticks = (0..=(all / step + 1e-9) as u32).map(|n| f64::from(n) * step);
         let ticks = ticks.map(|value| (place(value), tick(value, factor))).collect();
-        Laid { scale: Laying::Parts(laid, per), length, ticks, unit, gaps: between }
+        AxisLayout { scale: ScaleLayout::Parts(laid, per), length, ticks, unit, gaps: between }
     }
 
-    /// Returns the place of a value, or `None` if it has none.
+    /// Returns the position of a value; `None` if it has none.
     pub fn place(&self, value: f64) -> Option<f64> {
         match &self.scale {
             _ if !value.is_finite() => None,
-            Laying::Linear(end) => Some(self.length * (value / end).clamp(0.0, 1.0)),
-            Laying::Log(low, high, room) if value > 0.0 => {
+            ScaleLayout::Linear(end) => Some(self.length * (value / end).clamp(0.0, 1.0)),
+            ScaleLayout::Log(low, high, room) if value > 0.0 => {
                 Some(room + (self.length - room) * ((value.log10() - low) / (high - low)).clamp(0.0, 1.0))
             }
-            // At the begin, where the axis is no longer one by logarithm.
-            Laying::Log(_, _, room) => (*room > 0.0 && value == 0.0).then_some(0.0),
-            Laying::Parts(parts, per) => {
+            // Zero is placed at the start of the axis, outside the logarithmic part.
+            ScaleLayout::Log(_, _, room) => (*room > 0.0 && value == 0.0).then_some(0.0),
+            ScaleLayout::Parts(parts, per) => {
                 let (from, to, at) = parts.iter().rev().find(|(from, _, _)| value >= from - 1e-6).or(parts.first())?;
                 Some(at + (value.clamp(*from, to.max(*from)) - from) * per)
             }
@@ -124,7 +124,7 @@ impl Laid {
     }
 }
 
-/// Returns 1, 2 or 5 times a power of ten, of which a few reach `most`.
+/// Returns a step of 1, 2 or 5 times a power of ten, such that at most [`TICKS`] steps reach `most`.
 fn step(most: f64) -> f64 {
     if most <= 0.0 || !most.is_finite() {
         return 1.0;
@@ -134,7 +134,7 @@ fn step(most: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power).find(|&step| step >= rough).unwrap_or(rough)
 }
 
-/// Returns a power of ten as text: `10³`, and `1` and `10` as they are.
+/// Formats a power of ten: `10³`, but `1` and `10` in plain digits.
 fn power_of_ten(power: i32) -> String {
     match power {
         0 => "1".into(),
@@ -156,29 +156,29 @@ fn power_of_ten(power: i32) -> String {
 mod tests {
     use super::*;
 
-    fn texts(laid: &Laid) -> Vec<&str> {
+    fn texts(laid: &AxisLayout) -> Vec<&str> {
         laid.ticks.iter().map(|(_, text)| text.as_str()).collect()
     }
 
     #[test]
     fn ticks_are_round_and_reach_all_values() {
-        let laid = Laid::new(&Axis::linear("memory", Unit::Bytes), [3.3 * 1024.0 * 1024.0].into_iter(), 100.0);
+        let laid = AxisLayout::new(&Axis::linear("memory", Unit::Bytes), [3.3 * 1024.0 * 1024.0].into_iter(), 100.0);
         assert_eq!((texts(&laid), laid.unit.as_str()), (vec!["0", "1", "2", "3", "4"], "MiB"));
         assert!((laid.place(2.0 * 1024.0 * 1024.0).expect("a place") - 50.0).abs() < 1e-9);
-        let nothing = Laid::new(&Axis::linear("nothing", Unit::Count), [].into_iter(), 100.0);
+        let nothing = AxisLayout::new(&Axis::linear("nothing", Unit::Count), [].into_iter(), 100.0);
         assert_eq!(texts(&nothing), ["0", "1"]);
-        let laid = Laid::new(&Axis::log("degree", Unit::Count), [0.0, 3.0, 12_000.0].into_iter(), 100.0);
+        let laid = AxisLayout::new(&Axis::log("degree", Unit::Count), [0.0, 3.0, 12_000.0].into_iter(), 100.0);
         assert_eq!(texts(&laid), ["1", "10", "10²", "10³", "10⁴", "10⁵"]);
         assert_eq!((laid.place(0.0), laid.place(1.0), laid.place(1e5)), (None, Some(0.0), Some(100.0)));
         let axis = Axis { scale: Scale::LogFromZero, ..Axis::log("degree", Unit::Count) };
-        let laid = Laid::new(&axis, [0.0, 2.0, 100.0].into_iter(), 144.0);
+        let laid = AxisLayout::new(&axis, [0.0, 2.0, 100.0].into_iter(), 144.0);
         assert_eq!(texts(&laid), ["0", "1", "10", "10²"]);
         assert_eq!([0.0, 1.0, 10.0, 100.0].map(|v| laid.place(v)), [0.0, 44.0, 94.0, 144.0].map(Some));
-        let wide = Laid::new(&Axis::log("distance", Unit::Number), [1e-9, 1e9].into_iter(), 100.0);
+        let wide = AxisLayout::new(&Axis::log("distance", Unit::Number), [1e-9, 1e9].into_iter(), 100.0);
         assert!(texts(&wide).len() <= 8 && texts(&wide)[0] == "10⁻⁹", "{wide:?}");
     }
 
-    /// A report may be damaged, or another's.
+    /// A report may be damaged, or come from somebody else.
     #[test]
     fn an_axis_has_few_ticks_whatever_its_values_are() {
         const LENGTH: f64 = 700.0;
@@ -189,7 +189,7 @@ mod tests {
         for ((a, b), unit) in pairs.flat_map(|pair| units.map(|unit| (pair, unit))) {
             let parts = Scale::Parts(vec![(a, b), (b, a), (a, a)]);
             for scale in [Scale::Linear, Scale::Log, Scale::LogFromZero, parts] {
-                let laid = Laid::new(&Axis { label: "x".into(), unit, scale }, [a, b].into_iter(), LENGTH);
+                let laid = AxisLayout::new(&Axis { label: "x".into(), unit, scale }, [a, b].into_iter(), LENGTH);
                 let places =
                     laid.ticks.iter().map(|(place, _)| *place).chain([a, b].into_iter().filter_map(|v| laid.place(v)));
                 let places: Vec<f64> = places.collect();
@@ -205,7 +205,7 @@ mod tests {
     fn gaps_between_parts_are_narrow_whatever_their_length() {
         let parts = vec![(0.0, 10.0), (100_000.0, 100_010.0)];
         let axis = Axis { label: "time".into(), unit: Unit::Seconds, scale: Scale::Parts(parts) };
-        let laid = Laid::new(&axis, [].into_iter(), 214.0);
+        let laid = AxisLayout::new(&axis, [].into_iter(), 214.0);
         assert_eq!(laid.gaps, [(100.0, 14.0, 99_990.0)]);
         assert_eq!(
             [0.0, 10.0, 100_000.0, 100_010.0].map(|t| laid.place(t).expect("a place")),
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(texts(&laid), ["0", "5", "10", "15", "20"]);
         assert!((laid.ticks[3].0 - 164.0).abs() < 1e-6);
         let many: Vec<(f64, f64)> = (0..100).map(|n| (10.0 * f64::from(n), 10.0 * f64::from(n) + 1.0)).collect();
-        let laid = Laid::new(&Axis { scale: Scale::Parts(many), ..axis }, [].into_iter(), 700.0);
+        let laid = AxisLayout::new(&Axis { scale: Scale::Parts(many), ..axis }, [].into_iter(), 700.0);
         assert!((laid.place(991.0).expect("a place") - 700.0).abs() < 1e-6);
     }
 }

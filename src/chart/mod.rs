@@ -1,7 +1,7 @@
 //! Pictures of numbers: what a figure shows, the table of the same numbers, and the figure as SVG.
 //!
-//! Whoever has numbers to show describes them as a [`Figure`]; how it is drawn, and its table, follow from that. No picture is without its
-//! numbers, as its table is made from the same marks.
+//! Code that has numbers to show describes them as a [`Figure`]. The drawing and the table follow from that. The table
+//! is made from the same marks, so no picture is without its numbers.
 
 mod axis;
 pub mod draw;
@@ -17,13 +17,13 @@ use serde::Serialize;
 /// A picture and the numbers in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// Its title, which says what is shown.
+    /// The title, which says what is shown.
     pub title: String,
-    /// How to read it, in a sentence or two.
+    /// How to read the picture, in a sentence or two.
     pub caption: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis; of a heat map, the quantity that is shown by colour.
+    /// The vertical axis; in a heat map, the quantity that is shown as colour.
     pub y: Axis,
     /// The marks.
     pub marks: Marks,
@@ -34,23 +34,24 @@ pub struct Figure {
 pub struct Axis {
     /// The quantity.
     pub label: String,
-    /// Its unit.
+    /// The unit of the values.
     pub unit: Unit,
-    /// How values become places.
+    /// How values are mapped to positions.
     pub scale: Scale,
 }
 
-/// How values become places on an axis.
+/// How values are mapped to positions on an axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// In proportion, from 0 on.
+    /// Linear, from 0 on.
     Linear,
-    /// By logarithm. What is not above 0 is left out.
+    /// Logarithmic. Values that are not above 0 are left out.
     Log,
-    /// By logarithm, with a place for 0 before all others.
+    /// Logarithmic, with a position for 0 before all other values.
     LogFromZero,
-    /// In proportion within these parts, of which each begins after the one before ends; what is between them is drawn narrow.
+    /// Linear within these parts, which are in ascending order and do not overlap; the gaps between them are drawn
+    /// narrow.
     Parts(Vec<(f64, f64)>),
 }
 
@@ -60,24 +61,24 @@ pub enum Scale {
 pub enum Marks {
     /// Values by a number.
     Lines(Vec<Line>),
-    /// Values by name, one bar for each name; those of several lines are put end to end.
+    /// Values by name, with one bar per name; the parts of a bar are stacked end to end.
     Bars(Bars),
-    /// A quantity by two numbers.
+    /// A quantity by row and column.
     Heat(Heat),
     /// Times at which something was at work, by name.
     Spans(Vec<SpanMark>),
-    /// How values are spread, by name.
+    /// Box plots of the distribution of values, by name.
     Boxes(Vec<Spread>),
 }
 
 /// A line of values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Line {
-    /// Its name.
+    /// The name of the line.
     pub name: String,
-    /// How it is drawn.
+    /// How the line is drawn.
     pub style: Style,
-    /// Its points.
+    /// The points of the line.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -85,83 +86,83 @@ pub struct Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Style {
-    /// From point to point, with a dot at each where there are few.
+    /// From point to point, with a dot at each point if there are few.
     Line,
-    /// A filled area below steps: a point is the end of the time that its value is of.
+    /// A filled area below steps: a point is the end of the period to which its value belongs.
     Area,
-    /// Dots alone.
+    /// Only dots.
     Dots,
     /// A dashed line at the value of its points, which are a limit.
     Limit,
 }
 
-/// Bars.
+/// A bar chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bars {
-    /// The names, from the top down.
+    /// The names, from top to bottom.
     pub names: Vec<String>,
-    /// The parts of all bars, from the left: each with its name and a value for each of `names`.
+    /// The parts of all bars, from left to right: each with its name and a value for each of `names`.
     pub parts: Vec<(String, Vec<f64>)>,
 }
 
 /// A heat map.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Heat {
-    /// The thing that a row stands for.
+    /// What a row stands for.
     pub row: String,
-    /// The thing that a column stands for.
+    /// What a column stands for.
     pub column: String,
     /// Names of rows and columns.
     pub names: Vec<String>,
-    /// Values by row and column; `None` where there can be none.
+    /// Values by row and column; `None` if there can be no value.
     pub cells: Vec<Vec<Option<f64>>>,
 }
 
-/// A time at which something was at work.
+/// A period during which something was at work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpanMark {
     /// Name of what was at work.
     pub name: String,
-    /// Its begin.
+    /// Start of the period.
     pub from: f64,
-    /// Its end.
+    /// End of the period.
     pub to: f64,
-    /// True if it came to its end.
+    /// Whether the work was completed.
     pub done: bool,
-    /// More of it in words.
+    /// A remark for the reader.
     pub note: String,
 }
 
-/// How values are spread: the smallest, the first quartile, the median, the third quartile and the largest.
+/// The distribution of values: minimum, first quartile, median, third quartile and maximum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// Name of what they are of.
+    /// Name of the thing whose values these are.
     pub name: String,
     /// The five numbers.
     pub numbers: [f64; 5],
 }
 
 impl Axis {
-    /// Makes an axis of values in proportion.
+    /// Returns a linear axis.
     pub fn linear(label: &str, unit: Unit) -> Axis {
         Axis { label: label.to_owned(), unit, scale: Scale::Linear }
     }
 
-    /// Makes an axis by logarithm.
+    /// Returns a logarithmic axis.
     pub fn log(label: &str, unit: Unit) -> Axis {
         Axis { label: label.to_owned(), unit, scale: Scale::Log }
     }
 }
 
 impl Line {
-    /// Makes a line.
+    /// Returns a line.
     pub fn new(name: &str, style: Style, points: Vec<(f64, f64)>) -> Line {
         Line { name: name.to_owned(), style, points }
     }
 }
 
 impl Spread {
-    /// Returns how values are spread; `None` without values.
+    /// Returns the distribution of `values`, ignoring those that are not finite; `None` if no value is left.
     pub fn of(name: &str, mut values: Vec<f64>) -> Option<Spread> {
         values.retain(|value| value.is_finite());
         values.sort_by(f64::total_cmp);
@@ -176,8 +177,9 @@ impl Spread {
 }
 
 impl Figure {
-    /// Makes a picture of how many things have a number: of `bins` in ascending order, each with its smallest and largest number and how many
-    /// things it has, and of all from each bin on. Both axes are by logarithm, with a place for the number 0 if there is a bin of it.
+    /// Returns a picture of a distribution: how many things are in each of `bins`, and how many are in that bin or a
+    /// later one. A bin has its smallest and largest number and a count of things; bins are in ascending order. Both
+    /// axes are logarithmic. If there is a bin for 0, the horizontal axis has a position for 0.
     pub fn distribution(title: &str, caption: &str, things: &str, number: &str, bins: &[(f64, f64, f64)]) -> Figure {
         let mut left: f64 = bins.iter().map(|(_, _, count)| count).sum();
         let mut from_here = Vec::new();
@@ -202,7 +204,7 @@ impl Figure {
         }
     }
 
-    /// Returns the figure with no text longer than this, for those whose names are of others' making.
+    /// Returns the figure with all texts clipped to `characters`, because names may come from somebody else.
     fn clipped(&self, characters: usize) -> Figure {
         let clip = |text: &String| clip_to(text, characters);
         let axis = |axis: &Axis| Axis { label: clip(&axis.label), ..axis.clone() };
@@ -238,7 +240,7 @@ impl Figure {
         }
     }
 
-    /// Returns the numbers of the picture.
+    /// Returns the numbers of the picture as a table.
     pub fn table(&self) -> Table {
         let (x, y) = (&self.x, &self.y);
         match &self.marks {

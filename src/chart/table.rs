@@ -7,47 +7,47 @@ use crate::quote::clip_to;
 use maud::{Markup, html};
 use serde::{Serialize, Serializer};
 
-/// Most characters of words that stand in one line.
+/// Maximum number of characters of a text that is kept on one line.
 const SHORT: usize = 24;
 
 /// A table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Table {
-    /// Its columns.
+    /// The columns.
     pub columns: Vec<Column>,
-    /// Its rows, each with a cell for each column.
+    /// The rows, each with a cell for each column.
     pub rows: Vec<Vec<Cell>>,
 }
 
 /// A column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Column {
-    /// Its heading.
+    /// The heading.
     pub name: String,
-    /// The unit of its numbers.
+    /// The unit of the numbers.
     pub unit: Unit,
 }
 
 /// A cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Words.
+    /// Text.
     Text(String),
     /// A number, in the base unit of its column.
     Number(f64),
-    /// A whole number of any length, by its digits.
+    /// An integer of any length, as its digits.
     Whole(String),
-    /// Nothing.
+    /// An empty cell.
     Nothing,
 }
 
 impl Column {
-    /// Makes a column of numbers.
+    /// Returns a column of numbers.
     pub fn new(name: &str, unit: Unit) -> Column {
         Column { name: name.to_owned(), unit }
     }
 
-    /// Makes a column of words.
+    /// Returns a column of text.
     pub fn text(name: &str) -> Column {
         Column::new(name, Unit::Text)
     }
@@ -86,7 +86,7 @@ impl From<&str> for Cell {
 }
 
 impl Cell {
-    /// Returns the cell as people read it in a column of this unit.
+    /// Formats the cell for people, in a column with this unit.
     pub fn show(&self, unit: Unit) -> String {
         match self {
             Cell::Text(text) => clip_to(text, WORDS),
@@ -109,7 +109,7 @@ impl Cell {
         }
     }
 
-    /// Returns how the cell is set in a column of this unit: long words may be broken.
+    /// Returns the CSS class of the cell in a column with this unit; only long texts may be wrapped.
     fn class(&self, unit: Unit) -> Option<&'static str> {
         match self {
             Cell::Text(text) if unit == Unit::Text => (text.chars().count() <= SHORT).then_some("short"),
@@ -119,7 +119,7 @@ impl Cell {
     }
 }
 
-/// Returns text as a field of CSV. What a spreadsheet would take for a formula begins with an apostrophe.
+/// Returns text as a field of CSV. A text that a spreadsheet would interpret as a formula gets an apostrophe in front.
 pub fn field(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     match text.contains([',', '"', '\n', '\r']) {
@@ -157,7 +157,8 @@ impl Table {
         }
     }
 
-    /// Puts tables of the same rows side by side; the first column, which names the rows, is that of the first.
+    /// Joins tables with the same rows side by side. The first column, which names the rows, is taken from the first
+    /// table only.
     pub fn beside<'a>(tables: impl Iterator<Item = &'a Table>) -> Table {
         let mut all = Table::default();
         for table in tables {
@@ -170,7 +171,7 @@ impl Table {
         all
     }
 
-    /// Returns the table as lines of CSV, with a heading that has the base unit of each column.
+    /// Returns the table as lines of CSV, with a heading that contains the base unit of each column.
     pub fn csv(&self) -> String {
         let heading = self.columns.iter().map(|column| match column.unit {
             Unit::Text | Unit::Count | Unit::Number => field(&column.name),
@@ -182,7 +183,7 @@ impl Table {
     }
 }
 
-/// Returns the points of lines, with those of the same place in one row.
+/// Returns the points of lines as a table, with points at the same position in one row.
 pub(super) fn of_lines(lines: &[Line], x: &Axis, y: &Axis) -> Table {
     let mut places: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|&(x, _)| x)).collect();
     places.sort_by(f64::total_cmp);
@@ -192,7 +193,7 @@ pub(super) fn of_lines(lines: &[Line], x: &Axis, y: &Axis) -> Table {
     let mut rows: Vec<Vec<Cell>> =
         places.iter().map(|&place| [vec![Cell::Number(place)], vec![Cell::Nothing; lines.len()]].concat()).collect();
     for (at, line) in lines.iter().enumerate() {
-        // A limit holds everywhere.
+        // A limit is the same at every position.
         if let (Style::Limit, Some(&(_, limit))) = (line.style, line.points.last()) {
             rows.iter_mut().for_each(|row| row[at + 1] = Cell::Number(limit));
             continue;
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_and_are_no_formulas() {
+    fn fields_are_quoted_and_cannot_be_formulas() {
         assert_eq!(field("a,b"), "\"a,b\"");
         assert_eq!(field("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
         assert_eq!(field("=SUM(A1)"), "'=SUM(A1)");

@@ -1,4 +1,4 @@
-//! Units of what is shown, and numbers in them as people read them.
+//! Units of quantities, and numbers formatted in them for people.
 
 use crate::process::formatting::{bytes, duration};
 use serde::{Serialize, Serializer};
@@ -14,17 +14,17 @@ pub enum Unit {
     Seconds,
     /// Bytes.
     Bytes,
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerSecond,
-    /// Traversed edges a second.
+    /// Traversed edges per second.
     Teps,
-    /// A share of 1.
+    /// A fraction of 1.
     Share,
     /// Watts.
     Watts,
     /// Joules.
     Joules,
-    /// Words.
+    /// Text.
     Text,
 }
 
@@ -46,7 +46,7 @@ const BINARY: [(f64, &str); 6] = [
 const TIMES: [(f64, &str); 6] = [(1e-6, "µs"), (1e-3, "ms"), (1.0, "s"), (60.0, "min"), (3600.0, "h"), (86_400.0, "d")];
 
 impl Unit {
-    /// Returns the name of its base unit, for programs.
+    /// Returns the name of the base unit, for programs.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Count | Unit::Number => "1",
@@ -74,7 +74,7 @@ impl Unit {
         match self {
             Unit::Count | Unit::Number | Unit::Text => named(""),
             Unit::Seconds => {
-                // Up to two minutes, hours and days are told in what is below them.
+                // A time below two minutes, hours or days is shown in the next smaller unit.
                 let units = if most < 2.0 { &TIMES[..3] } else { &TIMES };
                 let (factor, name) = largest(units, if most < 2.0 { 1.0 } else { 2.0 });
                 (factor, name.to_owned())
@@ -91,12 +91,12 @@ impl Unit {
         }
     }
 
-    /// Returns a value as people read it, with its unit.
+    /// Formats a value with its unit, for people.
     pub fn show(self, value: f64) -> String {
         if !value.is_finite() {
             return "–".to_owned();
         }
-        // The sum of nothing is -0.
+        // The sum of no values is -0.
         let value = value + 0.0;
         match self {
             Unit::Bytes => bytes(value.max(0.0) as u64),
@@ -114,16 +114,17 @@ impl Unit {
     }
 }
 
-/// Returns a value in the largest of these units that is not above it as it is rounded; a name stands behind a space, and so may more.
+/// Formats a value in the largest of these units that is not above the rounded value. Units without a name end in a
+/// space, so that the caller can append one.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    // Three digits of less than that are no 1000 of the unit below.
+    // A value from this fraction of a unit on would be rounded to 1000 of the unit below.
     const ROUNDED: f64 = 0.9995;
     let fits = units.iter().rev().find(|(factor, _)| value.abs() >= factor * ROUNDED).or(units.first());
     let (factor, name) = fits.copied().unwrap_or((1.0, ""));
     format!("{} {name}", digits(value / factor))
 }
 
-/// Returns a number with three digits that count, or all before its point.
+/// Formats a number with three significant digits, or with all digits before its decimal point.
 fn digits(value: f64) -> String {
     let places = match value.abs() {
         0.0 => 0,
@@ -136,7 +137,7 @@ fn digits(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Returns a whole number with commas between groups of three digits.
+/// Formats an integer with commas between groups of three digits; other numbers like [`digits`].
 fn grouped(value: f64) -> String {
     if value.fract() != 0.0 {
         return digits(value);
@@ -158,7 +159,7 @@ pub fn group(number: &str) -> String {
     text + rest
 }
 
-/// Returns a value along an axis whose unit has this factor.
+/// Formats a value along an axis whose unit has this factor.
 pub(super) fn tick(value: f64, factor: f64) -> String {
     digits(value / factor)
 }

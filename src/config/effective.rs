@@ -4,14 +4,15 @@ use crate::jobfile::advice::is_bare;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::tree::{Node, Table, Value};
 
-/// Returns the file's own text if there are no overrides; else its tables, with the values as they were written.
+/// Returns the text of the job file if there are no overrides; otherwise all its tables, with values as they were
+/// written.
 pub(super) fn text(root: &Table, overrides: &[String], diagnostics: &Diagnostics) -> String {
     if overrides.is_empty() {
         return diagnostics.text(0).to_owned();
     }
     let mut text = String::new();
     for given in overrides {
-        // The override is quoted, so that the comment stays on one line whatever it contains.
+        // The override is quoted, so that the comment stays on one line whatever the override contains.
         text.push_str(&format!("# --set {}\n", quoted(given)));
     }
     for entry in &root.entries {
@@ -47,7 +48,7 @@ fn key(key: &str) -> String {
     if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { quoted(key) }
 }
 
-/// Formats a basic string on one line.
+/// Formats a basic string of TOML on one line.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

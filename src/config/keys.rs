@@ -19,7 +19,7 @@ pub struct TableInfo {
 }
 
 /// The tables of every job, in the order of the documentation.
-const OF_JOBS: [TableInfo; 5] = [
+const JOB_TABLES: [TableInfo; 5] = [
     TableInfo {
         name: "job",
         about: "the job's name and folders",
@@ -259,14 +259,15 @@ pub(super) mod output {
 pub fn tables() -> impl Iterator<Item = TableInfo> {
     let of_algorithm =
         |algorithm: &Entry| TableInfo { name: algorithm.name, about: algorithm.about, keys: algorithm.keys };
-    OF_JOBS.into_iter().chain(ALGORITHMS.iter().map(of_algorithm))
+    JOB_TABLES.into_iter().chain(ALGORITHMS.iter().map(of_algorithm))
 }
 
-/// Keys of `[input]` of which a job has exactly one.
+/// Keys of `[input]` of which a job must have exactly one.
 pub(super) const SOURCES: [&str; 9] =
     ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
 
-/// Keys whose values are arbitrary text: on the command line even a number needs no quotes (`--set job.name=2024`).
+/// Keys whose values are arbitrary text, so that on the command line even a number needs no quotes (`--set
+/// job.name=2024`).
 pub(super) const TEXT: [[&str; 2]; 5] =
     [["job", "name"], ["job", "workdir"], ["job", "scratch"], ["input", "path"], ["input", "prepared"]];
 
@@ -310,7 +311,7 @@ fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &
     let advice = match (owner, nearest(key, known)) {
         (_, Some(near)) => format!("did you mean '{near}'?"),
         (Some(owner), None) => format!("it belongs in [{}]", owner.name),
-        (None, None) if known.is_empty() => "every key stands in a table".to_owned(),
+        (None, None) if known.is_empty() => "every key belongs in a table".to_owned(),
         (None, None) => format!("there are {}", known.join(", ")),
     };
     diagnostics.error(at, format!("unknown key '{}' {place}; {advice}", clip(key)));
@@ -318,41 +319,41 @@ fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &
 
 #[cfg(test)]
 mod tests {
-    use super::{OF_JOBS, TableInfo, tables};
+    use super::{JOB_TABLES, TableInfo, tables};
     use crate::algo::{self, ALGORITHMS};
     use crate::config::Job;
     use std::path::Path;
 
-    /// An algorithm of the tests, which ships no job file.
-    const OF_TESTS: &str = "sums";
+    /// An algorithm for tests, which has no example job file.
+    const TEST_ALGORITHM: &str = "sums";
 
-    /// Returns the text of the job file that ships for an algorithm.
+    /// Returns the text of the example job file for an algorithm.
     fn shipped(algorithm: &str) -> String {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(format!("{algorithm}.toml"));
         std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
     }
 
-    /// Returns the texts for all algorithms on lists, or on graphs.
+    /// Returns the texts of the example job files of all algorithms on lists, or on graphs.
     fn shipped_for(lists: bool) -> Vec<String> {
         let algorithms = ALGORITHMS.iter().filter(|algorithm| algorithm.is_on_list == lists);
         let texts: Vec<_> =
-            algorithms.map(|algorithm| algorithm.name).filter(|&name| name != OF_TESTS).map(shipped).collect();
+            algorithms.map(|algorithm| algorithm.name).filter(|&name| name != TEST_ALGORITHM).map(shipped).collect();
         assert!(!texts.is_empty());
         texts
     }
 
-    /// True if the job file that ships has the key in the table, set or as a comment.
+    /// Returns true if an example job file has the key in the table, either set or as a comment.
     fn names(shipped: &str, table: &str, key: &str) -> bool {
         let text = shipped.split(&format!("\n[{table}]")).nth(1).unwrap_or_default();
         let text = text.split("\n[").next().unwrap_or_default();
         text.lines().any(|line| line.trim_start_matches("# ").split('=').next().map(str::trim) == Some(key))
     }
 
-    /// They are what users read: "Every key is here".
+    /// Users rely on the example job files, which say "Every key is here".
     #[test]
-    fn the_job_files_that_ship_name_every_key() {
+    fn example_job_files_name_every_key() {
         let (of_graphs, of_lists) = (shipped_for(false), shipped_for(true));
-        for table in tables().filter(|table| table.name != OF_TESTS) {
+        for table in tables().filter(|table| table.name != TEST_ALGORITHM) {
             let own = algo::find(table.name).map(|algorithm| vec![shipped(algorithm.name)]);
             for key in table.keys.iter().map(|key| key.name()) {
                 let shipped = if key == "list" { &of_lists } else { own.as_ref().unwrap_or(&of_graphs) };
@@ -399,10 +400,10 @@ mod tests {
         assert!(values > 20, "{values}");
     }
 
-    /// Lists have none of the keys that say something of graphs alone.
+    /// Lists have none of the keys that only concern graphs.
     #[test]
-    fn the_job_files_for_lists_name_every_key_that_lists_have() {
-        for TableInfo { name: table, keys, .. } in OF_JOBS {
+    fn example_job_files_for_lists_name_exactly_their_keys() {
+        for TableInfo { name: table, keys, .. } in JOB_TABLES {
             let is_of_graphs = |key: &str| match table {
                 "job" => ["scratch", "keep"].contains(&key),
                 "input" => !["path", "format", "list"].contains(&key),

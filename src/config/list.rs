@@ -10,8 +10,8 @@ use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::Table;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
-/// Keys of `[input]` that say something of edges.
-const OF_GRAPHS: [&str; 8] =
+/// Keys of `[input]` that concern edges.
+const GRAPH_KEYS: [&str; 8] =
     ["prepared", "kronecker", "uniform", "expect", "directed", "first_id", "recursive", "columns"];
 
 /// Keys of a generated list.
@@ -26,7 +26,9 @@ pub(super) fn is_asked_for(root: &Table, diagnostics: &mut Diagnostics) -> bool 
         (Some(list), Some(graph)) => {
             let (list, graph) = (list.name, graph.name);
             if let Some(entry) = root.get(graph) {
-                let message = format!("[{graph}] is of a graph, [{list}] of a list: a job has one input, so write two");
+                let message = format!(
+                    "[{graph}] needs a graph and [{list}] needs a list, but a job has one input: write two jobs"
+                );
                 diagnostics.error(&entry.place, message);
             }
             true
@@ -42,7 +44,7 @@ pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mu
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format))));
     let format_field = section.get("format");
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
-    let of_graphs = OF_GRAPHS.into_iter().chain(weighted::KINDS).chain(["skip_lines", "weights"]);
+    let of_graphs = GRAPH_KEYS.into_iter().chain(weighted::KINDS).chain(["skip_lines", "weights"]);
     for field in of_graphs.filter_map(|key| section.get(key)) {
         let message = format!("{} is for graphs, and this job ranks a list", field.name);
         diagnostics.error(&field.entry.place, message);
@@ -63,7 +65,7 @@ pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mu
             generated(&list, diagnostics).map(InputSpec::List)
         }
         (Some(path), Some(list)) => {
-            let message = format!("{} beside {}: a job has one of them", list.name, path.name);
+            let message = format!("{} and {} exclude each other: a job has one of them", list.name, path.name);
             diagnostics.error(&list.entry.place, message);
             None
         }
@@ -96,11 +98,11 @@ fn generated(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Generat
     list.map_err(|e| field.error(&e.to_string(), diagnostics)).ok()
 }
 
-/// Refuses what is said of lists in a job on a graph, whose `[input] format` is `format`.
+/// Refuses keys for lists in a job on a graph; `format` is the value of `[input] format`.
 pub(super) fn refuse(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) {
     let is_of_lists = ListFormat::ALL.iter().any(|of_lists| Some(of_lists.name()) == format);
     for field in [section.get("list"), section.get("format").filter(|_| is_of_lists)].into_iter().flatten() {
-        let message = format!("{} names a list, which a job with [listrank] ranks", field.name);
+        let message = format!("{} is for lists, and this job has no [listrank]", field.name);
         diagnostics.error(&field.entry.place, message);
     }
 }

@@ -1,7 +1,7 @@
 //! The job file: from the TOML to the validated [`Job`], or to a report of every mistake at once.
 //!
-//! [`crate::jobfile`] parses a tree of values with places, `overrides` inserts the values of `--set`, `keys` checks the tables and keys,
-//! and `validate` reads each key; algorithms read their own tables.
+//! [`crate::jobfile`] parses a tree of values with places. `overrides` inserts the values of `--set`, `keys` checks the
+//! tables and keys, and `validate` reads each key. Algorithms read their own tables.
 
 mod effective;
 mod input_keys;
@@ -29,19 +29,20 @@ use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::tree::Table;
 
-/// Most threads that a job or a command may use.
+/// Maximum number of threads that a job or a command may use.
 pub const MAX_THREADS: usize = 65_536;
 
-/// Values of `[input] format` besides `"auto"`.
+/// Values of `[input] format` other than `"auto"`.
 pub const FORMATS: [&str; 12] =
     ["u32", "u64", "text", "mtx", "metis", "gr", "graph500", "npy", "npz", "sg", "wsg", "parquet"];
 
-/// Most bytes of a job file. An edge list given in its place is not read to its end.
+/// Maximum size of a job file in bytes. It prevents reading a whole edge list that is given by mistake.
 const LONGEST: u64 = 2 << 20;
 
-/// Reads and validates the job file at `path`, under `overrides` as given to `--set`: `table.key=value`, where the value is TOML or else
-/// plain text. The last of several overrides of one key wins. An override that names another source of edges replaces the file's, so does
-/// one that names where to search from, and `run.device=cpu` removes the file's `run.gpu`.
+/// Reads and validates the job file at `path`. `overrides` are the arguments of `--set`: `table.key=value`, where the
+/// value is TOML or else plain text. If several overrides set one key, the last wins. An override that names a source
+/// of edges, or a vertex to search from, removes the alternatives in the file. `run.device=cpu` removes the file's
+/// `run.gpu`.
 ///
 /// # Errors
 /// [`Error::Usage`] with a paragraph for each mistake: the place, what was expected and found, the line and a caret.
@@ -53,7 +54,7 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
 fn read(path: &Path) -> Result<String, String> {
     let unreadable = |error| format!("can't read the job file: {error}");
     if path.is_dir() {
-        return Err("expected a job file, found a folder; of a workdir, name the job file that it was made by".into());
+        return Err("expected a job file, found a folder; for a workdir, name the job file that created it".into());
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
@@ -74,12 +75,12 @@ fn read(path: &Path) -> Result<String, String> {
     })
 }
 
-/// Parses and validates a text, for the job file that `path` names.
+/// Parses and validates a text; `path` names the job file in messages.
 fn parse(path: &Path, text: String, overrides: &[String], environment: Environment<'_>) -> Result<Job> {
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
     let mut root = Table::new(parsed.get_ref(), 0, 0);
     drop(parsed);
-    // Edge lists are broken TOML from their first edge on.
+    // An edge list is broken TOML from its first edge on.
     let has_table = root.entries.iter().any(|entry| keys::tables().any(|known| known.name == entry.key));
     let is_foreign = !syntax_errors.is_empty() && !has_table;
     let mut diagnostics = Diagnostics::new(path.display().to_string(), text, overrides);
@@ -95,7 +96,7 @@ fn parse(path: &Path, text: String, overrides: &[String], environment: Environme
         (_, report) => {
             let mut report = report.unwrap_or_else(|| format!("{}: not a job", path.display()));
             if is_foreign {
-                let hint = "no table of a job file is in it; is it a graph? name it with [input] path";
+                let hint = "it has no table of a job file; is it a graph? name it with [input] path";
                 report.push_str(&format!("\n{}: {hint}", path.display()));
             }
             Err(Error::Usage(report))

@@ -1,24 +1,25 @@
-//! The default name of a job: that of its input, so that each graph has its own workdir.
+//! The default name of a job: the name of its input, so that each graph has its own workdir.
 
 use super::spec::InputSpec;
 use crate::formats::Format;
 use crate::list::ListFormat;
 use std::path::{Component, Path};
 
-/// Most bytes of a name, which is a folder's name and appears in reports.
+/// Maximum length of a name in bytes; a name becomes a folder name and appears in reports.
 const LONGEST: usize = 100;
-/// Most names of a list that are joined.
+/// Maximum number of names of a list that are joined.
 const JOINED: usize = 3;
-/// Extensions of packed files, which follow that of the format.
+/// Extensions of packed files, which follow the extension of the format.
 const PACKED: [&str; 4] = ["gz", "zst", "bz2", "xz"];
 
-/// Returns the name that follows from an input: that of a file without the extensions of packing and format, of a folder, of the folder of
-/// a pattern; those of a list, joined by `+`; a generator's kind and parameters. `None` for inputs without a name, such as standard input
-/// and `.`.
+/// Returns the name that follows from an input. For a file it is the file name without the extensions of packing and
+/// format. For a folder it is the folder name, and for a pattern the name of its folder. For a list it is the names of
+/// the elements, joined by `+`, and for a generator its kind and parameters. Returns `None` for inputs without a name,
+/// such as standard input and `.`.
 pub(super) fn of_input(input: &InputSpec) -> Option<String> {
     let name = match input {
         InputSpec::Files { paths, .. } => of_paths(paths.iter().map(|path| of_path(path)).collect::<Option<_>>()?)?,
-        // The suffix keeps the job from using the workdir of the other job, which is likely named after its input.
+        // The suffix keeps the job from using the workdir of the other job, which is probably named after its input.
         InputSpec::Prepared(workdir) => format!("{}-prepared", last(workdir)?),
         InputSpec::Kronecker(random) => format!("kronecker-{}-{}-{}", random.scale, random.edge_factor, random.seed),
         InputSpec::ListFile { path, .. } => of_path(path)?,
@@ -69,7 +70,7 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// Returns the last component of a path, if it is a name; `..` is none.
+/// Returns the last component of a path, if it is a name; `..` is not.
 fn last(path: &Path) -> Option<String> {
     match path.components().next_back()? {
         Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
@@ -77,7 +78,7 @@ fn last(path: &Path) -> Option<String> {
     }
 }
 
-/// Removes the extension of a packing, and that of a format before it. Other extensions are part of the name.
+/// Removes the extension of a packing, and the extension of a format before it. Other extensions are part of the name.
 fn without_endings(name: &str) -> String {
     let cut = |name: &str, is_one: &dyn Fn(&str) -> bool| match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && is_one(&ending.to_ascii_lowercase()) => stem.to_owned(),

@@ -1,5 +1,5 @@
-//! Values of `--set table.key=value`, inserted in the tree of the job file before it is validated, so that the same code checks an override
-//! and a line of the file.
+//! Inserts the values of `--set table.key=value` in the tree of the job file before it is validated, so that the same
+//! code checks an override and a line of the file.
 
 use toml::de::DeValue;
 
@@ -10,10 +10,10 @@ use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
 use crate::jobfile::tree::{Entry, Node, Table, Value};
 use crate::quote::clip;
 
-/// Most keys on the way to a value: tables lie no deeper.
+/// Maximum number of keys in the path of an override; no table is nested deeper.
 const DEEPEST: usize = 8;
 
-/// Inserts override number `source` (from 1) in the tree. The last of several for one key wins.
+/// Inserts override number `source` (from 1) in the tree. If several set one key, the last wins.
 pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnostics) {
     let text = diagnostics.text(source).to_owned();
     let Some((path, value)) = text.split_once('=') else {
@@ -47,8 +47,8 @@ pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnosti
     supersede(root, source, &keys);
 }
 
-/// Parses the value as TOML. If it is not TOML, or of a type that the key does not take, it is the text itself, so that the shell's quotes
-/// suffice.
+/// Parses the value as TOML. If it is not TOML, or if the key takes text and the value is of another type, the value is
+/// the text itself, so that the quotes of the shell are enough.
 fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> Node {
     let trimmed = text.trim();
     let start = start + (text.len() - text.trim_start().len());
@@ -62,7 +62,7 @@ fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> Node {
     Node { place, value: Value::String(trimmed.to_owned()) }
 }
 
-/// Replaces the value at the path of `keys`, making missing tables.
+/// Replaces the value at the path of `keys`, and creates missing tables.
 fn insert(table: &mut Table, keys: &[(&str, TextSpan)], node: Node) {
     let Some(((key, place), rest)) = keys.split_first() else { return };
     let node = match rest {
@@ -84,8 +84,8 @@ fn insert(table: &mut Table, keys: &[(&str, TextSpan)], node: Node) {
     }
 }
 
-/// Removes values of the file that an override rules out, as `--set` can't unset them: another source of edges than the one named, another
-/// place to search from, and the GPU's index beside `run.device=cpu`.
+/// Removes values of the file that an override rules out, because `--set` can't unset them: another source of edges
+/// than the one named, another way to choose where to search from, and the GPU's index if `run.device=cpu`.
 fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
     let Some((name, _)) = keys.first() else { return };
     let Some(Value::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };
@@ -95,7 +95,7 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
         && let Some(named) = keys::SOURCES.into_iter().find(|key| given(key).is_some())
     {
         ruled_out.extend(keys::SOURCES.iter().filter(|key| **key != named));
-        // What is said of files, and the expected size, belong to the path.
+        // Options for files, and the expected size, belong to the path.
         ruled_out.extend(
             ["format", "columns", "skip_lines", "weights", "recursive", "expect"]
                 .into_iter()
@@ -103,7 +103,7 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
         );
     }
     let alternatives = algo::find(name).map_or(&[][..], |algorithm| algorithm.alternatives);
-    // `forest = false` asks for nothing.
+    // `forest = false` asks for nothing, so it rules out nothing.
     let asks = |key: &str| given(key).is_some_and(|entry| entry.node.value != Value::Boolean(false));
     if let Some(named) = alternatives.iter().find(|key| asks(key)) {
         ruled_out.extend(alternatives.iter().filter(|key| *key != named));

@@ -1,5 +1,5 @@
-//! The validated job. No field is optional because the file may omit it: an `Option` means that "none" is itself a decision (use what the
-//! machine has, choose by the extension).
+//! The validated job. An `Option` does not mean that the file omits a key, because defaults are filled in. It means
+//! that "none" is itself a decision (use what the machine has, choose by the extension).
 
 use std::fmt;
 use std::path::PathBuf;
@@ -21,27 +21,30 @@ use crate::results::OutputFormat;
 /// A job file after validation: every value in range, every default filled in, every `$VAR` expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// The job file.
+    /// Path of the job file.
     pub file: PathBuf,
-    /// `[job] name`, else a name made of the input's, else the stem of the job file's. It is a single path component.
+    /// `[job] name`, or else a name made from the input's name, or else the stem of the job file's name. It is a single
+    /// path component.
     pub name: String,
-    /// `[job] workdir`, else `gpugraph.work/NAME`. Relative to the folder the command runs in.
+    /// `[job] workdir`, or else `gpugraph.work/NAME`. Relative to the folder in which the command runs.
     pub workdir: PathBuf,
-    /// `[job] scratch`: a folder on each node's own disk, for data that one rank writes and reads again; `None`: the workdir.
+    /// `[job] scratch`: a folder on each node's own disk, for data that one rank writes and reads again; `None` means
+    /// the workdir.
     pub scratch: Option<PathBuf>,
-    /// True if the prepared graph is kept after the job, for `[input] prepared` of another.
+    /// Whether the prepared graph is kept after the job, for `[input] prepared` of another job.
     pub keep: bool,
     /// Source of the edges.
     pub input: InputSpec,
-    /// `[input] directed`: true if tasks that follow edges do so in their direction.
+    /// `[input] directed`: whether tasks that can follow the direction of edges do so.
     pub directed: bool,
-    /// `[input] first_id`: the id that results and the job file give the first vertex.
+    /// `[input] first_id`: the id of the first vertex in results and in the job file.
     pub first_id: FirstId,
-    /// True if the workdir has a graph that keeps direction: as long as the input does, results of that one and new ones are of one graph.
+    /// Whether the workdir has a graph that keeps direction. While the input also keeps it, old and new results belong
+    /// to the same graph.
     pub keeps_direction: bool,
     /// The keys of `[input]` as they are written.
     pub input_keys: InputKeys,
-    /// `[input] expect`: size that a plan assumes of missing files. A run reads the files.
+    /// `[input] expect`: the size that a plan assumes for missing files. A run reads the files.
     pub expect: Option<Expect>,
     /// Limits on the use of the machine. They are never part of a fingerprint.
     pub limits: Limits,
@@ -51,7 +54,8 @@ pub struct Job {
     pub output: Output,
     /// Tasks of the job: the tables of algorithms, in the registry's order. If there are none, `keep` is true.
     pub tasks: Vec<Arc<dyn Task>>,
-    /// The job as TOML: the file's own text, or, under `--set`, an equivalent text with the overrides. `$VAR`s are not expanded in it.
+    /// The job as TOML: the text of the file, or with `--set` an equivalent text that includes the overrides. `$VAR`s
+    /// are not expanded in it.
     pub text: String,
 }
 
@@ -61,18 +65,19 @@ impl Job {
         self.tasks.iter().any(|task| is_needed(task.needs()))
     }
 
-    /// Returns true if anybody reads the stored degrees: some tasks, the stage that makes the upper half of rows, and jobs on a kept graph.
+    /// Returns true if something reads the stored degrees: some tasks, the stage that makes the upper half of rows, and
+    /// jobs on a kept graph.
     pub fn needs_degrees(&self) -> bool {
         self.keep || self.needs_upper() || self.any_needs(|needs| needs.degrees)
     }
 
-    /// Returns the direction of edges in the graph that is prepared: it is kept if a task, or another job, may read it, or an earlier
-    /// one of this workdir did.
+    /// Returns the direction of edges in the prepared graph. Direction is kept if a task or another job may read it, or
+    /// if an earlier job in this workdir kept it.
     pub fn direction(&self) -> Direction {
         Direction::of(self.directed && (self.keep || self.keeps_direction || self.any_needs(|needs| needs.direction)))
     }
 
-    /// Returns true if a task takes edges without direction, of a graph that may keep it.
+    /// Returns true if some task needs undirected edges of a graph that keeps direction.
     pub fn merges(&self, direction: Direction) -> bool {
         direction == Direction::Directed && self.any_needs(|needs| !needs.direction)
     }
@@ -82,8 +87,8 @@ impl Job {
         self.any_needs(|needs| needs.upper)
     }
 
-    /// Returns true if the graph carries the weights of its edges: a task reads them, or they are kept for another job that may, as `weights`
-    /// in `[input]` names their type.
+    /// Returns true if the graph stores the weights of its edges. It does if a task reads them, or if the graph is kept
+    /// for another job that may read them and `weights` in `[input]` names their type.
     pub fn carries_weights(&self) -> bool {
         let is_named = matches!(self.input.weights(), AskedWeights::U32 | AskedWeights::F32);
         self.any_needs(|needs| needs.weights) || (self.keep && is_named)
@@ -94,7 +99,7 @@ impl Job {
         self.any_needs(|needs| needs.upper && needs.weights)
     }
 
-    /// Returns true if a task reads weights of rows of all neighbours, in a graph that keeps direction.
+    /// Returns true if a task reads weights of the undirected rows, in a graph that keeps direction.
     pub fn merged_has_weights(&self) -> bool {
         self.any_needs(|needs| !needs.direction && needs.weights)
     }
@@ -102,7 +107,7 @@ impl Job {
     /// Refuses `first_id = 1` for an input, called `name`, that does not count from 1.
     ///
     /// # Errors
-    /// [`Error::Usage`].
+    /// [`Error::Usage`] in that case.
     pub fn check_first_id(&self, counts_from_one: bool, name: &str) -> Result<()> {
         if self.first_id == FirstId(0) || counts_from_one {
             return Ok(());
@@ -118,19 +123,21 @@ impl Job {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputSpec {
-    /// `path`: files, folders or patterns, read in this order as one edge list. There is at least one; none has been looked up yet.
+    /// `path`: files, folders or patterns, read in this order as one edge list. There is at least one path; none has
+    /// been looked up yet.
     Files {
-        /// Paths as written, variables expanded, patterns not.
+        /// Paths as written, with variables expanded and patterns not.
         paths: Vec<PathBuf>,
-        /// One of [`FORMATS`](super::FORMATS); `None` stands for `"auto"`: by the extension of each file.
+        /// One of [`FORMATS`](super::FORMATS). `None` means `"auto"`: the format follows from the extension of each
+        /// file.
         format: Option<String>,
-        /// True if subfolders of a folder are read, too.
+        /// Whether subfolders of a folder are read, too.
         #[serde(default)]
         recursive: bool,
         /// `columns` and `skip_lines`: options for reading text.
         #[serde(default)]
         text: TextOptions,
-        /// `weights`: the weights that tasks get which need some.
+        /// `weights`: the weights for tasks that need some.
         #[serde(default)]
         weights: AskedWeights,
     },
@@ -144,22 +151,22 @@ pub enum InputSpec {
     Weighted(WeightedSpec),
     /// `path` of a job that ranks a list: one file, which has not been looked up yet.
     ListFile {
-        /// The path, variables expanded.
+        /// The path, with variables expanded.
         path: PathBuf,
-        /// The format; `None` stands for `"auto"`: by the extension.
+        /// The format. `None` means `"auto"`: the format follows from the extension.
         format: Option<ListFormat>,
     },
-    /// `list`: a list that the job makes.
+    /// `list`: a list that the job generates.
     List(Generated),
 }
 
 impl InputSpec {
-    /// Returns true if it names a list rather than edges.
+    /// Returns true if the input is a list rather than edges.
     pub fn is_list(&self) -> bool {
         matches!(self, InputSpec::ListFile { .. } | InputSpec::List(_))
     }
 
-    /// Returns the weights that tasks get which need some; as a file has them where the input is no file.
+    /// Returns the weights for tasks that need some; [`AskedWeights::Auto`] if the input is not a file.
     pub fn weights(&self) -> AskedWeights {
         match self {
             InputSpec::Files { weights, .. } => *weights,
@@ -167,7 +174,7 @@ impl InputSpec {
         }
     }
 
-    /// Returns the paths of its files, as they are written.
+    /// Returns the paths of the input's files, as they are written.
     pub fn paths(&self) -> &[PathBuf] {
         match self {
             InputSpec::Files { paths, .. } => paths,
@@ -184,7 +191,7 @@ impl InputSpec {
 /// `[input] expect`: the size of files that do not exist yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expect {
-    /// Number of edges, loops and repeats included.
+    /// Number of edges, including loops and repeats.
     pub edges: u64,
     /// The largest id plus one.
     pub ids: u64,
@@ -193,42 +200,43 @@ pub struct Expect {
 /// A random graph that the job generates: 2^`scale` vertices and `edge_factor` × 2^`scale` edges.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Random {
-    /// Binary logarithm of the number of vertices, 1 to 40.
+    /// log2 of the number of vertices, 1 to 40.
     pub scale: u32,
-    /// Edges per vertex, above 0 and not necessarily whole.
+    /// Number of edges per vertex, greater than 0 and not necessarily an integer.
     pub edge_factor: f64,
     /// Seed of the counter-based random numbers.
     pub seed: u64,
 }
 
-/// Limits: `[limits]`.
+/// `[limits]`: limits on the use of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of host memory per rank; `None`: 80 % of what the machine or cgroup has free.
+    /// Host memory per rank in bytes; `None`: 80 % of what the machine or cgroup has free.
     pub host_memory: Option<u64>,
-    /// Bytes of memory per GPU; `None`: 90 % of what is free, or less where that would leave less than 1 GiB.
+    /// Memory per GPU in bytes; `None`: 90 % of what is free, or less if that would leave less than 1 GiB.
     pub gpu_memory: Option<u64>,
-    /// Threads; 0: those that the scheduler, the affinity mask or the cgroup's quota grants this process, else `OMP_NUM_THREADS`, else all cores.
+    /// Number of threads; 0 means as many as the scheduler, the affinity mask or the cgroup's quota grants this
+    /// process, or else `OMP_NUM_THREADS`, or else all cores.
     pub threads: usize,
 }
 
-/// How to run: `[run]`.
+/// `[run]`: how the job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Device that computes.
+    /// The device that computes.
     pub device: Device,
     /// Index of the GPU to use; `None`: by local rank. It is never set with [`Device::Cpu`].
     pub gpu: Option<u32>,
     /// How ranks share GPUs if a machine has fewer GPUs than ranks.
     #[serde(default)]
     pub gpu_sharing: GpuSharing,
-    /// Number of trials of each algorithm, at least one. Each is reported, and the median.
+    /// Number of trials of each algorithm, at least one. Each trial and the median are reported.
     pub trials: u32,
-    /// Time between two lines of progress in a log.
+    /// Time between two progress lines in the log.
     pub log_interval: Duration,
-    /// True if a run is refused whose plan does not fit the disk.
+    /// Whether a run is refused if its plan does not fit on the disk.
     pub disk_check: bool,
-    /// True if the energy of algorithms is measured, by those that can repeat their work for that.
+    /// Whether energy is measured, for algorithms that can repeat their work for that purpose.
     #[serde(default)]
     pub energy: bool,
 }
@@ -247,24 +255,24 @@ impl Default for Run {
     }
 }
 
-/// Device: `[run] device`.
+/// `[run] device`: the device that computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Device {
-    /// A GPU if a usable one exists, else the CPU.
+    /// A GPU if a usable one exists, otherwise the CPU.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
-    /// A GPU, or the job is refused.
+    /// A GPU; without one the job is refused.
     Gpu,
 }
 
-/// Sharing of GPUs: `[run] gpu_sharing`.
+/// `[run] gpu_sharing`: how ranks share GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuSharing {
-    /// Ranks with the same GPU take equal parts of its memory.
+    /// Ranks with the same GPU use equal parts of its memory.
     #[default]
     Split,
     /// The job is refused.
@@ -290,7 +298,7 @@ impl fmt::Display for Device {
     }
 }
 
-/// Results: `[output]`.
+/// `[output]`: how results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 pub struct Output {
     /// Format of the per-vertex results.

@@ -1,4 +1,4 @@
-//! Converts the tree of a job file to a [`Job`], checking ranges and conflicts and filling in defaults.
+//! Converts the tree of a job file to a [`Job`]: checks ranges and conflicts, and fills in defaults.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::Table;
 use crate::list::ListFormat;
 
-/// Most lines of text that can be skipped: more could not fit in the part of a file that is inspected.
+/// Maximum number of text lines that can be skipped; more would not fit in the part of a file that is inspected.
 pub(super) const MOST_SKIPPED: u64 = 1 << 20;
 
 /// Returns the job of a tree, except its `text`; `None` after a mistake, which is in `diagnostics`.
@@ -39,7 +39,7 @@ pub(super) fn job(
     };
     let scratch = keys::job::SCRATCH.field(&section).and_then(|field| field.path(environment, diagnostics));
     let keep = keys::job::KEEP.read(&section, diagnostics) == Some(true);
-    own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
+    refuse_own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
     let of_input = Section::of(root, "input");
     let directed = directed(&of_input, input.as_ref(), diagnostics);
     let first_id = keys::input::FIRST_ID.read(&of_input, diagnostics);
@@ -48,10 +48,10 @@ pub(super) fn job(
     let run = run(&Section::of(root, "run"), diagnostics);
     let output = output(&Section::of(root, "output"), diagnostics);
     let tasks = tasks(root, diagnostics);
-    weights_are_read(root, input.as_ref(), &tasks, diagnostics);
-    direction_fits(input.as_ref(), directed, &tasks, diagnostics);
-    input_is_at_hand(input.as_ref(), &tasks, diagnostics);
-    // A job without tasks prepares its graph for other jobs; of a list there is nothing to keep.
+    check_weights_are_read(root, input.as_ref(), &tasks, diagnostics);
+    check_direction(input.as_ref(), directed, &tasks, diagnostics);
+    check_input_is_available(input.as_ref(), &tasks, diagnostics);
+    // A job without tasks prepares its graph for other jobs. A list needs no preparation, so nothing is kept.
     let keep = !is_on_list && (keep || tasks.is_empty());
     Some(Job {
         file: file.to_owned(),
@@ -73,8 +73,9 @@ pub(super) fn job(
     })
 }
 
-/// Returns the job's name, which is also a folder's name and appears in reports and in the scheduler's lists. By default it is the input's,
-/// so that results of different graphs do not collide; if the input has none, the job file's.
+/// Returns the job's name, which is also a folder name and appears in reports and in the scheduler's lists. The default
+/// is the name of the input, so that results of different graphs do not collide; if the input has no name, it is the
+/// name of the job file.
 fn name(
     section: &Section<'_>,
     input: Option<&InputSpec>,
@@ -88,7 +89,7 @@ fn name(
         }
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         if let Err(why) = check_name(stem) {
-            diagnostics.missing(format!("the file's name makes no name for the job ({why}): add name to [job]"));
+            diagnostics.missing(format!("the file's name can't be the name of the job ({why}): add name to [job]"));
             return None;
         }
         return Some(stem.to_owned());
@@ -105,11 +106,11 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         Err("a name can't be empty")
     } else if name.contains(['/', '\\']) {
-        Err("a name can't hold a slash: say where with workdir")
+        Err("a name can't contain a slash: choose the place with workdir")
     } else if name.starts_with(['.', '-']) {
         Err("a name can't begin with '.' or '-'")
     } else if name.chars().any(char::is_control) || name.trim() != name {
-        Err("a name can't hold control characters, nor begin or end with a blank")
+        Err("a name can't contain control characters, nor begin or end with a blank")
     } else if name.len() > 100 {
         Err("a name can't be longer than 100 bytes")
     } else {
@@ -144,7 +145,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     if let [(_, first), others @ ..] = sources.as_slice() {
         for (_, other) in others {
             let (first_name, at) = (&first.name, diagnostics.describe(&first.entry.place));
-            let message = format!("{} beside {first_name} ({at}): a job has one of them", other.name);
+            let message = format!("{} and {first_name} ({at}) exclude each other: a job has one of them", other.name);
             diagnostics.error(&other.entry.place, message);
         }
         let of_files = [keys::input::COLUMNS.field(&section), keys::input::SKIP_LINES.field(&section)];
@@ -162,7 +163,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
         diagnostics.error(&field.entry.place, message);
     }
-    // The values of all sources are checked, even of those that exclude each other; then the job is refused anyway.
+    // The values of all sources are checked, even if they exclude each other; the job is refused anyway.
     let mut spec = None;
     for (key, field) in sources {
         spec = match key {
@@ -174,7 +175,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
             "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
-            // It is refused already.
+            // Already refused.
             "list" => None,
             kind => weighted::read(kind, &field, diagnostics).map(InputSpec::Weighted),
         };
@@ -182,8 +183,9 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     spec
 }
 
-/// Refuses tasks on edges of another direction than they compute on. That of a prepared graph is not known yet.
-fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
+/// Refuses tasks that can't compute on edges with or without direction, as the job has them. Whether a prepared graph
+/// keeps direction is not known yet.
+fn check_direction(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     if matches!(input, None | Some(InputSpec::Prepared(_))) {
         return;
     }
@@ -194,8 +196,8 @@ fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Ta
     }
 }
 
-/// Refuses tasks that read the input once more where all that is left of it is a prepared graph.
-fn input_is_at_hand(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
+/// Refuses tasks that read the input again if only a prepared graph is left of it.
+fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     let reads = |task: &&Arc<dyn Task>| task.needs().input;
     if let (Some(InputSpec::Prepared(_)), Some(task)) = (input, tasks.iter().find(reads)) {
         let name = task.name();
@@ -206,7 +208,8 @@ fn input_is_at_hand(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnost
     }
 }
 
-/// Returns true if direction is kept. A list has none, and that of a prepared graph is as its job kept it.
+/// Returns true if direction is kept. A list has no direction, and a prepared graph keeps it if the job that prepared
+/// it did.
 fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
     let Some(field) = keys::input::DIRECTED.field(section) else { return false };
     let directed = keys::input::DIRECTED.read(section, diagnostics) == Some(true);
@@ -221,8 +224,13 @@ fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut 
     false
 }
 
-/// Refuses `weights = "none"` where a task reads weights of the input.
-fn weights_are_read(root: &Table, input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
+/// Refuses `weights = "none"` if a task reads weights of the input.
+fn check_weights_are_read(
+    root: &Table,
+    input: Option<&InputSpec>,
+    tasks: &[Arc<dyn Task>],
+    diagnostics: &mut Diagnostics,
+) {
     let reads = |task: &&Arc<dyn Task>| task.needs().weights;
     if let Some(field) = keys::input::WEIGHTS.field(&Section::of(root, "input"))
         && input.is_some_and(|input| input.weights() == AskedWeights::None)
@@ -254,7 +262,7 @@ fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnosti
 }
 
 /// Refuses a prepared graph in the job's own workdir.
-fn own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&Path>, diagnostics: &mut Diagnostics) {
+fn refuse_own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&Path>, diagnostics: &mut Diagnostics) {
     let section = Section::of(root, "input");
     if let (Some(InputSpec::Prepared(kept)), Some(field)) = (input, keys::input::PREPARED.field(&section))
         && workdir == Some(kept)
@@ -273,14 +281,14 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
             None
         }
     };
-    // 16 is the number of edges per vertex of Graph500.
+    // Graph500 has 16 edges per vertex.
     let edge_factor =
         section.get("edge_factor").map_or(Some(16.0), |edge_factor| edge_factor.positive(MAX_EDGE_FACTOR, diagnostics));
     let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
     Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
 }
 
-/// Reads the expected size, which is refused for other sources than files: their size is known.
+/// Reads the expected size. It is refused for sources other than files, because their size is known.
 fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
     let field = keys::input::EXPECT.field(section)?;
     if keys::input::PATH.field(section).is_none() {
@@ -316,8 +324,10 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
         (device, keys::run::DEVICE.field(section), keys::run::GPU.field(section))
     {
         let at = diagnostics.describe(&device.entry.place);
-        diagnostics
-            .error(&gpu.entry.place, format!("run.gpu beside run.device = \"cpu\" ({at}): take one of them out"));
+        diagnostics.error(
+            &gpu.entry.place,
+            format!("run.gpu and run.device = \"cpu\" ({at}) exclude each other: remove one of them"),
+        );
     }
     // After a mistake the value is never used.
     let default = Run::default();

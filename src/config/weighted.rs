@@ -1,4 +1,4 @@
-//! `random`, `rmat`, `ssca2` and `grid` of `[input]`: graphs with weights that the job makes.
+//! `random`, `rmat`, `ssca2` and `grid` of `[input]`: graphs with weights that the job generates.
 
 use super::keys;
 use crate::generate::{SCALES, Shape, Ssca2, WEIGHTS, WeightedSpec, edges_of};
@@ -7,14 +7,14 @@ use crate::jobfile::field::{Field, Section};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// Keys of `[input]` that name one.
+/// Keys of `[input]` that name such a graph.
 pub(super) const KINDS: [&str; 4] = ["random", "rmat", "ssca2", "grid"];
 
 const WORDS: RangeInclusive<u32> = 0..=u32::MAX;
 const NUMBERS: RangeInclusive<u64> = 0..=u64::MAX;
 
-/// Keys of every kind.
-const OF_ALL: [&str; 3] = ["min_weight", "max_weight", "seed"];
+/// Keys that every kind has.
+const COMMON: [&str; 3] = ["min_weight", "max_weight", "seed"];
 const RANDOM: [&str; 2] = ["vertices", "edges"];
 const RMAT: [&str; 6] = ["scale", "edges", "a", "b", "c", "d"];
 const SSCA2: [&str; 5] = ["vertices", "largest_clique", "one_way", "parallel", "between"];
@@ -29,7 +29,7 @@ pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics)
         "ssca2" => &SSCA2,
         _ => &GRID,
     };
-    keys::check_keys(table, &field.name, &[own, &OF_ALL].concat(), diagnostics);
+    keys::check_keys(table, &field.name, &[own, &COMMON].concat(), diagnostics);
     let mut reader = Reader { field, section: &section, diagnostics };
     let least = reader.number("min_weight", WORDS, Some(*WEIGHTS.start()));
     let most = reader.number("max_weight", WORDS, Some(*WEIGHTS.end()));
@@ -46,7 +46,7 @@ pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics)
     Some(spec)
 }
 
-/// Reads the values of one table.
+/// A reader of the values of one table.
 struct Reader<'a, 'f, 'd> {
     field: &'a Field<'f>,
     section: &'a Section<'f>,
@@ -54,7 +54,7 @@ struct Reader<'a, 'f, 'd> {
 }
 
 impl Reader<'_, '_, '_> {
-    /// Reads a whole number; bounds that depend on the kind are checked with all parameters.
+    /// Reads an integer. Bounds that depend on the kind are checked later, together with all parameters.
     fn number<T>(&mut self, key: &str, range: RangeInclusive<T>, default: Option<T>) -> Option<T>
     where
         T: TryFrom<i128> + PartialOrd + Display,

@@ -5,25 +5,25 @@ use std::io::Write;
 use super::Counts;
 use crate::formats::{Edges, Format, Halves, WeightType};
 
-/// Appends edges to a buffer.
+/// An encoder that appends edges to buffers.
 #[derive(Debug, Clone)]
 pub(super) struct Encoder {
     format: Format,
-    /// The type of the weights, if there are some.
+    /// The type of the weights, if the edges have weights.
     weights: Option<WeightType>,
     /// The delimiter of text.
     delimiter: u8,
 }
 
-/// A value that a format can't hold.
+/// A value that a format can't store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfit {
     Id(u64),
-    /// A whole weight that no f32 equals.
+    /// An integer weight that f32 can't represent exactly.
     Weight(u32),
 }
 
-/// The bytes of edges, and those of a file of weights.
+/// The bytes of edges, and of a separate weights file.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub edges: Vec<u8>,
@@ -31,7 +31,7 @@ pub(super) struct Buffers {
 }
 
 impl Encoder {
-    /// Encodes edges for a file whose name ends in `ending`.
+    /// Creates an encoder for a file whose name ends in `ending`.
     pub fn new(format: Format, weights: Option<WeightType>, ending: Option<&str>) -> Self {
         let delimiter = match (ending, weights) {
             (Some("csv"), _) => b',',
@@ -45,17 +45,17 @@ impl Encoder {
         self.format
     }
 
-    /// Returns the most bits that an id may have.
+    /// Returns the maximum number of bits of an id.
     pub fn bits(&self) -> u32 {
         match self.format {
             Format::U32 => 32,
-            // The Graph500 reference reads the 16 high bits as signed.
+            // The Graph500 reference reads the upper 16 bits as signed.
             Format::Graph500 => 47,
             _ => 64,
         }
     }
 
-    /// Appends `edges`, with `weights` if there are some. Returns what does not fit the format as the error.
+    /// Appends `edges`, with `weights` if there are some. The error is the value that does not fit the format.
     pub fn edges(&self, edges: Edges<'_>, weights: &[u32], out: &mut Buffers) -> Result<(), Unfit> {
         let Some(kind) = self.weights else { return self.unweighted(edges, &mut out.edges) };
         let mut edge = |u: u64, v: u64, weight: u32| {
@@ -84,7 +84,7 @@ impl Encoder {
     fn unweighted(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
         match edges {
             Edges::Narrow(pairs) if self.format == Format::U32 => {
-                // The loop below does the same at half the speed.
+                // A special case, because the loop below would do the same at half the speed.
                 let start = out.len();
                 out.resize(start + pairs.len() * 8, 0);
                 for (bytes, [u, v]) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(pairs) {
@@ -124,7 +124,8 @@ impl Encoder {
     }
 }
 
-/// Returns the header of a format that has one; a matrix is symmetric if its entries are halves of edges without direction.
+/// Returns the header of a format; empty if the format has none. A matrix is symmetric if the input has only one
+/// direction of each undirected edge.
 pub(super) fn header(format: Format, counts: Counts, weights: Option<WeightType>) -> String {
     let Counts { vertices, edges, .. } = counts;
     match format {
@@ -143,7 +144,8 @@ pub(super) fn header(format: Format, counts: Counts, weights: Option<WeightType>
     }
 }
 
-/// Returns the header of a numpy array of `edges` pairs of words of `bytes` bytes (NEP 1), padded to a multiple of 64 bytes.
+/// Returns the header of a numpy array of `edges` pairs of words with `bytes` bytes each (NEP 1), padded to a multiple
+/// of 64 bytes.
 pub(super) fn npy_header(edges: u64, bytes: usize) -> Vec<u8> {
     let shape = format!("{{'descr': '<u{bytes}', 'fortran_order': False, 'shape': ({edges}, 2), }}");
     let length = (shape.len() + 11).next_multiple_of(64) - 10;
@@ -162,17 +164,18 @@ fn line(out: &mut Vec<u8>, before: &[u8], u: u128, between: u8, v: u128, after: 
     out.extend_from_slice(after);
 }
 
-/// Returns a weight as an f32; a whole number that is none is the error.
+/// Returns a weight as an f32; the error is an integer that f32 can't represent exactly.
 fn as_f32(weight: u32, kind: WeightType) -> Result<f32, Unfit> {
     match kind {
         WeightType::F32 => Ok(f32::from_bits(weight)),
-        // A conversion to u32 saturates, and 2^32 is what u32::MAX rounds to.
+        // The comparison is in f64, because converting back to u32 would saturate, and u32::MAX rounds to 2^32.
         WeightType::U32 if f64::from(weight as f32) == f64::from(weight) => Ok(weight as f32),
         WeightType::U32 => Err(Unfit::Weight(weight)),
     }
 }
 
-/// Appends a weight in decimal; an f32 with as few digits as tell it from other f64, which most readers take numbers for.
+/// Appends a weight in decimal. An f32 gets as few digits as distinguish it from any other f64, because most readers
+/// parse numbers as f64.
 #[inline]
 pub(super) fn append_weight(out: &mut Vec<u8>, weight: u32, kind: WeightType) {
     match kind {
@@ -191,7 +194,7 @@ pub(super) fn number(out: &mut Vec<u8>, value: u128) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
-        // Two digits are divided off at a time.
+        // Two digits are split off at a time.
         if value < 10 {
             at -= 1;
             digits[at] = b'0' + value as u8;

@@ -1,4 +1,4 @@
-//! Writes lists in their formats: `list` as the length and then a successor a line, `i32` and `i64` as arrays.
+//! Writes lists in their formats: `list` as the length and then one successor per line, `i32` and `i64` as arrays.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::formats::Watch;
 use crate::list::{ListFormat, ListSource, MAX_NARROW, each_chunk};
 use crate::store::replace::target;
 
-/// Elements that a thread encodes at once.
+/// Number of elements that a thread encodes at once.
 const ELEMENTS: u64 = 1 << 19;
 
 /// The size of a list that was written.
@@ -19,17 +19,17 @@ const ELEMENTS: u64 = 1 << 19;
 pub struct WrittenList {
     /// Number of elements.
     pub elements: u64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 
-/// Writes the list of `source` to `out` in `format`, packed if the name says so, by `threads` threads. It takes a few megabytes a thread
-/// beside [`ListSource::scratch_bytes`]. The file is whole or absent and does not depend on the number of threads. `watch` advances by
-/// [`ListSource::bytes`].
+/// Writes the list of `source` to `out` in `format` with `threads` threads; it is packed if the name of `out` says so.
+/// This takes a few megabytes of memory per thread in addition to [`ListSource::scratch_bytes`]. The file appears only
+/// when it is complete, and does not depend on the number of threads. `watch` advances by [`ListSource::bytes`].
 ///
 /// # Errors
-/// [`Error::Usage`] for an output that is the input, those of the source, bad input for a list too long for the format, a file that can't be
-/// written, those of the watch.
+/// [`Error::Usage`] if the output is the input; errors of the source; bad input if the list is too long for the format;
+/// an error if the file can't be written; and errors of the watch.
 pub fn write_list(
     source: &ListSource,
     out: &Path,
@@ -67,7 +67,7 @@ pub fn write_list(
     Ok(WrittenList { elements, bytes: output.finish()? })
 }
 
-/// Writes a list that one thread reads.
+/// Writes a list that a single thread reads.
 fn in_order(
     source: &ListSource,
     elements: u64,
@@ -89,7 +89,7 @@ fn in_order(
     })
 }
 
-/// Refuses an output that is the file of the input, by whatever name.
+/// Refuses an output that is the file of the input, under any name.
 fn apart(source: &ListSource, out: &Path) -> Result<()> {
     let id = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     match (source.path(), id(&target(out)?)) {

@@ -1,9 +1,12 @@
-//! Writes METIS files, which list the neighbours of one vertex after the other, out of core.
+//! Writes METIS files, which list the neighbours of each vertex in turn, in limited memory.
 //!
-//! The format demands a simple, symmetric graph with dense ids: edges are written in the lists of both ends, loops and repeats are dropped,
-//! and every id up to the largest gets a line. Of weights the smallest of repeats stays, in both lists. One pass finds the largest id, and one counts the neighbours of every vertex (4 bytes each);
-//! then vertices are taken in ranges whose lists fit the memory, with a pass for each range. The header holds the number of edges without
-//! repeats, so several ranges take two rounds, the first only to count.
+//! The format requires a simple, symmetric graph with dense ids. So edges are written in the lists of both ends, loops
+//! and repeats are dropped, and every id up to the largest gets a line. Of the weights of repeated edges, the smallest
+//! is kept, in both lists.
+//!
+//! One pass finds the largest id, and one counts the neighbours of every vertex (4 bytes each). Then vertices are
+//! processed in ranges whose lists fit in memory, with one pass per range. The header contains the number of edges
+//! without repeats, so if there are several ranges, each is read twice, the first time only to count.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -13,10 +16,10 @@ use super::{Counts, Writing, encode};
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
 
-/// Bytes of lines that are packed and written at once.
+/// Number of bytes of lines to pack and write at once.
 const PIECE: usize = 4 << 20;
 
-/// Writes all lists. Returns the edges read and written.
+/// Writes all lists. Returns the number of edges read and written.
 pub(super) fn write(writing: &Writing<'_>, counts: Counts, memory: u64) -> Result<(u64, u64)> {
     match writing.weights {
         None => write_as::<u32>(writing, counts, memory),
@@ -56,14 +59,15 @@ fn write_as<E: Entry>(writing: &Writing<'_>, counts: Counts, memory: u64) -> Res
     Ok((counts.edges, entries / 2))
 }
 
-/// A neighbour, perhaps with a weight: of those of one neighbour the smallest comes first in order.
+/// A neighbour, perhaps with a weight. Entries sort by neighbour and then by weight, so the smallest weight of a
+/// neighbour comes first.
 trait Entry: Copy + Ord + Send {
-    /// The entry as threads write it.
+    /// The entry as an atomic, which several threads can write.
     type Slot: Send + Sync;
 
     fn new(neighbour: u32, weight: u32) -> Self;
     fn neighbour(self) -> u32;
-    /// Returns the weight; 0 if it has none.
+    /// Returns the weight; 0 if there is none.
     fn weight(self) -> u32;
     fn slot() -> Self::Slot;
     fn store(self, slot: &Self::Slot);
@@ -126,12 +130,13 @@ impl Entry for u64 {
     }
 }
 
-/// Cuts the vertices into ranges whose lists, of `entry` bytes a neighbour, take at most `memory` bytes, or consist of one vertex.
+/// Splits the vertices into ranges. The lists of a range, with `entry` bytes per neighbour, take at most `memory`
+/// bytes, unless the range is a single vertex.
 fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let (mut start, mut taken) = (0, 0);
     for (vertex, degree) in (0..).zip(degrees) {
-        // A vertex takes an entry in the list of offsets, and its neighbours.
+        // A vertex takes one entry in the list of offsets, and one entry per neighbour.
         let bytes = 8 + entry * u64::from(degree.load(Relaxed));
         if taken + bytes > memory && vertex > start {
             ranges.push(start..vertex);
@@ -145,7 +150,7 @@ fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Calls `each` with the ends and the weight (0 if it has none) of every edge that is not a loop, in both directions.
+/// Calls `each` with the ends and the weight (0 if there is none) of every edge that is not a loop, in both directions.
 fn both_ways(edges: Edges<'_>, weights: &[u32], mut each: impl FnMut(u64, u64, u32) -> Result<()>) -> Result<()> {
     let mut weights = weights.iter();
     let mut edge = |u, v| {
@@ -158,13 +163,13 @@ fn both_ways(edges: Edges<'_>, weights: &[u32], mut each: impl FnMut(u64, u64, u
     }
 }
 
-/// Returns the error of an input that has changed between passes.
+/// Returns the error for an input that has changed between passes.
 fn changed(input: &Input) -> Error {
     let remedy = "leave the file alone while it is converted, and run again";
     Error::input(input.name(), At::File, "the same edges in every pass", "other ones", remedy)
 }
 
-/// Counts the neighbours of every vertex, repeats included.
+/// Counts the neighbours of every vertex, including repeats.
 fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
     struct Count<'a> {
         input: &'a Input,
@@ -199,7 +204,7 @@ fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
 
 /// The sorted neighbours of a range of vertices.
 struct Lists<E> {
-    /// The list of vertex i of the range ends here, and begins where the previous one ends.
+    /// End of each vertex's list, by index in the range; a list begins where the previous one ends.
     ends: Vec<u64>,
     entries: Vec<E>,
 }
@@ -239,16 +244,16 @@ impl<E: Entry> Lists<E> {
             (0..threads).map(|_| Fill { input, range: range.clone(), next: &next, lists: &lists }).collect();
         input.scan(&mut visitors, watch)?;
         drop(visitors);
-        // Size and alignment are the same, so these collect in place.
+        // Size and alignment are the same, so these vectors are collected in place.
         let ends = next.into_iter().map(AtomicU64::into_inner).collect();
         let entries = lists.into_iter().map(E::stored).collect();
         let mut lists = Lists { ends, entries };
-        lists.tidy();
+        lists.sort_and_dedup();
         Ok(lists)
     }
 
-    /// Sorts every list and drops repeats but the one of smallest weight, closing the gaps.
-    fn tidy(&mut self) {
+    /// Sorts every list, drops all repeats except the one with the smallest weight, and closes the gaps.
+    fn sort_and_dedup(&mut self) {
         let (mut from, mut kept) = (0, 0);
         for end in &mut self.ends {
             let to = *end as usize;
@@ -282,7 +287,7 @@ impl<E: Entry> Lists<E> {
                     lines.push(b' ');
                     encode::append_weight(&mut lines, entry.weight(), kind);
                 }
-                // A blank follows the last number, too: the reader of GAP misses a number at the end of a line.
+                // A blank follows the last number, too, because GAP's reader misses a number at the end of a line.
                 lines.push(b' ');
                 if lines.len() >= PIECE {
                     put(turns, next, &mut lines)?;

@@ -3,21 +3,24 @@
 //! | to | passes | what is written |
 //! |---|---|---|
 //! | `u32`, `u64`, `graph500`, `text` | 1 | the edges of the input, in its order |
-//! | `mtx`, `gr` | 2 (for the header) | the same, ids from 1; without weights `mtx` as pattern, `gr` with lengths of 1 |
-//! | `npy` | 2 (for the header) | the edges of the input, with 32 bits an id where these fit, else 64 |
-//! | `metis` | 3 and more | the simple graph: see `convert/metis.rs` |
+//! | `mtx`, `gr` | 2 (for the header) | the same edges, with ids from 1; without weights, `mtx` as pattern, `gr` with lengths of 1 |
+//! | `npy` | 2 (for the header) | the edges of the input, with 32 bits per id if the ids fit, otherwise 64 |
+//! | `metis` | 3 or more | the simple graph: see `convert/metis.rs` |
 //!
-//! Of edges without direction all formats have those directions that the input has: of a symmetric matrix one. Only `mtx` says so, as
-//! `symmetric`; for other formats a line warns of it.
+//! If edges are undirected, the output has the directions that the input has; from a symmetric matrix, only one. Only
+//! `mtx` can record this, as `symmetric`; for other formats, gpugraph logs a warning.
 //!
-//! Input from a stream (`-`, pipes) is copied beside the file first: `convert/spool.rs`.
+//! Input from a stream (`-`, pipes) is first copied to a file next to the output: `convert/spool.rs`.
 //!
 //! Lists are converted between their own formats: `convert/list.rs`.
 //!
-//! Weights are kept where input and format have some: a pass finds their type, which is that for the header where there is one
-//! (`convert/weights.rs`). Those of `graph500` are in a file beside it. A file named `.gz`, `.zst`, `.bz2` or `.xz` is packed, with a member or frame for each chunk, so that all threads
-//! pack. The file is written under a temporary name beside its own, synced and renamed: it is whole or absent. Its bytes do not depend on
-//! the number of threads.
+//! Weights are kept if both input and format have them. A pass finds their type; it is the same pass that counts for a
+//! header, if the format has one (`convert/weights.rs`). The weights of `graph500` are in a separate file next to the
+//! edges.
+//!
+//! A file named `.gz`, `.zst`, `.bz2` or `.xz` is packed, with one member or frame per chunk, so that all threads can
+//! pack. The file is written under a temporary name in the same folder, synced and renamed, so it appears only when it
+//! is complete. Its bytes do not depend on the number of threads.
 
 mod encode;
 mod list;
@@ -40,35 +43,36 @@ pub use list::{WrittenList, write_list};
 use output::{Output, Turns};
 pub use spool::StreamCopy;
 
-/// Bytes of input that a thread encodes at once.
+/// Number of bytes of input that a thread encodes at once.
 const CHUNK: usize = 1 << 20;
 
-/// Bytes of memory for lists of neighbours, by default.
+/// Default memory for adjacency lists, in bytes.
 pub const MEMORY: u64 = 1 << 30;
 
 /// The size of what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Converted {
-    /// Edges of the input, loops and repeats included.
+    /// Number of edges in the input, including loops and repeats.
     pub read: u64,
-    /// Edges of the file; for METIS, of the simple graph.
+    /// Number of edges in the file; for METIS, of the simple graph.
     pub written: u64,
-    /// Bytes of the file, without those of a file of weights beside it.
+    /// Size of the file in bytes, without a separate weights file.
     pub bytes: u64,
 }
 
 /// Refuses an output that exists and is not a regular file, before anything is read.
 ///
 /// # Errors
-/// [`Error::Usage`] for a folder, a pipe or a device, [`Error::Io`] where it can't be examined.
+/// [`Error::Usage`] for a folder, a pipe or a device; [`Error::Io`] if the output can't be examined.
 pub fn writable(out: &Path) -> Result<()> {
     target(out).map(drop)
 }
 
-/// Refuses an output of `bytes` bytes that its disk has no room for, before it fills the disk of all who write there.
+/// Refuses an output of `bytes` bytes for which the disk has no room, because a full disk harms everyone who writes
+/// there.
 ///
 /// # Errors
-/// [`Error::OutputFull`], and as [`writable`].
+/// [`Error::OutputFull`], and the errors of [`writable`].
 pub fn room_for(out: &Path, bytes: u64) -> Result<()> {
     let path = target(out)?;
     match host::free_disk(&path) {
@@ -80,17 +84,17 @@ pub fn room_for(out: &Path, bytes: u64) -> Result<()> {
     }
 }
 
-/// Refuses an output that belongs to the input, before anything is written: one of its files under any name, or one that the input would
-/// include the next time.
+/// Refuses an output that belongs to the input, before anything is written: a file of the input under any name, or a
+/// file that the input would include the next time.
 ///
 /// # Errors
-/// [`Error::Usage`], and as [`writable`].
+/// [`Error::Usage`], and the errors of [`writable`].
 pub fn apart(input: &Input, out: &Path) -> Result<()> {
     let target = target(out)?;
     match input.naming(&target) {
         Some(named) => {
             let (out, named) = (out.display(), named.display());
-            Err(Error::Usage(format!("{out}: is of the input, {named}; write to a file that is no part of it")))
+            Err(Error::Usage(format!("{out}: belongs to the input, {named}; write to another file")))
         }
         None => Ok(()),
     }
@@ -99,34 +103,41 @@ pub fn apart(input: &Input, out: &Path) -> Result<()> {
 /// The kind of file to write.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its format.
+    /// The format of the file.
     pub format: Format,
-    /// The weights that it gets, if its format holds some: with [`AskedWeights::Auto`] those of the input.
+    /// The weights to write, if the format can store weights. With [`AskedWeights::Auto`] they are the weights of the
+    /// input.
     pub weights: AskedWeights,
-    /// Bytes of memory for the lists of METIS, see [`MEMORY`].
+    /// Memory in bytes for the lists of METIS, see [`MEMORY`].
     pub memory: u64,
 }
 
-/// Writes the edges of `input` to `out` in `format`, by `threads` threads, with their weights where input and format have some. It takes a
-/// few megabytes a thread beside [`Input::scratch_bytes`] (and as much as the longest line of a METIS input); for METIS see
-/// [`convert_as`]. `watch` advances by [`Input::bytes`] in each pass.
+/// Writes the edges of `input` to `out` in `format` with `threads` threads, including weights if both input and format
+/// have them. This takes a few megabytes of memory per thread in addition to [`Input::scratch_bytes`], and as much as
+/// the longest line of a METIS input. For METIS output see [`convert_as`]. `watch` advances by [`Input::bytes`] in each
+/// pass.
 ///
 /// # Errors
-/// Bad input, also ids and weights that the format can't hold; a file that can't be written; those of the watch.
+/// Bad input, including ids and weights that the format can't store; an error if the file can't be written; and errors
+/// of the watch.
 pub fn convert(input: &Input, out: &Path, format: Format, threads: usize, watch: &dyn Watch) -> Result<Converted> {
     convert_as(input, out, Target { format, weights: AskedWeights::Auto, memory: MEMORY }, threads, watch)
 }
 
-/// Does the same as [`convert`], with chosen weights, and with `memory` bytes for the lists of METIS: less memory makes more passes. It
-/// also takes 4 bytes a vertex, and the list of one vertex even if that alone is larger than `memory`.
+/// Like [`convert`], with the chosen weights, and with `target.memory` bytes for the lists of METIS. With less memory
+/// METIS needs more passes. It also needs 4 bytes per vertex, and room for the list of a single vertex even if that is
+/// larger than `target.memory`.
 ///
 /// # Errors
-/// Those of [`convert`]; [`Error::Usage`] where weights are asked for that the input has not, or that the format does not hold.
+/// The errors of [`convert`]; [`Error::Usage`] if weights are asked for that the input does not have or that the format
+/// can't store.
 pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, watch: &dyn Watch) -> Result<Converted> {
     let (threads, format) = (threads.max(1), target.format);
     if !format.is_written() {
         let out = out.display();
-        return Err(Error::Usage(format!("{out}: {format} is read, not written; choose npy, or another format")));
+        return Err(Error::Usage(format!(
+            "{out}: gpugraph reads {format} but can't write it; choose npy, or another format"
+        )));
     }
     apart(input, out)?;
     // METIS has no direction.
@@ -134,14 +145,18 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
     let input = &input.clone().with_chunk(CHUNK).with_use_of_direction(of_direction);
     let (weights, counts) = weights::decide(input, out, target, threads, watch)?;
     if weights == Some(WeightType::F32) && matches!(format, Format::Gr | Format::Metis) {
-        tracing::warn!("{}: has weights with fractions, which {format} has not by its definition", out.display());
+        tracing::warn!(
+            "{}: has weights with fractions, which the definition of {format} does not allow",
+            out.display()
+        );
     }
-    let beside = weights::file_beside(input, out, format, weights.is_some())?;
-    let beside = beside.map(|path| Output::create(&path)).transpose()?;
+    let weights_output = weights::weights_file(input, out, format, weights.is_some())?;
+    let weights_output = weights_output.map(|path| Output::create(&path)).transpose()?;
     let output = Output::create(out)?;
     let input = &input.clone().with_weights(weights.map_or(Weights::Skip, Weights::Read));
     let counts = || counts.map_or_else(|| count(input, threads, watch), Ok);
-    let writing = Writing { input, out, output: &output, beside: beside.as_ref(), weights, threads, watch };
+    let writing =
+        Writing { input, out, output: &output, weights_output: weights_output.as_ref(), weights, threads, watch };
     let (read, written) = match format {
         Format::Metis => metis::write(&writing, counts()?, target.memory)?,
         Format::Mtx | Format::Gr => {
@@ -157,33 +172,33 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         }
         _ => writing.stream(format)?,
     };
-    // A kill between both leaves weights without edges, which nobody takes for a graph.
-    beside.map(Output::finish).transpose()?;
+    // A kill between these two lines leaves weights without edges, which nothing reads as a graph.
+    weights_output.map(Output::finish).transpose()?;
     let bytes = output.finish()?;
     Ok(Converted { read, written, bytes })
 }
 
-/// A file that is being written, and the edges that it gets.
+/// A file that is being written, and the edges to write to it.
 struct Writing<'a> {
     input: &'a Input,
-    /// The path of the output as it was named.
+    /// The path of the output as the user gave it.
     out: &'a Path,
     output: &'a Output,
-    /// The file of weights, if these have one of their own.
-    beside: Option<&'a Output>,
+    /// The separate weights file, if the format has one.
+    weights_output: Option<&'a Output>,
     weights: Option<WeightType>,
     threads: usize,
     watch: &'a dyn Watch,
 }
 
 impl Writing<'_> {
-    /// Encodes and appends all edges, in the order of the input. Returns the edges read and written.
+    /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and written.
     fn stream(&self, format: Format) -> Result<(u64, u64)> {
         let turns = Turns::new(self.output);
-        let beside = self.beside.map(Turns::new);
+        let weights_output = self.weights_output.map(Turns::new);
         let append = |_| Append {
             turns: &turns,
-            beside: beside.as_ref(),
+            weights_output: weights_output.as_ref(),
             input: self.input,
             encoder: Encoder::new(format, self.weights, ending(self.out).as_deref()),
             buffers: Buffers::default(),
@@ -193,17 +208,17 @@ impl Writing<'_> {
         if scan.halves == Halves::Some || (scan.halves == Halves::All && format != Format::Mtx) {
             let out = self.out.display();
             tracing::warn!(
-                "{out}: has one of both directions of edges that have none; do not read it with directed = true"
+                "{out}: has only one direction of each undirected edge; do not read it with directed = true"
             );
         }
         Ok((scan.edges, scan.edges))
     }
 }
 
-/// Encodes the edges of a chunk, and appends them when all chunks before it have their place.
+/// A visitor that encodes the edges of a chunk, and appends them once all chunks before it have their place.
 struct Append<'a> {
     turns: &'a Turns<'a>,
-    beside: Option<&'a Turns<'a>>,
+    weights_output: Option<&'a Turns<'a>>,
     input: &'a Input,
     encoder: Encoder,
     buffers: Buffers,
@@ -215,12 +230,12 @@ impl Append<'_> {
         match unfit {
             Unfit::Id(id) => {
                 let expected = format!("ids below 2^{} for {format}", self.encoder.bits());
-                let remedy = "choose a format of wider ids, such as u64";
+                let remedy = "choose a format with wider ids, such as u64";
                 Error::input(name, At::File, expected, format!("id {id}"), remedy)
             }
             Unfit::Weight(weight) => {
-                let expected = format!("weights that an f32 equals for {format}");
-                let remedy = "have them rounded with --weights f32, or choose a format of whole weights, such as text";
+                let expected = format!("weights that f32 represents exactly, for {format}");
+                let remedy = "round them with --weights f32, or choose a format with integer weights, such as text";
                 Error::input(name, At::File, expected, format!("weight {weight}"), remedy)
             }
         }
@@ -236,8 +251,8 @@ impl Visitor for Append<'_> {
         let Buffers { edges, weights } = &mut self.buffers;
         self.turns.append(chunk, edges)?;
         edges.clear();
-        if let Some(beside) = self.beside {
-            beside.append(chunk, weights)?;
+        if let Some(weights_output) = self.weights_output {
+            weights_output.append(chunk, weights)?;
             weights.clear();
         }
         Ok(())
@@ -245,11 +260,11 @@ impl Visitor for Append<'_> {
 
     fn stopped(&mut self) {
         self.turns.stop();
-        self.beside.iter().for_each(|beside| beside.stop());
+        self.weights_output.iter().for_each(|weights_output| weights_output.stop());
     }
 }
 
-/// The figures in headers.
+/// The numbers that headers need.
 #[derive(Clone, Copy)]
 struct Counts {
     vertices: u64,

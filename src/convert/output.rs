@@ -1,4 +1,4 @@
-//! An output file that is whole or absent, to which many threads append in the order of the input.
+//! An output file that appears only when it is complete, and to which many threads append in the order of the input.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::formats::Packing;
 use crate::store::replace::target;
 
-/// Levels at which packing is about as fast as reading and encoding.
+/// Compression levels at which packing is about as fast as reading and encoding.
 const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
-/// A level that takes 9 MiB of memory a thread.
+/// A level that needs 9 MiB of memory per thread.
 const XZ_LEVEL: u32 = 1;
 
-/// Returns the error of a failed write.
+/// Returns the error for a failed write.
 pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
     Error::io(doing, path, source).of_output()
 }
@@ -28,13 +28,13 @@ pub(super) struct Output {
     temporary: PathBuf,
     file: File,
     packing: Packing,
-    /// Offset of the next bytes.
+    /// Offset at which the next bytes are written.
     end: Mutex<u64>,
     finished: bool,
 }
 
 impl Output {
-    /// Creates the temporary file for `path`, or for the file that it links to, to be packed as its name says.
+    /// Creates the temporary file for `path`, or for the file to which it links. It will be packed as the name says.
     pub fn create(path: &Path) -> Result<Output> {
         let target = target(path)?;
         part::remove_abandoned(&target);
@@ -43,14 +43,14 @@ impl Output {
         Ok(Output { path: target, temporary, file, packing, end: Mutex::new(0), finished: false })
     }
 
-    /// Appends the header, before all other bytes.
+    /// Appends the header, which must come before all other bytes.
     pub fn header(&self, bytes: &[u8]) -> Result<()> {
         let bytes = self.pack(bytes)?;
         let end = self.reserve(bytes.len());
         self.write(&bytes, end)
     }
 
-    /// Packs a piece by itself: a packed file may consist of several members or frames.
+    /// Packs a piece separately; a packed file may consist of several members or frames.
     fn pack<'b>(&self, bytes: &'b [u8]) -> Result<std::borrow::Cow<'b, [u8]>> {
         let packed = match self.packing {
             Packing::Plain | Packing::Zip => return Ok(bytes.into()),
@@ -84,10 +84,10 @@ impl Output {
         self.file.write_all_at(bytes, at).map_err(|e| failed("write the file", &self.path, e))
     }
 
-    /// Syncs the file and renames it to its own name. Returns its size.
+    /// Syncs the file and renames it to its final name. Returns its size in bytes.
     pub fn finish(mut self) -> Result<u64> {
         if self.packing != Packing::Plain && self.reserve(0) == 0 {
-            self.header(b"")?; // a packed file has one member at least
+            self.header(b"")?; // a packed file has at least one member
         }
         let at = |doing| move |e| (doing, e);
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -105,14 +105,14 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if !self.finished {
-            // A partial file is of no use, and the caller already has an error to report.
+            // A partial file is useless, and the caller already has an error to report.
             let _ = std::fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// Lets threads append in the order of chunks. A thread waits until the chunks before its own have reserved their bytes, but not until
-/// these are written.
+/// Lets threads append in the order of chunks. A thread waits until the chunks before its own have reserved their
+/// bytes, but not until these are written.
 pub(super) struct Turns<'a> {
     output: &'a Output,
     state: Mutex<State>,
@@ -139,8 +139,8 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Waits for the turn of `chunk` and reserves its bytes. Returns `None` if another thread has stopped the writing; that thread's error
-    /// is reported.
+    /// Waits for the turn of `chunk` and reserves its bytes. Returns `None` if another thread has stopped the output;
+    /// the error of that thread is reported.
     fn place(&self, chunk: u64, length: usize) -> Option<u64> {
         let mut state = self.lock();
         while state.next != chunk && !state.stopped {

@@ -1,5 +1,5 @@
-//! The temporary file of an output, beside it: `.NAME.PID.part`, locked by the process that writes it. If it exists without a lock, its
-//! process was killed, and the next process that writes the same output removes it.
+//! The temporary file of an output, in the same folder: `.NAME.PID.part`, locked by the process that writes it. If it
+//! exists without a lock, its process was killed, and the next process that writes the same output removes it.
 
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -15,14 +15,15 @@ const PIDS: u64 = 1 << 22;
 /// Creates the temporary file of `target` and locks it. On a file system without locks it stays unlocked.
 ///
 /// # Errors
-/// [`Error::Io`] or [`Error::OutputFull`] for a file that can't be created.
+/// [`crate::Error::Io`] or [`crate::Error::OutputFull`] if the file can't be created.
 pub(super) fn create(target: &Path) -> Result<(PathBuf, File)> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut number = u64::from(std::process::id());
     loop {
         let path = target.with_file_name(format!(".{name}.{number}.part"));
         let file = match File::create_new(&path) {
-            // The file is from a process with this id on another machine, or from one killed on a file system without locks.
+            // The file belongs to a process with this id on another machine, or to one killed on a file system without
+            // locks.
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 number += PIDS;
                 continue;
@@ -30,7 +31,7 @@ pub(super) fn create(target: &Path) -> Result<(PathBuf, File)> {
             made => made.map_err(|e| failed("create the file", target, e))?,
         };
         let taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        // Between creation and lock another process may have taken it for an abandoned file, and removed it.
+        // Between creation and lock, another process may have removed the file as abandoned.
         if !taken && path.metadata().is_ok_and(|there| there.ino() == inode(&file)) {
             return Ok((path, file));
         }
@@ -38,7 +39,7 @@ pub(super) fn create(target: &Path) -> Result<(PathBuf, File)> {
     }
 }
 
-/// Removes the temporary files of `target` that killed processes left. One that can't be removed does no harm.
+/// Removes the temporary files of `target` that killed processes left. A file that can't be removed does no harm.
 pub(super) fn remove_abandoned(target: &Path) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -57,7 +58,7 @@ fn remove_if_abandoned(path: &Path) {
     if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
         return;
     }
-    // It is opened for writing, as locks on network file systems require.
+    // Locks on network file systems require that the file is open for writing.
     let Ok(file) = File::options().write(true).open(path) else { return };
     if file.try_lock().is_ok() {
         match std::fs::remove_file(path) {
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_process_left_goes_and_what_another_writes_stays() {
+    fn abandoned_files_are_removed_and_locked_files_stay() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a.u32");
         let (mine, file) = create(&target).unwrap();

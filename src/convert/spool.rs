@@ -1,4 +1,4 @@
-//! Copies a stream to a file beside the output, since edges may be read several times.
+//! Copies a stream to a file next to the output, because edges may be read several times.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, Packing, Watch};
 use crate::store::replace::target;
 
-/// A copy of a stream under a temporary name, locked while it is in use, and removed when it is dropped. The copy of a killed process is
-/// removed by the next one that writes the same output.
+/// A copy of a stream under a temporary name. The copy is locked while it is in use, and is removed when dropped. If
+/// the process is killed, the next process that writes the same output removes the copy.
 pub struct StreamCopy {
     path: PathBuf,
     _locked: File,
@@ -21,10 +21,11 @@ pub struct StreamCopy {
 }
 
 impl StreamCopy {
-    /// Copies all bytes of `stream`, which holds edges in `format`, for the output `out`.
+    /// Copies all bytes of `stream`, which contains edges in `format`, for the output `out`.
     ///
     /// # Errors
-    /// Bad input for a stream that can't be read or is empty, [`Error::OutputFull`], [`Error::Io`]; those of the watch.
+    /// Bad input if the stream can't be read or is empty; [`Error::OutputFull`]; [`Error::Io`]; and errors of the
+    /// watch.
     pub fn of(stream: &Stream, format: Format, out: &Path, watch: &dyn Watch) -> Result<StreamCopy> {
         let target = target(out)?;
         part::remove_abandoned(&target);
@@ -42,7 +43,7 @@ impl StreamCopy {
             return Err(stream.nothing_came());
         }
         copy.packing = match copied.packing {
-            // The name decides, so that what is named as packed and is not gets refused.
+            // The name decides, so that a stream is refused if its name says that it is packed and it is not.
             Packing::Plain => Packing::of(stream.path()),
             packing => packing,
         };
@@ -52,12 +53,12 @@ impl StreamCopy {
     /// Opens the copy as an input.
     ///
     /// # Errors
-    /// Bad input for bytes that are not of the format.
+    /// Bad input if the bytes are not in the format.
     pub fn input(&self) -> Result<Input> {
         Input::spooled(&self.path, self.format, self.packing, self.name.clone()).map_err(|e| self.blame(e))
     }
 
-    /// Returns an error about the copy as one about its stream.
+    /// Turns an error about the copy into one about its stream.
     pub fn blame(&self, error: Error) -> Error {
         error.came_by(&self.path, &self.name)
     }

@@ -1,4 +1,4 @@
-//! Decides which weights are written, and where those of Graph500 go.
+//! Decides which weights are written, and where the weights of Graph500 go.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,11 @@ use crate::error::{Error, Result};
 use crate::formats::weights::missing;
 use crate::formats::{AskedWeights, Format, Input, Packing, Watch, WeightType, Weights, graph500};
 
-/// Returns the type of the weights to write, and the counts of a pass over the edges if one was made for it.
+/// Returns the type of the weights to write, and the counts of a pass over the edges if one was made to find the type.
 ///
 /// # Errors
-/// [`Error::Usage`] where weights are asked for that the input has not, or that the format does not hold; those of the scan.
+/// [`Error::Usage`] if weights are asked for that the input does not have or that the format can't store; and errors of
+/// the scan.
 pub(super) fn decide(
     input: &Input,
     out: &Path,
@@ -26,7 +27,7 @@ pub(super) fn decide(
             AskedWeights::U32 | AskedWeights::F32 => {
                 let out = out.display();
                 Err(Error::Usage(format!(
-                    "{out}: {format} holds no weights; choose text, mtx, metis, gr or graph500, or --weights none"
+                    "{out}: {format} can't store weights; choose text, mtx, metis, gr or graph500, or --weights none"
                 )))
             }
         };
@@ -43,11 +44,12 @@ pub(super) fn decide(
     }
 }
 
-/// Returns the file of weights to write beside `out`, if the format has such files and there are `weights`.
+/// Returns the weights file to write next to `out`, if the format has such files and there are `weights`.
 ///
 /// # Errors
-/// [`Error::Usage`] if there are none, and a file at that place would be taken for them; if that file belongs to the input.
-pub(super) fn file_beside(input: &Input, out: &Path, format: Format, weights: bool) -> Result<Option<PathBuf>> {
+/// [`Error::Usage`] if there are no weights and an existing file would be mistaken for them, or if that file belongs to
+/// the input.
+pub(super) fn weights_file(input: &Input, out: &Path, format: Format, weights: bool) -> Result<Option<PathBuf>> {
     if format != Format::Graph500 {
         return Ok(None);
     }
@@ -57,7 +59,7 @@ pub(super) fn file_beside(input: &Input, out: &Path, format: Format, weights: bo
     let is_read = |beside: PathBuf| there.is_some() && id(&beside) == there;
     if input.parts().iter().filter_map(|part| part.weights_path()).any(is_read) {
         return Err(Error::Usage(format!(
-            "{}: has the weights of the input; write to a file of another name",
+            "{}: has the weights of the input; write to a file with another name",
             path.display()
         )));
     }

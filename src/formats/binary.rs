@@ -1,11 +1,11 @@
-//! Parses pairs of `u32`, of `u64` and of other whole numbers.
+//! Parses pairs of `u32`, of `u64` and of other integers.
 
 use crate::formats::arrays::Int;
 use crate::formats::scan::map::{as_pairs32, as_pairs64};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
 use crate::formats::{Edges, Visitor};
 
-/// Parses whole pairs of `u32`. On a little-endian machine they are handed over in place.
+/// Parses whole pairs of `u32`. On a little-endian machine the pairs are handed over in place.
 pub(crate) fn parse32<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     if let Some(pairs) = as_pairs32(data) {
         return Ok(sink.batch(Edges::Narrow(pairs))?);
@@ -28,8 +28,8 @@ pub(crate) fn parse64<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result
     Ok(())
 }
 
-/// Parses pairs of any whole numbers. If they are stored as `u32` or `u64` would be, they are handed over in place, after a check that none
-/// is negative.
+/// Parses pairs of any integer type. If they have the layout of `u32` or `u64`, they are handed over in place, after a
+/// check that none is negative.
 pub(crate) fn parse_rows<V: Visitor>(data: &[u8], int: Int, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     if int.signed
         && let Some(at) = first_negative(data, int)
@@ -51,12 +51,13 @@ pub(crate) fn parse_rows<V: Visitor>(data: &[u8], int: Int, sink: &mut Sink<'_, 
     }
 }
 
-/// Returns the index of the first negative number. It tests the sign bits of all numbers in eight bytes at once.
+/// Returns the byte offset of the first negative number. The test covers the sign bits of all numbers in eight bytes at
+/// once.
 fn first_negative(data: &[u8], int: Int) -> Option<usize> {
     let highest = if int.big { 0x80 } else { 1u64 << (8 * int.bytes - 1) };
     let mask = (0..8 / int.bytes).fold(0, |mask, nth| mask | highest << (8 * int.bytes * nth));
     let (words, rest) = data.as_chunks::<8>();
-    // There is no early exit, so that the compiler can vectorise the loop.
+    // The loop has no early exit, so that the compiler can vectorise it.
     let all = words.iter().fold(0, |all, word| all | u64::from_le_bytes(*word));
     if all & mask == 0 && rest.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Names what a file holds by its first bytes, where that is not what its name says.
+//! Identifies what a file contains by its first bytes, if its name says something else.
 
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -13,29 +13,30 @@ use crate::formats::scan::layout::HEAD;
 use crate::formats::scan::sink::Fault;
 use crate::formats::{Format, Packing, Part, parquet};
 
-/// The mark with which some programs begin text in UTF-8.
+/// The byte order mark with which some programs begin text in UTF-8.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The first bytes of numpy's arrays.
+/// The first bytes of a numpy array.
 const NUMPY: &[u8] = b"\x93NUMPY";
 
-/// Bytes by which a file is recognised.
+/// Number of bytes that are read to identify a file.
 const START: usize = 4096;
 
-/// Bytes below which text must be numbers and what stands between them.
+/// Length in bytes below which text is accepted only if it consists of digits and separators.
 const SHORT: usize = 24;
 
-/// Returns where the text of a file begins that starts with `prefix`: behind a byte order mark, if there is one.
+/// Returns the offset at which the text of a file with the first bytes `prefix` begins: after the byte order mark, if
+/// there is one.
 ///
 /// # Errors
-/// A fault for text that is not of one byte a character, or whose lines don't end with a line feed.
+/// A fault if the text uses two or four bytes per character, or if its lines don't end with a line feed.
 pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> {
     if let Some(encoding) = wide_encoding(prefix) {
         return Err(Fault::new(0, "text of one byte a character", encoding, in_utf_8(encoding)));
     }
     let start = if prefix.starts_with(MARK) { MARK.len() } else { 0 };
     let window = &prefix[..prefix.len().min(HEAD)];
-    // Lines of text that are to be skipped may hold anything.
+    // In a text file with several lines, the user may skip the first lines, and those may contain anything.
     if has_lone_return(window, start)
         && is_printed(&window[start..])
         && (format != Format::Text || !window.contains(&b'\n'))
@@ -45,7 +46,7 @@ pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> 
     Ok(start)
 }
 
-/// Returns the encoding of text with two or four bytes a character, as iconv calls it.
+/// Returns the encoding of text with two or four bytes per character, under the name that iconv uses.
 pub(crate) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
     let is_ascii = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     match start {
@@ -57,15 +58,15 @@ pub(crate) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns true if a file with these first bytes is text. If the bytes of pairs are all those of printed text, every id is above 150 million: no
-/// graph has that in its first kilobytes.
+/// Returns true if a file with these first bytes is text. Binary pairs can pass this test only if every id is above 150
+/// million, and no graph has only such ids in its first kilobytes.
 pub(crate) fn is_text(start: &[u8]) -> bool {
     let start = start.strip_prefix(MARK).unwrap_or(start);
     let of_edges = |c: &u8| c.is_ascii_digit() || b"\t\n\r ,;.-#%{}".contains(c);
     is_printed(start) && (start.len() >= SHORT || start.iter().all(of_edges))
 }
 
-/// Returns true for characters in UTF-8 that text has, of which the last may be cut.
+/// Returns true if the bytes are printable UTF-8 text; the last character may be cut off.
 fn is_printed(start: &[u8]) -> bool {
     let printed = |text: &str| !text.contains(|c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r'));
     let whole = match std::str::from_utf8(start) {
@@ -76,19 +77,19 @@ fn is_printed(start: &[u8]) -> bool {
     !whole.is_empty() && printed(whole)
 }
 
-/// Returns the first bytes of a file, unpacked; none if it can't be read.
+/// Returns the first bytes of a file, unpacked; empty if it can't be read.
 pub(crate) fn start_of(path: &Path, packing: Packing) -> Vec<u8> {
     let mut start = Vec::new();
     if let Ok(file) = std::fs::File::open(path)
         && let Ok(decoder) = Decoder::new(packing, BufReader::with_capacity(START, file), path)
     {
-        // What is wrong with the file is reported by the scan.
+        // The scan reports what is wrong with the file.
         let _ = decoder.take(START as u64).read_to_end(&mut start);
     }
     start
 }
 
-/// Returns what a file that is no list of numbers holds, by its first bytes, and the remedy.
+/// Returns what a file contains, and the remedy, if its first bytes say that it is not a list of numbers.
 pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Option<(String, String)> {
     if let Some(encoding) = wide_encoding(start) {
         return Some((encoding.into(), in_utf_8(encoding)));
@@ -107,14 +108,15 @@ fn in_utf_8(encoding: &str) -> String {
     format!("convert it: iconv -f {encoding} -t UTF-8 IN > OUT")
 }
 
-/// Returns the error of a file that can't be read as what its name says, if its first bytes are those of something else.
+/// Returns the error for a file that can't be read as the format of its name, if its first bytes are those of something
+/// else.
 pub(super) fn instead(part: &Part) -> Option<Error> {
     let (path, packing) = (part.path(), part.packing());
     let another = || another(part, &start_of(path, packing)).map(|fault| fault.at(path, At::File));
     not_packed(path, packing).or_else(another)
 }
 
-/// Returns the error of a file whose ending says that it is packed, if it does not begin so.
+/// Returns the error for a file whose name says that it is packed, if its first bytes are not those of the packing.
 pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let start = start_of(path, Packing::Plain);
     if packing.may_begin(&start) {
@@ -140,24 +142,25 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     Some(Error::input(path, At::File, stream(packing), found, remedy))
 }
 
-/// Returns what bytes of a packing are called in messages.
+/// Returns the name of a packed stream for messages.
 fn stream(packing: Packing) -> String {
     let article = if packing == Packing::Xz { "an" } else { "a" };
     format!("{article} {} stream", packing.name())
 }
 
-/// Returns the line that gives a file the ending of its packing.
+/// Returns the command that gives a file the extension of its packing.
 fn renamed(path: &Path, packing: Packing) -> String {
     let (whole, end) = (typed(path), packing.ending());
     let bare = packed_ending(path).and_then(|end| whole.strip_suffix(end)).unwrap_or(&whole);
     format!("give the file the ending {end}: mv {whole} {bare}{end}")
 }
 
-/// Returns the fault of a file of a format that has something else at its start: packed bytes, another format, or text in place of numbers.
+/// Returns the fault of a file that starts with something other than its format: packed bytes, another format, or text
+/// instead of binary numbers.
 pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
     let (format, start) = (part.format(), &prefix[..prefix.len().min(START)]);
     let fault = |found: &str, remedy: String| Some(Fault::new(0, format!("{format}"), found, remedy));
-    // Pairs may be any bytes, so a format of theirs that was named is taken at its word.
+    // Pairs may start with any bytes, so if the user named a format of pairs, the file is assumed to be in it.
     let believed = part.is_named() && format.record().is_some();
     if start.starts_with(NUMPY) && format != Format::Npy {
         return fault("an array of numpy", "give the file the ending .npy, or name the format npy".into());
@@ -184,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_told_from_pairs() {
+    fn text_is_distinguished_from_pairs() {
         let numbers = |ids: &[u32]| ids.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>();
         for text in ["0 1", "0 1\n1 2\n", "# Z\u{fc}rich\n0 1 {'a': 'b'}\n1 2 {}\n", "12345678"] {
             assert!(is_text(text.as_bytes()), "{text}");

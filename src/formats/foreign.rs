@@ -1,5 +1,5 @@
-//! Recognises files of edges in formats that are not read, by their endings or first bytes, and refuses them with the command that converts
-//! them.
+//! Recognises files of edges in unsupported formats, by their extensions or first bytes, and refuses them with the
+//! command that converts them.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,20 +7,21 @@ use std::path::Path;
 use crate::formats::contents::MARK;
 use crate::formats::{Format, Packing, Part, ending};
 
-/// A format that is not read.
+/// An unsupported format.
 #[derive(Debug)]
 pub(super) struct Foreign {
-    /// Its name for messages.
+    /// Name for messages.
     name: &'static str,
-    /// Endings of its files, which no format that is read has.
+    /// File name extensions, none of which belongs to a supported format.
     endings: &'static [&'static str],
-    /// Returns true if a file with these first bytes may be of this format.
+    /// Returns true if a file with these first bytes may be in this format.
     begins: fn(&[u8]) -> bool,
-    /// True if these bytes are too long to be those of an id by chance.
+    /// Whether these bytes are too long to be an id by chance.
     distinctive: bool,
     /// The advice in front of the command.
     advice: &'static str,
-    /// The command that converts or fetches a file, or the file to name; IN is the file and BASE the file without its ending.
+    /// The command that converts or fetches a file, or the file to name instead. IN stands for the file, BASE for the
+    /// file without its extension.
     line: &'static str,
 }
 
@@ -108,7 +109,7 @@ const ALL: [Foreign; 17] = [
     Foreign {
         name: "WebGraph's BV",
         endings: &["properties", "offsets", "obl"],
-        // Not all files begin with the same bytes; see `is_webgraph`.
+        // The files do not all begin with the same bytes; see `is_webgraph`.
         begins: |_| false,
         distinctive: false,
         advice: "convert it by WebGraph's own program, which cargo install webgraph-cli has",
@@ -116,7 +117,7 @@ const ALL: [Foreign; 17] = [
     },
     Foreign {
         name: "a part of a Graphalytics graph that has no edges",
-        // Its properties have an ending that WebGraph uses as well; see `Foreign::by_name`.
+        // The properties file has an extension that WebGraph also uses; see `Foreign::by_name`.
         endings: &["v"],
         begins: |_| false,
         distinctive: false,
@@ -180,7 +181,7 @@ const ALL: [Foreign; 17] = [
 ];
 
 impl Foreign {
-    /// Returns the format of a name.
+    /// Returns the unsupported format that the name of a file says.
     pub(super) fn by_name(path: &Path) -> Option<&'static Foreign> {
         let ending = ending(path)?;
         let has_edges = ending == "properties" && path.with_extension("e").exists();
@@ -191,13 +192,14 @@ impl Foreign {
         ALL.iter().find(|kind| kind.endings.contains(&ending))
     }
 
-    /// Returns the format of a file's first bytes, whatever its name.
+    /// Returns the unsupported format that the first bytes say, whatever the name.
     pub(super) fn of(start: &[u8]) -> Option<&'static Foreign> {
         let start = start.strip_prefix(MARK).unwrap_or(start);
         ALL.iter().find(|kind| (kind.begins)(start))
     }
 
-    /// Returns the format of a file's first bytes, unless they are what its name or options announce.
+    /// Returns the unsupported format that the first bytes say, unless the name or the options of the part account for
+    /// them.
     pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static Foreign> {
         if part.format() == Format::Npz && start.starts_with(b"PK") {
             return None;
@@ -205,23 +207,24 @@ impl Foreign {
         if part.format() == Format::Metis && is_webgraph(part.path(), start) {
             return Foreign::by_ending("properties");
         }
-        // Pairs may begin with any bytes, and lines to be skipped with any words, so the user's word is taken for both.
+        // Pairs may begin with any bytes, and lines to be skipped with any words, so the user's choice is believed for
+        // both.
         let (binary, skips) = (part.format().record().is_some(), part.text().skip_lines.unwrap_or(0) > 0);
         let believed = if binary { part.is_named() } else { skips };
         Foreign::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
     }
 
-    /// Returns true if no other kind of file begins so.
+    /// Returns true if no other kind of file begins with these bytes.
     pub(super) fn is_distinctive(&self) -> bool {
         self.distinctive
     }
 
-    /// Returns its name for messages.
+    /// Returns the name for messages.
     pub(super) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Returns the advice for the file at `path`, which ends with a command, and unpacks it first if it is packed.
+    /// Returns the advice for the file at `path`. It ends with a command, which unpacks the file first if it is packed.
     pub(super) fn remedy(&self, path: &Path, packing: Packing) -> String {
         // GNU tar unpacks compressed archives by itself.
         let (unpack, plain) = match packing {
@@ -239,7 +242,8 @@ impl Foreign {
     }
 }
 
-/// Returns a path as it may stand in a shell command: IN with its ending, if its characters would need quotes.
+/// Returns a path for use in a shell command. If its characters would need quotes, the result is IN with the extension
+/// of the path.
 pub(crate) fn typed(path: &Path) -> String {
     let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
     match path.to_str() {
@@ -252,12 +256,12 @@ pub(crate) fn typed(path: &Path) -> String {
     }
 }
 
-/// Returns the first byte that is not blank.
+/// Returns the first byte that is not whitespace.
 fn first(start: &[u8]) -> Option<u8> {
     start.iter().copied().find(|c| !c.is_ascii_whitespace())
 }
 
-/// Returns true if `start` begins with `word`, in upper or lower case.
+/// Returns true if `start` begins with `word`, ignoring case.
 fn begins_with(start: &[u8], word: &[u8]) -> bool {
     start.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word))
 }
@@ -273,7 +277,7 @@ fn is_page(start: &[u8]) -> bool {
     tags.iter().any(|tag| begins_with(start, tag))
 }
 
-/// Returns true for `graph [`, after comments and the name of the creator.
+/// Returns true for `graph [`, after comments and the creator line.
 fn is_gml(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let mut lines = text.lines().map(str::trim_start);
@@ -294,7 +298,7 @@ fn is_json(start: &[u8]) -> bool {
     }
 }
 
-/// Returns true for lines each of which is a list or an object.
+/// Returns true if each of the first two lines is a list or an object.
 fn is_json_lines(start: &[u8]) -> bool {
     let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let is_one = |line: &[u8]| match (line.first(), line.last()) {
@@ -304,7 +308,7 @@ fn is_json_lines(start: &[u8]) -> bool {
     lines.next().is_some_and(is_one) && lines.next().is_some_and(is_json)
 }
 
-/// Returns true for `graph {`, `digraph NAME {` and the like, below comments.
+/// Returns true for `graph {`, `digraph NAME {` and the like, after comments.
 fn is_dot(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let lines = text.lines().map(str::trim_start);
@@ -319,21 +323,22 @@ fn is_dot(start: &[u8]) -> bool {
     matches!(first.as_deref(), Some("graph" | "digraph")) && !head.contains('[')
 }
 
-/// Returns true for `p edge` and `p col`, below comments.
+/// Returns true for `p edge` and `p col`, after comments.
 fn is_coloring(start: &[u8]) -> bool {
     let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !(line.is_empty() || *line == b"c" || line.starts_with(b"c ")));
     first.is_some_and(|line| line.starts_with(b"p edge ") || line.starts_with(b"p col "))
 }
 
-/// Returns true for a `.graph` that is not of METIS: it is binary, or has properties beside it.
+/// Returns true for a `.graph` file that is not in METIS format: it is binary, or a WebGraph properties file is next to
+/// it.
 fn is_webgraph(path: &Path, start: &[u8]) -> bool {
     let lines = start.first().is_some_and(|c| c.is_ascii_digit() || c.is_ascii_whitespace() || *c == b'%');
     let text = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..);
     (!lines && !start.iter().take(256).all(text)) || has_properties(path).unwrap_or(false)
 }
 
-/// Returns true if the properties of a WebGraph graph are beside `path`.
+/// Returns true if the properties file of a WebGraph graph is next to `path`.
 fn has_properties(path: &Path) -> std::io::Result<bool> {
     let mut text = String::new();
     std::fs::File::open(path.with_extension("properties"))?.take(4096).read_to_string(&mut text)?;

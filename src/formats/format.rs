@@ -1,4 +1,4 @@
-//! The formats, by name and by the ending of a file.
+//! The formats, by name and by file name extension.
 
 use std::path::Path;
 
@@ -8,31 +8,31 @@ use crate::error::{At, Error, Result};
 use crate::formats::foreign::Foreign;
 use crate::formats::parquet;
 
-/// A format of edges.
+/// A file format of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// Little-endian pairs of `u32`: 8 bytes an edge.
+    /// Little-endian pairs of `u32`: 8 bytes per edge.
     U32,
-    /// Little-endian pairs of `u64`: 16 bytes an edge.
+    /// Little-endian pairs of `u64`: 16 bytes per edge.
     U64,
-    /// SNAP style: an edge a line, ids from 0 (or any), `#` and `%` comments.
+    /// Text in SNAP style: an edge per line, ids usually from 0, comments after `#` or `%`.
     Text,
-    /// Matrix Market coordinate, ids from 1.
+    /// Matrix Market coordinate format, ids from 1.
     Mtx,
     /// METIS adjacency lists, ids from 1.
     Metis,
-    /// DIMACS shortest paths, ids from 1.
+    /// DIMACS shortest path format, ids from 1.
     Gr,
-    /// Graph500 reference `packed_edge`: 12 bytes an edge, 48-bit ids.
+    /// `packed_edge` of the Graph500 reference: 12 bytes per edge, 48-bit ids.
     Graph500,
-    /// A numpy array of pairs, of any type of whole numbers.
+    /// A numpy array of pairs, of any integer type.
     Npy,
-    /// A numpy archive with a sparse matrix of scipy, or an array of pairs.
+    /// A numpy archive with a scipy sparse matrix, or with an array of pairs.
     Npz,
-    /// A serialized graph of the GAP benchmark suite.
+    /// A serialized graph of the GAP Benchmark Suite.
     Sg,
-    /// A serialized graph of the GAP benchmark suite, with weights.
+    /// A serialized graph of the GAP Benchmark Suite, with weights.
     Wsg,
     /// Two columns of an Apache Parquet table.
     Parquet,
@@ -41,17 +41,17 @@ pub enum Format {
 /// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// None.
+    /// No compression.
     Plain,
-    /// gzip, one member or many.
+    /// gzip, one or several members.
     Gzip,
-    /// Zstandard, one frame or many.
+    /// Zstandard, one or several frames.
     Zstd,
-    /// bzip2, one stream or many.
+    /// bzip2, one or several streams.
     Bzip2,
-    /// xz, one stream or many.
+    /// xz, one or several streams.
     Xz,
-    /// The members of a zip archive, such as `.npz`.
+    /// Members of a zip archive, such as `.npz`.
     Zip,
 }
 
@@ -72,7 +72,7 @@ impl Format {
         Format::Parquet,
     ];
 
-    /// Returns the name in job files and on the command line.
+    /// Returns the name used in job files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::U32 => "u32",
@@ -90,12 +90,12 @@ impl Format {
         }
     }
 
-    /// Returns an ending of this format.
+    /// Returns a file name extension of this format.
     pub fn ending(self) -> &'static str {
         if self == Format::Text { "txt" } else { self.name() }
     }
 
-    /// Returns the format of the ending of a name, before that of a packing; `None` for an unknown ending.
+    /// Returns the format of a file name's extension, ignoring the extension of a packing; `None` if it is unknown.
     pub fn by_ending(path: &Path) -> Option<Format> {
         Some(match ending(path)?.as_str() {
             "bin" | "u32" | "edgelist" => Format::U32,
@@ -110,16 +110,16 @@ impl Format {
             "sg" => Format::Sg,
             "wsg" => Format::Wsg,
             "parquet" | "parq" | "pq" => Format::Parquet,
-            // Files of KONECT are called out.NAME, and NAME is not an ending.
+            // Files of KONECT are called out.NAME, where NAME is not an extension.
             _ if path.file_name()?.to_str()?.starts_with("out.") => Format::Text,
             _ => return None,
         })
     }
 
-    /// Returns the format named, else that of the ending.
+    /// Returns the format `named`, or else the one that the extension says.
     ///
     /// # Errors
-    /// Bad input for an unknown ending without a named format, and for a format that this build does not read.
+    /// Bad input if no format is named and the extension is unknown, and for a format that this build does not read.
     pub fn of(path: &Path, named: Option<Format>) -> Result<Format> {
         let format = named.or_else(|| Format::by_ending(path));
         if format == Some(Format::Parquet) && !parquet::BUILT_IN {
@@ -144,7 +144,7 @@ impl Format {
         })
     }
 
-    /// Returns true for formats whose first vertex is 1.
+    /// Returns true for formats that number vertices from 1.
     pub fn counts_from_one(self) -> bool {
         matches!(self, Format::Mtx | Format::Metis | Format::Gr)
     }
@@ -154,27 +154,27 @@ impl Format {
         self.counts_from_one() || matches!(self, Format::Npz | Format::Sg | Format::Wsg)
     }
 
-    /// Returns true for formats of arrays of numbers after a header.
+    /// Returns true for formats that consist of a header and arrays of numbers.
     pub fn is_arrays(self) -> bool {
         matches!(self, Format::Npy | Format::Npz | Format::Sg | Format::Wsg)
     }
 
-    /// Returns true for formats of lines of text.
+    /// Returns true for formats of text lines.
     pub(crate) fn is_lines(self) -> bool {
         matches!(self, Format::Text | Format::Mtx | Format::Metis | Format::Gr)
     }
 
-    /// Returns true if files can be written in this format.
+    /// Returns true if gpugraph can write files in this format.
     pub fn is_written(self) -> bool {
         !matches!(self, Format::Npz | Format::Sg | Format::Wsg | Format::Parquet)
     }
 
-    /// Returns true for formats that hold weights and are written.
+    /// Returns true for formats that can store weights and that gpugraph can write.
     pub fn writes_weights(self) -> bool {
         matches!(self, Format::Text | Format::Mtx | Format::Metis | Format::Gr | Format::Graph500)
     }
 
-    /// Returns the bytes of an edge, for formats where these are fixed.
+    /// Returns the bytes per edge, for formats in which this number is fixed.
     pub fn record(self) -> Option<u64> {
         match self {
             Format::U32 => Some(8),
@@ -186,7 +186,7 @@ impl Format {
 }
 
 impl Packing {
-    /// Returns the packing of the ending of a name.
+    /// Returns the packing that a file name's extension says.
     pub fn of(path: &Path) -> Packing {
         match last_ending(path).as_deref() {
             Some("gz") => Packing::Gzip,
@@ -197,7 +197,7 @@ impl Packing {
         }
     }
 
-    /// Returns the ending of packed files, with its dot; an empty string for others.
+    /// Returns the extension of packed files, with its dot; an empty string for plain and zip.
     pub fn ending(self) -> &'static str {
         match self {
             Packing::Plain | Packing::Zip => "",
@@ -208,20 +208,21 @@ impl Packing {
         }
     }
 
-    /// Returns true if a packed file may begin with these bytes, which may be fewer than tell it; for a plain file any do.
+    /// Returns true if a file of this packing may begin with `start`, which may be too short to decide. True for any
+    /// bytes if the packing is plain.
     pub(crate) fn may_begin(self, start: &[u8]) -> bool {
         let begins = |magic: &[u8]| magic.starts_with(start) || start.starts_with(magic);
         match self {
             Packing::Plain | Packing::Zip => true,
             Packing::Gzip => begins(&[0x1f, 0x8b]),
-            // Frames that are to be skipped may come first.
+            // Skippable frames may come first.
             Packing::Zstd => begins(&[0x28, 0xb5, 0x2f, 0xfd]) || matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]),
             Packing::Bzip2 => begins(b"BZh"),
             Packing::Xz => begins(b"\xfd7zXZ\0"),
         }
     }
 
-    /// Returns its name for messages.
+    /// Returns the name for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Packing::Plain => "plain",
@@ -234,13 +235,13 @@ impl Packing {
     }
 }
 
-/// Returns the ending of a packed file with its dot, as its name has it.
+/// Returns the extension of a packed file with its dot, spelled as in its name.
 pub(crate) fn packed_ending(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?;
     (Packing::of(path) != Packing::Plain).then(|| &name[name.rfind('.').unwrap_or(name.len())..])
 }
 
-/// Returns the ending of a file name in lower case, without that of the packing.
+/// Returns the extension of a file name in lower case, ignoring the extension of a packing.
 pub(crate) fn ending(path: &Path) -> Option<String> {
     match Packing::of(path) {
         Packing::Plain => last_ending(path),

@@ -1,5 +1,5 @@
-//! Reads DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then `a FROM TO LENGTH` with ids from 1. Lengths must be numbers:
-//! they are the weights.
+//! Reads DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then lines `a FROM TO LENGTH` with ids from 1.
+//! The lengths are the weights, so they must be numbers.
 
 use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line};
 use crate::formats::scan::layout::{Directions, Head, Layout};
@@ -8,7 +8,7 @@ use crate::formats::text::decimal_commas;
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
 
-/// Reads comments and the problem line, from `start` on.
+/// Parses the comments and the problem line, from offset `start` on.
 pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     let mut at = start;
     loop {

@@ -1,7 +1,8 @@
-//! Reads the packed edges of the Graph500 reference, and their weights, which are in a file of their own.
+//! Reads the packed edges of the Graph500 reference, and their weights, which are in a separate file.
 //!
-//! The reference writes the weights of edges in `FILE` to `FILE.weights`: a little-endian f32 for each edge, in the same order. The edges
-//! may be packed (`FILE.gz`); the weights are `FILE.weights` then, too, and are never packed, since threads read them at any place.
+//! The reference writes the weights of the edges in `FILE` to `FILE.weights`: a little-endian f32 per edge, in the same
+//! order. The edges may be packed (`FILE.gz`). The weights are in `FILE.weights` then, too; they are never packed,
+//! since threads read them at any offset.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,15 +14,16 @@ use crate::formats::weights::Weight;
 use crate::formats::{Format, Packing, Part, Visitor};
 use crate::memory::bytes_of_mut;
 
-/// Bytes of an edge.
+/// Size of an edge in bytes.
 pub(crate) const EDGE: usize = 12;
-/// Bytes of a weight.
+/// Size of a weight in bytes.
 const WEIGHT: usize = 4;
-/// Edges that are unpacked at once, and weights that are read at once.
+/// Number of edges to unpack, and of weights to read, at once.
 const BATCH: usize = sink::BATCH;
 
-/// Parses packed edges: the low 32 bits of both ids, then the 16 bits above them, those of the first id in the low half (`packed_edge` of
-/// the Graph500 reference, where the halves are signed and a negative id marks the absence of an edge).
+/// Parses packed edges. An edge is the low 32 bits of both ids, followed by the upper 16 bits of each, with those of
+/// the first id in the low half. In `packed_edge` of the Graph500 reference the halves are signed, and a negative id
+/// means that there is no edge.
 pub(crate) fn parse<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     for (nth, batch) in data.as_chunks::<EDGE>().0.chunks(BATCH).enumerate() {
         if sink.fill(batch.len(), |edges| narrow(batch, edges))? {
@@ -35,7 +37,7 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(
     Ok(())
 }
 
-/// Unpacks edges, and returns true if all ids fit in 32 bits.
+/// Unpacks edges. Returns true if all ids fit in 32 bits.
 fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     let mut high = 0;
     for ([a, b, c, d, e, f, g, h, rest @ ..], edge) in records.iter().zip(edges) {
@@ -45,7 +47,7 @@ fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     high == 0
 }
 
-/// Returns both ids of an edge; the high halves are the error if one is negative.
+/// Returns both ids of an edge; if one is negative, the error is the upper halves.
 #[inline]
 fn ends(record: &[u8; EDGE]) -> Result<(u64, u64), u64> {
     let word = |n: usize| u64::from(u32::from_le_bytes([record[n], record[n + 1], record[n + 2], record[n + 3]]));
@@ -62,7 +64,7 @@ fn negative(index: usize, high: u64) -> Fault {
     Fault::new(index * EDGE, "ids of at most 47 bits", format!("{high:#x} as the high halves"), remedy)
 }
 
-/// Returns the name of the file with the weights of the edges in `path`, which is packed as `packing` says.
+/// Returns the name of the file with the weights of the edges in `path`, whose packing is `packing`.
 pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
     let mut path = if packing == Packing::of(path) && packing != Packing::Plain {
         path.with_extension("")
@@ -73,7 +75,7 @@ pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
     path
 }
 
-/// The weights of a part.
+/// The open weights file of a part.
 pub(crate) struct WeightsFile {
     path: PathBuf,
     reader: Reader,
@@ -83,7 +85,7 @@ impl WeightsFile {
     /// Opens the weights of a part; `None` if it has none.
     ///
     /// # Errors
-    /// Bad input for a file that can't be read, or is packed.
+    /// Bad input if the file can't be read or is packed.
     pub fn open(part: &Part) -> Result<Option<WeightsFile>> {
         if let Some(path) = part.weights_path() {
             return Ok(Some(WeightsFile { reader: Reader::open(&path)?, path }));
@@ -93,17 +95,17 @@ impl WeightsFile {
             let mut packed = path.clone();
             packed.as_mut_os_string().push(packing.ending());
             if packed.exists() {
-                let remedy = "unpack it: weights are read at any place";
+                let remedy = "unpack it: weights are read at arbitrary offsets";
                 return Err(Error::input(&packed, At::File, "weights as a plain file", "a packed one", remedy));
             }
         }
         Ok(None)
     }
 
-    /// Opens the weights of a plain part; `None` if it has none.
+    /// Opens the weights of a plain part, and checks their length; `None` if it has none.
     ///
     /// # Errors
-    /// Those of [`Self::open`] and [`Self::check`].
+    /// The errors of [`Self::open`] and [`Self::check`].
     pub fn open_checked(part: &Part) -> Result<Option<WeightsFile>> {
         if part.format() != Format::Graph500 {
             return Ok(None);
@@ -113,16 +115,16 @@ impl WeightsFile {
         Ok(weights)
     }
 
-    /// Checks that there is a weight for each of `edges` edges.
+    /// Checks that the file has one weight for each of the `edges` edges.
     ///
     /// # Errors
-    /// Bad input for another length.
+    /// Bad input if it has another length.
     pub fn check(&self, edges: u64) -> Result<()> {
         let bytes = edges.saturating_mul(WEIGHT as u64);
         if self.reader.length() == bytes { Ok(()) } else { Err(self.length(&format!("{edges} edges"), bytes)) }
     }
 
-    /// Asks for the weights of edges ahead of time, without waiting.
+    /// Starts to read the weights of `edges` ahead of time, without waiting.
     pub fn will_need(&self, edges: Range<u64>) {
         self.reader.will_need(edges.start * WEIGHT as u64, edges.end * WEIGHT as u64);
     }
@@ -134,7 +136,8 @@ impl WeightsFile {
         Error::input(&self.path, At::File, expected, found, remedy)
     }
 
-    /// Parses packed edges, of which the first is number `first` of the file, with their weights; `hash` is called with the bytes of these.
+    /// Parses packed edges with their weights. `first` is the number of the first edge in the file; `hash` is called
+    /// with the bytes of the weights.
     pub fn parse<V: Visitor>(
         &self,
         data: &[u8],
@@ -177,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_stand_beside_the_edges() {
+    fn weights_are_next_to_the_edges() {
         let of = |path: &str| weights_path(Path::new(path), Packing::of(Path::new(path))).display().to_string();
         assert_eq!(of("a/b.graph500"), "a/b.graph500.weights");
         assert_eq!(of("a/b.graph500.zst"), "a/b.graph500.weights");

@@ -1,7 +1,8 @@
-//! Parses lines of one edge each, for text, Matrix Market and DIMACS files.
+//! Parses lines with one edge each, for text, Matrix Market and DIMACS files.
 //!
-//! Eight digits are converted to a number by three multiplications of a 64-bit word, so a line costs about two words and a mispredicted
-//! branch at its end. Everything else (comments, weights, carriage returns, errors) is off the fast path.
+//! Eight digits are converted to a number by three multiplications of a 64-bit word, so a line costs about two words
+//! and one mispredicted branch at its end. Everything else (comments, weights, carriage returns, errors) is off the
+//! fast path.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,10 +12,10 @@ use crate::formats::scan::sink::{Fault, Sink, Stop};
 use crate::formats::text::{Counts, TableGrammar, attributes};
 use crate::formats::weights::push;
 
-/// Longest line of an edge in bytes; a longer one is not of the format that was named.
+/// Maximum length in bytes of a line with an edge; a file with a longer one is not in the named format.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// How often a weight follows the two ids.
+/// Whether a weight follows the two ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     Never,
@@ -29,20 +30,20 @@ pub(crate) struct Grammar {
     pub tag: Option<u8>,
     /// First bytes of lines to skip; `/` must occur twice.
     pub comments: &'static [u8],
-    /// True if `,` and `;` separate as well.
+    /// Whether `,` and `;` are separators, too.
     pub commas: bool,
-    /// True if two consecutive tabs stand for an empty column.
+    /// Whether two consecutive tabs mean an empty column.
     pub single_tabs: bool,
     /// The smallest id, which is handed over as 0.
     pub base: u64,
     /// The largest id in the file's numbering.
     pub largest: u64,
     pub weight: Weight,
-    /// True if attributes as NetworkX writes them may take the place of the weight.
+    /// Whether attributes, as NetworkX writes them, may take the place of the weight.
     pub attributes: bool,
-    /// How lines with quotes are parsed, if the first has none.
+    /// How lines with quotes are parsed, if the first line has none.
     pub quoted: Option<TableGrammar>,
-    /// The counts in the first line, if it may hold these rather than an edge.
+    /// The counts in the first line, if that may contain counts rather than an edge.
     pub counts: Option<Counts>,
     /// The expected line, for messages.
     pub expected: String,
@@ -52,7 +53,7 @@ pub(crate) struct Grammar {
 
 /// Parses whole lines; the last one may lack its newline.
 pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
-    // Lines are parsed by code of their own where weights are skipped, which is as fast as without any.
+    // Lines whose weights are skipped have their own code, so that they are parsed as fast as lines without weights.
     if sink.reading().is_wanted() && grammar.weight != Weight::Never {
         parse_as::<true, V>(data, grammar, sink)
     } else {
@@ -60,7 +61,7 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<
     }
 }
 
-/// Parses lines; with their weights if `WEIGHTED`.
+/// Parses lines, with their weights if `WEIGHTED`.
 fn parse_as<const WEIGHTED: bool, V: Visitor>(
     data: &[u8],
     grammar: &Grammar,
@@ -135,10 +136,11 @@ fn parse_as<const WEIGHTED: bool, V: Visitor>(
     Ok(())
 }
 
-/// Parses a line with quotes by the parser of tables, and passes over comments that only this one knows. Returns the start of the next line.
+/// Parses a line with quotes by the table parser, or skips a comment that only that parser knows. Returns the start of
+/// the next line.
 #[cold]
 fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<usize, Stop> {
-    if let Some(next) = grammar.quoted.as_ref().and_then(|table| table.remark(data, line)) {
+    if let Some(next) = grammar.quoted.as_ref().and_then(|table| table.semicolon_comment(data, line)) {
         return Ok(next);
     }
     let has_quotes = || data[line..next_line(data, line)].contains(&b'"');
@@ -152,7 +154,8 @@ fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Si
     Ok(edge.next)
 }
 
-/// Returns the byte after the tag of an edge; `Err` is the start of the next line if this one is a comment or blank.
+/// Returns the offset after the tag of an edge. If the line is a comment or blank, returns the start of the next line
+/// as `Err`.
 #[inline]
 fn after_tag(data: &[u8], at: usize, tag: u8, grammar: &Grammar) -> Option<Result<usize, usize>> {
     if data[at] == tag && data.get(at + 1) == Some(&b' ') && data.get(at + 2).is_some_and(u8::is_ascii_digit) {
@@ -173,25 +176,26 @@ fn after_tag(data: &[u8], at: usize, tag: u8, grammar: &Grammar) -> Option<Resul
     }
 }
 
-/// Parses the number at `at`. Returns it and the byte after it; `None` if there is no digit or it is 2^64 or more.
+/// Parses the number at `at`. Returns it and the offset after it; `None` if there is no digit or the number is 2^64 or
+/// more.
 #[inline(always)]
 pub(crate) fn number(data: &[u8], at: usize) -> Option<(u64, usize)> {
     let Some(word) = data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) else {
         return more_digits(data, at, at, 0);
     };
     let digits = word ^ 0x3030_3030_3030_3030;
-    // Bit 7 of a byte is set if it is above 9. Carries only reach bytes after the first such one.
+    // Bit 7 of a byte is set if the byte is above 9. Carries only reach bytes after the first such byte.
     let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
     let count = others.trailing_zeros() as usize / 8;
     match count {
         0 => None,
         8 => more_digits(data, at, at + 8, eight_digits(digits)),
-        // Shifting moves leading zeros in at the low end, where the first digits are.
+        // The shift moves leading zeros in at the low end, where the first digits are.
         _ => Some((eight_digits(digits << (64 - 8 * count)), at + count)),
     }
 }
 
-/// Converts eight digits, one a byte, the first in the lowest.
+/// Converts eight digits, one per byte, with the first digit in the lowest byte.
 #[inline(always)]
 fn eight_digits(digits: u64) -> u64 {
     let pairs = (digits.wrapping_mul(10 * 256 + 1) >> 8) & 0x00ff_00ff_00ff_00ff;
@@ -208,7 +212,7 @@ fn more_digits(data: &[u8], start: usize, mut at: usize, mut value: u64) -> Opti
     (at > start).then_some((value, at))
 }
 
-/// Returns the start of the next column; `None` if nothing separates, or if a field is empty (`1,,2`).
+/// Returns the start of the next column; `None` if there is no separator or the field is empty (`1,,2`).
 #[inline(always)]
 fn gap(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     match data.get(at)? {
@@ -232,8 +236,8 @@ fn is_comment(data: &[u8], first: usize, grammar: &Grammar) -> bool {
     grammar.comments.contains(&c) && (c != b'/' || data.get(first + 1) == Some(&c))
 }
 
-/// Checks what follows the second id. Returns the start of the next line, or `None` if it is wrong. If `WEIGHTED`, `place` is set to where
-/// the weight is, if there is one.
+/// Checks what follows the second id. Returns the start of the next line, or `None` if the line is wrong. If
+/// `WEIGHTED`, sets `place` to the range of the weight, if there is one.
 fn rest<const WEIGHTED: bool>(data: &[u8], at: usize, grammar: &Grammar, place: &mut Range<usize>) -> Option<usize> {
     let line_end = |at: usize| match data.get(at) {
         None => Some(at),
@@ -269,7 +273,8 @@ fn rest<const WEIGHTED: bool>(data: &[u8], at: usize, grammar: &Grammar, place: 
     line_end(blanks(data, end))
 }
 
-/// Returns the end of the number (whole, decimal, with an exponent, `nan` or `inf`) at `at`; `None` if there is none.
+/// Returns the end of the number at `at` (integer, decimal, with an exponent, `nan` or `inf`); `None` if there is no
+/// number.
 pub(crate) fn weight_end(data: &[u8], at: usize) -> Option<usize> {
     let length = data[at..].iter().position(|c| matches!(c, b' ' | b'\t' | b'\r' | b'\n' | b',' | b';'));
     let token = &data[at..length.map_or(data.len(), |n| at + n)];
@@ -294,7 +299,8 @@ pub(crate) fn weight_end(data: &[u8], at: usize) -> Option<usize> {
     Some(at + token.len())
 }
 
-/// Returns the first byte from `at` on that is not a blank, a tab, or a carriage return at the end of a line.
+/// Returns the offset of the first byte from `at` on that is not a blank, a tab, or a carriage return at the end of a
+/// line.
 #[inline]
 pub(crate) fn blanks(data: &[u8], mut at: usize) -> usize {
     loop {
@@ -307,19 +313,19 @@ pub(crate) fn blanks(data: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Returns true if the carriage return at `at` belongs to the end of a line. A lone one is not a blank: old Macs ended lines so, and `1
-/// 2<CR>3 4` is not one edge.
+/// Returns true if the carriage return at `at` belongs to the end of a line. A lone carriage return is not a blank: old
+/// Macs ended lines with it, so `1 2<CR>3 4` is not one edge.
 fn ends_line(data: &[u8], at: usize) -> bool {
     matches!(data.get(at + 1), None | Some(b'\n' | b'\r'))
 }
 
-/// Returns true if the line at `line` has a lone carriage return, which in a comment may hide edges.
+/// Returns true if the line at `line` has a lone carriage return, which could hide edges in a comment.
 pub(crate) fn has_lone_return(data: &[u8], line: usize) -> bool {
     let end = next_line(data, line);
     (line..end).any(|at| data[at] == b'\r' && !ends_line(data, at))
 }
 
-/// Returns the error of a line with a lone carriage return.
+/// Returns the fault of a line with a lone carriage return.
 pub(crate) fn lone_return(data: &[u8], line: usize) -> Fault {
     let remedy = "write line feeds: tr '\\r' '\\n' < IN > OUT";
     let found = format!("a carriage return inside {}", excerpt(data, line));
@@ -330,14 +336,14 @@ fn is_blank_or_end(data: &[u8], at: usize) -> bool {
     matches!(data.get(at), None | Some(b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// Returns the start of the line after that of `at`, or the end of `data`.
+/// Returns the start of the line after the one that contains `at`, or the end of `data`.
 pub(crate) fn next_line(data: &[u8], at: usize) -> usize {
     data[at..].iter().position(|c| *c == b'\n').map_or(data.len(), |n| at + n + 1)
 }
 
 /// Counts the newlines in `data`.
 pub(crate) fn newlines(data: &[u8]) -> u64 {
-    // The runs are short so that the compiler counts in bytes and widens rarely.
+    // The runs are short so that the compiler counts in bytes and rarely widens.
     data.chunks(192).map(|run| u64::from(run.iter().map(|c| u8::from(*c == b'\n')).sum::<u8>())).sum()
 }
 

@@ -1,12 +1,13 @@
-//! Reads METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then a line for every vertex with its
-//! neighbours, ids from 1. `%` starts a comment line. FMT has up to three digits: vertex sizes, vertex weights (NCON of them), edge
-//! weights; sizes and weights of vertices must be numbers and are not read.
+//! Reads METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then for every vertex a
+//! line with its neighbours, ids from 1. `%` starts a comment line. FMT has up to three digits: vertex sizes, vertex
+//! weights (NCON of them), edge weights. Sizes and weights of vertices must be numbers, and are ignored.
 //!
-//! Such a file lists each undirected edge twice, once in the line of either end, and it is handed over twice, with the weight of either
-//! entry: should these differ, the smaller one counts, as of repeated edges. An edge that stands at one end alone is refused (`mirror`).
-//! Files that list each edge once, such as those of the GAP suite, are read as well unless direction is kept: the lists must hold EDGES or
-//! 2 EDGES ids. GAP also writes FMT 100 for graphs without vertex sizes. Since a size is never missing, an empty line of a vertex reveals
-//! such a file (in a packed file, if it is within the first MiB).
+//! Such a file lists each undirected edge twice, once in the line of either end, and both entries are handed over with
+//! their weights. If the weights differ, the smaller one counts, as for repeated edges. An edge that is listed at only
+//! one end is refused (see `mirror`). Files that list each edge once, such as those of the GAP Benchmark Suite, are
+//! also accepted unless direction is kept: the lists must have EDGES or 2 EDGES ids. GAP also writes FMT 100 for graphs
+//! without vertex sizes. Since a size is never missing, an empty line of a vertex reveals such a file (in a packed
+//! file, only if the line is within the first MiB).
 
 use std::io::BufRead;
 
@@ -23,9 +24,9 @@ const REMEDY: &str = "correct the line or the header, or name the format that th
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     pub vertices: u64,
-    /// Numbers before the neighbours: a size and weights.
+    /// Count of numbers before the neighbours: a size and weights.
     leading: u64,
-    /// True if a weight follows every neighbour.
+    /// Whether a weight follows every neighbour.
     weighted: bool,
 }
 
@@ -49,7 +50,7 @@ impl Cursor {
     }
 }
 
-/// Reads the header from `start` on in `prefix`, the first bytes of the file.
+/// Parses the header in `prefix`, the first bytes of the file, from offset `start` on.
 pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     let mut at = start;
     while prefix.get(at) == Some(&b'%') {
@@ -83,7 +84,7 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges), weighted, directions })
 }
 
-/// Returns true if there is an empty line before the last one.
+/// Returns true if there is an empty line before the last line.
 fn empty_vertex_line(body: &[u8]) -> bool {
     let mut at = 0;
     while at < body.len() {
@@ -95,12 +96,12 @@ fn empty_vertex_line(body: &[u8]) -> bool {
     false
 }
 
-/// Returns the number of the line of `vertex`, from 1, in a file that `from` reads from its start.
+/// Returns the line number (from 1) of `vertex`. `from` must be at the start of the file.
 ///
 /// # Errors
-/// Those of `from`.
+/// The errors of `from`.
 pub(crate) fn line_of(vertex: u64, from: &mut impl BufRead) -> std::io::Result<u64> {
-    // The header is the first line that is no comment.
+    // The header is the first line that is not a comment.
     let (mut line, mut left) = (0, vertex + 2);
     while let Some(first) = from.fill_buf()?.first() {
         line += 1;
@@ -113,7 +114,7 @@ pub(crate) fn line_of(vertex: u64, from: &mut impl BufRead) -> std::io::Result<u
     Ok(line)
 }
 
-/// Counts the lines of vertices that start in `data`, which begins at the start of a line.
+/// Counts the vertex lines that start in `data`, which begins at the start of a line.
 pub(crate) fn vertex_lines(data: &[u8]) -> u64 {
     let lines = crate::formats::lines::newlines(data) + u64::from(data.last().is_some_and(|c| *c != b'\n'));
     let after_newline = data.windows(2).filter(|pair| *pair == b"\n%").count() as u64;
@@ -149,7 +150,7 @@ impl Adjacency {
         Ok(())
     }
 
-    /// Checks the end of the file, where the last line may lack its newline.
+    /// Checks the last line at the end of the file, where it may lack its newline.
     pub fn finish(&self, cursor: &mut Cursor, at: usize) -> Result<(), Fault> {
         if cursor.in_line {
             self.end_line(cursor).map_err(|found| self.wrong(at, cursor.vertex, found))?;
@@ -224,7 +225,7 @@ impl Adjacency {
             return Fault { at, ..lone_return(data, line) };
         }
         let fault = self.wrong(at, vertex, excerpt(data, at));
-        // Two ids in front tell what separates the columns.
+        // Two ids are put in front, so that the check knows which characters separate columns.
         let number = data[at..].split(|c| c.is_ascii_whitespace()).next().unwrap_or_default();
         match decimal_commas(&[b"0 0 ", number].concat()) {
             Some(remedy) if self.weighted => Fault { remedy: remedy.into(), ..fault },

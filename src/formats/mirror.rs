@@ -1,8 +1,9 @@
-//! Checks that files of edges without direction list each edge at both of its ends, as often at one as at the other.
+//! Checks that files of undirected edges list each edge equally often at both of its ends.
 //!
-//! A scan adds up a hash of the ends of all entries: plus if the list is that of the smaller id, minus if it is that of the larger one. The
-//! sum of a symmetric file is 0; that of another one is 0 with a chance of 1 in 2^64. Weights are not part of it. Only if the sum is not 0 do
-//! further passes look for the first edge at fault: each divides the pairs of ids that it may be among buckets.
+//! A scan sums a hash of the two ends over all entries, with a plus sign in the list of the smaller id and a minus sign
+//! in the list of the larger id. The sum of a symmetric file is 0. The sum of any other file is 0 with a probability of
+//! 1 in 2^64. Weights are not part of the hash. Only if the sum is not 0 do more passes look for the first wrong edge:
+//! each pass divides the id pairs that are still possible among buckets.
 
 use std::io::BufReader;
 
@@ -12,28 +13,31 @@ use crate::formats::packing::Decoder;
 use crate::formats::scan::layout::{Directions, Head};
 use crate::formats::{CacheUse, Edges, Format, Input, Part, Share, Signals, Visitor, metis};
 
-/// Buckets of a pass.
+/// Number of buckets in a pass.
 const BUCKETS: usize = 1 << 14;
 
-/// Returns the hash of an edge for its entry `v` in the list of `u`: that of `u` in the list of `v` is its negative, and that of a loop 0.
+/// Returns the hash of an edge for the entry `v` in the list of `u`. The entry `u` in the list of `v` has the negative
+/// hash, and a loop has 0.
 #[inline]
 pub(crate) fn signed(u: u64, v: u64) -> u64 {
-    // Ids of 32 bits are not mixed, so that different edges differ.
+    // Ids of 32 bits stay distinct here, so that different edges have different hashes.
     let mut hash = (u.min(v) ^ u.max(v).rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (hash ^ hash >> 29).wrapping_mul(sign(u, v))
 }
 
-/// Returns 1 if `u` is smaller, -1 if `v` is, and 0 for a loop.
+/// Returns 1 if `u` is smaller, -1 if `v` is smaller, and 0 for a loop.
 #[inline]
 fn sign(u: u64, v: u64) -> u64 {
     u64::from(u < v).wrapping_sub(u64::from(u > v))
 }
 
-/// Checks a file of `entries` entries whose hashes add up to `balance`. It was read by `threads` threads, and is again if it is refused.
+/// Checks a file of `entries` entries whose hashes sum to `balance`. If the sum is not 0, reads the file again with
+/// `threads` threads to find the wrong edge.
 ///
 /// # Errors
-/// Bad input for an edge that stands at one end alone: of a file that lists each edge once only if direction is followed.
+/// Bad input if an edge is listed at only one end. A file that lists every edge once is an error only if direction is
+/// followed.
 pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, threads: usize) -> Result<()> {
     let is_half = head.is_half(entries);
     let is_checked = match head.directions {
@@ -50,7 +54,7 @@ pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, thread
         _ => (At::File, 0),
     };
     let (u, v) = (u + first, v + first);
-    let found = format!("{v} in the list of vertex {u}, and {u} not in that of {v}, or less often");
+    let found = format!("{v} in the list of vertex {u}, but {u} not in the list of {v}, or less often");
     let remedy = match (is_half, part.format()) {
         (true, _) => "each edge is listed once, so leave direction out: directed = false in [input]",
         (false, Format::Metis) => {
@@ -61,7 +65,8 @@ pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, thread
     Err(Error::input(part.path(), at, "each edge in the lists of both ends, as it has no direction", found, remedy))
 }
 
-/// Returns the smallest edge that is in one list alone, or in one more often than in the other: that vertex, and the other.
+/// Returns the smallest edge that is listed at only one end, or more often at one end than at the other. The first
+/// vertex is the one that lists it (more often).
 fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
     let (input, ids) = (Input::of_part(part), u128::from(vertices));
     let mut pairs = 0..ids * ids;
@@ -85,7 +90,7 @@ fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
     }
 }
 
-/// Returns the number of the line of a vertex in a METIS file.
+/// Returns the line number of a vertex in a METIS file.
 fn line_of(part: &Part, vertex: u64) -> Result<u64> {
     let unreadable = |e| Error::unreadable(part.path(), &e);
     let file = BufReader::new(std::fs::File::open(part.path()).map_err(unreadable)?);
@@ -93,7 +98,8 @@ fn line_of(part: &Part, vertex: u64) -> Result<u64> {
     metis::line_of(vertex, &mut BufReader::with_capacity(1 << 16, unpacked)).map_err(unreadable)
 }
 
-/// The sums of the pairs from `start` on, for `width` pairs each. A sum of one pair alone is that of its signs.
+/// The sums of the buckets of a pass: bucket `i` covers the `width` id pairs from `start + i * width` on. If `width` is
+/// 1, a bucket sums signs instead of hashes.
 struct Buckets {
     ids: u128,
     start: u128,

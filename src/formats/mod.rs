@@ -1,25 +1,25 @@
-//! Reads edges from files in every input format, and from generators, by many threads in fixed memory.
+//! Reads edges from files in every input format, and from generators, with many threads in fixed memory.
 //!
-//! [`Input::open`] finds the files and their formats. [`Input::scan`] makes one pass over all of them and hands the edges in batches to one
-//! [`Visitor`] per thread. Plain files are cut into chunks that threads take in order; binary pairs are handed over in place. Chunks that
-//! came from the disk may stay in memory for the next pass ([`InputCache`]). Packed files (`.gz`, `.zst`, `.bz2`, `.xz`) are unpacked by
-//! one thread each and parsed by the others.
+//! [`Input::open`] finds the files and their formats. [`Input::scan`] makes one pass over all of them and hands the
+//! edges in batches to one [`Visitor`] per thread. Threads take chunks of plain files in order. Binary pairs are handed
+//! over in place. Chunks that were read from disk may stay in memory for the next pass ([`InputCache`]). Each packed
+//! file (`.gz`, `.zst`, `.bz2`, `.xz`) is unpacked by one thread and parsed by the others.
 //!
-//! | file | holds |
+//! | file | what it contains |
 //! |---|---|
-//! | `format` | the formats' names and endings |
+//! | `format` | the names of the formats, and their file name extensions |
 //! | `input` | the files of an input, their version, an estimate of their edges; streams that can be read only once |
 //! | `scan` | the pass: chunks of plain files, blocks of packed ones; the cache for the next pass; the share of a rank |
-//! | `lines` | the parser of lines of one edge, which `text`, `mtx` and `gr` set up |
-//! | `text` | finds out how the lines of a text file are parsed; the parser of lines with more columns, or quotes |
+//! | `lines` | the parser of lines with one edge each, which `text`, `mtx` and `gr` configure |
+//! | `text` | detection of how a text file is laid out; the parser of lines with more columns, or with quotes |
 //! | `binary`, `graph500`, `metis` | the other parsers |
-//! | `arrays` | numpy's files, and GAP's serialized graphs |
+//! | `arrays` | numpy files, and serialized graphs of the GAP Benchmark Suite |
 //! | `parquet` | Apache Parquet tables |
-//! | `contents`, `foreign` | name what a file holds if its first bytes are not those of its format |
-//! | `mirror` | checks that files of edges without direction list each in both |
-//! | `suspect` | recognises pairs of another type than their name tells |
-//! | `weights` | the types of weights, and what makes a number one |
-//! | `packing` | unpacks files |
+//! | `contents`, `foreign` | detection of what a file contains if its first bytes do not match its format |
+//! | `mirror` | the check that files of undirected edges list each edge in both directions |
+//! | `suspect` | detection of pairs whose type differs from what their file name says |
+//! | `weights` | the types of weights, and which numbers are valid weights |
+//! | `packing` | decompression |
 
 mod arrays;
 mod binary;
@@ -61,9 +61,9 @@ use crate::process::signals;
 /// A batch of edges as they are in the input: not symmetrised, with loops and repeats.
 #[derive(Debug, Clone, Copy)]
 pub enum Edges<'a> {
-    /// Edges whose ids all fit 32 bits.
+    /// Edges whose ids all fit in 32 bits.
     Narrow(&'a [[u32; 2]]),
-    /// Edges with ids of 64 bits, which may also be small.
+    /// Edges with 64-bit ids, which may also be small.
     Wide(&'a [[u64; 2]]),
 }
 
@@ -82,23 +82,23 @@ impl Edges<'_> {
     }
 }
 
-/// Receives batches. Each thread has its own visitor, so none needs a lock. Which visitor gets which batch is not defined, only that every
-/// edge is handed over once.
+/// A receiver of batches. Each thread has its own visitor, so visitors need no lock. Which visitor gets which batch is
+/// undefined, but every edge is handed over exactly once.
 pub trait Visitor: Send {
-    /// Takes a batch in borrowed memory. An error ends the scan, which returns it. If the scan reads weights ([`Weights::Read`]), `weights`
-    /// holds one for each edge, else none: the whole number, or the bits of an f32 that is not negative, nor -0, so that both are in
-    /// order as whole numbers.
+    /// Processes a batch in borrowed memory. An error ends the scan, which returns it. If the scan reads weights
+    /// ([`Weights::Read`]), `weights` has one weight per edge, otherwise it is empty. A weight is an integer, or the
+    /// bits of an f32 that is neither negative nor -0, so that both types sort like integers.
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()>;
 
-    /// Called when all edges of chunk `chunk` have been visited, all by this visitor. In [`Input::scan_ordered`] chunks are numbered from 0
-    /// without gaps in the order of the input and taken in that order, so a visitor that waits here for its turn can restore the order of
-    /// the input.
+    /// Called when this visitor has visited all edges of chunk `chunk`. In [`Input::scan_ordered`] chunks are numbered
+    /// from 0 without gaps in the order of the input, and are taken in that order, so a visitor that waits here for its
+    /// turn can restore the order of the input.
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {
         let _ = chunk;
         Ok(())
     }
 
-    /// Called on the visitor of the thread that failed when the scan ends early: visitors that wait for a turn must be woken.
+    /// Called on visitors when an error ends the scan early, so that they can wake visitors that wait for their turn.
     fn stopped(&mut self) {}
 }
 
@@ -116,12 +116,13 @@ impl<V: Visitor + ?Sized> Visitor for &mut V {
     }
 }
 
-/// Follows the progress of a scan.
+/// An observer of the progress of a scan.
 pub trait Watch: Sync {
-    /// Adds `bytes` done of [`Input::bytes`]. An error (such as a signal) stops the scan, which returns it.
+    /// Reports that `bytes` more of [`Input::bytes`] are done. An error (such as a signal) stops the scan, which
+    /// returns it.
     fn advance(&self, bytes: u64) -> Result<()>;
 
-    /// Adds `bytes` written.
+    /// Reports that `bytes` more were written.
     fn wrote(&self, _bytes: u64) {}
 }
 
@@ -135,7 +136,7 @@ impl Watch for Unwatched {
     }
 }
 
-/// A watch that stops a scan when a signal asks to stop, of passes whose bytes are not counted as progress.
+/// A watch that stops a scan when a signal asks to stop. It is for passes whose bytes are not counted as progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Signals;
 

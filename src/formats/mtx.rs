@@ -1,6 +1,7 @@
-//! Reads Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square, pattern, integer or real, general or
-//! symmetric, ids from 1. Entries are handed over as stored: of a symmetric matrix one half, which is the same undirected graph. Values
-//! must be numbers: they are the weights. Where weights are skipped, a value may be `nan`.
+//! Reads Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square, pattern, integer
+//! or real, general or symmetric, ids from 1. Entries are handed over as stored. A symmetric matrix stores only one
+//! half, which is the same undirected graph. Values are the weights, so they must be numbers. If weights are skipped, a
+//! value may be `nan`.
 
 use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
 use crate::formats::scan::layout::{Directions, Head, Layout};
@@ -10,7 +11,8 @@ use crate::formats::text::decimal_commas;
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
 const CORRECT: &str = "correct the line, or the header";
 
-/// Reads banner, comments and size line, from `start` on. Where direction is kept, a symmetric matrix is refused: its other half is not there to be read.
+/// Parses the banner, the comments and the size line, from offset `start` on. If direction is kept, a symmetric matrix
+/// is refused, because the file does not contain its other half.
 pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result<Head, Fault> {
     let end = next_line(prefix, start).min(1024);
     let banner = String::from_utf8_lossy(&prefix[start..end]).to_ascii_lowercase();
@@ -35,7 +37,12 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
     }
     if keeps_direction && symmetry == "symmetric" {
         let remedy = "write both halves of the matrix as general, or leave direction out (directed = false in [input])";
-        return Err(Fault::new(0, "general as the last word, as direction is kept", excerpt(prefix, start), remedy));
+        return Err(Fault::new(
+            0,
+            "general as the last word, because direction is kept",
+            excerpt(prefix, start),
+            remedy,
+        ));
     }
 
     let mut at = next_line(prefix, start);

@@ -1,8 +1,8 @@
-//! Recognises pairs of ids that are probably something else: by default numpy writes 64-bit integers and floats, whose bytes also are pairs
-//! of ids, of a graph that does not exist.
+//! Recognises pairs of ids that are probably something else. By default numpy writes 64-bit integers and floats, whose
+//! bytes can also be read as pairs of ids, which would give a wrong graph.
 //!
-//! The first bytes of a file almost always confirm its type; only if they do not, more places are examined, always the same ones. A file
-//! whose format the user named is read with a warning.
+//! The first bytes of a file almost always confirm its type. Only if they do not, more places are examined, always the
+//! same ones. If the user named the format, the file is read with a warning.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,12 +10,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::error::{At, Error, Result};
 use crate::formats::{Format, Part};
 
-/// Places of a file that are examined if its start looks wrong, and bytes at each.
+/// Number of places that are examined if the start of a file looks wrong, and number of bytes at each.
 const PLACES: u64 = 32;
 const WINDOW: usize = 4096;
 
-/// Examines the start of a file of pairs and, if that looks wrong, more of it: `more` reads `buffer.len()` bytes at an offset. `length` is
-/// the length of the file, if it is known.
+/// Examines the start of a file of pairs and, if it looks wrong, more places. `more` reads `buffer.len()` bytes at an
+/// offset. `length` is the length of the file, if it is known.
 ///
 /// # Errors
 /// Bad input if the pairs are probably of another type and the format was not named.
@@ -27,8 +27,8 @@ pub(super) fn check(
     more: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<()> {
     let (Format::U32 | Format::U64 | Format::Graph500) = part.format() else { return Ok(()) };
-    let mut seen = Seen::new(length.is_none_or(|length| length.is_multiple_of(16)));
-    seen.look(start);
+    let mut seen = WordStatistics::new(length.is_none_or(|length| length.is_multiple_of(16)));
+    seen.examine(start);
     let wrong = seen.kind(part.format()).is_some() || seen.nonzero == 0;
     if let Some(length) = length.filter(|length| wrong && *length > start.len() as u64) {
         let mut window = vec![0; WINDOW.min(length as usize)];
@@ -36,7 +36,7 @@ pub(super) fn check(
         for place in 1..PLACES {
             let offset = (u128::from(last) * u128::from(place) / u128::from(PLACES - 1)) as u64 / 16 * 16;
             more(offset, &mut window)?;
-            seen.look(&window);
+            seen.examine(&window);
         }
     }
     match seen.kind(part.format()) {
@@ -56,7 +56,7 @@ pub(super) fn check(
     }
 }
 
-/// The types that pairs of ids are mistaken for.
+/// The types that may be mistaken for pairs of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ids64,
@@ -107,40 +107,40 @@ impl Kind {
     }
 }
 
-/// The properties that all examined words have.
+/// The properties that all examined words share.
 #[derive(Debug)]
-struct Seen {
-    /// Number of 64-bit words that are not 0, and of 32-bit words.
+struct WordStatistics {
+    /// Number of nonzero 64-bit words, and of nonzero 32-bit words.
     nonzero: u64,
     nonzero32: u64,
-    /// True if the file consists of 64-bit pairs, and every id is below 2^32.
+    /// Whether the file consists of 64-bit pairs, and every id is below 2^32.
     ids64: bool,
-    /// True if both halves of every 64-bit word are below 2^28; and the words whose halves are both not 0. (Ids of which half the bits are
-    /// random are not that small.)
+    /// Whether both halves of every 64-bit word are below 2^28, and the words whose halves are both nonzero. (Ids with
+    /// random bits are rarely that small.)
     small_halves: bool,
     two_halves: Vec<u64>,
-    /// True if the low half of every 64-bit word is 0; the number of words whose highest byte is not, which is the lowest in the other byte
-    /// order; and true if the high half is below 2^24 in that order.
+    /// Whether the low half of every 64-bit word is 0; the number of words whose highest byte is nonzero, which is the
+    /// lowest byte in the other byte order; and whether the high half is below 2^24 in that order.
     low_zero: bool,
     high_bytes: u64,
     swapped64: bool,
-    /// True if every 32-bit word is below 2^29 in the other byte order; and the largest of both orders.
+    /// Whether every 32-bit word is below 2^29 in the other byte order, and the largest word in either order.
     swapped32: bool,
     largest_swapped: u32,
     largest32: u32,
-    /// True if all are floats of 0 or of usual size; and true if these are integers.
+    /// Whether all words are floats that are 0 or of a usual size, and whether these are integral.
     float64: bool,
     whole64: bool,
     float32: bool,
     whole32: bool,
-    /// True if the low half of some 64-bit word has its highest bit set, as half of all fractions do.
+    /// Whether the low half of some 64-bit word has its highest bit set, which is true of half of all fractions.
     high: bool,
 }
 
-impl Seen {
-    fn new(whole: bool) -> Seen {
+impl WordStatistics {
+    fn new(whole: bool) -> WordStatistics {
         let (nonzero, nonzero32) = (0, 0);
-        Seen {
+        WordStatistics {
             nonzero,
             nonzero32,
             ids64: whole,
@@ -161,7 +161,7 @@ impl Seen {
     }
 
     /// Examines the whole words of `bytes`, whose offset in the file is a multiple of 16.
-    fn look(&mut self, bytes: &[u8]) {
+    fn examine(&mut self, bytes: &[u8]) {
         for word in bytes.as_chunks::<8>().0 {
             let halves = self.small_halves || self.low_zero || self.swapped32;
             if !(self.ids64 || halves || self.float64 || self.float32) {
@@ -194,7 +194,7 @@ impl Seen {
         }
     }
 
-    /// Returns true if 64-bit words are edges rather than ids: they rarely repeat, but their halves do.
+    /// Returns true if 64-bit words are edges rather than ids: edges rarely repeat, but their halves do.
     fn are_edges(&self) -> bool {
         let different = |half: &dyn Fn(u64) -> u64| {
             self.two_halves.iter().map(|&word| half(word)).collect::<HashSet<_>>().len() as u64
@@ -206,37 +206,38 @@ impl Seen {
             && different(&|word| word >> 32).min(different(&|word| word & 0xffff_ffff)) * 10 <= words * 8
     }
 
-    /// Returns true if 32-bit words are ids of the other byte order: each is below 2^24 there, or many are below 2^29 there and not here.
+    /// Returns true if 32-bit words are ids in the other byte order: each is below 2^24 in that order, or many are
+    /// below 2^29 in that order but not in ours.
     fn are_swapped32(&self) -> bool {
         let enough = if self.largest_swapped < 1 << 24 { 4 } else { 64 };
         let here = if self.largest_swapped < 1 << 24 { 1 << 24 } else { 1 << 29 };
         self.swapped32 && self.nonzero32 >= enough && self.largest32 >= here && !self.float32
     }
 
-    /// Returns the type that they probably are, if not `format`. Integral floats have bits that ids would not have by chance; fractions
-    /// need more evidence.
+    /// Returns the probable type of the pairs, if it is not `format`. Integral floats have bits that ids would not have
+    /// by chance; fractions need more evidence.
     fn kind(&self, format: Format) -> Option<Kind> {
         let wide = format == Format::U64;
         if format == Format::Graph500 {
             return self.are_swapped32().then_some(Kind::Swapped32);
         }
         match self {
-            Seen { nonzero: 0, .. } => None,
-            Seen { ids64: true, .. } => (!wide).then_some(Kind::Ids64),
-            Seen { small_halves: true, .. } if wide && self.are_edges() => Some(Kind::Ids32),
-            Seen { float64: true, whole64: true, nonzero: 2.., .. } => Some(Kind::Float64),
-            Seen { float64: true, high: true, nonzero: 8.., .. } => Some(Kind::Float64),
-            Seen { swapped64: true, nonzero: 8.., .. } if !wide => Some(Kind::Swapped64),
-            Seen { low_zero: true, nonzero: 4.., .. } if wide && 2 * self.high_bytes > self.nonzero => {
+            WordStatistics { nonzero: 0, .. } => None,
+            WordStatistics { ids64: true, .. } => (!wide).then_some(Kind::Ids64),
+            WordStatistics { small_halves: true, .. } if wide && self.are_edges() => Some(Kind::Ids32),
+            WordStatistics { float64: true, whole64: true, nonzero: 2.., .. } => Some(Kind::Float64),
+            WordStatistics { float64: true, high: true, nonzero: 8.., .. } => Some(Kind::Float64),
+            WordStatistics { swapped64: true, nonzero: 8.., .. } if !wide => Some(Kind::Swapped64),
+            WordStatistics { low_zero: true, nonzero: 4.., .. } if wide && 2 * self.high_bytes > self.nonzero => {
                 Some(Kind::Swapped64)
             }
-            Seen { float32: true, whole32: true, nonzero32: 4.., .. } => Some(Kind::Float32),
-            Seen { float32: true, nonzero32: 16.., .. } => Some(Kind::Float32),
+            WordStatistics { float32: true, whole32: true, nonzero32: 4.., .. } => Some(Kind::Float32),
+            WordStatistics { float32: true, nonzero32: 16.., .. } => Some(Kind::Float32),
             _ if self.are_swapped32() => Some(Kind::Swapped32),
             _ => None,
         }
     }
 }
 
-/// The smallest float, other than 0, that is considered usual: 2^-20.
+/// The smallest nonzero float that is considered to be of a usual size: 2^-20.
 const LEAST: f64 = 1.0 / (1 << 20) as f64;

@@ -1,38 +1,41 @@
-//! Kronecker (R-MAT) edges (Chakrabarti, Zhan & Faloutsos, SDM 2004) with the parameters of the Graph500 specification: A = 0.57, B = C =
-//! 0.19, D = 0.05.
+//! Kronecker (R-MAT) edges (Chakrabarti, Zhan & Faloutsos, SDM 2004) with the parameters of the Graph500 specification:
+//! A = 0.57, B = C = 0.19, D = 0.05.
 //!
-//! An edge descends `scale` levels of the adjacency matrix, at each into one of four quadrants. Four levels together have 256 outcomes, of
-//! which one 32-bit draw chooses by an alias table (Walker 1977; Vose 1991): 8 bits choose a column, 24 one of the two outcomes of that
-//! column. So the probability of an outcome is a multiple of 2^-32, within 2^-32 of the true one: the smallest, 0.05^4, has a relative
-//! error of at most 2e-5. One 64-bit random number gives eight levels.
+//! An edge descends `scale` levels of the adjacency matrix, at each level into one of four quadrants. Four levels
+//! together have 256 outcomes. One 32-bit draw chooses an outcome from an alias table (Walker 1977; Vose 1991): 8 bits
+//! choose a column, and 24 bits choose one of the two outcomes of that column. So the probability of an outcome is a
+//! multiple of 2^-32, within 2^-32 of the true one. The smallest, 0.05^4, has a relative error of at most 2e-5. One
+//! 64-bit random number gives eight levels.
 //!
-//! If the scale is no multiple of four, the surplus levels of the last draw are dropped. Then both ids go through a bijection of `scale`
-//! bits that depends on the seed, so that an id reveals nothing about its degree.
+//! If the scale is not a multiple of four, the surplus levels of the last draw are dropped. Then both ids go through a
+//! bijection of `scale` bits that depends on the seed, so that an id reveals nothing about its degree.
 
 use std::sync::LazyLock;
 
 use super::permutation::Permutation;
 use super::random::{key, number};
 
-/// Number of columns of the alias table.
+/// Number of columns in the alias table.
 const COLUMNS: usize = 256;
 
-/// The alias table. An outcome has four bits of the first id in its low half, and of the second in its high half.
+/// The alias table. An outcome has four bits of the first id in its low half, and four bits of the second in its high
+/// half.
 #[derive(Debug, PartialEq)]
 pub(super) struct Table {
-    /// A column's first outcome is taken for draws below this, of 2^24.
+    /// Draws (of 24 bits) below this value choose the first outcome of the column.
     first_below: [u32; COLUMNS],
     /// The two outcomes of each column.
     outcomes: [u64; 2 * COLUMNS],
 }
 
-/// That of Graph500, whose parameters are A, B, C and D of 100.
+/// The alias table of Graph500, whose parameters A, B, C and D are given in percent.
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new([57, 19, 19, 5]));
 
 impl Table {
-    /// Returns the table of quadrants with these shares, whose sum is not 0 and at most [`super::PARTS`].
+    /// Returns the table for quadrants with these shares. Their sum must be positive and at most [`super::PARTS`].
     pub fn new(quadrants: [u32; 4]) -> Table {
-        // Probabilities are in units of 2^-32, rounded by the largest remainder, so that they sum to exactly one.
+        // Probabilities are in units of 2^-32, and are rounded by the largest remainder method, so that they sum to
+        // exactly one.
         let scaled = |outcome: usize| {
             let ways: u128 = (0..4).map(|level| u128::from(quadrants[outcome >> (2 * level) & 3])).product();
             ways << 32
@@ -45,7 +48,8 @@ impl Table {
         for outcome in by_remainder.into_iter().take(missing as usize) {
             mass[outcome] += 1;
         }
-        // This is Vose's construction, on integers: a column holds 2^24, and a small outcome is filled up by a large one.
+        // This is Vose's construction, on integers: a column has a capacity of 2^24, and a small outcome is filled up
+        // by a large one.
         const FULL: u64 = 1 << 24;
         let mut table = Table { first_below: [FULL as u32; COLUMNS], outcomes: [0; 2 * COLUMNS] };
         let mut alias: Vec<usize> = (0..COLUMNS).collect();
@@ -82,13 +86,13 @@ impl Table {
     }
 }
 
-/// Makes the edges of Graph500's graph from `first_edge` on; `narrow` converts ids to their type.
+/// Generates the edges of the Graph500 graph from `first_edge` on; `narrow` converts ids to their type.
 #[inline(always)]
 pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
     fill_by(&TABLE, (scale, seed), first_edge, out, narrow);
 }
 
-/// Makes the edges of a graph with another table.
+/// Generates the edges of a graph with another table.
 #[inline(always)]
 pub(super) fn fill_by<T>(
     table: &Table,
@@ -99,7 +103,7 @@ pub(super) fn fill_by<T>(
 ) {
     let stream = key(seed, 1);
     let permutation = Permutation::new(scale, seed);
-    // Each arm is a loop whose number of draws is a constant, so that it is unrolled.
+    // Each arm is a loop with a constant number of draws, so that the compiler unrolls it.
     let fill = Fill { scale, stream, first_edge, table, permutation: &permutation };
     match scale.div_ceil(4) {
         0 => fill.run::<0, T>(out, narrow),
@@ -124,8 +128,8 @@ struct Fill<'a> {
 }
 
 impl Fill<'_> {
-    /// Makes edges of up to 32 levels from `DRAWS` halves of random numbers, the high half first. Both ids are gathered in the halves of
-    /// one word.
+    /// Generates edges of up to 32 levels from `DRAWS` halves of random numbers, the high half first. Both ids are
+    /// collected in the two halves of one word.
     #[inline(always)]
     fn run<const DRAWS: u32, T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let drop = 4 * DRAWS - self.scale;
@@ -145,7 +149,7 @@ impl Fill<'_> {
         }
     }
 
-    /// Makes edges of 33 to 40 levels, from five random numbers.
+    /// Generates edges of 33 to 40 levels, from five random numbers.
     fn run_long<T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let drop = 40 - self.scale;
         for (index, edge) in out.iter_mut().enumerate() {
@@ -168,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_the_probabilities_it_should() {
+    fn the_alias_table_has_the_right_probabilities() {
         let mut mass = std::collections::HashMap::new();
         for column in 0..COLUMNS {
             let below = u64::from(TABLE.first_below[column]);

@@ -1,7 +1,7 @@
-//! Generators of edges, whose edge `i` depends on their parameters and `i` alone.
+//! Generators of edges. Edge `i` depends only on the parameters and on `i`.
 //!
-//! The random numbers are counter-based and all arithmetic is on integers, so the same parameters give the same
-//! edges on any machine, device and number of threads, in any order and from any starting point.
+//! The random numbers are counter-based and all arithmetic is on integers. So the same parameters give the same edges
+//! on any machine, device and number of threads, in any order and from any starting point.
 
 mod kronecker;
 mod permutation;
@@ -23,24 +23,24 @@ use crate::convert::{self, Converted};
 use crate::error::{Error, Result};
 use crate::formats::{EdgeGenerator, Format, Input, Watch, WeightType};
 
-/// The kinds of generated graphs. [`Generator::kronecker`] and [`Generator::uniform`] check their parameters; a scale over [`MAX_SCALE`] in
-/// a generator made without them counts as [`MAX_SCALE`].
+/// The kinds of generated graphs. [`Generator::kronecker`] and [`Generator::uniform`] check their parameters. If a
+/// generator is constructed without them, a scale above [`MAX_SCALE`] counts as [`MAX_SCALE`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Generator {
     /// R-MAT with the parameters of Graph500, ids permuted.
     Kronecker {
         /// log2 of the number of vertices, at most 40.
         scale: u32,
-        /// Edges per vertex, which may be fractional.
+        /// Number of edges per vertex, which may be fractional.
         edge_factor: f64,
         /// Seed of the random numbers.
         seed: u64,
     },
-    /// Pairs of vertices drawn uniformly, loops and repeats included.
+    /// Pairs of vertices drawn uniformly, including loops and repeats.
     Uniform {
         /// log2 of the number of vertices, at most 40.
         scale: u32,
-        /// Edges per vertex, which may be fractional.
+        /// Number of edges per vertex, which may be fractional.
         edge_factor: f64,
         /// Seed of the random numbers.
         seed: u64,
@@ -53,16 +53,16 @@ pub enum Generator {
 
 /// The largest scale.
 pub const MAX_SCALE: u32 = 40;
-/// Scales that a job file or the command line may ask for.
+/// The scales that a job file or the command line may ask for.
 pub const SCALES: RangeInclusive<u32> = 1..=MAX_SCALE;
-/// Largest edge factor; the smallest is above 0.
+/// The largest edge factor; it must also be greater than 0.
 pub const MAX_EDGE_FACTOR: u32 = 1 << 20;
-/// Weights of generated graphs that have some, unless others are asked for.
+/// The default range of weights of generated graphs that have weights.
 pub const WEIGHTS: RangeInclusive<u32> = 1..=1000;
-/// Probabilities of the quadrants of R-MAT are whole multiples of one part of these.
+/// The denominator of the quadrant probabilities of R-MAT, which are stored as integers.
 const PARTS: u32 = 1_000_000;
 
-/// Returns the number of edges of a random graph with weights, unless another is asked for: ten a vertex.
+/// Returns the default number of edges of a random graph with weights: ten per vertex.
 pub fn edges_of(vertices: u64) -> u64 {
     vertices.saturating_mul(10)
 }
@@ -71,7 +71,8 @@ impl Generator {
     /// Returns a Kronecker (R-MAT) graph with A = 0.57, B = C = 0.19, D = 0.05.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a scale outside of [`SCALES`], or an edge factor that is not above 0 and at most [`MAX_EDGE_FACTOR`].
+    /// [`Error::Usage`] if the scale is outside [`SCALES`], or the edge factor is not above 0 and at most
+    /// [`MAX_EDGE_FACTOR`].
     pub fn kronecker(scale: u32, edge_factor: f64, seed: u64) -> Result<Self> {
         check("kronecker", scale, edge_factor)?;
         Ok(Generator::Kronecker { scale, edge_factor, seed })
@@ -80,7 +81,7 @@ impl Generator {
     /// Returns a graph of uniform random pairs.
     ///
     /// # Errors
-    /// Those of [`Self::kronecker`].
+    /// The errors of [`Self::kronecker`].
     pub fn uniform(scale: u32, edge_factor: f64, seed: u64) -> Result<Self> {
         check("uniform", scale, edge_factor)?;
         Ok(Generator::Uniform { scale, edge_factor, seed })
@@ -168,12 +169,12 @@ impl EdgeGenerator for Generator {
     }
 }
 
-/// Writes all edges to `path` in `format` (packed if the name says so), by `threads` threads, as [`convert::convert`] does: in fixed
-/// memory, to a file that is whole or absent and does not depend on the number of threads. `watch` advances by [`Input::bytes`] of the
-/// generator in each pass.
+/// Writes all edges to `path` in `format` with `threads` threads; the file is packed if the name says so. Like
+/// [`convert::convert`], it needs fixed memory, and the file appears only when it is complete and does not depend on
+/// the number of threads. `watch` advances by [`Input::bytes`] of the generator in each pass.
 ///
 /// # Errors
-/// Bad input for an id that does not fit the format; a file that can't be written; those of the watch.
+/// Bad input if an id does not fit the format; an error if the file can't be written; and errors of the watch.
 pub fn write(
     generator: Generator,
     path: &Path,

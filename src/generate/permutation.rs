@@ -1,9 +1,10 @@
-//! A bijection of ids that depends on a seed, so that an id reveals nothing about what was generated for it.
+//! A bijection of ids that depends on a seed, so that an id reveals nothing about how its vertex was generated.
 
 use super::random::{key, number};
 
-/// A bijection of the numbers below a bound. Of `scale` bits, odd multiples carry low bits up and shifts carry high bits down; what passes
-/// the bound is mapped again, until it does not (Black & Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
+/// A bijection of the numbers below a bound. On numbers of `scale` bits, multiplications by odd numbers carry low bits
+/// up, and shifts carry high bits down. An image at or above the bound is mapped again until it is below (Black &
+/// Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Permutation {
     mask: u64,
@@ -14,7 +15,7 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// Returns that of all numbers of `scale` bits.
+    /// Returns the bijection of all numbers of `scale` bits.
     pub fn new(scale: u32, seed: u64) -> Self {
         let secret = |n| number(key(seed, 2), n);
         let mask = (1u64 << scale) - 1;
@@ -22,7 +23,7 @@ impl Permutation {
         Permutation { mask, shift: scale.div_ceil(2).max(1), add: secret(0) & mask, multiply, end: 1 << scale }
     }
 
-    /// Returns that of the numbers below `end`, which is not 0 and at most 2^40.
+    /// Returns the bijection of the numbers below `end`, which must be from 1 to 2^40.
     pub fn below(end: u64, seed: u64) -> Self {
         let scale = u64::BITS - (end - 1).leading_zeros();
         Permutation { end, ..Permutation::new(scale, seed) }
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_permutation_is_one() {
+    fn permutations_are_bijective() {
         for scale in 0..=14 {
             let permutation = Permutation::new(scale, 7);
             let mut seen = vec![false; 1 << scale];

@@ -1,10 +1,10 @@
-//! The tensor product A ⊗ B of two graphs. Its vertices are pairs, numbered a·n(B) + b with n(B) the largest id of B + 1; two pairs are
-//! adjacent if both their halves are.
+//! The tensor product A ⊗ B of two graphs. Its vertices are pairs, numbered a·n(B) + b, with n(B) the largest id of B
+//! plus 1. Two pairs are adjacent if both their halves are adjacent.
 //!
-//! The factors are made simple and loop-free first: each of their edges counts once, in whatever direction and however often it occurs.
-//! Every pair of edges then gives two edges, (a1,b1)-(a2,b2) and (a1,b2)-(a2,b1), all different, so there are 2·m(A)·m(B) edges, and
-//! triangles(A ⊗ B) = 6·triangles(A)·triangles(B). Products are graphs of any size with a known answer. The factors stay in memory, 16
-//! bytes an edge.
+//! The factors are first made simple and loop-free: each edge counts once, in whatever direction and however often it
+//! occurs. Every pair of edges then gives two different edges, (a1,b1)-(a2,b2) and (a1,b2)-(a2,b1). So there are
+//! 2·m(A)·m(B) edges, and triangles(A ⊗ B) = 6·triangles(A)·triangles(B). Products are graphs of any size whose answers
+//! are known. The factors stay in memory, at 16 bytes per edge.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Input, Visitor, Watch};
 
-/// Two factors, simple and loop-free.
+/// The tensor product of two simple, loop-free factors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Product {
     a: Factor,
@@ -26,7 +26,7 @@ struct Factor {
     name: String,
     /// Sorted pairs, the smaller id first.
     edges: Arc<[[u64; 2]]>,
-    /// The largest id, also that of a loop, + 1.
+    /// The largest id plus 1; ids of loops count, too.
     vertices: u64,
 }
 
@@ -34,7 +34,7 @@ impl Product {
     /// Reads both factors.
     ///
     /// # Errors
-    /// Bad input for a factor that can't be read, or if the ids of the product exceed 2^64.
+    /// Bad input if a factor can't be read, or if the ids of the product exceed 2^64.
     pub fn read(a: &Input, b: &Input, watch: &dyn Watch) -> Result<Product> {
         let product = Product { a: Factor::read(a, watch)?, b: Factor::read(b, watch)? };
         let ids = product.a.vertices.checked_mul(product.b.vertices);
@@ -47,10 +47,10 @@ impl Product {
         Ok(product)
     }
 
-    /// Returns the product of edge lists in memory, which are made simple and loop-free as [`Self::read`] does.
+    /// Returns the product of two edge lists in memory, which are made simple and loop-free as by [`Self::read`].
     ///
     /// # Errors
-    /// Those of [`Self::read`].
+    /// [`Error::Usage`] if the ids of the product exceed 2^64.
     pub fn of(a: Vec<[u64; 2]>, b: Vec<[u64; 2]>) -> Result<Product> {
         let (a, b) = (Factor::new("A".into(), a), Factor::new("B".into(), b));
         if a.vertices.checked_mul(b.vertices).is_none() {
@@ -69,7 +69,7 @@ impl Product {
         self.a.vertices * self.b.vertices
     }
 
-    /// Returns the number of edges of the two factors, made simple.
+    /// Returns the number of edges of each factor, after it was made simple.
     pub fn factor_edges(&self) -> [u64; 2] {
         [self.a.edges.len() as u64, self.b.edges.len() as u64]
     }
@@ -90,7 +90,7 @@ impl Product {
         hasher.digest()
     }
 
-    /// Makes the edges from `first_edge` on. Edge `2·(i·m(B) + j) + k` comes from edge i of A and edge j of B.
+    /// Generates the edges from `first_edge` on. Edge `2·(i·m(B) + j) + k` comes from edge i of A and edge j of B.
     #[inline(always)]
     pub(super) fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let n = self.b.vertices;
@@ -136,7 +136,7 @@ impl Factor {
     }
 }
 
-/// Collects all edges.
+/// A visitor that collects all edges.
 struct Gather<'a>(&'a Mutex<Vec<[u64; 2]>>);
 
 impl Visitor for Gather<'_> {

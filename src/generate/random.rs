@@ -1,14 +1,14 @@
-//! Counter-based random numbers: number `c` of a key is a function of both, without state.
+//! Counter-based random numbers: number `c` of a key is a function of the key and of `c`, without state.
 //!
-//! The function is SplitMix64 (Steele, Lea & Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): its state after `c` steps
-//! is `key + c·γ`, and its output mixes that. As a stream it passes BigCrush.
+//! The function is SplitMix64 (Steele, Lea & Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): its
+//! state after `c` steps is `key + c·γ`, and its output is a mix of the state. As a stream it passes BigCrush.
 
-/// Incremented whenever a generator makes other edges from the same parameters.
+/// Version of the generators. It is incremented whenever a generator makes different edges from the same parameters.
 pub(super) const VERSION: u64 = 1;
 
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Mixes a number by the finaliser of SplitMix64, a bijection of 64 bits.
+/// Mixes a number with the finaliser of SplitMix64, a bijection of 64 bits.
 #[inline(always)]
 pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -29,7 +29,7 @@ pub(crate) fn key(seed: u64, purpose: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    /// Vigna's reference implementation of SplitMix64 from seed 0.
+    /// Checks against Vigna's reference implementation of SplitMix64 with seed 0.
     #[test]
     fn is_splitmix64() {
         assert_eq!(super::number(0, 1), 0xe220_a839_7b1d_cdaf);

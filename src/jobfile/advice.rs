@@ -1,6 +1,6 @@
 //! Suggestions for misspelt keys and values.
 
-/// Returns true if a character may stand in a key without quotes.
+/// Returns true if a character may be part of a key without quotes.
 pub fn is_bare(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
@@ -13,10 +13,10 @@ pub fn advice(word: &str, known: &[&str], quote: impl Fn(&str) -> String) -> Str
     }
 }
 
-/// Returns the known word that `word` may be a misspelling of.
+/// Returns the known word of which `word` may be a misspelling.
 pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let word = word.to_lowercase().replace('-', "_");
-    // The distance takes time in the product of both lengths, and no misspelt word is that long.
+    // The distance takes time proportional to the product of both lengths, and no misspelt word is that long.
     let length = word.chars().count();
     if length > 40 {
         return None;

@@ -1,8 +1,8 @@
 //! Mistakes in a job file, collected so that all of them are reported at once, each with its line and a caret.
 //!
-//! Crates that draw such messages (annotate-snippets, miette) would replace `render` alone: this file decides which mistakes follow from
-//! others and are left out. A mistake is `FILE:LINE:COLUMN: what` and two lines, so that editors jump to it and many fit on a screen; those
-//! crates print five lines or more for each.
+//! Crates that draw such messages (annotate-snippets, miette) would only replace `render`. This module also decides
+//! which mistakes follow from others and are left out. A mistake is `FILE:LINE:COLUMN: what` and two more lines, so
+//! that editors can jump to it and many fit on a screen; those crates print five lines or more for each mistake.
 
 use crate::quote::{clip, printable};
 use std::collections::BTreeSet;
@@ -11,26 +11,26 @@ use std::ops::Range;
 
 use toml::de::Error as SyntaxError;
 
-/// Most mistakes that are reported. A file with more is no job file.
+/// Maximum number of mistakes to report. A file with more is not a job file.
 const SHOWN: usize = 100;
 
-/// Most mistakes that are reported of broken TOML, such as an edge list given in place of the job file.
+/// Maximum number of mistakes to report about broken TOML, such as an edge list given instead of the job file.
 const SHOWN_OF_BROKEN: usize = 10;
 
-/// End of the message of a mistake that leaves the lines after it intact.
+/// End of the message for a mistake that does not affect how the lines after it are parsed.
 const TWICE: &str = "is given twice";
 
-/// Most characters of a line that are shown.
+/// Maximum number of characters of a line to show.
 const WINDOW: usize = 110;
 
-/// A range of one of the texts that a job is read from.
+/// A range of one of the texts from which a job is read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextSpan {
-    /// Number of the text: 0 is the job file, n the n-th `--set`.
+    /// Number of the text: 0 is the job file, n is the n-th `--set`.
     pub source: usize,
-    /// First byte.
+    /// Offset of the first byte.
     pub start: usize,
-    /// One past the last byte.
+    /// Offset after the last byte.
     pub end: usize,
 }
 
@@ -50,21 +50,21 @@ impl TextSpan {
 struct Mistake {
     place: Option<TextSpan>,
     message: String,
-    /// True for a mistake in the syntax of TOML, not in the meaning.
+    /// Whether it is a mistake in the syntax of TOML rather than in the meaning.
     syntax: bool,
 }
 
-/// The texts that a job is read from, and the mistakes in them.
+/// The texts from which a job is read, and the mistakes in them.
 pub struct Diagnostics {
     file: String,
     texts: Vec<String>,
-    /// Starts of the lines of the job file, except the first.
+    /// Offsets of the lines of the job file, except the first line.
     line_starts: Vec<usize>,
     mistakes: Vec<Mistake>,
 }
 
 impl Diagnostics {
-    /// Makes an empty list of mistakes for the job file `file` with this `text` and these overrides.
+    /// Creates an empty list of mistakes for the job file `file` with this `text` and these overrides.
     pub fn new(file: String, text: String, overrides: &[String]) -> Self {
         let line_starts = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1).collect();
         let texts = std::iter::once(text).chain(overrides.iter().cloned()).collect();
@@ -99,14 +99,14 @@ impl Diagnostics {
             // The parser makes this guess whenever it does not recognise a value.
             other if other.starts_with("string values must be quoted") => match self.slice(&place) {
                 "" => "a value is missing after the '='".to_owned(),
-                _ => "this is no value of TOML; text stands in quotes, as in \"16GiB\"".to_owned(),
+                _ => "this is not a TOML value; text needs quotes, as in \"16GiB\"".to_owned(),
             },
             other => format!("not TOML: {other}"),
         };
         self.mistakes.push(Mistake { place: Some(place), message, syntax: true });
     }
 
-    /// Names a place in the message about another: `line 5`, or the override.
+    /// Names a place for use in a message about another place: `line 5`, or the override.
     pub fn describe(&self, place: &TextSpan) -> String {
         if place.is_override() {
             format!("--set {}", clip(self.text(place.source)))
@@ -115,7 +115,7 @@ impl Diagnostics {
         }
     }
 
-    /// Returns all mistakes as one text, in the order of the file, or `None` if there are none.
+    /// Returns all mistakes as one text, in the order of the file; `None` if there are none.
     pub fn report(&mut self) -> Option<String> {
         self.drop_consequences();
         if self.mistakes.is_empty() {
@@ -131,8 +131,8 @@ impl Diagnostics {
         Some(report.join("\n"))
     }
 
-    /// Drops mistakes that may only follow from broken TOML: further ones about the same line, all about something missing, and all after a
-    /// line that may have confused the parser.
+    /// Drops mistakes that may only be consequences of broken TOML: further mistakes on the same line, all mistakes
+    /// about something missing, and all mistakes after a line that may have confused the parser.
     fn drop_consequences(&mut self) {
         let mut broken = BTreeSet::new();
         let mut derailed = usize::MAX;
@@ -152,7 +152,7 @@ impl Diagnostics {
         let mut mistakes = std::mem::take(&mut self.mistakes);
         mistakes.retain(|mistake| match &mistake.place {
             None => false,
-            // The table of the file that an override belongs to may have been lost.
+            // The parser may have lost the table of the file to which an override belongs.
             Some(place) if place.is_override() => derailed == usize::MAX,
             Some(place) => {
                 let line = self.line_number(place.start);
@@ -162,7 +162,7 @@ impl Diagnostics {
         self.mistakes = mistakes;
     }
 
-    /// Returns the number, from 1, of the line of the job file that contains byte `at`.
+    /// Returns the number (from 1) of the line of the job file that contains byte `at`.
     fn line_number(&self, at: usize) -> usize {
         1 + self.line_starts.partition_point(|&start| start <= at)
     }
@@ -193,7 +193,7 @@ impl Diagnostics {
     }
 }
 
-/// Returns the part of a long line around the character `column`, and that character's index in it.
+/// Returns the part of a long line around the character `column`, and the index of that character in it.
 fn window(line: &str, column: usize) -> (String, usize) {
     let from = if column > WINDOW * 2 / 3 { column - WINDOW / 3 } else { 0 };
     let mut shown: String = line.chars().skip(from).take(WINDOW).map(printable).collect();
@@ -209,7 +209,7 @@ fn derails(line: &str) -> bool {
     !line.contains('=') || ["[", "{", "\"\"\"", "'''"].iter().any(|opening| line.contains(opening))
 }
 
-/// Returns the start of the line that contains byte `at`, and the line without its end.
+/// Returns the start of the line that contains byte `at`, and the line without its line end.
 fn line_at(text: &str, at: usize) -> (usize, &str) {
     let bytes = text.as_bytes();
     let at = at.min(bytes.len());

@@ -1,7 +1,7 @@
 //! Durations as people write them: `"30s"`, `"500ms"`, `"2m"`, `"1h30m"`.
 //!
-//! The crate humantime, which formats timestamps here, reads more than a job file should accept: `M` is a month beside `m`, a minute. The
-//! durations that it writes contain blanks, which a shell would need quoted.
+//! The crate humantime, which formats timestamps here, accepts more than a job file should: in addition to `m`, a
+//! minute, it reads `M` as a month. The durations that it writes contain blanks, which would need quotes in a shell.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::quote::clip;
 /// Names of units and their milliseconds, longest first.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Parses a duration: the sum of whole or decimal numbers, each with a unit (`d h m s ms`), with optional blanks. Fractions of a
-/// millisecond are dropped.
+/// Parses a duration: the sum of whole or decimal numbers, each with a unit (`d h m s ms`), with optional blanks.
+/// Fractions of a millisecond are dropped.
 ///
 /// # Errors
 /// The mistake, as the end of the sentence "expected a duration …, ".
@@ -42,8 +42,8 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(total))
 }
 
-/// Formats a duration, in milliseconds below a second and in seconds otherwise: `500ms`, `30s`, `1h30m`, `2d4h`. [`parse`] reads the
-/// result.
+/// Formats a duration, in milliseconds below a second and in seconds otherwise: `500ms`, `30s`, `1h30m`, `2d4h`.
+/// [`parse`] can read the result.
 pub fn show(duration: Duration) -> String {
     if duration < Duration::from_secs(1) {
         return match duration.as_millis() {
@@ -63,7 +63,7 @@ pub fn show(duration: Duration) -> String {
     text
 }
 
-/// Converts a number in a unit of `scale` to milliseconds. Returns `None` if it is malformed or too large.
+/// Converts a number in a unit of `scale` to milliseconds; `None` if it is malformed or too large.
 fn milliseconds(number: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = match number.split_once('.') {
         Some((_, "")) => return None,
@@ -74,7 +74,7 @@ fn milliseconds(number: &str, scale: u64) -> Option<u64> {
         return None;
     }
     let whole = whole.parse::<u64>().ok()?.checked_mul(scale)?;
-    // Further digits, even of a day, are below a millisecond.
+    // Further digits are below a millisecond, even in days.
     let digits = fraction.len().min(9);
     let part = if digits == 0 { 0 } else { fraction[..digits].parse::<u64>().ok()? };
     whole.checked_add(part * scale / 10_u64.pow(digits as u32))
@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_seconds_come_back(seconds in 0..u64::MAX / 1000) {
+        fn whole_seconds_round_trip(seconds in 0..u64::MAX / 1000) {
             let duration = Duration::from_secs(seconds);
             prop_assert_eq!(parse(&show(duration)), Ok(duration));
         }

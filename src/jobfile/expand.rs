@@ -1,12 +1,12 @@
 //! Expands `$VAR` and `${VAR}` in paths.
 //!
-//! The crate shellexpand stops at the first variable that is not set, and accepts an empty one: `$SCRATCH/x` would be `/x`. This code
-//! reports all mistakes at once, each with its place, and an empty variable is an error.
+//! The crate shellexpand stops at the first variable that is not set, and accepts an empty one, so that `$SCRATCH/x`
+//! would become `/x`. This code reports all mistakes at once, each with its place, and an empty variable is an error.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// Function that looks up an environment variable; tests pass their own.
+/// A function that looks up an environment variable; tests pass their own.
 pub type Environment<'e> = &'e dyn Fn(&str) -> Option<OsString>;
 
 /// A piece of a text that can't be expanded.
@@ -18,7 +18,7 @@ pub struct Unexpanded<'t> {
     pub reason: String,
 }
 
-/// Replaces `$NAME` and `${NAME}` by the variable's value, which is not expanded again, and `$$` by `$`.
+/// Replaces `$NAME` and `${NAME}` with the variable's value, which is not expanded again, and `$$` with `$`.
 ///
 /// # Errors
 /// Every piece that can't be expanded. Empty variables are among them: `$SCRATCH/x` must not become `/x`.
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn every_piece_that_is_not_is_named() {
+    fn every_piece_that_cannot_be_expanded_is_reported() {
         let pieces = |text| match super::path(text, &environment) {
             Ok(_) => Vec::new(),
             Err(wrong) => wrong.into_iter().map(|wrong| wrong.piece).collect::<Vec<_>>(),

@@ -1,5 +1,5 @@
-//! Keys of a job file, read as the type they must have. Every reader returns `None` after it has reported a mistake, so that the caller
-//! goes on to the next key with a default that is never used.
+//! Keys of a job file, read as the type they must have. Every reader returns `None` after it has reported a mistake, so
+//! that the caller continues with the next key and with a default that is never used.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -43,7 +43,8 @@ impl<'t> Section<'t> {
 }
 
 impl<'t> Field<'t> {
-    /// Returns the place of the value. A table may be written in several places: that of its key is one of them.
+    /// Returns the place of the value. A table may be written in several places, so for a table it is the place of the
+    /// key.
     pub fn place(&self) -> &'t TextSpan {
         match self.entry.node.value {
             Value::Table(_) => &self.entry.place,
@@ -70,7 +71,7 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// Reads a whole number in `range`.
+    /// Reads an integer in `range`.
     pub fn integer<T>(&self, range: RangeInclusive<T>, diagnostics: &mut Diagnostics) -> Option<T>
     where
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
@@ -84,7 +85,7 @@ impl<'t> Field<'t> {
         self.expected(&format!("a whole number from {} to {}", range.start(), range.end()), diagnostics)
     }
 
-    /// Reads a list of whole numbers in `range`; a single number stands for a list.
+    /// Reads a list of integers in `range`; a single number counts as a list of one.
     pub fn integers<T>(&self, range: RangeInclusive<T>, diagnostics: &mut Diagnostics) -> Option<Vec<T>>
     where
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
@@ -120,7 +121,7 @@ impl<'t> Field<'t> {
         string(&self.entry.node).is_some()
     }
 
-    /// Reads two numbers; each comes with true if it is written as a whole number.
+    /// Reads two numbers. Each comes with a flag that is true if it is written as an integer.
     pub fn pair(&self, diagnostics: &mut Diagnostics) -> Option<[(f64, bool); 2]> {
         let number = |node: &Node| match node.value {
             Value::Integer(integer) => Some((integer as f64, true)),
@@ -136,7 +137,7 @@ impl<'t> Field<'t> {
         self.expected("two numbers, such as [1, 1000] or [0.0, 1.0]", diagnostics)
     }
 
-    /// Reads a number above 0 and at most `most`.
+    /// Reads a number greater than 0 and at most `most`.
     pub fn positive(&self, most: u32, diagnostics: &mut Diagnostics) -> Option<f64> {
         let number = match self.entry.node.value {
             Value::Integer(integer) => integer as f64,
@@ -173,7 +174,7 @@ impl<'t> Field<'t> {
         choice
     }
 
-    /// Reads a size in bytes, above 0.
+    /// Reads a size in bytes, greater than 0.
     pub fn size(&self, diagnostics: &mut Diagnostics) -> Option<u64> {
         let size = match &self.entry.node.value {
             Value::Integer(integer) => u64::try_from(*integer).ok(),
@@ -244,7 +245,7 @@ impl<'t> Field<'t> {
         string(&self.entry.node).or_else(|| self.expected("a string", diagnostics))
     }
 
-    /// Reads a table, and returns it also as a section.
+    /// Reads a table, and also returns it as a section.
     pub fn section(&self, diagnostics: &mut Diagnostics) -> Option<(&'t Table, Section<'t>)> {
         match self.entry.node.as_table() {
             Some(table) => Some((table, Section { name: self.name.clone(), table: Some(table) })),
@@ -258,7 +259,7 @@ impl<'t> Field<'t> {
         self.expand(text, self.place(), environment, diagnostics)
     }
 
-    /// Reads a path, or an array of at least one.
+    /// Reads one path, or a non-empty array of paths.
     pub fn paths(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<Vec<PathBuf>> {
         let Value::Array(elements) = &self.entry.node.value else {
             let Some(text) = string(&self.entry.node) else {
@@ -296,7 +297,7 @@ impl<'t> Field<'t> {
         let refused = if text.is_empty() {
             Some("expected a path, found an empty string")
         } else if text.contains('\0') {
-            Some("a path can't hold a NUL character")
+            Some("a path can't contain a NUL character")
         } else if text == "~" || text.starts_with("~/") {
             Some("'~' is not expanded: write $HOME")
         } else {
@@ -339,7 +340,8 @@ fn found(node: &Node, diagnostics: &Diagnostics) -> String {
     }
 }
 
-/// Returns the place of `piece` in a string as it is written, or that of the whole string if escapes hide the piece.
+/// Returns the place of `piece` within a string of the job file, or the place of the whole string if escapes hide the
+/// piece.
 fn within(place: &TextSpan, piece: &str, diagnostics: &Diagnostics) -> TextSpan {
     match diagnostics.slice(place).find(piece) {
         Some(at) => TextSpan::new(place.source, place.start + at..place.start + at + piece.len()),

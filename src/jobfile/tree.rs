@@ -1,4 +1,5 @@
-//! The job file as a tree of values with their places. Unlike the parser's own tree it is owned, so that values of `--set` can be inserted.
+//! The job file as a tree of values with their places. Unlike the parser's own tree it is owned, so that values of
+//! `--set` can be inserted.
 
 use std::fmt;
 
@@ -9,15 +10,15 @@ use super::diagnostics::TextSpan;
 /// A value as written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A string, escapes resolved.
+    /// A string, with escapes resolved.
     String(String),
-    /// An integer. One beyond 128 bits becomes the nearest that fits, which is out of every range as well.
+    /// An integer. An integer beyond 128 bits becomes the nearest that fits, which every range check refuses, too.
     Integer(i128),
     /// A float.
     Float(f64),
     /// A boolean.
     Boolean(bool),
-    /// A date or time, which no key takes.
+    /// A date or time, which no key accepts.
     Datetime,
     /// An array.
     Array(Vec<Node>),
@@ -25,7 +26,7 @@ pub enum Value {
     Table(Table),
 }
 
-/// Shows the value as TOML on one line. However a value is written, the same one is the same text.
+/// Formats the value as TOML on one line. Equal values have the same text, however they are written.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,7 +77,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Converts the parser's tree of text `source`, which begins `shift` bytes into that text.
+    /// Converts the parser's tree of text `source`. The parsed text begins `shift` bytes into that text.
     pub fn new(parsed: &DeTable<'_>, source: usize, shift: usize) -> Self {
         let mut entries: Vec<Entry> = parsed
             .iter()
@@ -95,7 +96,7 @@ impl Table {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Returns the entry of a key, to be changed.
+    /// Returns the entry of a key for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
         self.entries.iter_mut().find(|entry| entry.key == key)
     }

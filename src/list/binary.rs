@@ -2,10 +2,11 @@
 
 use crate::list::ListFormat;
 
-/// Converts the numbers of `bytes`, which hold as many as `out`. Returns false if one is neither -1 nor below `length`.
+/// Decodes the numbers in `bytes` into `out`, which has room for exactly as many. Returns false if one is neither -1
+/// nor from 0 to `length - 1`.
 ///
-/// Bounds are checked by signs, which are gathered: of `x + 1` where `x < -1`, of `length - 1 - x` where `x >= length`. An addition that
-/// overflows sets the sign of one of them, too.
+/// Bounds are checked by collecting sign bits: that of `x + 1`, which is set if `x < -1`, and that of `length - 1 - x`,
+/// which is set if `x >= length`. If one of these operations overflows, the sign bit of one of them is also set.
 #[inline]
 pub(super) fn widen(format: ListFormat, bytes: &[u8], length: u64, out: &mut [i64]) -> bool {
     let last = length.wrapping_sub(1) as i64;
@@ -30,7 +31,7 @@ pub(super) fn widen(format: ListFormat, bytes: &[u8], length: u64, out: &mut [i6
     }
 }
 
-/// Returns the index of the first value that is neither -1 nor below `length`.
+/// Returns the index of the first value that is neither -1 nor from 0 to `length - 1`.
 #[inline]
 pub(super) fn first_bad(values: &[i64], length: u64) -> Option<usize> {
     let last = length.wrapping_sub(1) as i64;

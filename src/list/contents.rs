@@ -1,4 +1,4 @@
-//! Names what a file holds by its first bytes, where that is not a list of the format that its name says.
+//! Identifies what a file contains by its first bytes, if it is not a list in the format that its name says.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::error::{At, Error};
 use crate::formats::{Packing, contents};
 use crate::list::ListFormat;
 
-/// A type of numbers, and the letter by which Python's module array calls it.
+/// The types of numbers: format, whether big-endian, and the type code in Python's module array.
 const KINDS: [(ListFormat, bool, char); 4] = [
     (ListFormat::I32, false, 'i'),
     (ListFormat::I64, false, 'q'),
@@ -14,7 +14,7 @@ const KINDS: [(ListFormat, bool, char); 4] = [
     (ListFormat::I64, true, 'q'),
 ];
 
-/// Returns the error of a file of `bytes` bytes that can't be read in `format`, if it holds something else.
+/// Returns the error for a file of `bytes` bytes that can't be read in `format`, if it contains something else.
 pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: u64) -> Option<Error> {
     let start = contents::start_of(path, packing);
     let expected = format!("a list ({format})");
@@ -23,10 +23,10 @@ pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: 
     }
     let error = |found: &str, remedy: &str| Some(Error::input(path, At::File, &expected, found, remedy));
     if format == ListFormat::List {
-        // What is wrong further on is told with its place.
+        // A mistake further on is reported with its place.
         let is_text = start.iter().take(4).all(|byte| *byte >= b' ' || matches!(byte, 9..=13));
         let remedy = "name the format, i32 or i64: [input] format, convert --from";
-        return if is_text { None } else { error("bytes that are no text", remedy) };
+        return if is_text { None } else { error("bytes that are not text", remedy) };
     }
     if contents::is_text(&start) {
         return error("text", "name the format of the text: [input] format = \"list\", convert --from list");
@@ -39,18 +39,20 @@ pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: 
         true => {
             let (name, end) = (contents::typed(path), kind.name());
             let remedy = format!(
-                "turn them: python3 -c \"import array; a = array.array('{letter}', open('{name}', 'rb').read()); a.byteswap(); \
+                "swap the bytes: python3 -c \"import array; a = array.array('{letter}', open('{name}', 'rb').read()); a.byteswap(); \
                  a.tofile(open('OUT.{end}', 'wb'))\""
             );
-            error("numbers whose highest byte comes first", &remedy)
+            error("big-endian numbers", &remedy)
         }
     }
 }
 
-/// Returns the error of a file named as of 32-bit numbers that holds such of 64 bits: read so it would be a list, too, of another length.
+/// Returns the error for a file whose name says 32-bit numbers but which contains 64-bit numbers. Read as 32-bit
+/// numbers it would also be a list, but of another length.
 pub(super) fn of_64_bits(path: &Path, packing: Packing, bytes: u64) -> Option<Error> {
     let start = contents::start_of(path, packing);
-    // In a list 0 follows one element at most. Here it is half of every number from 0 on.
+    // In a list, 0 follows at most one element. In 64-bit numbers that are read as 32-bit ones, every second number is
+    // 0.
     let zeros = are_successors(&start, ListFormat::I64, false, most(packing, bytes))?;
     (zeros > 1).then(|| of_kind(path, "a list (i32)", ListFormat::I64))
 }
@@ -61,13 +63,14 @@ fn of_kind(path: &Path, expected: &str, kind: ListFormat) -> Error {
     Error::input(path, At::File, expected, format!("what looks like numbers of {bits} bits"), remedy)
 }
 
-/// Returns the most bytes that a file of `bytes` bytes has unpacked: nothing unpacks to much more than a thousand times its size.
+/// Returns an upper bound of the unpacked size of a file of `bytes` bytes: nothing unpacks to much more than a thousand
+/// times its size.
 fn most(packing: Packing, bytes: u64) -> u64 {
     if packing == Packing::Plain { bytes } else { bytes.saturating_mul(1040) }
 }
 
-/// Returns how many elements have a successor, if all numbers of a list of at most `most` bytes that begins so may be successors: -1, or
-/// another element.
+/// Returns how many of the elements in `start` have a successor, if all numbers may be successors: -1, or another
+/// element of a list of at most `most` bytes. Returns `None` otherwise.
 fn are_successors(start: &[u8], kind: ListFormat, big: bool, most: u64) -> Option<u64> {
     let width = kind.width()? as usize;
     let mut with = 0;

@@ -1,4 +1,4 @@
-//! The formats of lists, by name and by the ending of a file.
+//! The formats of lists, by name and by file name extension.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use crate::formats::ending;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ListFormat {
-    /// Text: the number of elements, then the successor of each, apart by any whitespace; -1 ends the list.
+    /// Text: the number of elements, then the successor of each, separated by any whitespace; -1 ends the list.
     List,
     /// Little-endian `i32`, the successor of each element; -1 ends the list.
     I32,
-    /// Little-endian `i64`, likewise.
+    /// Little-endian `i64`, the successor of each element; -1 ends the list.
     I64,
 }
 
@@ -23,7 +23,7 @@ impl ListFormat {
     /// All formats, in the order of the documentation.
     pub const ALL: [ListFormat; 3] = [ListFormat::List, ListFormat::I32, ListFormat::I64];
 
-    /// Returns the name in job files and on the command line.
+    /// Returns the name used in job files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             ListFormat::List => "list",
@@ -32,7 +32,8 @@ impl ListFormat {
         }
     }
 
-    /// Returns the format of an ending that only lists have, before that of a packing; `None` for others.
+    /// Returns the format of an extension that only lists have, ignoring the extension of a packing; `None` for any
+    /// other extension.
     pub fn by_ending(path: &Path) -> Option<ListFormat> {
         match ending(path)?.as_str() {
             "list" | "lst" => Some(ListFormat::List),
@@ -42,10 +43,10 @@ impl ListFormat {
         }
     }
 
-    /// Returns the format named, else that of the ending, where `.txt` is text, too.
+    /// Returns the format `named`, or else the one that the extension says; `.txt` also means text here.
     ///
     /// # Errors
-    /// Bad input for an ending of no list without a named format.
+    /// Bad input if no format is named and the extension is not that of a list.
     pub fn of(path: &Path, named: Option<ListFormat>) -> Result<ListFormat> {
         let text = || ending(path).filter(|ending| ending == "txt").map(|_| ListFormat::List);
         named.or_else(|| ListFormat::by_ending(path)).or_else(text).ok_or_else(|| {
@@ -62,7 +63,7 @@ impl ListFormat {
         })
     }
 
-    /// Returns the bytes of an element, for formats where these are fixed.
+    /// Returns the bytes per element, for formats in which this number is fixed.
     pub fn width(self) -> Option<u64> {
         match self {
             ListFormat::List => None,

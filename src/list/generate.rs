@@ -1,4 +1,4 @@
-//! Generated lists, whose successor `i` depends on their parameters and `i` alone.
+//! Generated lists. The successor of element `i` depends only on the parameters and on `i`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,10 +11,10 @@ use super::swapped::Swaps;
 use crate::error::{Error, Result};
 use crate::list::MAX_LENGTH;
 
-/// Incremented whenever a generator makes another list from the same parameters.
+/// Version of the generators. It is incremented whenever a generator makes a different list from the same parameters.
 const VERSION: u64 = 1;
 
-/// Elements of a run of [`Kind::Runs`].
+/// Number of elements in a run of [`Kind::Runs`].
 const RUN: u64 = 64;
 
 /// A kind of generated list.
@@ -25,9 +25,10 @@ pub enum Kind {
     Swapped,
     /// A list in random order.
     Random,
-    /// Each element is followed by the next number.
+    /// A list in which each element is followed by the next number.
     Ordered,
-    /// Runs of 64 consecutive elements in random order, within which each is followed by the next number; those that fill no run come last.
+    /// Runs of 64 consecutive elements, in random order. Within a run, each element is followed by the next number.
+    /// Elements left over at the end of the numbering come last.
     Runs,
 }
 
@@ -35,7 +36,7 @@ impl Kind {
     /// All kinds, in the order of the documentation.
     pub const ALL: [Kind; 4] = [Kind::Swapped, Kind::Random, Kind::Ordered, Kind::Runs];
 
-    /// Returns the name in job files and on the command line.
+    /// Returns the name used in job files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Swapped => "swapped",
@@ -57,22 +58,23 @@ impl FromStr for Kind {
     }
 }
 
-/// A list by its parameters. The same parameters give the same list on any machine.
+/// The parameters of a generated list. The same parameters give the same list on any machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Generated {
     /// Number of elements.
     pub length: u64,
     /// The order of the elements.
     pub kind: Kind,
-    /// Seed of the random orders; the other kinds have none.
+    /// Seed of the random orders; the other kinds ignore it.
     pub seed: u64,
 }
 
 impl Generated {
-    /// Returns the list of these parameters, after a check of the length.
+    /// Returns the list with these parameters, after a check of the length.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a length beyond [`MAX_LENGTH`], or one that the published program makes another kind of list of.
+    /// [`Error::Usage`] if the length exceeds [`MAX_LENGTH`], or if the published program makes another kind of list of
+    /// this length.
     pub fn new(length: u64, kind: Kind, seed: u64) -> Result<Generated> {
         if length > MAX_LENGTH {
             return Err(Error::Usage(format!("list: expected a length of at most {MAX_LENGTH}, found {length}")));
@@ -84,7 +86,8 @@ impl Generated {
         Ok(Generated { length, kind, seed })
     }
 
-    /// Writes the successors of the elements from `first` on to `out`, -1 for the last of the list; the range must lie below the length.
+    /// Writes the successors of the elements from `first` on to `out`, with -1 for the last element of the list. The
+    /// range must be below the length.
     pub fn fill(&self, first: u64, out: &mut [i64]) {
         match self.kind {
             Kind::Ordered => self.fill_ordered(first, out),
@@ -161,7 +164,7 @@ mod tests {
         out
     }
 
-    /// The elements in order, by a walk that begins where none points to.
+    /// Returns the elements in list order, by a walk from the only element that is no successor.
     fn order(successors: &[i64]) -> Vec<u64> {
         let mut heads = vec![true; successors.len()];
         successors.iter().filter(|next| **next >= 0).for_each(|next| heads[*next as usize] = false);

@@ -1,14 +1,14 @@
-//! Linked lists, in files and generated: the successor of each element, by the element's number.
+//! Linked lists, in files and generated: the successor of each element, in the order of the elements' numbers.
 //!
-//! [`ListSource::open`] finds the format of a file and [`ListSource::scan`] hands its successors over in pieces, by many threads in fixed
-//! memory. Every successor is checked to be an element or -1, which ends the list; that all elements are in one list is found out by who
-//! ranks them.
+//! [`ListSource::open`] finds the format of a file. [`ListSource::scan`] hands its successors over in pieces, with many
+//! threads in fixed memory. It checks that every successor is an element or -1, which ends the list. The ranking
+//! algorithm checks that all elements are in one list.
 //!
-//! | file | holds |
+//! | file | what it contains |
 //! |---|---|
-//! | `format` | the formats' names and endings |
+//! | `format` | the names of the formats, and their file name extensions |
 //! | `source` | a list to read: its length, its version, the pass |
-//! | `opened` | a list with its length and version, as jobs have it |
+//! | `opened` | a list with its length and version, as jobs use it |
 //! | `plain`, `binary`, `text` | chunks of plain files; arrays of numbers; numbers in text |
 //! | `packed` | packed files |
 //! | `generate`, `shuffle`, `swapped` | generated lists; a random order; the order of the published experiment |
@@ -32,8 +32,8 @@ pub use opened::List;
 pub(crate) use plain::each_chunk;
 pub use source::{ListSource, Visit};
 
-/// Most elements of a list.
+/// Maximum number of elements in a list.
 pub const MAX_LENGTH: u64 = i64::MAX as u64;
 
-/// Most elements of a list in numbers of 32 bits.
+/// Maximum number of elements in a list of 32-bit numbers.
 pub const MAX_NARROW: u64 = i32::MAX as u64;

@@ -6,19 +6,19 @@ use std::fmt;
 
 /// A list with its length and the key of its version.
 pub struct List {
-    /// The place of its successors.
+    /// Where to read the successors.
     pub source: ListSource,
-    /// Elements.
+    /// Number of elements.
     pub length: u64,
-    /// The key of the input: it differs for another input, and for another version of it.
+    /// The key of the input; another input, and another version of the same input, have another key.
     pub identity: u64,
 }
 
 impl List {
-    /// Opens a source: its length is found by `threads` threads.
+    /// Opens a source, and finds its length with `threads` threads.
     ///
     /// # Errors
-    /// [`crate::Error::Input`] where it can't be read or is no list.
+    /// [`crate::Error::Input`] if the source can't be read or is not a list.
     pub fn open(source: ListSource, threads: usize) -> Result<List> {
         let (length, identity) = (source.length(threads)?, source.identity()?);
         Ok(List { source, length, identity })

@@ -1,4 +1,4 @@
-//! Passes over packed files, by one thread in fixed memory.
+//! Passes over packed files, with one thread in fixed memory.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek};
@@ -13,13 +13,13 @@ use crate::list::plain::PIECE;
 use crate::list::refusals;
 use crate::list::text::{LONGEST, Numbers, PADDING};
 
-/// Packed bytes that are read at once.
+/// Number of packed bytes to read at once.
 const STORED: usize = 256 << 10;
 
-/// Bytes that are unpacked at once.
+/// Number of bytes to unpack at once.
 const UNPACKED: usize = 256 << 10;
 
-/// Returns the bytes of memory that a pass over the file `path` takes.
+/// Returns the memory in bytes that a pass over the file `path` needs.
 pub(super) fn bytes(packing: Packing, path: &Path) -> u64 {
     packing::memory(packing, path) + (STORED + UNPACKED + LONGEST + PADDING + 8 * PIECE) as u64
 }
@@ -29,8 +29,8 @@ pub(super) struct PackedFile<'a> {
     path: &'a Path,
     packing: Packing,
     decoder: Decoder<BufReader<File>>,
-    /// Packed bytes that the watch was told of.
-    told: u64,
+    /// Number of packed bytes that were reported to the watch.
+    reported: u64,
     watch: &'a dyn Watch,
 }
 
@@ -45,17 +45,17 @@ impl<'a> PackedFile<'a> {
             return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
         }
         let decoder = Decoder::new(packing, BufReader::with_capacity(STORED, file), path).map_err(unreadable)?;
-        Ok(PackedFile { path, packing, decoder, told: 0, watch })
+        Ok(PackedFile { path, packing, decoder, reported: 0, watch })
     }
 
-    /// Returns the packed bytes that were unpacked so far.
+    /// Returns the number of packed bytes that were unpacked so far.
     fn taken(&self) -> u64 {
         let stored = self.decoder.stored();
         let read = stored.get_ref().stream_position().unwrap_or(0);
         read.saturating_sub(stored.buffer().len() as u64)
     }
 
-    /// Unpacks until `into` is full or the file ends. Returns the bytes unpacked.
+    /// Unpacks until `into` is full or the file ends. Returns the number of unpacked bytes.
     fn fill(&mut self, into: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < into.len() {
@@ -67,12 +67,13 @@ impl<'a> PackedFile<'a> {
             }
         }
         let taken = self.taken();
-        self.watch.advance(taken.saturating_sub(self.told))?;
-        self.told = taken.max(self.told);
+        self.watch.advance(taken.saturating_sub(self.reported))?;
+        self.reported = taken.max(self.reported);
         Ok(filled)
     }
 
-    /// Hands over all numbers in order, until `each` returns false: those of an array as they are, those of text with the length.
+    /// Hands over all numbers in order, until `each` returns false. The numbers of text begin with the length; an array
+    /// has no length.
     pub fn numbers(&mut self, format: ListFormat, each: impl FnMut(&[i64]) -> Result<bool>) -> Result<()> {
         match format.width() {
             Some(width) => self.array(format, width as usize, each),
@@ -91,7 +92,7 @@ impl<'a> PackedFile<'a> {
             }
             for piece in bytes[..filled].chunks(PIECE * width) {
                 let values = &mut values[..piece.len() / width];
-                // Bounds are checked by who knows the length.
+                // The caller knows the length and checks the bounds.
                 widen(format, piece, 0, values);
                 if !each(values)? {
                     return Ok(());
@@ -105,7 +106,8 @@ impl<'a> PackedFile<'a> {
 
     fn text(&mut self, mut each: impl FnMut(&[i64]) -> Result<bool>) -> Result<()> {
         let (mut bytes, mut values) = (vec![b' '; UNPACKED + LONGEST + PADDING], [0; PIECE]);
-        // The start of a number whose rest comes with the next bytes, and the offset of the first byte.
+        // `carried` is the size of the start of a number whose rest comes with the next bytes; `offset` is the offset
+        // of the first byte.
         let (mut carried, mut offset) = (0, 0);
         loop {
             let filled = carried + self.fill(&mut bytes[carried..carried + UNPACKED])?;

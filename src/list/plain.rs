@@ -11,20 +11,21 @@ use crate::list::ListFormat;
 use crate::list::binary::{first_bad, widen};
 use crate::list::refusals;
 use crate::list::source::Visit;
-use crate::list::text::{self, Bad, LONGEST, Numbers, PADDING};
+use crate::list::text::{self, LONGEST, NotANumber, Numbers, PADDING};
 
-/// Successors that are handed over at once: they stay in the first-level cache.
+/// Number of successors to hand over at once; they stay in the L1 cache.
 pub(super) const PIECE: usize = 2048;
 
-/// Bytes that are read at once, and stay in the second-level cache.
+/// Number of bytes to read at once; they stay in the L2 cache.
 const READ: usize = 256 << 10;
 
-/// Returns the bytes of memory of a thread that reads chunks of `chunk` bytes.
+/// Returns the memory in bytes of a thread that reads chunks of `chunk` bytes.
 pub(super) fn thread_bytes(chunk: usize) -> u64 {
     (READ.max(1 + chunk + LONGEST + PADDING) + 8 * PIECE) as u64
 }
 
-/// Has `threads` threads do the chunks of a range, which they take in order, each with a buffer of its own. Returns the error of the first chunk that failed.
+/// Calls `work` for every chunk of a range, in `threads` threads that take chunks in order, each with its own buffer.
+/// Returns the error of the first chunk that failed.
 pub(crate) fn each_chunk(
     chunks: Range<u64>,
     threads: usize,
@@ -67,15 +68,15 @@ pub(crate) fn each_chunk(
 pub(super) struct PlainFile<'a> {
     pub path: &'a Path,
     pub reader: Reader,
-    /// Bytes of a chunk.
+    /// Size of a chunk in bytes.
     pub chunk: usize,
-    /// Bytes of a byte order mark at its start, which text begins behind.
+    /// Size in bytes of a byte order mark at the start of the file; text begins after it.
     mark: u64,
     pub watch: &'a dyn Watch,
 }
 
 impl<'a> PlainFile<'a> {
-    /// Opens the file at `path`, which has had `bytes` bytes.
+    /// Opens the file at `path`, which must still have `bytes` bytes.
     pub fn open(path: &'a Path, bytes: u64, chunk: usize, watch: &'a dyn Watch) -> Result<PlainFile<'a>> {
         let reader = Reader::open(path)?;
         if reader.length() != bytes {
@@ -99,15 +100,15 @@ impl<'a> PlainFile<'a> {
         self.reader.length().div_ceil(self.chunk as u64)
     }
 
-    /// Asks for a chunk and those behind it if they are not in the page cache.
+    /// Starts to read a chunk and the next ones ahead of time if they are not in the page cache.
     fn will_need(&self, bytes: &Range<u64>) {
-        // A chunk that is read in one call need not be asked for.
+        // A chunk that is read in one call needs no hint.
         if bytes.end - bytes.start > READ as u64 && !self.reader.cached(bytes.start, bytes.end) {
             self.reader.will_need(bytes.start, bytes.end + 2 * self.chunk as u64);
         }
     }
 
-    /// Hands over the successors of `elements` of an array of `length` numbers in `format`.
+    /// Hands over the successors of `elements` from an array of `length` numbers in `format`.
     pub fn scan_array(
         &self,
         format: ListFormat,
@@ -142,7 +143,8 @@ impl<'a> PlainFile<'a> {
         })
     }
 
-    /// Returns the error of the first bad of `values`, which are those from element `first` on; `place` tells the byte of each.
+    /// Returns the error for the first value out of range in `values`, which begin at element `first`; `place` maps an
+    /// index to a byte offset.
     fn out_of_range(&self, values: &[i64], first: u64, length: u64, place: impl Fn(u64) -> u64) -> Error {
         match first_bad(values, length) {
             Some(bad) => {
@@ -153,8 +155,9 @@ impl<'a> PlainFile<'a> {
         }
     }
 
-    /// Reads a chunk of text with the byte before it, what may be the rest of its last number, and spaces for [`PADDING`].
-    fn text<'b>(&self, chunk: u64, buffer: &'b mut Vec<u8>) -> Result<Text<'b>> {
+    /// Reads a chunk of text with the byte before it and the rest of a number at its end, and pads it with [`PADDING`]
+    /// spaces.
+    fn text<'b>(&self, chunk: u64, buffer: &'b mut Vec<u8>) -> Result<TextChunk<'b>> {
         let bounds = self.bounds(chunk);
         self.will_need(&bounds);
         let first = bounds.start.saturating_sub(1);
@@ -169,14 +172,15 @@ impl<'a> PlainFile<'a> {
         let marked = self.mark.saturating_sub(first) as usize;
         bytes[before..whole.min(before + marked)].fill(b' ');
         let end = 1 + (bounds.end - bounds.start) as usize;
-        // A number that goes on behind what was read must not look whole.
+        // A number that continues beyond what was read must not look complete.
         if last < self.reader.length() && bytes[end..whole].iter().all(|byte| *byte > b' ') {
             bytes[whole] = b'?';
         }
-        Ok(Text { bytes, end, start: bounds.start })
+        Ok(TextChunk { bytes, end, start: bounds.start })
     }
 
-    /// Counts the numbers of each chunk of text. Returns those before each chunk, and as the last of all.
+    /// Counts the numbers in each chunk of text. Returns how many come before each chunk, and at the end how many there
+    /// are in all.
     pub fn count(&self, threads: usize) -> Result<Vec<u64>> {
         let mut counts: Vec<AtomicU64> = (0..=self.chunks()).map(|_| AtomicU64::new(0)).collect();
         each_chunk(0..self.chunks(), threads, |chunk, buffer| {
@@ -202,7 +206,7 @@ impl<'a> PlainFile<'a> {
         Ok((filled == 1).then_some(value[0]))
     }
 
-    /// Looks for bytes that are no number, from the start.
+    /// Searches the text from the start for something that is not a number, and reports it.
     pub fn check_text(&self, threads: usize) -> Result<()> {
         each_chunk(0..self.chunks(), threads, |chunk, buffer| {
             let text = self.text(chunk, buffer)?;
@@ -212,13 +216,15 @@ impl<'a> PlainFile<'a> {
         })
     }
 
-    /// Hands over the successors of `elements` of a text, whose first number is its length. `counts` are those of [`Self::count`].
+    /// Hands over the successors of `elements` from a text, whose first number is its length. `counts` are the result
+    /// of [`Self::count`].
     pub fn scan_text(&self, counts: &[u64], elements: Range<u64>, threads: usize, visit: Visit<'_>) -> Result<()> {
         let length = counts.last().map_or(0, |all| all.saturating_sub(1));
-        // Number 0 is the length, so that of element i is i + 1.
+        // Number 0 is the length, so the successor of element i is number i + 1.
         let chunk_of = |number: u64| counts.partition_point(|before| *before <= number) as u64 - 1;
         let wanted = elements.start + 1..elements.end + 1;
-        // Chunks of blanks alone are looked at, too, in case that they are not: those behind with what is in front of them.
+        // Chunks that seemed to contain only blanks are parsed, too, in case they contain something else. Each is
+        // parsed with the range before it, or with the first range.
         let first = if elements.start == 0 { 0 } else { chunk_of(wanted.start) };
         let behind = chunk_of(wanted.end).max(chunk_of(wanted.end - 1) + 1);
         each_chunk(first..behind, threads, |chunk, buffer| {
@@ -248,20 +254,21 @@ impl<'a> PlainFile<'a> {
             if at == behind && numbers.fill(&mut [0]).map_err(|bad| self.no_number(&text, &bad))? > 0 {
                 return Err(changed());
             }
-            // Ranges that meet within a chunk count it once: for the one with its first number.
+            // If two ranges meet within a chunk, only the range with the first number of the chunk reports it to the
+            // watch.
             let is_first = counts[chunk as usize] >= wanted.start || wanted.start == 1;
             self.watch.advance(if is_first { (text.end - 1) as u64 } else { 0 })
         })
     }
 
-    fn no_number(&self, text: &Text<'_>, bad: &Bad) -> Error {
+    fn no_number(&self, text: &TextChunk<'_>, bad: &NotANumber) -> Error {
         refusals::no_number(self.path, text.offset(bad.at), &text.bytes[bad.at..])
     }
 }
 
 /// The bytes of a chunk of text.
-struct Text<'b> {
-    /// One byte more in front, and the rest of the last number and padding behind.
+struct TextChunk<'b> {
+    /// The bytes of the chunk, with one byte before it, and the rest of the last number and padding after it.
     bytes: &'b [u8],
     /// The end of the chunk in `bytes`.
     end: usize,
@@ -269,7 +276,7 @@ struct Text<'b> {
     start: u64,
 }
 
-impl Text<'_> {
+impl TextChunk<'_> {
     /// Returns the numbers that begin in the chunk.
     fn numbers(&self) -> Numbers<'_> {
         let mut numbers = Numbers::new(self.bytes, 1, self.end);

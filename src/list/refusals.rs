@@ -1,21 +1,21 @@
-//! The errors of files that are no lists.
+//! The errors for files that are not lists.
 
 use std::path::Path;
 
 use crate::error::{At, Error};
 use crate::list::{ListFormat, MAX_NARROW};
 
-/// The line that writes the number of elements in front of their successors.
+/// The command that writes the number of elements before their successors.
 const COUNTED: &str = "(wc -w < IN; cat IN) > OUT";
 const AGAIN: &str = "fetch or make the file again, or name its format";
 
-/// A successor that is neither an element nor -1.
+/// Returns the error for a successor that is neither an element nor -1.
 pub(super) fn out_of_range(path: &Path, at: At, element: u64, length: u64, found: i64) -> Error {
     let expected = format!("the successor of element {element} as -1 or from 0 to {}", length.saturating_sub(1));
     Error::input(path, at, expected, found.to_string(), "number the elements from 0, and end the list with -1")
 }
 
-/// Bytes of text that are no number.
+/// Returns the error for text that is not a number.
 pub(super) fn no_number(path: &Path, at: u64, bytes: &[u8]) -> Error {
     let found: Vec<u8> = bytes.iter().copied().take_while(|byte| *byte > b' ').take(24).collect();
     let found = match found.as_slice() {
@@ -24,12 +24,12 @@ pub(super) fn no_number(path: &Path, at: u64, bytes: &[u8]) -> Error {
     };
     let remedy = match found.contains([',', ';']) {
         true => "write blanks between the numbers: tr ',;' '  ' < IN > OUT",
-        false => "write numbers alone, apart by blanks or ends of lines",
+        false => "write only numbers, separated by blanks or line ends",
     };
     Error::input(path, At::Byte(at), "a whole number of at most 63 bits", found, remedy)
 }
 
-/// Text without a number.
+/// Returns the error for text without any number.
 pub(super) fn no_length(path: &Path, bytes: u64) -> Error {
     let (found, remedy) = match bytes {
         0 => ("an empty file", "fetch or make it again; a list of no elements is the number 0"),
@@ -38,32 +38,33 @@ pub(super) fn no_length(path: &Path, bytes: u64) -> Error {
     Error::input(path, At::File, "the number of elements, then their successors", found, remedy)
 }
 
-/// Text that begins with a negative number.
+/// Returns the error for text that begins with a negative number.
 pub(super) fn negative_length(path: &Path, found: i64) -> Error {
     let remedy = format!("write it before the successors: {COUNTED}");
     Error::input(path, At::File, "the number of elements first", found.to_string(), remedy)
 }
 
-/// Text with fewer or more successors than it says.
+/// Returns the error for text with fewer or more successors than its first number says.
 pub(super) fn other_length(path: &Path, length: u64, found: u64) -> Error {
     let expected = format!("{length} successors, as its first number says");
-    let remedy = format!("fetch or make the file again; or write the number of elements first if it lacks: {COUNTED}");
+    let remedy =
+        format!("fetch or make the file again; or write the number of elements first if it is missing: {COUNTED}");
     Error::input(path, At::File, expected, found.to_string(), remedy)
 }
 
-/// A file of numbers the last of which is not whole.
+/// Returns the error for a file whose last number is incomplete.
 pub(super) fn not_whole(path: &Path, bytes: u64, format: ListFormat) -> Error {
     let expected = format!("numbers of {} bytes ({format})", format.width().unwrap_or(1));
     Error::input(path, At::File, expected, format!("{bytes} bytes"), AGAIN)
 }
 
-/// A file of more 32-bit numbers than such numbers can name.
+/// Returns the error for a file with more 32-bit numbers than such numbers can refer to.
 pub(super) fn too_long(path: &Path, length: u64) -> Error {
     let expected = format!("at most {MAX_NARROW} elements in 32-bit numbers");
     Error::input(path, At::File, expected, length.to_string(), "use i64, or name the format if it is another")
 }
 
-/// A file that was changed while it was read.
+/// Returns the error for a file that was changed while it was read.
 pub(super) fn changed(path: &Path, at: At) -> Error {
     let remedy = "leave the file alone while it is read, and run again";
     Error::input(path, at, "the same numbers in every pass", "other ones", remedy)

@@ -1,16 +1,17 @@
-//! A random order of `0..n` by a bijection that is computed, in both directions, from a key and a counter.
+//! A random order of `0..n`: a bijection that is computed, in both directions, from a key and a counter.
 //!
-//! It is a Feistel network over two mixed digits (as in Black & Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002): a number is
-//! `left · b + right` with `left < a`, `right < b` and `a · b` just above `n`, and each round adds a keyed hash of one digit to the other.
-//! The few numbers from `n` up are walked over. Digits have 32 bits whatever `n` is, so that one vector instruction serves many elements.
+//! It is a Feistel network over two digits with different bases (as in Black & Rogaway: Ciphers with arbitrary finite
+//! domains, CT-RSA 2002). A number is `left · b + right` with `left < a`, `right < b` and `a · b` just above `n`, and
+//! each round adds a keyed hash of one digit to the other. The few results from `n` on are mapped again until they are
+//! below `n` (cycle walking). Digits have 32 bits for any `n`, so that one vector instruction processes many elements.
 #![allow(unsafe_code)] // vector instructions that not every processor has
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Rounds of the network, each of which changes one digit.
+/// Number of rounds of the network; each round changes one digit.
 const ROUNDS: usize = 8;
 
-/// Elements whose successors are computed side by side.
+/// Number of elements whose successors are computed side by side.
 const LANES: usize = 64;
 
 /// Marks a successor that the vector loop leaves to [`Shuffle::successor`].
@@ -26,7 +27,7 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// Returns the order number `seed` of the `n` numbers, at most 2^63.
+    /// Returns the order of `n` numbers (at most 2^63) for a seed.
     pub fn new(n: u64, seed: u64) -> Shuffle {
         let mut a = n.isqrt();
         a += u64::from(a * a < n);
@@ -53,7 +54,7 @@ impl Shuffle {
         }
     }
 
-    /// Writes the successors of `first`, `first + 1` and so on, all below `n`.
+    /// Writes the successors of `first`, `first + 1` and so on, all of which must be below `n`.
     pub fn successors(&self, first: u64, out: &mut [i64]) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx512f") {
@@ -110,7 +111,8 @@ impl Shuffle {
         }
     }
 
-    /// Returns the successors of [`LANES`] numbers with the same left digit. Those whose right digit is too large come out as anything.
+    /// Returns the successors of [`LANES`] numbers with the same left digit. If a right digit is too large, its result
+    /// is arbitrary.
     #[inline(always)]
     fn lanes(&self, left: u32, first: u32) -> [i64; LANES] {
         let (b, last) = (u64::from(self.b), self.n - 1);
@@ -132,7 +134,7 @@ impl Shuffle {
         }
         std::array::from_fn(|lane| {
             let next = u64::from(l[lane]) * b + u64::from(r[lane]);
-            // The last place, which has no next, and those that are walked over are few.
+            // The last place, which has no next, and the places that need cycle walking are few.
             if left_over[lane] || next > last { LEFT_OVER } else { next as i64 }
         })
     }
@@ -176,22 +178,22 @@ fn each(of: &mut [u32; LANES], others: &[u32; LANES], round: impl Fn(u32, u32) -
     }
 }
 
-/// Returns `x + y` modulo `m`, of two numbers below it.
+/// Returns `x + y` modulo `m`; both must be below `m`.
 #[inline(always)]
 fn sum(x: u32, y: u32, m: u32) -> u32 {
     let rest = m.wrapping_sub(y);
     if x >= rest { x.wrapping_sub(rest) } else { x.wrapping_add(y) }
 }
 
-/// Returns `x - y` modulo `m`, of two numbers below it.
+/// Returns `x - y` modulo `m`; both must be below `m`.
 #[inline(always)]
 fn difference(x: u32, y: u32, m: u32) -> u32 {
     let less = x.wrapping_sub(y);
     if x >= y { less } else { less.wrapping_add(m) }
 }
 
-/// Returns a hash of a digit below `end`. The multipliers are those of Wellons' `lowbias32`; its last step would only change low bits,
-/// which the scaling drops.
+/// Returns a hash of a digit, which is below `end`. The multipliers are those of Wellons' `lowbias32`. Its last step is
+/// omitted, because it would only change low bits, which the scaling drops.
 #[inline(always)]
 fn hash(digit: u32, key: u32, end: u32) -> u32 {
     let mut x = digit.wrapping_add(key);
@@ -207,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_an_order_of_all_numbers_and_its_inverse() {
+    fn a_shuffle_is_a_permutation_with_its_inverse() {
         for n in (1..70).chain([255, 256, 257, 4095, 4097, 10_000]) {
             let shuffle = Shuffle::new(n, n);
             let mut order: Vec<u64> = (0..n).map(|place| shuffle.at(place)).collect();
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_give_what_single_successors_give() {
+    fn vectorised_and_single_successors_agree() {
         for n in [1, 2, 3, 7, 1000, 65_537, 1 << 31, (1 << 32) + 5, 1 << 40, 1 << 62, (1 << 63) - 1] {
             let shuffle = Shuffle::new(n, 3);
             for first in [0, n / 3, n.saturating_sub(300)] {
@@ -231,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Each pair of neighbours is about as frequent over seeds.
+    /// Over many seeds, each pair of neighbours is about equally frequent.
     #[test]
     fn every_pair_of_neighbours_is_as_likely() {
         let n = 64u64;
@@ -244,7 +246,7 @@ mod tests {
                 counts[number * n as usize + *next as usize] += 1.0;
             }
         }
-        // There are 64 · 63 pairs, of which each list has 63.
+        // There are 64 · 63 pairs, and each list has 63 of them.
         let mean = 400.0f64;
         let chi: f64 = (0..n * n)
             .filter(|pair| pair / n != pair % n)

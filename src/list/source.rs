@@ -16,10 +16,10 @@ use crate::list::packed::{self, PackedFile};
 use crate::list::plain::{self, PIECE, PlainFile, each_chunk};
 use crate::list::{Generated, ListFormat, MAX_NARROW, refusals};
 
-/// Bytes of a chunk of a file, which a thread reads at a time.
+/// Size in bytes of a chunk of a file, which a thread reads at a time.
 const CHUNK: usize = 512 << 10;
 
-/// Takes the number of the first element of a piece and the successors in it, from many threads.
+/// A function that receives the number of the first element of a piece, and the successors in it; many threads call it.
 pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
 
 /// A list to read: a file, or a generator.
@@ -29,7 +29,7 @@ pub struct ListSource {
     chunk: usize,
 }
 
-/// The place that a list comes from.
+/// The origin of a list.
 #[derive(Debug, Clone)]
 enum Origin {
     File(ListFile),
@@ -50,23 +50,23 @@ struct ListFile {
 #[derive(Debug, Clone)]
 struct Index {
     length: u64,
-    /// Of plain text, the numbers before each chunk, and of all.
+    /// For plain text: how many numbers come before each chunk, and how many there are in all.
     counts: Vec<u64>,
 }
 
 impl ListSource {
-    /// Opens the file at `path`, in `format` or that of its ending. Nothing of it is read yet.
+    /// Opens the file at `path`, in `format` or in the format that its extension says. Nothing is read from it yet.
     ///
     /// # Errors
-    /// Bad input for a file that is missing, a folder, a pattern, a pipe, or of an ending that tells no format.
+    /// Bad input if the file is missing, is a folder, a pattern or a pipe, or has an extension that says no format.
     pub fn open(path: &Path, format: Option<ListFormat>) -> Result<ListSource> {
         let refused = |found: &str| {
             Error::input(
                 path,
                 At::File,
-                "one file, as a list is not read from several",
+                "one file, because a list can't be read from several",
                 found,
-                "name the file that holds it",
+                "name the file with the list",
             )
         };
         if files::is_pattern(path) {
@@ -77,7 +77,7 @@ impl ListSource {
             return Err(refused("a folder"));
         }
         if !meta.is_file() {
-            let remedy = "write it to a file first, as it is read twice";
+            let remedy = "write it to a file first, because it is read twice";
             return Err(Error::input(path, At::File, "a file with a list", "a pipe or a device", remedy));
         }
         let format = ListFormat::of(path, format)?;
@@ -86,12 +86,12 @@ impl ListSource {
         Ok(ListSource { origin: Origin::File(file), chunk: CHUNK })
     }
 
-    /// Returns a generated list as source.
+    /// Returns a source that reads from a generated list.
     pub fn generated(list: Generated) -> ListSource {
         ListSource { origin: Origin::Generated(list), chunk: CHUNK }
     }
 
-    /// Sets the bytes of a chunk, for tests. It must be called before the list is read.
+    /// Sets the size of a chunk in bytes, for tests. It must be called before the list is read.
     pub fn with_chunk(mut self, bytes: usize) -> ListSource {
         self.chunk = bytes.max(1);
         self
@@ -131,8 +131,8 @@ impl ListSource {
         self.format() != Some(ListFormat::List) && !self.is_packed()
     }
 
-    /// Returns the bytes of the file; of a generator, 4 an element, or 8 where these do not hold its numbers. A whole scan passes as many to
-    /// [`Watch::advance`].
+    /// Returns the size of the file in bytes. A generator counts 4 bytes per element, or 8 if its numbers do not fit in
+    /// 4. A whole scan passes this many bytes to [`Watch::advance`].
     pub fn bytes(&self) -> u64 {
         match &self.origin {
             Origin::File(file) => file.bytes,
@@ -140,11 +140,11 @@ impl ListSource {
         }
     }
 
-    /// Returns a number that changes when the list does: a hash of size, times, inode and sampled contents of the file, or of the parameters
-    /// of the generator.
+    /// Returns a number that changes when the list does: a hash of size, times, inode and sampled contents of the file,
+    /// or of the parameters of the generator.
     ///
     /// # Errors
-    /// Bad input for a file that is gone or can't be read.
+    /// Bad input if the file is gone or can't be read.
     pub fn identity(&self) -> Result<u64> {
         match &self.origin {
             Origin::Generated(list) => Ok(list.identity()),
@@ -156,7 +156,7 @@ impl ListSource {
         }
     }
 
-    /// Returns the most bytes of memory that finding the length and a scan by `threads` threads take.
+    /// Returns an upper bound in bytes of the memory for finding the length and for a scan with `threads` threads.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         match &self.origin {
             Origin::Generated(_) => threads as u64 * 8 * PIECE as u64,
@@ -168,18 +168,19 @@ impl ListSource {
         }
     }
 
-    /// Returns the number of elements, which text and packed files are read for, by `threads` threads, the first time.
+    /// Returns the number of elements. For text and packed files, the first call reads the file with `threads` threads.
     ///
     /// # Errors
-    /// Bad input for a file that can't be read, is damaged, has numbers that are not whole, or text of fewer or more numbers than it says.
+    /// Bad input if the file can't be read, is damaged, ends with an incomplete number, or is text with fewer or more
+    /// numbers than it says.
     pub fn length(&self, threads: usize) -> Result<u64> {
         self.length_watched(threads, &Unwatched)
     }
 
-    /// Does the same as [`Self::length`], and asks `watch` on the way whether to go on, without an amount done.
+    /// Like [`Self::length`], but asks `watch` on the way whether to go on, without reporting progress.
     ///
     /// # Errors
-    /// Those of [`Self::length`], and those of the watch.
+    /// The errors of [`Self::length`], and errors of the watch.
     pub fn length_watched(&self, threads: usize, watch: &dyn Watch) -> Result<u64> {
         match &self.origin {
             Origin::Generated(list) => Ok(list.length),
@@ -187,11 +188,13 @@ impl ListSource {
         }
     }
 
-    /// Hands the successors of `elements`, as far as there are such, to `visit`: in pieces of at most 2,048, in any order, every element
-    /// once, each -1 or an element. Packed files are unpacked from the start, and handed over in order by this thread.
+    /// Hands the successors of those `elements` that exist to `visit`, in pieces of at most 2,048, in any order, every
+    /// element once. Each successor is -1 or an element. This thread unpacks packed files from the start, and hands
+    /// them over in order.
     ///
     /// # Errors
-    /// Those of [`Self::length`], bad input for text that is no number and for numbers out of range, those of `visit` and of the watch.
+    /// The errors of [`Self::length`]; bad input if text is not a number or a number is out of range; and errors of
+    /// `visit` and of the watch.
     pub fn scan(&self, elements: Range<u64>, threads: usize, watch: &dyn Watch, visit: Visit<'_>) -> Result<()> {
         let length = self.length_watched(threads, watch)?;
         let elements = elements.start..elements.end.min(length);
@@ -227,7 +230,8 @@ impl ListFile {
         }
     }
 
-    /// Returns the better of an error and that of a file that holds something else than its format says.
+    /// Returns the error for a file that contains something else than its format says, if that is the reason, or else
+    /// `error`.
     fn explained(&self, error: Error) -> Error {
         match error {
             Error::Input { .. } => {
@@ -258,7 +262,7 @@ impl ListFile {
         Ok(self.index.get_or_init(|| index))
     }
 
-    /// Returns the number of elements of `bytes` bytes.
+    /// Returns the number of elements in `bytes` bytes.
     fn whole(&self, bytes: u64, width: u64) -> Result<u64> {
         if !bytes.is_multiple_of(width) {
             return Err(refusals::not_whole(&self.path, bytes, self.format));
@@ -278,17 +282,17 @@ impl ListFile {
             open.check_text(threads)?;
             return Err(refusals::no_length(&self.path, self.bytes));
         };
-        match self.told(first, all - 1) {
-            // No scan looks at a list without elements.
+        match self.declared_length(first, all - 1) {
+            // A list without elements is never scanned, so its text is checked here.
             Ok(0) => open.check_text(threads).map(|()| Index { length: 0, counts }),
             Ok(length) => Ok(Index { length, counts }),
-            // Where something else than numbers is the reason, that is the better message.
+            // If something other than numbers is the reason, that is the better message.
             Err(error) => open.check_text(threads).and(Err(error)),
         }
     }
 
-    /// Returns the length that text tells by its first number, if there are as many others.
-    fn told(&self, first: i64, others: u64) -> Result<u64> {
+    /// Returns the length, which is the first number of a text, if as many other numbers follow.
+    fn declared_length(&self, first: i64, others: u64) -> Result<u64> {
         let Ok(length) = u64::try_from(first) else { return Err(refusals::negative_length(&self.path, first)) };
         if length == others { Ok(length) } else { Err(refusals::other_length(&self.path, length, others)) }
     }
@@ -302,14 +306,14 @@ impl ListFile {
         })?;
         let length = match (self.format.width(), first) {
             (Some(width), _) => self.whole(all * width, width)?,
-            (None, Some(first)) => self.told(first, all - 1)?,
+            (None, Some(first)) => self.declared_length(first, all - 1)?,
             (None, None) => return Err(refusals::no_length(&self.path, self.bytes)),
         };
         Ok(Index { length, counts: Vec::new() })
     }
 
     fn scan_packed(&self, length: u64, elements: Range<u64>, watch: &dyn Watch, visit: Visit<'_>) -> Result<()> {
-        // The number of element i is number i of an array, and number i + 1 of text.
+        // The successor of element i is number i of an array, and number i + 1 of text.
         let before = u64::from(self.format == ListFormat::List);
         let wanted = elements.start + before..elements.end + before;
         let mut at = 0;
@@ -325,7 +329,7 @@ impl ListFile {
                 }
                 visit(from - before, successors)?;
             }
-            // A scan to the end goes on to the end of the file, where a checksum may stand.
+            // A scan of the last elements continues to the end of the file, where a checksum may be stored.
             Ok(wanted.end == length + before || here.end < wanted.end)
         })?;
         if at < wanted.end { Err(refusals::changed(&self.path, At::File)) } else { Ok(()) }
@@ -356,12 +360,13 @@ fn generate(
     })
 }
 
-/// Returns the bytes of an element of the file that a generator stands for.
+/// Returns the bytes per element in the file that a generator stands for.
 fn generated_width(list: &Generated) -> u64 {
     if list.length <= MAX_NARROW { 4 } else { 8 }
 }
 
-/// Passes on whether to go on, but not how much is done: the pass before the one that counts.
+/// A watch that only passes on whether to stop, without progress. It is for the pass that finds the length, whose bytes
+/// are not counted.
 struct Silent<'a>(&'a dyn Watch);
 
 impl Watch for Silent<'_> {

@@ -1,12 +1,14 @@
-//! The list of the published experiment on list ranking, by random access.
+//! The list of the published experiment on list ranking, computed by random access.
 //!
-//! The published program begins with the list `N-1 → N-2 → … → 0`. For every even `i` in ascending order, the elements that follow `i` and
-//! `j = (2i + N/5) mod N` then change places in the list; nothing is done where one of the two is the last element, which none follows.
+//! The published program begins with the list `N-1 → N-2 → … → 0`. Then, for every even `i` in ascending order, the
+//! elements that follow `i` and `j = (2i + N/5) mod N` change places in the list. Nothing happens if one of the two is
+//! the last element, because no element follows it.
 //!
-//! Where `N` and `N/5` (rounded down) are even, so are all `i` and `j`: even elements never move, and the odd ones that follow them are
-//! permuted. With `M = N/2`, the one that follows `2u` is `2·order[u] - 1`, where `order` is `1, 2, …, M-1` after the swaps of
-//! `order[u]` and `order[(2u + N/10) mod M]` for `u = 1, 2, …, M-1`. A place is touched by at most three swaps, which are known from its
-//! number, so one element is followed through them, backwards or forwards in time, without the others.
+//! If `N` and `N/5` (rounded down) are even, so are all `i` and `j`: even elements never move, and the odd elements
+//! that follow them are permuted. With `M = N/2`, the element that follows `2u` is `2·order[u] - 1`, where `order` is
+//! `1, 2, …, M-1` after the swaps of `order[u]` and `order[(2u + N/10) mod M]` for `u = 1, 2, …, M-1`. At most three
+//! swaps touch a place, and they are known from its number. So one element can be followed through them, backwards or
+//! forwards in time, without the others.
 
 /// The swaps of a list of `2 · half` elements.
 #[derive(Debug, Clone)]
@@ -16,7 +18,8 @@ pub(super) struct Swaps {
 }
 
 impl Swaps {
-    /// Returns the swaps of a list of `length` elements, at most 2^63; `None` if those of the published program move even elements too.
+    /// Returns the swaps of a list of `length` elements, at most 2^63; `None` if the published program would move even
+    /// elements, too.
     pub fn new(length: u64) -> Option<Swaps> {
         let fifth = length / 5;
         (length.is_multiple_of(2) && fifth.is_multiple_of(2)).then_some(Swaps { half: length / 2, shift: fifth / 2 })
@@ -34,7 +37,7 @@ impl Swaps {
         }
     }
 
-    /// Returns `order[place]` after all swaps, which is followed from the last swap back to the place where it began.
+    /// Returns `order[place]` after all swaps. It is followed from the last swap back to the place where it began.
     fn at(&self, mut place: u64) -> u64 {
         let mut time = self.half;
         loop {
@@ -45,7 +48,7 @@ impl Swaps {
         }
     }
 
-    /// Returns the place of `number` after all swaps, which is followed from the place where it begins.
+    /// Returns the place of `number` after all swaps. It is followed forwards from the place where it begins.
     fn place(&self, number: u64) -> u64 {
         let (mut place, mut time) = (number, 0);
         loop {
@@ -56,7 +59,8 @@ impl Swaps {
         }
     }
 
-    /// Returns the times of the swaps that touch `place`, with 0 for none: its own, and those `t` with `2t + shift = place` modulo `half`.
+    /// Returns the times of the swaps that touch `place`, with 0 for none: its own swap, and the swaps at `t` with `2t
+    /// + shift = place` modulo `half`.
     #[inline]
     fn touching(&self, place: u64) -> [u64; 3] {
         let own = if self.partner(place) == 0 { 0 } else { place };
@@ -65,16 +69,16 @@ impl Swaps {
         [own, half_of(twice), half_of(twice + self.half)]
     }
 
-    /// Returns the place that `u` is swapped with at time `u`; 0 if it is not swapped then.
+    /// Returns the place with which `u` is swapped at time `u`; 0 if it is not swapped then.
     #[inline]
     fn partner(&self, u: u64) -> u64 {
         let sum = 2 * u + self.shift;
-        // It is less than three times the modulus.
+        // The sum is less than three times the modulus.
         let less = if sum >= self.half { sum - self.half } else { sum };
         if less >= self.half { less - self.half } else { less }
     }
 
-    /// Returns the place that the swap at time `time`, which touches `place`, takes it to.
+    /// Returns the place to which the swap at `time`, which touches `place`, moves its element.
     #[inline]
     fn other(&self, place: u64, time: u64) -> u64 {
         if time == place { self.partner(time) } else { time }
@@ -85,7 +89,7 @@ impl Swaps {
 mod tests {
     use super::*;
 
-    /// The published program, on a list with links in both directions.
+    /// The published program, on a doubly linked list.
     fn published(n: usize) -> Vec<i64> {
         let mut next: Vec<i64> = (0..n as i64).map(|i| i - 1).collect();
         let mut before: Vec<i64> = (1..=n as i64).map(|i| if i < n as i64 { i } else { -1 }).collect();
@@ -95,7 +99,7 @@ mod tests {
             if a < 0 || b < 0 || a == b {
                 continue;
             }
-            // Neither follows the other where i and j are even: all that is linked to one is linked to the other instead.
+            // If i and j are even, neither of a and b follows the other: all links of one become links of the other.
             let (after_a, after_b) = (next[a as usize], next[b as usize]);
             assert!(after_a != b && after_b != a);
             (next[i], next[j]) = (b, a);
@@ -111,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn each_successor_alone_is_that_of_the_published_program() {
+    fn successors_match_the_published_program() {
         let mut seen = 0;
         for n in (0..2000).chain([10_000, 100_002, 123_454]) {
             let Some(swaps) = Swaps::new(n) else { continue };

@@ -1,18 +1,18 @@
-//! Numbers in text, apart by any whitespace: counted, and parsed eight digits at a time.
+//! Numbers in text, separated by any whitespace: counted, and parsed eight digits at a time.
 
-/// Bytes that must follow those that are parsed, so that digits can be taken eight at a time.
+/// Number of bytes that must follow the text, so that digits can be read eight at a time.
 pub(super) const PADDING: usize = 32;
 
-/// Bytes of the longest number that is read; zeros in front make longer ones.
+/// Maximum length in bytes of a number, including leading zeros.
 pub(super) const LONGEST: usize = 64;
 
-/// Bytes that are counted with counters of 8 bits.
+/// Number of bytes to count with 8-bit counters before they could overflow.
 const COUNTED: usize = 255;
 
 const TENS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Returns the number of bytes of `bytes[1..]` with which a number begins: those above the blank that one up to the blank is in front of.
-/// Other control characters count as blanks here, and are found when numbers are parsed.
+/// Counts the numbers that begin in `bytes[1..]`: the bytes above the blank that follow a byte up to the blank. Other
+/// control characters count as blanks here, and are detected when numbers are parsed.
 pub(super) fn count(bytes: &[u8]) -> u64 {
     let Some(now) = bytes.get(1..) else { return 0 };
     let blocks = bytes.chunks(COUNTED).zip(now.chunks(COUNTED));
@@ -23,20 +23,21 @@ pub(super) fn count(bytes: &[u8]) -> u64 {
     blocks.map(|(before, now)| u64::from(starts(before, now))).sum()
 }
 
-/// Returns true for blanks, tabs and ends of lines.
+/// Returns true for blanks, tabs and line ends.
 #[inline]
 pub(super) fn is_space(byte: u8) -> bool {
     byte == b' ' || matches!(byte, 9..=13)
 }
 
-/// A place where no number stands.
+/// A place where there should be a number but is none.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Bad {
+pub(super) struct NotANumber {
     /// Offset in the bytes that are parsed.
     pub at: usize,
 }
 
-/// Parses the numbers that begin in `at..end` of `bytes`, which have [`PADDING`] more, or as many spaces, behind the last of them.
+/// A parser of the numbers that begin in `at..end` of `bytes`. At least [`PADDING`] bytes must follow `end`; those
+/// after the end of the text must be spaces.
 #[derive(Debug, Clone)]
 pub(super) struct Numbers<'a> {
     bytes: &'a [u8],
@@ -45,12 +46,12 @@ pub(super) struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    /// Begins at `at`.
+    /// Creates a parser that begins at `at`.
     pub fn new(bytes: &'a [u8], at: usize, end: usize) -> Numbers<'a> {
         Numbers { bytes, at, end }
     }
 
-    /// Passes over the rest of a number that began before.
+    /// Skips the rest of a number that began before.
     pub fn skip_rest(&mut self) {
         while self.at < self.end && self.bytes[self.at] > b' ' {
             self.at += 1;
@@ -64,8 +65,8 @@ impl<'a> Numbers<'a> {
         if passed && numbers.find() { numbers.at } else { self.at }
     }
 
-    /// Parses numbers until `out` is full or none begins before the end. Returns how many there are.
-    pub fn fill(&mut self, out: &mut [i64]) -> Result<usize, Bad> {
+    /// Parses numbers until `out` is full or no more numbers begin before the end. Returns how many there are.
+    pub fn fill(&mut self, out: &mut [i64]) -> Result<usize, NotANumber> {
         for (filled, value) in out.iter_mut().enumerate() {
             if !self.find() {
                 return Ok(filled);
@@ -75,7 +76,7 @@ impl<'a> Numbers<'a> {
         Ok(out.len())
     }
 
-    /// Goes to the next number. Returns false if none begins before the end.
+    /// Advances to the next number. Returns false if none begins before the end.
     #[inline(always)]
     pub fn find(&mut self) -> bool {
         while self.at < self.end && is_space(self.bytes[self.at]) {
@@ -85,8 +86,8 @@ impl<'a> Numbers<'a> {
     }
 
     #[inline(always)]
-    fn number(&mut self) -> Result<i64, Bad> {
-        let bad = Bad { at: self.at };
+    fn number(&mut self) -> Result<i64, NotANumber> {
+        let bad = NotANumber { at: self.at };
         let negative = self.bytes[self.at] == b'-';
         let start = self.at + usize::from(negative);
         let (mut value, mut digits) = eight(self.bytes, start);
@@ -107,25 +108,25 @@ impl<'a> Numbers<'a> {
         if digits == 0 || !self.bytes.get(end).copied().is_some_and(is_space) {
             return Err(bad);
         }
-        // The byte behind the number is known to be a space.
+        // The byte after the number is known to be a space.
         self.at = end + 1;
         let value = value as i64;
         Ok(if negative { -value } else { value })
     }
 }
 
-/// Returns the value of the digits at the start of `bytes[at..]`, at most eight, and how many they are.
+/// Returns the value of the digits at the start of `bytes[at..]`, at most eight, and their number.
 #[inline(always)]
 fn eight(bytes: &[u8], at: usize) -> (u64, usize) {
     let Some(word) = bytes.get(at..).and_then(|bytes| bytes.first_chunk::<8>()) else { return (0, 0) };
     let word = u64::from_le_bytes(*word) ^ 0x3030_3030_3030_3030;
-    // The high bit of every byte up to the first that is no digit is exact, which is enough.
+    // The high bit is exact for every byte up to the first that is not a digit, which is enough.
     let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
     let digits = (others.trailing_zeros() / 8) as usize;
     if digits == 0 {
         return (0, 0);
     }
-    // Zeros go in front: the first digit is in the lowest byte.
+    // Zeros are shifted in before the first digit, which is in the lowest byte.
     let word = word << (64 - 8 * digits);
     let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
@@ -141,7 +142,7 @@ mod tests {
         [text.as_bytes(), &[b' '; PADDING]].concat()
     }
 
-    fn parsed(text: &str) -> Result<Vec<i64>, Bad> {
+    fn parsed(text: &str) -> Result<Vec<i64>, NotANumber> {
         let mut out = vec![0; text.len() + 1];
         let bytes = padded(text);
         let count = Numbers::new(&bytes, 0, text.len()).fill(&mut out)?;
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number() {
+    fn invalid_numbers() {
         let texts = [
             "-",
             "--1",
@@ -183,13 +184,13 @@ mod tests {
             "1\0",
         ];
         for text in texts {
-            assert_eq!(parsed(&format!("5 {text}")), Err(Bad { at: 2 }), "{text:?}");
+            assert_eq!(parsed(&format!("5 {text}")), Err(NotANumber { at: 2 }), "{text:?}");
         }
-        assert_eq!(parsed("1 \x01 2"), Err(Bad { at: 2 }));
+        assert_eq!(parsed("1 \x01 2"), Err(NotANumber { at: 2 }));
     }
 
     #[test]
-    fn counts_are_those_of_the_standard_library() {
+    fn counts_match_the_standard_library() {
         let mut state = 1u64;
         for length in [0, 1, 5, 254, 255, 256, 1000, 5000] {
             let text: Vec<u8> = (0..length)

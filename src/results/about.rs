@@ -1,4 +1,4 @@
-//! Descriptions of the columns under `out/`: the report and `docs/results.md` say the same of each.
+//! Descriptions of the columns under `out/`. The report and `docs/results.md` describe each column in the same words.
 
 use super::OutputFormat;
 use crate::store::regular;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// A column, by the name of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
-    /// Name of the file without its ending.
+    /// Name of the file without its extension.
     pub name: &'static str,
     /// The meaning of a row's value.
     pub holds: &'static str,
@@ -44,23 +44,23 @@ const fn about(name: &'static str, holds: &'static str, missing: &'static str) -
     About { name, holds, missing }
 }
 
-/// Returns what is known of the column in a file.
+/// Returns the description of the column in a file.
 pub fn about_file(path: &Path) -> Option<&'static About> {
     let stem = path.file_stem()?;
     COLUMNS.iter().find(|column| stem == column.name)
 }
 
-/// Type and rows of a column, read from its file.
+/// Type and number of rows of a column, read from its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// Name of the type in numpy, such as `int64`; `text` of CSV.
+    /// Name of the type in numpy, such as `int64`; `text` for CSV.
     pub kind: String,
-    /// Number of rows; unknown of text.
+    /// Number of rows; unknown for text.
     pub rows: Option<u64>,
 }
 
 impl Shape {
-    /// Reads the head of a file of `out/`. Returns `None` where it is no column.
+    /// Reads the header of a file in `out/`; `None` if the file is not a column.
     pub fn of(path: &Path) -> Option<Shape> {
         if path.extension()? != OutputFormat::Npy.ending() {
             return Some(Shape { kind: "text".into(), rows: None });
@@ -86,7 +86,7 @@ mod tests {
     use crate::results::Column;
 
     #[test]
-    fn type_and_rows_are_those_that_were_written() {
+    fn type_and_rows_are_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let of = |format: OutputFormat| {
             let to = folder.path().join(format!("level.{}", format.ending()));

@@ -1,4 +1,5 @@
-//! A column whose values come in the order of its rows, piece by piece: that of a list may be larger than memory.
+//! A column whose values are written piece by piece in the order of its rows, because the column of a list may be
+//! larger than memory.
 
 use super::file::{NewFile, Output};
 use super::{OutputFormat, Value};
@@ -8,9 +9,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 
-/// Rows of which a thread makes the bytes at a time.
+/// Number of rows that a thread formats at a time.
 const PIECE: u64 = 1 << 17;
-/// Most threads that make bytes: more than one file takes.
+/// Maximum number of threads that format rows; more do not speed up one file.
 const WRITERS: usize = 4;
 
 /// A column that is being written.
@@ -26,7 +27,7 @@ pub struct Column<T> {
 /// Returns the header of a NumPy array of `rows` numbers.
 pub(super) fn npy_header<T: Value>(rows: u64) -> Vec<u8> {
     let shape = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({rows},), }}", T::DESCR);
-    // Magic, version and length take 10 bytes; the whole header is a multiple of 64, ending in a newline.
+    // Magic, version and length take 10 bytes. The whole header is a multiple of 64 bytes and ends in a newline.
     let length = (shape.len() + 11).next_multiple_of(64) - 10;
     let mut header = b"\x93NUMPY\x01\x00".to_vec();
     header.extend((length as u16).to_le_bytes());
@@ -35,8 +36,8 @@ pub(super) fn npy_header<T: Value>(rows: u64) -> Vec<u8> {
 }
 
 impl<T: Value> Column<T> {
-    /// Begins the column `name` of `rows` values, in the file `to`; `path` is its path in the workdir. Text has the numbers of rows in a
-    /// column `key`.
+    /// Begins the column `name` of `rows` values in the file `to`; `path` is its path relative to the workdir. In text,
+    /// the row numbers are in a column `key`.
     pub(super) fn create(
         path: String,
         to: &Path,
@@ -52,7 +53,7 @@ impl<T: Value> Column<T> {
         Ok(Column { path, file, format, rows, written: 0, values: PhantomData })
     }
 
-    /// Appends `rows` values, which `values` returns for any part of them. Pieces of them are made by several threads, up to `threads`.
+    /// Appends `rows` values; `values` returns the values of any part of them. Up to `threads` threads format pieces.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`].
@@ -95,7 +96,7 @@ mod tests {
     use crate::results::column as read_back;
 
     #[test]
-    fn values_come_back_and_a_column_without_all_of_them_is_none() {
+    fn values_are_read_back_and_an_incomplete_column_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         for format in [OutputFormat::Npy, OutputFormat::Csv] {
             let to = folder.path().join(format!("a.{}", format.ending()));
@@ -114,7 +115,7 @@ mod tests {
         }
     }
     #[test]
-    fn pieces_of_many_threads_come_in_their_order() {
+    fn pieces_of_many_threads_are_written_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let rows = 5 * PIECE + 17;
         for format in [OutputFormat::Npy, OutputFormat::Csv] {

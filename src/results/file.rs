@@ -1,4 +1,4 @@
-//! A file of results: complete or absent, and identified by its length and checksum.
+//! A result file: complete or absent, and identified by its length and checksum.
 
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -19,12 +19,12 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 pub struct Output {
     /// Length in bytes.
     pub bytes: u64,
-    /// xxh3-64 of its bytes.
+    /// xxh3-64 checksum of the bytes.
     pub checksum: u64,
 }
 
 impl Output {
-    /// Returns the output of a file with these bytes.
+    /// Returns length and checksum of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Output { bytes: bytes.len() as u64, checksum: xxh3_64(bytes) }
     }
@@ -32,7 +32,7 @@ impl Output {
     /// Reads a file and returns its length and checksum.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub fn of_file(path: &Path) -> std::io::Result<Output> {
         let mut file = regular::open(path)?;
         let (mut hash, mut bytes, mut buffer) = (Xxh3::new(), 0, vec![0; 1 << 20]);
@@ -47,14 +47,16 @@ impl Output {
         }
     }
 
-    /// Returns true if the file at `path` is as it was written. A link in its place is not, wherever it leads: what is there may change.
+    /// Returns true if the file at `path` is unchanged since it was written. A link in its place counts as changed
+    /// wherever it leads, because its target may change.
     pub fn is_of(&self, path: &Path) -> bool {
         let as_long = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == self.bytes);
         as_long && Output::of_file(path).is_ok_and(|found| found == *self)
     }
 }
 
-/// Makes the file at `path`: the bytes that `write` writes, followed by `zeros` zero bytes that take no room on the disk.
+/// Creates the file at `path`: the bytes that `write` writes, followed by `zeros` zero bytes that take no space on
+/// disk.
 pub(super) fn make(
     path: &Path,
     zeros: u64,
@@ -66,7 +68,8 @@ pub(super) fn make(
     file.finish(zeros)
 }
 
-/// A file of results that is being written: it has its name once it is finished, and is removed if it never is.
+/// A result file that is being written. It gets its final name when it is finished, and is removed if it is never
+/// finished.
 pub(super) struct NewFile {
     path: PathBuf,
     part: PathBuf,
@@ -75,7 +78,7 @@ pub(super) struct NewFile {
 }
 
 impl NewFile {
-    /// Creates the file that will be at `path`, under another name.
+    /// Creates the file for `path` under a temporary name.
     pub fn create(path: &Path) -> Result<NewFile> {
         let part = temp_path(path);
         let file = regular::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
@@ -89,8 +92,8 @@ impl NewFile {
         self.note(written)
     }
 
-    /// Appends `pieces` pieces of bytes in their order. Up to `threads` threads have `make` make them, each with bytes of its own, while
-    /// another writes.
+    /// Appends `pieces` pieces of bytes in order. Up to `threads` threads call `make` to create pieces, each in its own
+    /// buffer, while another thread writes.
     pub fn write_pieces(
         &mut self,
         pieces: u64,
@@ -124,7 +127,7 @@ impl NewFile {
         };
         std::thread::scope(|scope| {
             for _ in 1..(threads as u64).min(pieces) {
-                // If the system starts no more threads, those that it started do the work.
+                // If the system starts fewer threads, those that were started do the work.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -132,7 +135,7 @@ impl NewFile {
         turn.into_inner().unwrap_or_else(PoisonError::into_inner).failure.map_or(Ok(()), Err)
     }
 
-    /// Appends `zeros` zero bytes that take no room on the disk, and gives the file its name.
+    /// Appends `zeros` zero bytes that take no space on disk, and gives the file its final name.
     pub fn finish(mut self, zeros: u64) -> Result<Output> {
         let mut finish = || {
             self.out.flush()?;
@@ -150,14 +153,14 @@ impl NewFile {
     }
 
     fn note<T>(&self, done: std::io::Result<T>) -> Result<T> {
-        // A signal ends the writing as an error does.
+        // A signal ends the writing just like an error.
         done.map_err(|e| signals::check().err().unwrap_or_else(|| Error::io("write results", &self.path, e)))
     }
 }
 
-/// The turns of threads that write pieces of a file.
+/// The state shared by threads that write pieces of a file in turn.
 struct Turn<'f> {
-    /// The piece that comes next.
+    /// The piece to write next.
     piece: u64,
     file: &'f mut NewFile,
     /// The error that ended the writing.
@@ -172,20 +175,20 @@ impl Drop for NewFile {
     }
 }
 
-/// Writer that hashes and counts the bytes it passes on.
+/// A writer that hashes and counts the bytes it passes on.
 struct Hashed {
     file: BufWriter<File>,
     hash: Xxh3,
     bytes: u64,
-    /// Bytes that the system was told to write to the disk.
+    /// Number of bytes that the system was asked to write to disk.
     under_way: u64,
 }
 
-/// Bytes after which the system is told to write them.
+/// Number of bytes after which the system is asked to write them to disk.
 const WRITTEN_BACK: u64 = 8 << 20;
 
 impl Hashed {
-    /// Lengthens the file by `bytes` zeros without writing them.
+    /// Extends the file by `bytes` zeros without writing them.
     fn hole(&mut self, bytes: u64) -> std::io::Result<()> {
         static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
         if bytes == 0 {
@@ -212,7 +215,7 @@ impl Write for Hashed {
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
         if self.bytes - self.under_way >= WRITTEN_BACK {
-            // The disk begins meanwhile, so that less is left for the sync at the end.
+            // The disk starts writing meanwhile, so that less is left for the sync at the end.
             start_writeback(self.file.get_ref(), self.under_way, self.bytes - self.under_way);
             self.under_way = self.bytes;
         }

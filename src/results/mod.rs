@@ -1,7 +1,8 @@
 //! Results: columns of values of the vertices, in the order of the input's ids, as NumPy arrays or CSV under `out/`.
 //!
-//! An algorithm numbers vertices by degree and knows no input ids; [`Columns`] writes its values ([`mod@write`]), and [`mod@read`] reads them for
-//! verification. Every file is complete or absent, and identified by its length and checksum ([`Output`]).
+//! An algorithm numbers vertices by degree and knows no input ids. [`Columns`] writes its values ([`mod@write`]), and
+//! [`mod@read`] reads them for verification. Every file is complete or absent, and is identified by its length and
+//! checksum ([`Output`]).
 
 pub mod about;
 mod column;
@@ -18,10 +19,10 @@ pub use write::Columns;
 
 use serde::{Deserialize, Serialize};
 
-/// Path of the list of the input's sparse ids, which gives the order of the results' rows.
+/// Path of the list of the input's sparse ids, which gives the order of the rows in results.
 pub const IDS: &str = "out/ids.npy";
 
-/// Format of results: `[output] format`.
+/// `[output] format`: the format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputFormat {
@@ -33,7 +34,7 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// Returns the extension of a file's name.
+    /// Returns the file name extension.
     pub fn ending(self) -> &'static str {
         match self {
             OutputFormat::Npy => "npy",
@@ -41,7 +42,8 @@ impl OutputFormat {
         }
     }
 
-    /// Returns the most bytes of a row, in a column whose values have `width` bytes and up to `digits` characters.
+    /// Returns an upper bound in bytes of a row, in a column whose values have `width` bytes and up to `digits`
+    /// characters.
     pub fn row_bytes(self, width: u64, digits: u64) -> u64 {
         match self {
             OutputFormat::Npy => width,

@@ -1,4 +1,5 @@
-//! Reads columns back row by row, because they may be larger than memory, and refuses files of another form or length.
+//! Reads columns back row by row, because they may be larger than memory, and refuses files with another layout or
+//! length.
 
 use super::Value;
 use super::column::npy_header;
@@ -9,22 +10,22 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Bytes read at a time.
+/// Size of a read in bytes.
 const BUFFER: usize = 1 << 16;
-/// Most bytes of a line of text: an id, a comma and a number.
+/// Maximum length in bytes of a line of text: an id, a comma and a number.
 const LINE: u64 = 64;
 
-/// Bytes of memory that reading one column takes.
+/// Memory in bytes that reading one column needs.
 pub const READING: u64 = BUFFER as u64;
 
 /// The values of a column, in the order of its rows.
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
 
-/// Returns the values of the column in a file of exactly `rows` rows: an array `NAME.npy`, or a text `NAME.csv`. A line of text begins with the
-/// `id` of its row, and the header calls these ids `key`.
+/// Returns the values of the column in a file of exactly `rows` rows: an array `NAME.npy`, or a text `NAME.csv`. A line
+/// of text begins with the `id` of its row, and the header calls these ids `key`.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Validation`] for a file with another header, other ids, or more or fewer rows.
+/// [`Error::Io`]; [`Error::Validation`] if the file has another header, other ids, or more or fewer rows.
 pub fn column<'p, T: Value + 'p>(
     path: &Path,
     key: &str,
@@ -40,7 +41,7 @@ pub fn column<'p, T: Value + 'p>(
     Ok(Box::new(column))
 }
 
-/// Reads one column.
+/// A reader of one column.
 struct Reader<T, F> {
     path: PathBuf,
     file: BufReader<File>,
@@ -57,7 +58,7 @@ impl<T: Value, F: Fn(u64) -> u64> Reader<T, F> {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
 
-    /// Compares the first bytes of the file with the header of such a column.
+    /// Checks the first bytes of the file against the header of such a column.
     fn check_header(&mut self, key: &str) -> Result<()> {
         let expected = match self.is_text {
             true => format!("{key},{}\n", self.path.file_stem().unwrap_or_default().to_string_lossy()).into_bytes(),
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_differs_in_anything_is_refused() {
+    fn a_column_that_differs_in_any_way_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         let text = |text: &str| {

@@ -1,29 +1,29 @@
-//! Types of the numbers that columns hold.
+//! The number types of columns.
 
 use std::fmt::Display;
 use std::io::{Result, Write};
 use std::str::FromStr;
 
-/// A number that NumPy stores and that text shows.
+/// A number that can be stored in NumPy arrays and written as text.
 pub trait Value: Copy + FromStr {
     /// NumPy's name of the type, such as `<u8`.
     const DESCR: &'static str;
-    /// Bytes of a number.
+    /// Size of a number in bytes.
     const BYTES: usize;
 
-    /// Returns the number as text shows it, which an f64 read from it equals.
+    /// Returns the number in the form for text. Parsed as f64, the text gives the same value.
     fn shown(self) -> impl Display;
 
-    /// Writes the number, little-endian.
+    /// Writes the number in little-endian order.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     fn put(self, out: &mut dyn Write) -> Result<()>;
 
-    /// Appends its bytes, little-endian.
+    /// Appends the bytes of the number in little-endian order.
     fn append(self, bytes: &mut Vec<u8>);
 
-    /// Reads a number from its bytes; `None` if there are fewer or more.
+    /// Decodes a number from its bytes; `None` if there are fewer or more than [`Self::BYTES`].
     fn get(bytes: &[u8]) -> Option<Self>;
 }
 

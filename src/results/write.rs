@@ -1,7 +1,7 @@
 //! Writes columns: one value for each row of the results, in the order of the input's ids.
 //!
-//! A `.npy` file is a header and its numbers. The crate npyz would write both, but every zero, too: those behind the last id of an edge
-//! need no space here, and there may be 10^8 of them.
+//! A `.npy` file is a header and its numbers. The crate npyz could write both, but it would write every zero, too.
+//! Zeros after the last id of an edge need no space here, and there may be 10^8 of them.
 
 use super::column::{Column, npy_header};
 use super::file::{Output, make};
@@ -16,7 +16,7 @@ use crate::store::replace::make_folder_of;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Writer of one algorithm's columns under `out/` of a workdir.
+/// A writer of one algorithm's columns under `out/` of a workdir.
 pub struct Columns<'a> {
     workdir: &'a Path,
     format: OutputFormat,
@@ -28,7 +28,7 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Makes a writer for `algorithm` on `graph`, or on a list. Nothing is read or made until a column is written.
+    /// Creates a writer for `algorithm` on `graph`, or on a list. Nothing is read or created until a column is written.
     pub fn new(
         workdir: &'a Path,
         format: OutputFormat,
@@ -38,18 +38,20 @@ impl<'a> Columns<'a> {
         Columns { workdir, format, graph, algorithm, order: None, ids: None, written: BTreeMap::new() }
     }
 
-    /// Writes `out/NAME.npy` or `.csv`: `of` returns the value of a vertex, and `isolated` is that of vertices without an edge.
+    /// Writes `out/NAME.npy` or `.csv`. `of` returns the value of a vertex, and `isolated` is the value of vertices
+    /// without an edge.
     ///
     /// # Errors
-    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Corrupt`] of the order or the ids, [`Error::Stopped`].
+    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Corrupt`] if the order or the ids are corrupt.
     pub fn put<T: Value>(&mut self, name: &str, isolated: T, of: impl Fn(Vertex) -> T) -> Result<()> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` likewise, where a vertex that may have no edge, `own`, has a value then.
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` like [`Self::put`]. If the vertex in `own` has no edge, it gets the
+    /// value in `own` instead of `isolated`.
     ///
     /// # Errors
-    /// Those of [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn put_with_own<T: Value>(
         &mut self,
         name: &str,
@@ -60,11 +62,11 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
     }
 
-    /// Writes `out/ALGORITHM/SOURCE/NAME.npy` or `.csv`, for an algorithm that has sources. A source without an edge has the value `own`
-    /// if there is one, and other vertices without an edge have `isolated`.
+    /// Writes `out/ALGORITHM/SOURCE/NAME.npy` or `.csv`, for an algorithm that has sources. If the source has no edge,
+    /// it gets the value `own`, if that is given; other vertices without an edge get `isolated`.
     ///
     /// # Errors
-    /// Those of [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn put_of_source<T: Value>(
         &mut self,
         source: InputId,
@@ -77,17 +79,18 @@ impl<'a> Columns<'a> {
         self.column(&path, name, (isolated, own.map(|own| (source, own))), of)
     }
 
-    /// Returns the files that were written of a source, by their paths in the workdir.
+    /// Returns the files that were written for a source, by their paths in the workdir.
     pub fn of_source(&self, source: InputId) -> BTreeMap<String, Output> {
         let folder = format!("{}/", self.folder_of(source));
         let of_it = self.written.iter().filter(|(path, _)| path.starts_with(&folder));
         of_it.map(|(path, output)| (path.clone(), *output)).collect()
     }
 
-    /// Takes files over that an earlier run wrote, as if they had been written now. Returns false if any is not as it was.
+    /// Adopts files that an earlier run wrote, as if they had been written now. Returns false if any of them has
+    /// changed.
     ///
     /// # Errors
-    /// Those of [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn take_over(&mut self, files: &BTreeMap<String, Output>) -> Result<bool> {
         if !files.iter().all(|(path, output)| output.is_of(&self.workdir.join(path))) {
             return Ok(false);
@@ -103,7 +106,8 @@ impl<'a> Columns<'a> {
         format!("out/{}/{source}", self.algorithm)
     }
 
-    /// Begins `out/NAME.npy` or `.csv` of a list's `rows` elements, whose values are then appended in the order of their indices.
+    /// Begins `out/NAME.npy` or `.csv` for the `rows` elements of a list. The values must then be appended in the order
+    /// of the elements' indices.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -114,11 +118,11 @@ impl<'a> Columns<'a> {
         Column::create(path, &to, self.format, ["id", name], rows)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`: a list of `rows` values, which `of` returns by their places in it. Its text has the places
-    /// from 0 in a column `place`.
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`: a list of `rows` values, which `of` returns by their places in the
+    /// list. As text, the file has the places, from 0, in a column `place`.
     ///
     /// # Errors
-    /// Those of [`Self::put`].
+    /// The errors of [`Self::put`].
     pub fn put_list<T: Value>(&mut self, name: &str, rows: u64, of: impl Fn(u64) -> T + Sync) -> Result<()> {
         let path = format!("out/{}/{name}.{}", self.algorithm, self.format.ending());
         let to = self.workdir.join(&path);
@@ -128,22 +132,23 @@ impl<'a> Columns<'a> {
         self.end(column)
     }
 
-    /// Ends a column that was begun.
+    /// Finishes a column that was begun.
     ///
     /// # Errors
-    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Usage`] for a column without all its values.
+    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; an internal [`Error::Io`] if values are missing.
     pub fn end<T: Value>(&mut self, column: Column<T>) -> Result<()> {
         let (path, output) = column.finish()?;
         self.written.insert(path, output);
         Ok(())
     }
 
-    /// Returns the files written, by their paths in the workdir, including the list of sparse ids.
+    /// Returns the files that were written, by their paths in the workdir, including the list of sparse ids.
     pub fn into_written(self) -> BTreeMap<String, Output> {
         self.written
     }
 
-    /// Writes a column; of the values without a vertex, one is that of all but the source that the other is of.
+    /// Writes a column. A row without a vertex has the value `isolated`, except the row of the source in `own`, which
+    /// has the value in `own`.
     fn column<T: Value>(
         &mut self,
         path: &str,
@@ -155,7 +160,7 @@ impl<'a> Columns<'a> {
         let Some(order) = &self.order else { return Err(Error::internal("write results", "no order of vertices")) };
         let map = order.ids()?;
         let (rows, before, first_id) = (graph.info.rows(), graph.info.rows_before(), graph.info.first_id);
-        // Rows beyond all ids have no vertex.
+        // Rows beyond the last id have no vertex.
         let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
         let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
         let row_of = |RawId(id)| sparse.map_or(Some(id), |ids| ids.binary_search(&id).ok().map(|row| row as u64));
@@ -169,7 +174,7 @@ impl<'a> Columns<'a> {
         make_folder_of(&to)?;
         let output = match self.format {
             OutputFormat::Npy => {
-                // A header may declare many more vertices than have edges.
+                // A header may declare many more vertices than have edges, so zeros after the last id are not written.
                 let zero = is_zero(isolated) && own.is_none();
                 let stored = if zero { rows.min(map.len() as u64) } else { rows };
                 let before_all = (0..before).map(|_| isolated);
@@ -187,7 +192,8 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// Opens the order and the ids before the first column, and writes the list of sparse ids, which gives the order of rows.
+    /// Opens the order and the ids before the first column is written, and writes the list of sparse ids, which gives
+    /// the order of rows.
     fn open(&mut self) -> Result<&'a Graph> {
         let graph = self.graph.ok_or_else(|| Error::internal("write results of vertices", "a list has none"))?;
         if self.order.is_some() {
@@ -212,7 +218,7 @@ fn is_zero<T: Value>(value: T) -> bool {
     value.put(&mut bytes).is_ok() && bytes.iter().all(|&byte| byte == 0)
 }
 
-/// Makes an array of `rows` numbers: `values`, followed by `zeros` zeros.
+/// Writes an array of `rows` numbers: `values`, followed by `zeros` zeros.
 fn npy<T: Value>(to: &Path, rows: u64, values: impl Iterator<Item = T>, zeros: u64) -> Result<Output> {
     make(to, size_of::<T>() as u64 * zeros, |out| {
         out.write_all(&npy_header::<T>(rows))?;

@@ -43,7 +43,7 @@ fn a_symmetric_matrix_stays_one_and_other_formats_say_that_they_have_half() {
     place.write("both.graph", "3 2\n2\n1 3\n2\n");
     let convert = |from: &str, to: &str| {
         let said = place.gpugraph(&["convert", from, to]).expect(0).err;
-        (std::fs::read_to_string(place.path(to)).unwrap(), said.contains("one of both directions"))
+        (std::fs::read_to_string(place.path(to)).unwrap(), said.contains("only one direction of each"))
     };
     assert_eq!(convert("s.mtx", "g.mtx"), (symmetric.clone(), false));
     let pattern = |kind: &str, entries: &str| {

@@ -73,7 +73,7 @@ fn weights_that_get_lost_are_told_of() {
     assert!(warned(&["convert", "a.wel", "b.u64", "--weights", "none"]).is_empty());
     place.write("f.txt", "0 1 0.5\n");
     let said = warned(&["convert", "f.txt", "b.gr"]);
-    assert_eq!(said, ["b.gr: has weights with fractions, which gr has not by its definition"]);
+    assert_eq!(said, ["b.gr: has weights with fractions, which the definition of gr does not allow"]);
     assert!(warned(&["convert", "a.txt", "b.u32"]).is_empty());
     assert!(place.gpugraph(&["convert", "--help"]).expect(0).out.contains("Weights are kept by text"));
 }
@@ -130,7 +130,7 @@ fn an_output_that_is_of_the_input_is_refused_before_anything_is_written() {
     ] {
         let line = ["convert", from, to, "--recursive"];
         let said = place.gpugraph(&line).expect(2);
-        assert!(said.error().contains("is of the input"), "{from} {to}: {}", said.err);
+        assert!(said.error().contains("belongs to the input"), "{from} {to}: {}", said.err);
     }
     place.gpugraph(&["generate", "product", "in/a.txt", "hard.txt", "-o", "hard.txt"]).expect(2);
     assert_eq!(fs::read_to_string(place.path("in/a.txt")).unwrap(), "0 1\n1 2\n");

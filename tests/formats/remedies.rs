@@ -508,8 +508,8 @@ fn lists_of_another_kind_are_named() {
         }
     }
     for (name, bytes, says) in [
-        ("a.i32", of(|s| (s as i32).to_be_bytes().into()), "highest byte"),
-        ("a.i64", of(|s| s.to_be_bytes().into()), "highest byte"),
+        ("a.i32", of(|s| (s as i32).to_be_bytes().into()), "big-endian"),
+        ("a.i64", of(|s| s.to_be_bytes().into()), "big-endian"),
         ("a.list", "5,3,0,4,2,-1".into(), "blanks"),
         ("b.list", "3\n0\n4\n2\n-1\n".into(), "(wc -w < IN; cat IN) > OUT"),
         ("c.list", "\u{feff}5 3 0 4 2 -1".encode_utf16().flat_map(u16::to_le_bytes).collect(), "UTF-16"),

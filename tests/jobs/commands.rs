@@ -566,7 +566,7 @@ fn a_prepared_graph_is_planned_seen_and_verified() {
     assert!(job.does(&["verify", "second"]).contains("edges of the blocks"));
     assert_eq!(job.json(&["status", "second", "--json"])["stages"].as_array().unwrap().len(), 1);
     flip(&job.workdir().join("graph/lower.000000.block"), 200);
-    let advice = "run the job of gpugraph.work/job again, which keeps this graph, to make it anew";
+    let advice = "run the job of gpugraph.work/job again, which keeps this graph, to write it again";
     for command in [&["verify", "second.toml"][..], &["run", "second.toml", "--fresh", "--quiet"]] {
         let said = job.fails(4, command);
         assert!(said.contains("lower.000000.block") && said.contains(advice), "{said}");

@@ -254,7 +254,7 @@ fn members_of_proc_in_a_folder_are_not_taken_for_empty() {
         place.gpugraph(&["convert", "in/c*", "out.txt"]),
     ] {
         let ran = ran.expect(3);
-        assert!(ran.error().contains("in/c.txt: expected a file that says how long it is"), "{}", ran.err);
+        assert!(ran.error().contains("in/c.txt: expected a file of known length"), "{}", ran.err);
         assert!(ran.error().contains("cat in/c.txt > "), "{}", ran.err);
     }
     fs::remove_file(place.path("in/c.txt")).unwrap();

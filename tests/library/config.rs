@@ -276,7 +276,7 @@ gpu = 0
         r#"job.toml:1:1: unknown key 'host_memory' before the first table; it belongs in [limits]
 1 | host_memory = "1GiB"
   | ^^^^^^^^^^^
-job.toml:3:8: job.name: a name can't hold a slash: say where with workdir
+job.toml:3:8: job.name: a name can't contain a slash: choose the place with workdir
 3 | name = "a/b"
   |        ^^^^^
 job.toml:4:21: job.workdir: the environment variable GPUGRAPH_UNSET is not set
@@ -285,7 +285,7 @@ job.toml:4:21: job.workdir: the environment variable GPUGRAPH_UNSET is not set
 job.toml:6:14: input.path: expected strings in the array, found 5
 6 | path = ["é", 5]
   |              ^
-job.toml:7:1: input.kronecker beside input.path (line 6): a job has one of them
+job.toml:7:1: input.kronecker and input.path (line 6) exclude each other: a job has one of them
 7 | kronecker = { scale = 99, seeed = 1 }
   | ^^^^^^^^^
 job.toml:7:23: input.kronecker.scale: expected a whole number from 1 to 40, found 99
@@ -297,7 +297,7 @@ job.toml:7:27: unknown key 'seeed' in input.kronecker; did you mean 'seed'?
 job.toml:9:12: limits.threads: expected a whole number from 0 to 65536, found -1
 9 |  threads = -1
   |            ^^
-job.toml:12:1: run.gpu beside run.device = "cpu" (line 11): take one of them out
+job.toml:12:1: run.gpu and run.device = "cpu" (line 11) exclude each other: remove one of them
 12 | gpu = 0
    | ^^^
 job.toml:13:2: unknown table [triangels]; did you mean [triangle]?
@@ -317,7 +317,7 @@ fn broken_toml_hides_neither_other_breaks_nor_other_mistakes() {
     let text = "[input]\npath = a.txt\n[limits]\nhost_memory =\ngpu_memmory = 3\n[limits]\n";
     assert_eq!(
         report(text, &[]),
-        r#"job.toml:2:8: this is no value of TOML; text stands in quotes, as in "16GiB"
+        r#"job.toml:2:8: this is not a TOML value; text needs quotes, as in "16GiB"
 2 | path = a.txt
   |        ^^^^^
 job.toml:4:14: a value is missing after the '='
@@ -623,7 +623,7 @@ fn an_override_names_another_source_of_edges() {
     );
     assert_eq!(
         messages(file, &["input.path=b", "input.prepared=c"]),
-        ["input.prepared beside input.path (--set input.path=b): a job has one of them"]
+        ["input.prepared and input.path (--set input.path=b) exclude each other: a job has one of them"]
     );
 }
 

@@ -1,23 +1,23 @@
-//! A quantity by two numbers, as the strength of a colour.
+//! Heat maps: a quantity by row and column, as the strength of a colour.
 
 use super::super::{Figure, Heat};
 use super::n;
 use maud::{Markup, html};
 
-/// Place and length of the sides of the square.
+/// Position of the square, and length of its sides.
 const LEFT: f64 = 150.0;
 const TOP: f64 = 12.0;
 const SIDE: f64 = 400.0;
-/// Steps of the scale beside it.
+/// Number of steps in the colour scale next to the square.
 const STEPS: usize = 20;
-/// Most names along a side.
+/// Maximum number of names along a side.
 const NAMES: usize = 10;
 
 /// Draws a heat map; returns it with the height of the picture.
 pub(super) fn draw(figure: &Figure, heat: &Heat) -> (Markup, f64) {
     let most = heat.cells.iter().flatten().flatten().copied().filter(|cell| cell.is_finite()).fold(0.0, f64::max);
     let size = SIDE / heat.cells.len().max(1) as f64;
-    // Times differ by orders of magnitude: by their roots small ones are seen, too.
+    // Times differ by orders of magnitude, so their square roots are used to make small ones visible, too.
     let strength = |value: f64| if most > 0.0 { 0.06 + 0.94 * (value / most).clamp(0.0, 1.0).sqrt() } else { 0.06 };
     let opacity = |share: f64| format!("{share:.2}");
     let every = heat.names.len().div_ceil(NAMES).max(1);

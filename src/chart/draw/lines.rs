@@ -1,20 +1,20 @@
 //! Values by a number: lines, areas, dots, and limits.
 
-use super::super::axis::Laid;
+use super::super::axis::AxisLayout;
 use super::super::{Figure, Line, Scale, Style};
 use super::{Plot, dot, horizontal, n, series, vertical};
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Lines of more points have no dots.
+/// Lines with more points than this are drawn without dots.
 const DOTS: usize = 60;
 
 /// Draws lines; returns them with the height of the picture.
 pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
     let plot = Plot::new(78.0, 220.0);
     let points = || lines.iter().flat_map(|line| &line.points);
-    let x = Laid::new(&figure.x, points().map(|&(x, _)| x), plot.width);
-    let y = Laid::new(&figure.y, points().map(|&(_, y)| y), plot.height);
+    let x = AxisLayout::new(&figure.x, points().map(|&(x, _)| x), plot.width);
+    let y = AxisLayout::new(&figure.y, points().map(|&(_, y)| y), plot.height);
     let place = |&(at, value): &(f64, f64)| Some((plot.left + x.place(at)?, plot.bottom() - y.place(value)?));
     let drawn = html! {
         (vertical(&plot, &figure.y, &y))
@@ -37,12 +37,12 @@ pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
                     }
                     Style::Line | Style::Dots => {
                         @let path = path(line.points.iter().map(place));
-                        // One point alone is no line.
+                        // A single point is not a line.
                         @if line.style == Style::Line && path.contains('L') { path class="line" d=(path) {} }
                         @if line.style == Style::Dots || line.points.len() <= DOTS {
                             @for point in &line.points {
                                 @if let Some((left, top)) = place(point) {
-                                    // Dashes tell lines apart, and shapes dots.
+                                    // Lines differ by their dashes, and dots by their shapes.
                                     @let shape = if line.style == Style::Dots { at } else { 0 };
                                     @let name = html! { title { (figure.x.unit.show(point.0)) ": " (figure.y.unit.show(point.1)) " (" (line.name) ")" } };
                                     (dot(shape, (left, top), name))
@@ -57,7 +57,7 @@ pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-/// Returns the path through points, which begins anew behind one that has no place.
+/// Returns the path through points; a point without a position interrupts it.
 fn path(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     let (mut path, mut step) = (String::new(), 'M');
     for point in points {
@@ -72,7 +72,7 @@ fn path(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     path
 }
 
-/// Returns the paths of the area below a line's steps and of its upper edge.
+/// Returns the path of the area below a line's steps, and the path of its upper edge.
 fn areas(
     line: &Line,
     scale: &Scale,
@@ -80,7 +80,7 @@ fn areas(
     place: &impl Fn(&(f64, f64)) -> Option<(f64, f64)>,
 ) -> (String, String) {
     let (mut area, mut edge) = (String::new(), String::new());
-    // Where the next value begins: at the end of the one before, or where its part begins.
+    // Where the next value begins: at the end of the previous one, or at the start of its part.
     let mut before = f64::NEG_INFINITY;
     for &(to, value) in &line.points {
         let first = match scale {

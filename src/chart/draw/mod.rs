@@ -1,24 +1,25 @@
-//! Figures as SVG within HTML, with a title, a description, a legend and a table of the same numbers. Colours come from the page's style.
+//! Figures as SVG within HTML, with a title, a description, a legend and a table of the same numbers. The page's style
+//! sets the colours.
 
 mod heat;
 mod lines;
 mod rows;
 
-use super::axis::Laid;
+use super::axis::AxisLayout;
 use super::{Axis, Figure, Marks, Style, Table, Unit};
 use crate::quote::{clip_to, printable_lines};
 use maud::{Markup, PreEscaped, html};
 
-/// The style of pictures: colours by name, light and dark, and marks.
+/// The style sheet of pictures: named colours for light and dark mode, and marks.
 pub const STYLE: &str = include_str!("picture.css");
 /// Width of every picture, in the units of its coordinates.
 const WIDTH: f64 = 760.0;
-/// Room right of a plot.
+/// Margin on the right of a plot.
 const RIGHT: f64 = 20.0;
-/// Most characters of a name or a sentence.
+/// Maximum number of characters of a name or a sentence.
 pub(super) const WORDS: usize = 300;
 
-/// The part of a picture that marks are drawn in.
+/// The part of a picture in which marks are drawn.
 #[derive(Debug, Clone, Copy)]
 struct Plot {
     left: f64,
@@ -36,13 +37,13 @@ impl Plot {
         self.top + self.height
     }
 
-    /// Returns the height of the whole picture, with the horizontal axis.
+    /// Returns the height of the whole picture, including the horizontal axis.
     fn picture(&self) -> f64 {
         self.bottom() + 46.0
     }
 }
 
-/// Returns a coordinate as text.
+/// Formats a coordinate.
 fn n(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
@@ -53,8 +54,8 @@ fn label(axis: &Axis, unit: &str) -> String {
     if unit.is_empty() { axis.label.clone() } else { format!("{} ({unit})", axis.label) }
 }
 
-/// Draws the horizontal axis, with lines up from its ticks, and what lies between parts.
-fn horizontal(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
+/// Draws the horizontal axis, vertical grid lines at its ticks, and the gaps between parts.
+fn horizontal(plot: &Plot, axis: &Axis, laid: &AxisLayout) -> Markup {
     let (top, bottom) = (n(plot.top), n(plot.bottom()));
     html! {
         g class="axis" aria-hidden="true" {
@@ -75,8 +76,8 @@ fn horizontal(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
     }
 }
 
-/// Draws the vertical axis, with lines to the right of its ticks.
-fn vertical(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
+/// Draws the vertical axis, and horizontal grid lines at its ticks.
+fn vertical(plot: &Plot, axis: &Axis, laid: &AxisLayout) -> Markup {
     let middle = plot.top + plot.height / 2.0;
     html! {
         g class="axis" aria-hidden="true" {
@@ -92,18 +93,19 @@ fn vertical(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
     }
 }
 
-/// Number of colours of series, as in the style.
+/// Number of colours of series in the style sheet.
 const COLOURS: usize = 12;
 
-/// Returns the class that has the colour of a series.
+/// Returns the CSS class that gives a series its colour.
 fn series(at: usize) -> String {
     format!("s{}", at % COLOURS)
 }
 
-/// Width and height of a mark of the legend.
+/// Width and height of a mark in the legend.
 const KEY: [f64; 2] = [22.0, 10.0];
 
-/// Draws the mark of a series in the legend, as the picture has it: with its dashes or its shape, so that colours are not all that tells.
+/// Draws the mark of a series in the legend with the same dashes or shape as in the picture, so that colour is not the
+/// only difference.
 fn key(at: usize, style: Option<Style>) -> Markup {
     let [width, height] = KEY;
     let across = format!("M0 {}H{}", n(height / 2.0), n(width));
@@ -119,7 +121,7 @@ fn key(at: usize, style: Option<Style>) -> Markup {
     }
 }
 
-/// Draws a dot of a series that has dots alone: its shape is that of no other of the first four.
+/// Draws a dot of a series that has only dots. The first four series have different shapes.
 fn dot(at: usize, (x, y): (f64, f64), title: Markup) -> Markup {
     let corners: &[(f64, f64)] = match at % 4 {
         0 => return html! { circle class="dot" cx=(n(x)) cy=(n(y)) r="3" { (title) } },
@@ -144,7 +146,7 @@ fn legend(names: &[(&str, Option<Style>)]) -> Markup {
     }
 }
 
-/// A figure as it is drawn: its marks, the height that they take, and the names of series, with the styles of lines.
+/// A figure as drawn: its marks, their height, and the names of its series with the styles of lines.
 struct Drawn<'a> {
     marks: Markup,
     height: f64,
@@ -167,7 +169,8 @@ fn draw(figure: &Figure) -> Drawn<'_> {
     Drawn { marks, height, names }
 }
 
-/// Returns a figure as HTML, whose page has [`STYLE`]. The picture has ids that begin with `id`, which must be those of no other.
+/// Returns a figure as HTML, for a page that includes [`STYLE`]. The ids in the picture begin with `id`, which must be
+/// unique on the page.
 pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
     let figure = &figure.clipped(WORDS);
     let Drawn { marks, height, names } = draw(figure);
@@ -178,7 +181,7 @@ pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
             div class="scroll" tabindex="0" role="group" aria-label=(format!("Picture: {}", figure.title)) {
                 svg viewBox=(format!("0 0 {} {}", n(WIDTH), n(height))) role="img" aria-labelledby=(format!("{id}-title")) aria-describedby=(format!("{id}-desc")) {
                     title id=(format!("{id}-title")) { (figure.title) }
-                    desc id=(format!("{id}-desc")) { (figure.caption) " The numbers stand in a table below it." }
+                    desc id=(format!("{id}-desc")) { (figure.caption) " A table below shows the numbers." }
                     (marks)
                 }
             }
@@ -187,13 +190,14 @@ pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
     }
 }
 
-/// Returns a figure as an SVG file of its own, with its title and its legend, light or dark as who looks at it prefers.
+/// Returns a figure as a standalone SVG file, with its title and its legend. The viewer's preference decides whether it
+/// is light or dark.
 pub fn file(figure: &Figure) -> String {
     let figure = &figure.clipped(WORDS);
     let Drawn { marks, height, names } = draw(figure);
     let names = if names.len() > 1 { names } else { Vec::new() };
     let top = if names.is_empty() { 40.0 } else { 62.0 };
-    // Names are set by about as much as they take.
+    // Names are spaced by their approximate width.
     let places = names.iter().scan(16.0, |left, (name, _)| {
         let place = *left;
         *left += 52.0 + 7.2 * name.chars().count() as f64;
@@ -217,7 +221,7 @@ pub fn file(figure: &Figure) -> String {
     printable_lines(&svg.into_string()) + "\n"
 }
 
-/// Returns a table as HTML, folded if it is long.
+/// Returns a table as HTML, in a collapsed section.
 pub fn numbers(caption: &str, table: &Table) -> Markup {
     let (rows, caption) = (table.rows.len(), &clip_to(caption, WORDS));
     let scrolled = html! {
@@ -228,7 +232,7 @@ pub fn numbers(caption: &str, table: &Table) -> Markup {
     }
 }
 
-/// Returns a table of two columns as a list of names, each with what it is.
+/// Returns a table of two columns as a list of names with their values.
 pub fn facts(table: &Table) -> Markup {
     let unit = table.columns.get(1).map_or(Unit::Text, |column| column.unit);
     html! {
@@ -252,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Returns how often a text stands in the picture, without its table.
+    /// Returns how often a text occurs in the picture, without its table.
     fn count(marks: Marks, text: &str) -> usize {
         let html = draw::figure(&figure(marks), "f", None).into_string();
         assert!(!html.contains("<script") && !html.contains("NaN") && !html.contains("inf"), "{html}");
@@ -300,7 +304,7 @@ mod tests {
         assert!(html.contains("<details><summary>Numbers") && html.contains("(50 rows)"), "{html}");
     }
 
-    /// Returns the relative luminance of a colour, by WCAG 2.1.
+    /// Returns the relative luminance of a colour, as WCAG 2.1 defines it.
     fn luminance(colour: &str) -> f64 {
         let digits = colour.trim_start_matches('#');
         let wide: String = digits.chars().flat_map(|digit| [digit; 2]).collect();
@@ -311,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_and_words_stand_out_in_both_schemes() {
+    fn marks_and_text_have_enough_contrast_in_both_schemes() {
         for scheme in draw::STYLE.split(":root{").skip(1) {
             let colours = scheme.split('}').next().expect("colours");
             let colours = colours.split(';').filter_map(|one| one.trim().strip_prefix("--")?.split_once(':'));

@@ -1,16 +1,16 @@
-//! Values by name, a row for each: bars, times at work, and how values are spread.
+//! Values by name, with a row for each: bars, times at work, and box plots.
 
-use super::super::axis::Laid;
+use super::super::axis::AxisLayout;
 use super::super::{Bars, Figure, SpanMark, Spread};
 use super::{Plot, horizontal, n, series};
 use maud::{Markup, html};
 
-/// Height of a row, and of what is drawn in it.
+/// Height of a row, and of the marks in it.
 const ROW: f64 = 26.0;
 const MARK: f64 = 16.0;
-/// Room for names left of a plot.
+/// Room for names on the left of a plot.
 const NAMES: f64 = 150.0;
-/// Most characters of a name beside a plot; its table has all.
+/// Maximum number of characters of a name next to a plot; the table has the whole name.
 const NAME: usize = 20;
 
 fn plot(rows: usize) -> Plot {
@@ -24,7 +24,7 @@ fn clipped(name: &str) -> String {
     }
 }
 
-/// Writes names left of a plot, each with a note.
+/// Writes names on the left of a plot, each with a note.
 fn names<'a>(plot: &Plot, names: impl Iterator<Item = (&'a str, String)>) -> Markup {
     let middle = |at: usize| plot.top + ROW * (at as f64 + 0.5) + 4.0;
     html! {
@@ -42,8 +42,8 @@ pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
     let value =
         |part: usize, at: usize| bars.parts[part].1.get(at).copied().filter(|value| *value > 0.0).unwrap_or(0.0);
     let total = |at: usize| (0..bars.parts.len()).map(|part| value(part, at)).sum::<f64>();
-    // Room for the value behind the longest bar.
-    let x = Laid::new(&figure.x, (0..bars.names.len()).map(total), plot.width - 70.0);
+    // Leaves room for the value after the longest bar.
+    let x = AxisLayout::new(&figure.x, (0..bars.names.len()).map(total), plot.width - 70.0);
     let place = |value: f64| x.place(value).unwrap_or(0.0);
     let drawn = html! {
         (horizontal(&plot, &figure.x, &x))
@@ -67,7 +67,7 @@ pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-/// Draws times at work, those of a name in one row; returns them with the height of the picture.
+/// Draws times at work, with one row per name; returns them with the height of the picture.
 pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
     let mut rows: Vec<(&str, f64)> = Vec::new();
     for span in spans {
@@ -77,7 +77,7 @@ pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
         }
     }
     let plot = plot(rows.len());
-    let x = Laid::new(&figure.x, spans.iter().map(|span| span.to), plot.width);
+    let x = AxisLayout::new(&figure.x, spans.iter().map(|span| span.to), plot.width);
     let drawn = html! {
         (horizontal(&plot, &figure.x, &x))
         (names(&plot, rows.iter().map(|&(name, sum)| (name, figure.x.unit.show(sum)))))
@@ -95,10 +95,10 @@ pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-/// Draws how values are spread; returns it with the height of the picture.
+/// Draws box plots; returns them with the height of the picture.
 pub(super) fn boxes(figure: &Figure, boxes: &[Spread]) -> (Markup, f64) {
     let plot = plot(boxes.len());
-    let x = Laid::new(&figure.x, boxes.iter().flat_map(|spread| spread.numbers), plot.width);
+    let x = AxisLayout::new(&figure.x, boxes.iter().flat_map(|spread| spread.numbers), plot.width);
     let drawn = html! {
         (horizontal(&plot, &figure.x, &x))
         (names(&plot, boxes.iter().map(|spread| (spread.name.as_str(), String::new()))))

@@ -1,18 +1,21 @@
-//! Reads the serialized graphs of the GAP benchmark suite: a byte that is 1 for directed graphs, the numbers of entries and of vertices (8
-//! bytes each), the start of each vertex's list and the end of the last (8 bytes each), and the lists (4 bytes a neighbour; in `.wsg`
-//! followed by its weight). In a directed graph the lists of incoming edges follow in the same way; they are skipped, since they hold the
-//! same edges. An undirected graph has each edge in both lists, or is refused (`mirror`).
+//! Reads the serialized graphs of the GAP Benchmark Suite.
+//!
+//! A file starts with a byte that is 1 for directed graphs, followed by the number of entries and the number of
+//! vertices (8 bytes each). Then come the start of each vertex's list and the end of the last list (8 bytes each), and
+//! then the lists (4 bytes per neighbour; in `.wsg` the weight follows each neighbour). In a directed graph the lists
+//! of incoming edges follow in the same layout; they are skipped, since they contain the same edges. An undirected
+//! graph must have each edge in both lists, otherwise it is refused (see `mirror`).
 
 use std::io::Read;
 
-use super::npy::Wrong;
+use super::npy::Mismatch;
 use super::{ArrayPlace, Column, EdgeArrays, Int, ListKind, Shape};
 
-/// Bytes before the offsets.
+/// Number of bytes before the offsets.
 const HEADER: u64 = 17;
 
-/// Reads the header of a graph.
-pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<EdgeArrays, Wrong> {
+/// Reads the header of a graph, and returns where its edges are.
+pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<EdgeArrays, Mismatch> {
     let mut header = [0; HEADER as usize];
     from.read_exact(&mut header).map_err(|_| ("the header of a GAP graph".into(), "the end of the file".into()))?;
     let word = |at: usize| header[at..].first_chunk().map_or(-1, |bytes| i64::from_le_bytes(*bytes));

@@ -1,8 +1,9 @@
-//! Reads edges from arrays of numbers: numpy's `.npy` and `.npz`, and the serialized graphs of the GAP benchmark suite.
+//! Reads edges from arrays of numbers: numpy's `.npy` and `.npz`, and the serialized graphs of the GAP Benchmark Suite.
 //!
-//! A file's header tells where the ends of edges are ([`EdgeArrays`]). Pairs in a plain `.npy` are read like every other file of fixed
-//! records ([`crate::formats::records`]). Ends in separate arrays, and lists of neighbours, are read by [`walk`]: of a plain file any range
-//! of edges by any thread ([`plain`]); of a packed file or an archive all edges by one thread, from the first to the last ([`stream`]).
+//! The header of a file says where the ends of the edges are ([`EdgeArrays`]). Pairs in a plain `.npy` are read like
+//! any other file of fixed-size records ([`crate::formats::scan::records`]). Ends in separate arrays, and neighbour
+//! lists, are read by [`walk`]. In a plain file, any thread can read any range of edges ([`plain`]). In a packed file
+//! or an archive, one thread reads all edges from first to last ([`stream`]).
 
 mod gapbs;
 mod npy;
@@ -25,22 +26,22 @@ use crate::formats::contents;
 use crate::formats::packing::Decoder;
 use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::{Format, Packing, Part};
-use npy::{Array, Wrong};
+use npy::{Array, Mismatch};
 
 const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 
-/// A type of whole numbers.
+/// An integer type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Int {
-    /// Bytes of a number: 1, 2, 4 or 8.
+    /// Size of a number in bytes: 1, 2, 4 or 8.
     pub bytes: usize,
     pub signed: bool,
-    /// True if the highest byte comes first.
+    /// Whether the numbers are big-endian.
     pub big: bool,
 }
 
 impl Int {
-    /// Returns the number in `bytes`, as many as the type has; `None` if it is negative.
+    /// Decodes the number in `bytes`, which has the size of the type; `None` if it is negative.
     #[inline]
     pub fn of(self, bytes: &[u8]) -> Option<u64> {
         let mut word = [0; 8];
@@ -52,7 +53,7 @@ impl Int {
         (!self.signed || value >> (8 * self.bytes - 1) == 0).then_some(value)
     }
 
-    /// Returns the negative number in `bytes`.
+    /// Decodes the negative number in `bytes`.
     pub fn negative(self, bytes: &[u8]) -> i64 {
         let mut word = bytes.to_vec();
         if self.big {
@@ -63,43 +64,44 @@ impl Int {
     }
 }
 
-/// The place of an array: the file itself, or a member of it.
+/// Where an array is stored: in the file itself, or in a member of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ArrayPlace {
     File,
     Member(Arc<npz::Member>),
 }
 
-/// An array of numbers at equal distances.
+/// An array of numbers that are `step` bytes apart.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub place: ArrayPlace,
-    /// Offset of the first number, unpacked.
+    /// Offset of the first number in the unpacked file or member.
     pub at: u64,
     pub int: Int,
-    /// Bytes from one number to the next.
+    /// Bytes from the start of one number to the start of the next.
     pub step: usize,
 }
 
-/// How the edges are stored.
+/// The layout in which the edges are stored.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
     /// Pairs, one after the other.
     Rows { place: ArrayPlace, at: u64, int: Int },
-    /// An array of first ends, and one of second ends.
+    /// One array of first ends, and one of second ends.
     Columns { from: Column, to: Column },
-    /// Lists of neighbours, with the start of the list of each of `rows` vertices, and the end of the last.
+    /// Adjacency lists: the start of the list of each of the `rows` vertices, the end of the last list, and the
+    /// neighbours.
     Adjacency { offsets: Column, rows: u64, neighbours: Column, lists: ListKind },
 }
 
-/// What the vertex of a list is to the neighbours in it.
+/// How the vertex that owns a list is connected to the neighbours in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListKind {
-    /// Edges lead from it.
+    /// Edges lead from the vertex to its neighbours.
     Outgoing,
-    /// Edges lead to it.
+    /// Edges lead from the neighbours to the vertex.
     Incoming,
-    /// Edges have no direction, and stand in the lists of both ends.
+    /// Edges have no direction, and each is in the lists of both its ends.
     Mutual,
 }
 
@@ -108,14 +110,14 @@ pub(super) enum ListKind {
 pub(super) struct EdgeArrays {
     pub shape: Shape,
     pub edges: u64,
-    /// The number of vertices that it declares, above all ids.
+    /// The declared number of vertices; all ids must be below it.
     pub vertices: Option<u64>,
-    /// Bytes of the unpacked file, or of its last array.
+    /// Length in bytes of the unpacked file, or of its last array.
     pub length: u64,
 }
 
 impl EdgeArrays {
-    /// Returns the header of a file with these edges, which have weights if `weighted`.
+    /// Returns the [`Head`] of a file with these edges, which have weights if `weighted`.
     fn head(&self, weighted: bool) -> Head {
         let directions = match self.shape {
             Shape::Adjacency { lists: ListKind::Mutual, .. } => Directions::Both,
@@ -126,7 +128,7 @@ impl EdgeArrays {
     }
 }
 
-/// Returns the offset of the first pair in a plain `.npy` of pairs, and the type of its numbers.
+/// Returns the offset of the first pair in a plain `.npy` file of pairs, and the type of its numbers.
 pub(super) fn rows(part: &Part) -> Option<(u64, Int)> {
     match (part.packing(), part.format()) {
         (Packing::Plain, Format::Npy) => match table(part).ok()?.shape {
@@ -137,10 +139,10 @@ pub(super) fn rows(part: &Part) -> Option<(u64, Int)> {
     }
 }
 
-/// Returns what the header of a plain `.npy` of pairs declares.
+/// Returns the head of a plain `.npy` file of pairs.
 ///
 /// # Errors
-/// Bad input for a malformed header, or a file that has changed.
+/// Bad input if the header is malformed or the file has changed.
 pub(super) fn head(part: &Part) -> Result<Head> {
     let table = table(part)?;
     match table.shape {
@@ -155,7 +157,7 @@ pub(super) fn head(part: &Part) -> Result<Head> {
     }
 }
 
-/// Returns true if the edges of an archive have weights, or something is wrong with it.
+/// Returns true if the edges of an archive have weights, or if the archive can't be read.
 pub(super) fn have_weights(part: &Part) -> bool {
     table(part).and_then(|table| weights::of(part, &table)).map_or(true, |weights| weights.is_some())
 }
@@ -163,7 +165,7 @@ pub(super) fn have_weights(part: &Part) -> bool {
 /// Reads the header of a file, packed or not.
 ///
 /// # Errors
-/// Bad input for a malformed file, or one without edges that can be read.
+/// Bad input if the file is malformed or has no edges that can be read.
 pub(super) fn table(part: &Part) -> Result<EdgeArrays> {
     read_header(part).map_err(|error| contents::instead(part).unwrap_or(error))
 }
@@ -183,13 +185,13 @@ fn read_header(part: &Part) -> Result<EdgeArrays> {
     if part.packing() == Packing::Plain && part.bytes() != table.length {
         let (at, expected) =
             (At::Byte(part.bytes().min(table.length)), format!("{} bytes, as the header says", table.length));
-        let remedy = "the file is cut short, or something was written behind it: fetch or make it again";
+        let remedy = "the file is cut short, or something was appended to it: fetch or make it again";
         return Err(Error::input(path, at, expected, format!("{} bytes", part.bytes()), remedy));
     }
     Ok(table)
 }
 
-fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Wrong> {
+fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Mismatch> {
     match format {
         Format::Sg => gapbs::table(start, false),
         Format::Wsg => gapbs::table(start, true),
@@ -197,8 +199,8 @@ fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Wrong> {
     }
 }
 
-/// Returns the error of a header.
-fn refused(path: &std::path::Path, at: At, (expected, found): Wrong) -> Error {
+/// Returns the error for a wrong header.
+fn refused(path: &std::path::Path, at: At, (expected, found): Mismatch) -> Error {
     let remedy = match found.contains("complex numbers") {
         true => {
             "if their parts are the ids, save these: numpy.save(FILE, numpy.stack([z.real, z.imag], 1).astype('u4'))"

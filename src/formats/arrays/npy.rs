@@ -1,13 +1,14 @@
-//! Reads the header of a `.npy` file (NEP 1): magic, version, and a Python dictionary with type, order and shape.
+//! Reads the header of a `.npy` file (NEP 1): magic bytes, version, and a Python dictionary with type, order and shape.
 //!
-//! The crate npyz allocates the length that a header claims, up to 4 GiB, and reads an array from its start to its end. This code bounds
-//! the header and returns where the numbers begin, so that many threads read ranges of them.
+//! The crate npyz allocates as many bytes as a header claims, up to 4 GiB, and reads an array from start to end. This
+//! code limits the length of the header and returns the offset of the numbers, so that many threads can read ranges of
+//! them.
 
 use std::io::Read;
 
 use super::{ArrayPlace, Column, EdgeArrays, Int, Shape};
 
-/// Longest header in bytes; numpy's own limit is 10,000.
+/// Maximum length of a header in bytes. numpy's own limit is 10,000.
 const LONGEST: usize = 1 << 16;
 
 /// The contents of a header.
@@ -17,21 +18,21 @@ pub(super) struct Array {
     pub body: u64,
     /// The type as numpy writes it, such as `<i8`.
     pub kind: String,
-    /// True if the first index runs fastest.
+    /// Whether the array is in Fortran order (the first index varies fastest).
     pub fortran: bool,
     pub shape: Vec<u64>,
 }
 
-/// The expectation of a header, and the contents found.
-pub(super) type Wrong = (String, String);
+/// What a header should contain, and what was found instead.
+pub(super) type Mismatch = (String, String);
 
-fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Wrong {
+fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Mismatch {
     (expected.into(), found.into())
 }
 
 impl Array {
-    /// Reads a header, and leaves `from` at the first number.
-    pub fn read(from: &mut impl Read) -> Result<Array, Wrong> {
+    /// Reads a header, and leaves `from` positioned at the first number.
+    pub fn read(from: &mut impl Read) -> Result<Array, Mismatch> {
         let short = |_| wrong("the header of a .npy file", "the end of the file");
         let mut start = [0; 8];
         from.read_exact(&mut start).map_err(short)?;
@@ -64,8 +65,8 @@ impl Array {
         Ok(Array { body: (8 + bytes + length) as u64, kind, fortran, shape })
     }
 
-    /// Returns the type of the numbers, if they can be ids.
-    pub fn int(&self) -> Result<Int, Wrong> {
+    /// Returns the type of the numbers, or an error if they can't be ids.
+    pub fn int(&self) -> Result<Int, Mismatch> {
         let kind = self.kind.as_bytes();
         let order = kind.first().copied().unwrap_or(b' ');
         let (letter, bytes) = (kind.get(1), self.kind.get(2..).and_then(|size| size.parse::<usize>().ok()));
@@ -92,15 +93,15 @@ impl Array {
         format!("{name} ({})", self.kind.replace(char::is_control, "?"))
     }
 
-    /// Returns the number of numbers, and their bytes; `None` for more than 2^63.
+    /// Returns the number of elements; `None` if the file would have 2^63 bytes or more.
     pub fn numbers(&self, int: Int) -> Option<u64> {
         let count = self.shape.iter().try_fold(1u64, |count, length| count.checked_mul(*length))?;
         let bytes = count.checked_mul(int.bytes as u64)?.checked_add(self.body)?;
         (bytes < 1 << 63).then_some(count)
     }
 
-    /// Returns the column of a one-dimensional array, and its length.
-    pub fn column(&self, place: ArrayPlace) -> Result<(Column, u64), Wrong> {
+    /// Returns a one-dimensional array as a column, and its length.
+    pub fn column(&self, place: ArrayPlace) -> Result<(Column, u64), Mismatch> {
         let int = self.int()?;
         match (self.shape.as_slice(), self.numbers(int)) {
             (&[count], Some(_)) => Ok((Column { place, at: self.body, int, step: int.bytes }, count)),
@@ -108,9 +109,9 @@ impl Array {
         }
     }
 
-    /// Returns the edges of an array of two columns, or of two rows. If `wide`, the rows of a 2 by 2 array are the ends of edges rather
-    /// than edges.
-    pub fn pairs(&self, place: ArrayPlace, wide: bool) -> Result<EdgeArrays, Wrong> {
+    /// Returns the edges of an array with two columns or two rows. If `wide`, the rows of a 2 by 2 array are the arrays
+    /// of first and second ends; otherwise each row is an edge.
+    pub fn pairs(&self, place: ArrayPlace, wide: bool) -> Result<EdgeArrays, Mismatch> {
         let int = self.int()?;
         let shape = || format!("the shape {:?}", self.shape);
         let (edges, by_edge) = match *self.shape.as_slice() {
@@ -133,13 +134,13 @@ impl Array {
     }
 }
 
-/// Returns the text that follows a key of the dictionary.
+/// Returns the text after `key` and its colon in the dictionary.
 fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let behind = ['\'', '"'].into_iter().find_map(|quote| text.split_once(&format!("{quote}{key}{quote}")))?.1;
     Some(behind.trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// Returns the type. The type of a record is a list, which is returned as it stands.
+/// Returns the type as text. The type of a structured array is a list, which is returned unparsed.
 fn descr(text: &str) -> Option<String> {
     let value = value(text, "descr")?;
     let quote = value.chars().next()?;
@@ -150,7 +151,7 @@ fn descr(text: &str) -> Option<String> {
     }
 }
 
-/// Returns the numbers of a tuple, in which Python 2 wrote an L after each.
+/// Returns the numbers of a tuple. Python 2 wrote an L after each number.
 fn tuple(text: &str) -> Option<Vec<u64>> {
     let (inside, _) = text.strip_prefix('(')?.split_once(')')?;
     let numbers = inside.split(',').map(str::trim).filter(|number| !number.is_empty());

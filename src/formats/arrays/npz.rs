@@ -1,7 +1,7 @@
-//! Reads `.npz` archives: zip files of `.npy` members, stored or deflated, with edges as scipy saves a sparse matrix (`csr`, `csc`, `coo`),
-//! as an `edge_index`, or as the only array.
+//! Reads `.npz` archives: zip files of `.npy` members, stored or deflated. The edges are a sparse matrix as scipy saves
+//! it (`csr`, `csc`, `coo`), an `edge_index`, or the only array of the archive.
 //!
-//! Sizes and checksums in the directory are compared with what is unpacked, for every member that is read.
+//! Every member that is read is checked against its size and checksum in the zip directory.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -11,27 +11,27 @@ use std::sync::Arc;
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader, ZipArchive};
 
-use super::npy::{Array, Wrong};
+use super::npy::{Array, Mismatch};
 use super::weights::WeightColumn;
 use super::{ArrayPlace, EdgeArrays, ListKind, Shape, refused};
 use crate::error::{At, Error, Result};
 
-/// Most members of an archive; those of a graph are a handful.
+/// Maximum number of members. An archive with a graph has a handful.
 const MOST: usize = 10_000;
-/// Stored bytes that are read at once.
+/// Size of the buffer for compressed bytes.
 const STORED: usize = 64 << 10;
 const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
 
-/// An array of an archive.
+/// A member of an archive: one array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::formats) struct Member {
-    /// Its name without `.npy`.
+    /// Name without `.npy`.
     pub name: String,
     deflated: bool,
-    /// The range of its bytes in the file.
+    /// Range of its compressed bytes in the file.
     from: u64,
     to: u64,
-    /// Its unpacked bytes, and their checksum, as the directory declares them.
+    /// Size in bytes after unpacking, and the checksum of these bytes, both as the zip directory declares them.
     size: u64,
     crc: u32,
 }
@@ -39,24 +39,24 @@ pub(in crate::formats) struct Member {
 /// Returns the edges of the archive at `path`.
 ///
 /// # Errors
-/// Bad input for a file that is not an archive, or has no edges.
+/// Bad input if the file is not an archive or has no edges.
 pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
     let members = directory(path)?;
     let find = |name: &str| members.iter().find(|member| member.name == name);
-    let of = |member: &Arc<Member>, wrong: Wrong| {
+    let of = |member: &Arc<Member>, wrong: Mismatch| {
         refused(path, At::File, (wrong.0, format!("{} in the member {}", wrong.1, member.name)))
     };
     let pairs = |member: &Arc<Member>, wide| {
         let (array, _) = array(path, member)?;
         let table = array.pairs(ArrayPlace::Member(member.clone()), wide).map_err(|wrong| of(member, wrong))?;
-        whole(path, member, table.length)?;
+        check_fills_member(path, member, table.length)?;
         Ok(table)
     };
     let column = |name: &str| {
         let member = find(name).ok_or_else(|| missing(path, name, &members))?;
         let (array, _) = array(path, member)?;
         let (column, count) = array.column(ArrayPlace::Member(member.clone())).map_err(|wrong| of(member, wrong))?;
-        whole(path, member, column.at + count * column.step as u64)?;
+        check_fills_member(path, member, column.at + count * column.step as u64)?;
         Ok((column, count))
     };
     if let Some(member) = find("edge_index") {
@@ -93,7 +93,7 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
         }
         "csr" | "csc" => {
             let ((offsets, count), (neighbours, edges)) = (column("indptr")?, column("indices")?);
-            // The lists of csc are those of columns, which edges lead to.
+            // A csc matrix lists the entries of each column, and edges lead to the vertex of the column.
             let (rows, lists) = (vertices, if kind == "csr" { ListKind::Outgoing } else { ListKind::Incoming });
             if count != rows.saturating_add(1) {
                 let expected = format!("{rows} rows and one offset more");
@@ -114,10 +114,11 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
     }
 }
 
-/// Returns the weights of `edges` edges, which are `data` of a sparse matrix; `None` if the archive has another kind of edges.
+/// Returns the weights of the `edges` edges, which are the array `data` of a sparse matrix; `None` if the edges are not
+/// stored as a sparse matrix.
 ///
 /// # Errors
-/// Bad input for an array of another length, or of a type that is no weight.
+/// Bad input if the array has another length, or a type that can't be a weight.
 pub(super) fn weights(path: &Path, edges: u64) -> Result<Option<WeightColumn>> {
     let members = directory(path)?;
     let find = |name: &str| members.iter().find(|member| member.name == name);
@@ -130,11 +131,11 @@ pub(super) fn weights(path: &Path, edges: u64) -> Result<Option<WeightColumn>> {
         let remedy = "save the matrix with such values, or read the edges without weights: [input] weights = \"none\", convert --weights none";
         return Err(Error::input(path, At::File, expected, found, remedy));
     };
-    whole(path, member, weights.column.at + edges * weights.column.step as u64)?;
+    check_fills_member(path, member, weights.column.at + edges * weights.column.step as u64)?;
     Ok(Some(weights))
 }
 
-/// Opens a member. Its size and checksum are compared with the directory's when its end is read.
+/// Opens a member. The reader checks its size and checksum against the zip directory at the end.
 pub(super) fn open(path: &Path, member: &Member) -> Result<Box<dyn Read>> {
     let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
     let stored = BufReader::with_capacity(STORED, RangeReader::new(FileReader::from(file), member.from..member.to));
@@ -142,7 +143,7 @@ pub(super) fn open(path: &Path, member: &Member) -> Result<Box<dyn Read>> {
     Ok(Box::new(Checked { from, crc: flate2::Crc::new(), member: member.clone(), seen: 0 }))
 }
 
-/// Compares the bytes of a member with the size and checksum in the directory.
+/// A reader that checks the bytes of a member against the size and checksum in the zip directory.
 struct Checked {
     from: Box<dyn Read>,
     crc: flate2::Crc,
@@ -186,7 +187,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
         first = first.min(entry.local_header_offset());
         let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
         let Some(name) = name.strip_suffix(".npy") else { continue };
-        // Messages show the name, perhaps on a terminal.
+        // Messages show the name, perhaps on a terminal, so control characters are replaced.
         let name = name.replace(char::is_control, "?");
         if found.len() == MOST {
             return Err(refuse(format!("more than {MOST} members")));
@@ -194,7 +195,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
         found.push((name, entry.compression_method(), entry.wayfinder(), entry.crc32()));
     }
     if first != 0 && !found.is_empty() {
-        // numpy does not read such a file as an archive either.
+        // numpy does not accept such a file as an archive either.
         return Err(refuse(format!("{first} bytes before the first")));
     }
     let mut members: Vec<Arc<Member>> = Vec::new();
@@ -211,7 +212,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
             let found = format!("the member {name} at bytes {from} to {to} of a file of {length}");
             return Err(Error::input(path, At::File, "a whole .npz archive", found, DAMAGED));
         }
-        // Nothing deflates to less than a thousandth, so a larger claim is false.
+        // Deflate never shrinks data to less than a thousandth, so a larger claim is false.
         let most = if deflated { (to - from).saturating_mul(1040).saturating_add(1024) } else { to - from };
         if size > most {
             let expected = format!("{most} bytes at most in the member {name}");
@@ -225,7 +226,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
     Ok(members)
 }
 
-/// Reads the header of a member. Returns it and a reader of the numbers that follow.
+/// Reads the header of a member. Returns it, and a reader of the numbers that follow.
 fn array(path: &Path, member: &Arc<Member>) -> Result<(Array, Box<dyn Read>)> {
     let mut from = open(path, member)?;
     let array = Array::read(&mut from).map_err(|(expected, found)| {
@@ -234,8 +235,8 @@ fn array(path: &Path, member: &Arc<Member>) -> Result<(Array, Box<dyn Read>)> {
     Ok((array, from))
 }
 
-/// Checks that an array fills its member.
-fn whole(path: &Path, member: &Member, bytes: u64) -> Result<()> {
+/// Checks that the array of `bytes` bytes fills its member exactly.
+fn check_fills_member(path: &Path, member: &Member, bytes: u64) -> Result<()> {
     if bytes == member.size {
         return Ok(());
     }
@@ -243,16 +244,16 @@ fn whole(path: &Path, member: &Member, bytes: u64) -> Result<()> {
     Err(Error::input(path, At::File, format!("{bytes} bytes of the member {}", member.name), found, DAMAGED))
 }
 
-/// Returns the text of a member that holds a short word.
+/// Returns the text of a member that contains one short word.
 fn text(path: &Path, member: &Arc<Member>) -> Result<String> {
     let (_, from) = array(path, member)?;
     let mut bytes = Vec::new();
     from.take(64).read_to_end(&mut bytes).map_err(|e| Error::unreadable(path, &e))?;
-    // Strings are bytes, or characters of 32 bits.
+    // numpy stores strings as bytes, or as characters of 32 bits, so zero bytes are dropped.
     Ok(bytes.iter().filter(|byte| **byte != 0).map(|byte| char::from(*byte)).collect())
 }
 
-/// Returns the numbers of a member that holds a few.
+/// Returns the numbers of a member that contains only a few.
 fn numbers(path: &Path, member: &Arc<Member>) -> Result<Vec<u64>> {
     let (array, from) = array(path, member)?;
     let int = array.int().map_err(|wrong| refused(path, At::File, wrong))?;

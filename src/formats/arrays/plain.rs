@@ -1,5 +1,5 @@
-//! Reads arrays in plain files, which are cut into chunks like every plain file. A chunk covers a share of the file's bytes, which are
-//! hashed, and the same share of the edges, wherever these are in the file.
+//! Reads arrays in plain files, which are cut into chunks like every plain file. A chunk stands for a range of the
+//! file's bytes, which are hashed, and for the same fraction of the edges, wherever in the file these are stored.
 
 use std::io::{BufReader, Read};
 
@@ -12,22 +12,22 @@ use crate::formats::scan::read::Reader;
 use crate::formats::scan::sink::{Sink, Stop};
 use crate::formats::{Part, Visitor};
 
-/// Bytes that are read at once.
+/// Size of a read in bytes.
 const STRIDE: usize = 64 << 10;
 
 /// An open file of arrays.
 pub(in crate::formats) struct PlainArrays {
     reader: Reader,
     table: EdgeArrays,
-    /// The weights of its edges, if these are wanted.
+    /// The weights of its edges, if the caller wants them.
     weights: Option<WeightColumn>,
 }
 
 impl PlainArrays {
-    /// Opens a part whose edges are not pairs of fixed length.
+    /// Opens a part whose edges are not fixed-size pairs.
     ///
     /// # Errors
-    /// Bad input for a malformed header.
+    /// Bad input if the header is malformed.
     pub fn open(shared: &ScanState<'_>, index: usize) -> Result<PlainArrays> {
         let part = &shared.parts[index];
         let reader = Reader::open(part.path())?;
@@ -40,7 +40,7 @@ impl PlainArrays {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
                 let found = plain.number(part, offsets, row)?;
                 if found != want {
-                    return Err(plain.descends(part, offsets, row, found));
+                    return Err(plain.not_ascending(part, offsets, row, found));
                 }
             }
         }
@@ -55,7 +55,7 @@ impl PlainArrays {
     /// Hashes one chunk and hands its edges over.
     ///
     /// # Errors
-    /// Bad input; those of the visitor and the watch.
+    /// Bad input, and errors of the visitor and of the watch.
     pub fn chunk<V: Visitor>(
         &self,
         shared: &ScanState<'_>,
@@ -94,7 +94,7 @@ impl PlainArrays {
         let weights = weights::open(self.weights.as_ref(), first, |all, next| Ok(column(all, next)))?;
         let mut walk = Walk::new((ends, weights), first, end, self.table.vertices);
         while walk.step(sink)? {}
-        shared.note((index, chunk), sink.take_noted(), Stop::into_error);
+        shared.note((index, chunk), sink.take_unfit(), Stop::into_error);
         self.done(shared, index, (from, to), sink)
     }
 
@@ -126,7 +126,7 @@ impl PlainArrays {
         Ok(())
     }
 
-    /// Checks that offsets ascend from row `from` to row `to`.
+    /// Checks that the offsets ascend from row `from` to row `to`.
     fn check_offsets<'a>(
         &self,
         part: &Part,
@@ -140,7 +140,7 @@ impl PlainArrays {
             numbers.read((to - row + 1).min(BATCH as u64) as usize, &mut read)?;
             for offset in &read {
                 if *offset < last || *offset > self.table.edges {
-                    return Err(self.descends(part, offsets, row, *offset));
+                    return Err(self.not_ascending(part, offsets, row, *offset));
                 }
                 (last, row) = (*offset, row + 1);
             }
@@ -148,9 +148,9 @@ impl PlainArrays {
         Ok(())
     }
 
-    /// Returns the vertex whose list holds edge `edge`, and the start of that list.
+    /// Returns the vertex whose list contains edge `edge`, and the start of that list.
     fn row_of(&self, part: &Part, offsets: &Column, rows: u64, edge: u64) -> Result<(u64, u64)> {
-        // The list of `low` begins at or before the edge, that of `high` after it.
+        // Invariant of the binary search: the list of `low` begins at or before the edge, the list of `high` after it.
         let (mut low, mut high, mut start) = (0, rows, 0);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -164,11 +164,11 @@ impl PlainArrays {
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..column.int.bytes];
         self.reader.read(column.at + index * column.step as u64, bytes)?;
-        let below = || self.descends(part, column, index, column.int.negative(bytes));
+        let below = || self.not_ascending(part, column, index, column.int.negative(bytes));
         column.int.of(bytes).ok_or_else(below)
     }
 
-    fn descends(&self, part: &Part, offsets: &Column, row: u64, found: impl std::fmt::Display) -> Error {
+    fn not_ascending(&self, part: &Part, offsets: &Column, row: u64, found: impl std::fmt::Display) -> Error {
         let at = At::Byte(offsets.at + row * offsets.step as u64);
         let expected = format!("offsets that ascend from 0 to {}", self.table.edges);
         let remedy = "the file is damaged, or in another format: make it again";
@@ -176,7 +176,7 @@ impl PlainArrays {
     }
 }
 
-/// Reads a file from an offset on.
+/// A reader of a file that starts at an offset.
 struct From<'a> {
     reader: &'a Reader,
     at: u64,

@@ -1,4 +1,4 @@
-//! Estimates how large the ids of a plain file are, from a sample of them, for plans.
+//! Estimates the largest id of a plain file from a sample, for plans.
 
 use std::os::unix::fs::FileExt;
 
@@ -6,14 +6,14 @@ use super::{Column, Shape};
 use crate::error::{Error, Result};
 use crate::formats::Part;
 
-/// Places of each array that are sampled, and numbers at each.
+/// Number of places of each array to sample, and of numbers to read at each place.
 const PLACES: u64 = 64;
 const NUMBERS: u64 = 2048;
 
-/// Returns the largest id in a sample, plus one; or the number of vertices that the header declares.
+/// Returns the number of vertices that the header declares, or else the largest id in a sample plus one.
 ///
 /// # Errors
-/// Bad input for a file that can't be read.
+/// Bad input if the file can't be read.
 pub(in crate::formats) fn largest(part: &Part) -> Result<u64> {
     let table = super::table(part)?;
     if let Some(vertices) = table.vertices {

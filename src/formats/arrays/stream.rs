@@ -1,5 +1,6 @@
-//! Reads arrays in packed files and archives, from the first number to the last, by one thread. If the ends of edges are in separate
-//! arrays, the file is unpacked twice at the same time, and a third time for weights, so that memory does not grow with the file.
+//! Reads arrays in packed files and archives, from the first number to the last, with one thread. If the ends of the
+//! edges are in separate arrays, the file is unpacked twice at the same time, and a third time for weights, so that
+//! memory does not grow with the file.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,18 +13,18 @@ use crate::formats::scan::sink::{Sink, Stop};
 use crate::formats::scan::{ScanState, packed};
 use crate::formats::{Packing, Visitor};
 
-/// Most bytes that reading one file takes, beside those of unpacking it for each array.
+/// Upper bound of the memory in bytes for reading one file, without the decompression of each array.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
 
-/// Batches between two calls of the watch.
+/// Number of batches between two calls of the watch.
 const TURN: usize = 64;
-/// Bytes that are skipped at once.
+/// Number of bytes to skip at once.
 const STRIDE: u64 = 1 << 20;
 
-/// Reads all edges of part `index`; `number` is that of the next chunk.
+/// Reads all edges of part `index`. `number` is the number of the next chunk.
 ///
 /// # Errors
-/// Bad input; those of the visitor and the watch.
+/// Bad input, and errors of the visitor and of the watch.
 pub(in crate::formats) fn read<V: Visitor>(
     shared: &ScanState<'_>,
     index: usize,
@@ -37,7 +38,7 @@ pub(in crate::formats) fn read<V: Visitor>(
     if part.packing() == Packing::Zip {
         let mut stored = Stored::open(shared, index, part.path())?;
         part.unchanged(stored.length())?;
-        pass(shared, index, &mut stored, u64::MAX)?;
+        skip(shared, index, &mut stored, u64::MAX)?;
     }
     let open = |column: &Column, first: u64| -> Result<Numbers<'_>> {
         let mut from: Box<dyn Read + '_> = match &column.place {
@@ -45,7 +46,7 @@ pub(in crate::formats) fn read<V: Visitor>(
             ArrayPlace::Member(member) => npz::open(part.path(), member)?,
         };
         let at = column.at + first * column.step as u64;
-        pass(shared, index, &mut from, at)?;
+        skip(shared, index, &mut from, at)?;
         Ok(Numbers::new(part.path(), column, first, from))
     };
     let ends = match &table.shape {
@@ -70,7 +71,7 @@ pub(in crate::formats) fn read<V: Visitor>(
         }
         sink.flush()?;
         shared.count(index, sink.take_count());
-        shared.note((index, 0), sink.take_noted(), Stop::into_error);
+        shared.note((index, 0), sink.take_unfit(), Stop::into_error);
         sink.visitor.chunk_done(number.fetch_add(1, Relaxed))?;
         if shared.stopped() {
             return Ok(());
@@ -88,7 +89,8 @@ pub(in crate::formats) fn read<V: Visitor>(
     shared.advance(part.bytes() - reported)
 }
 
-/// Reads the streams of all columns to their ends, where their checksums are. A packed file has `length` bytes; of an archive none are given.
+/// Reads the streams of all columns to their ends, because checksums are stored there. `length` is the unpacked length
+/// of a packed file, and `None` for an archive.
 fn read_to_end(
     walk: &mut Walk<'_>,
     shape: &Shape,
@@ -118,8 +120,8 @@ fn read_to_end(
     }
 }
 
-/// Skips `bytes` bytes, or to the end.
-fn pass(shared: &ScanState<'_>, index: usize, from: &mut impl Read, bytes: u64) -> Result<()> {
+/// Skips `bytes` bytes, or fewer if the stream ends before.
+fn skip(shared: &ScanState<'_>, index: usize, from: &mut impl Read, bytes: u64) -> Result<()> {
     let mut left = bytes;
     while left > 0 {
         let now = left.min(STRIDE);

@@ -1,4 +1,4 @@
-//! Makes batches of edges from numbers in arrays.
+//! Builds batches of edges from the numbers in arrays.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,10 +9,10 @@ use crate::error::{At, Error, Result};
 use crate::formats::Visitor;
 use crate::formats::scan::sink::Sink;
 
-/// Edges of a batch.
+/// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
 
-/// Reads the numbers of a column in order.
+/// A sequential reader of the numbers of a column.
 pub(super) struct Numbers<'a> {
     path: &'a Path,
     column: Column,
@@ -20,12 +20,12 @@ pub(super) struct Numbers<'a> {
     /// Index of the next number.
     next: u64,
     bytes: Vec<u8>,
-    /// Bytes that lie before the next number.
+    /// Number of bytes between the last number that was read and the next.
     gap: usize,
 }
 
 impl<'a> Numbers<'a> {
-    /// Reads the numbers of `column` from index `next` on, which is where `from` stands.
+    /// Creates a reader of `column` that begins at index `next`; `from` must be positioned there.
     pub fn new(path: &'a Path, column: &Column, next: u64, from: Box<dyn Read + 'a>) -> Numbers<'a> {
         Numbers { path, column: column.clone(), from, next, bytes: Vec::new(), gap: 0 }
     }
@@ -33,7 +33,7 @@ impl<'a> Numbers<'a> {
     /// Reads the next `count` numbers into `into`.
     ///
     /// # Errors
-    /// Bad input if there are fewer, or one is negative.
+    /// Bad input if there are fewer, or if one is negative.
     pub fn read(&mut self, count: usize, into: &mut Vec<u64>) -> Result<()> {
         let (int, step) = (self.column.int, self.column.step);
         into.clear();
@@ -55,10 +55,10 @@ impl<'a> Numbers<'a> {
     pub fn read_bytes(&mut self, count: usize) -> Result<()> {
         let bytes = match count {
             0 => 0,
-            // Behind the last number there need be nothing.
+            // The last number of the column may be the end of the file, so no gap is read after it.
             count => (count - 1) * self.column.step + self.column.int.bytes,
         };
-        self.pass()?;
+        self.skip_gap()?;
         self.bytes.resize(bytes, 0);
         self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))?;
         self.next += count as u64;
@@ -66,8 +66,8 @@ impl<'a> Numbers<'a> {
         Ok(())
     }
 
-    /// Passes what lies between the last number and the next.
-    fn pass(&mut self) -> Result<()> {
+    /// Skips the bytes between the last number and the next.
+    fn skip_gap(&mut self) -> Result<()> {
         self.bytes.resize(std::mem::take(&mut self.gap), 0);
         self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))
     }
@@ -77,17 +77,17 @@ impl<'a> Numbers<'a> {
         self.column.int
     }
 
-    /// Returns the bytes of the `nth` number of those read last.
+    /// Returns the bytes of the `nth` number of the last read.
     pub fn bytes_of(&self, nth: usize) -> &[u8] {
         &self.bytes[nth * self.column.step..][..self.column.int.bytes]
     }
 
-    /// Returns the error of the `nth` of the last `read` numbers.
+    /// Returns an error about the `nth` of the last `read` numbers.
     pub fn wrong(&self, nth: usize, read: usize, expected: String, found: String) -> Error {
         self.wrong_for(nth, read, expected, found, "correct the numbers and save them again")
     }
 
-    /// Does the same as [`Self::wrong`] with another remedy.
+    /// Like [`Self::wrong`], with another remedy.
     pub fn wrong_for(&self, nth: usize, read: usize, expected: String, found: String, remedy: &'static str) -> Error {
         let index = self.next - read as u64 + nth as u64;
         match &self.column.place {
@@ -102,11 +102,11 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Reads the bytes after the last number, so that damage anywhere in the stream is noticed. The stream should have `length` bytes, if
-    /// that is known.
+    /// Reads the bytes after the last number, so that damage anywhere in the stream is detected. If `length` is given,
+    /// the stream must have that many bytes.
     ///
     /// # Errors
-    /// Bad input for a damaged or longer stream; those of `look`.
+    /// Bad input if the stream is damaged or has another length, and errors of `look`.
     pub fn finish(&mut self, length: Option<u64>, look: impl Fn() -> Result<()>) -> Result<()> {
         let mut at = self.column.at + self.next * self.column.step as u64 - self.gap as u64;
         self.bytes.resize(1 << 16, 0);
@@ -121,7 +121,7 @@ impl<'a> Numbers<'a> {
         }
         match length {
             Some(length) if at != length => {
-                let remedy = "the file is cut short, or something was written behind it: fetch or make it again";
+                let remedy = "the file is cut short, or something was appended to it: fetch or make it again";
                 let expected = format!("{length} unpacked bytes, as the header says");
                 Err(Error::input(self.path, At::File, expected, format!("{at} bytes"), remedy))
             }
@@ -143,15 +143,15 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The numbers that edges are made of.
+/// The arrays that contain the ends of the edges.
 pub(super) enum Ends<'a> {
-    /// Both ends in turn, in one array.
+    /// One array, in which the two ends of an edge follow each other.
     Rows(Numbers<'a>),
     Columns(Numbers<'a>, Numbers<'a>),
     Lists(Lists<'a>, ListKind),
 }
 
-/// Reads edges from lists of neighbours.
+/// A reader of edges from adjacency lists.
 pub(super) struct Lists<'a> {
     /// The ends of the lists that come next.
     pub offsets: Numbers<'a>,
@@ -166,16 +166,16 @@ pub(super) struct Lists<'a> {
     pub taken: usize,
 }
 
-/// Reads a range of a file's edges.
+/// A reader of a range of a file's edges.
 pub(super) struct Walk<'a> {
     pub ends: Ends<'a>,
-    /// Index of the next edge, and of the one after the last.
+    /// Index of the next edge, and of the end of the range.
     pub next: u64,
     pub end: u64,
     pub vertices: Option<u64>,
     pub first: Vec<u64>,
     pub second: Vec<u64>,
-    /// The weights of the edges, if these are wanted and there are some.
+    /// The weights of the edges, if the caller wants them and the file has some.
     pub weights: Option<WeightNumbers<'a>>,
 }
 
@@ -192,7 +192,7 @@ impl<'a> Walk<'a> {
     /// Hands the next batch to `sink`. Returns false if there is none.
     ///
     /// # Errors
-    /// Bad input; those of the visitor.
+    /// Bad input, and errors of the visitor.
     pub fn step<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<bool> {
         let count = (self.end - self.next).min(BATCH as u64) as usize;
         if count == 0 {
@@ -267,10 +267,10 @@ impl<'a> Walk<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// Reads the lists from the first on; `offsets` is at the first offset.
+    /// Creates a reader that begins at the first list; `offsets` must be positioned at the first offset.
     ///
     /// # Errors
-    /// Bad input if that is not 0.
+    /// Bad input if the first offset is not 0.
     pub fn begin(mut offsets: Numbers<'a>, neighbours: Numbers<'a>, rows: u64, edges: u64) -> Result<Lists<'a>> {
         let mut ahead = Vec::new();
         offsets.read(1, &mut ahead)?;
@@ -278,7 +278,8 @@ impl<'a> Lists<'a> {
         if ahead[0] == 0 { Ok(lists) } else { Err(lists.wrong(ahead[0])) }
     }
 
-    /// Reads the lists from that of vertex `row` on, which begins at edge `start`; `offsets` is at its end.
+    /// Creates a reader that begins at the list of vertex `row`, whose first edge is `start`; `offsets` must be
+    /// positioned at the end of that list.
     pub fn at(
         offsets: Numbers<'a>,
         neighbours: Numbers<'a>,
@@ -286,12 +287,12 @@ impl<'a> Lists<'a> {
         rows: u64,
         edges: u64,
     ) -> Lists<'a> {
-        // No list is begun: the first step goes to that of `row`.
+        // No list is open yet: the first step advances to the list of `row`.
         let row = row.wrapping_sub(1);
         Lists { offsets, neighbours, row, end: start, rows, edges, ahead: Vec::new(), taken: 0 }
     }
 
-    /// Goes to the next vertex.
+    /// Advances to the list of the next vertex.
     fn advance(&mut self) -> Result<()> {
         self.row = self.row.wrapping_add(1);
         if self.row >= self.rows {

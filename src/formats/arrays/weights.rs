@@ -1,4 +1,5 @@
-//! Reads the weights of edges in arrays: those between the neighbours of a `.wsg`, and `data` of a sparse matrix of scipy.
+//! Reads weights of edges from arrays: those between the neighbours of a `.wsg` file, and `data` of a scipy sparse
+//! matrix.
 
 use super::npy::Array;
 use super::walk::Numbers;
@@ -8,19 +9,19 @@ use crate::formats::scan::sink::Sink;
 use crate::formats::weights::{Mistake, Weight};
 use crate::formats::{Format, Part, Visitor};
 
-/// An array with a weight for each edge.
+/// An array with one weight per edge.
 #[derive(Debug, Clone)]
 pub(super) struct WeightColumn {
-    /// Its place, and the size and order of its numbers.
+    /// The place of the array, and the size and byte order of its numbers.
     pub column: Column,
-    /// True if the numbers are floats.
+    /// Whether the numbers are floats.
     pub float: bool,
 }
 
 /// Returns the weights of a file whose edges are in `table`; `None` if it has none.
 ///
 /// # Errors
-/// Bad input for an array of another length or type, or a file that can't be read.
+/// Bad input if the array has another length or type, or the file can't be read.
 pub(super) fn of(part: &Part, table: &EdgeArrays) -> Result<Option<WeightColumn>> {
     match (part.format(), &table.shape) {
         (Format::Wsg, Shape::Adjacency { neighbours, .. }) => {
@@ -34,7 +35,7 @@ pub(super) fn of(part: &Part, table: &EdgeArrays) -> Result<Option<WeightColumn>
 }
 
 impl WeightColumn {
-    /// Returns the array behind the header `array`; `None` if its numbers can't be weights.
+    /// Returns the array after the header `array`; `None` if its numbers can't be weights.
     pub fn of(array: &Array, place: ArrayPlace) -> Option<WeightColumn> {
         let letters = array.kind.as_bytes();
         let bytes: usize = array.kind.get(2..)?.parse().ok()?;
@@ -50,16 +51,16 @@ impl WeightColumn {
     }
 }
 
-/// Reads weights in order.
+/// A sequential reader of weights.
 pub(super) struct WeightNumbers<'a> {
     pub numbers: Numbers<'a>,
     float: bool,
-    /// Number of weights of the batch.
+    /// Number of weights in the batch.
     count: usize,
 }
 
 impl<'a> WeightNumbers<'a> {
-    /// Reads the weights from the one on where `numbers` stands.
+    /// Creates a reader that begins where `numbers` is positioned.
     pub fn new(numbers: Numbers<'a>, float: bool) -> WeightNumbers<'a> {
         WeightNumbers { numbers, float, count: 0 }
     }
@@ -76,7 +77,7 @@ impl<'a> WeightNumbers<'a> {
     /// Adds an edge with the `nth` weight of the batch.
     ///
     /// # Errors
-    /// Bad input for what is not a weight; those of the visitor.
+    /// Bad input if the number is not a valid weight, and errors of the visitor.
     pub fn push<V: Visitor>(&self, nth: usize, (u, v): (u64, u64), sink: &mut Sink<'_, V>) -> Result<()> {
         let weight = self.weight(nth);
         sink.push_weighted(u, v, weight, |mistake| self.wrong(nth, weight, mistake))
@@ -84,7 +85,7 @@ impl<'a> WeightNumbers<'a> {
 
     fn weight(&self, nth: usize) -> Weight<'static> {
         let (int, bytes) = (self.numbers.int(), self.numbers.bytes_of(nth));
-        // Its bits are those of a float, too.
+        // The bits of a float are read as an unsigned integer, too.
         let unsigned = Int { signed: false, ..int }.of(bytes).unwrap_or_default();
         match (self.float, int.bytes) {
             (true, 4) => Weight::Single(f32::from_bits(unsigned as u32)),
@@ -106,7 +107,7 @@ impl<'a> WeightNumbers<'a> {
     }
 }
 
-/// Opens what reads a column from an index on.
+/// Opens a reader of the weights from index `from` on; `numbers` opens a column at an index.
 pub(super) fn open<'a>(
     weights: Option<&WeightColumn>,
     from: u64,

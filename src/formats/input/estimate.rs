@@ -1,4 +1,4 @@
-//! Estimates how many edges a file holds without reading all of it, for plans, never for allocation.
+//! Estimates how many edges a file contains without reading all of it. Plans use the result; allocations never do.
 
 use std::io::{Read, Seek};
 use std::os::unix::fs::FileExt;
@@ -9,18 +9,18 @@ use crate::formats::packing::Decoder;
 use crate::formats::scan::layout::{self, Layout};
 use crate::formats::{Format, Packing, Part, arrays, parquet};
 
-/// Bytes of a sample, and samples of a plain file.
+/// Size of a sample in bytes, and number of samples of a plain file.
 const SAMPLE: usize = 256 << 10;
 const SAMPLES: u64 = 8;
 
-/// Returns the estimated edges of one part; lines of a METIS file count an edge for every neighbour.
+/// Returns the estimated number of edges of one part. In a METIS file every neighbour counts as an edge.
 pub(crate) fn edges(part: &Part) -> Result<u64> {
     let unreadable = |e| Error::unreadable(part.path(), &e);
     if part.format() == Format::Parquet {
         return parquet::summary(part).map(|summary| summary.edges);
     }
     if part.format().is_arrays() {
-        // An end takes at least a byte, and nothing unpacks to much more than a thousand times its size.
+        // The end of an edge takes at least one byte, and nothing unpacks to much more than a thousand times its size.
         let most = part.bytes().saturating_mul(if part.packing() == Packing::Plain { 1 } else { 1040 });
         // The scan reports what is wrong with the file.
         return Ok(arrays::table(part).map_or(0, |table| table.edges.min(most)));
@@ -34,7 +34,7 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     if prefix.is_empty() || stored == 0 {
         return Ok(0);
     }
-    // The rest is assumed to unpack like the beginning.
+    // The rest of the file is assumed to compress like its beginning.
     let scale = part.bytes().max(stored) as f64 / stored as f64;
     if let Some(record) = part.format().record() {
         return Ok((unpacked as f64 * scale) as u64 / record);
@@ -44,8 +44,8 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
         // The scan reports what is wrong.
         Err(_) => return Ok(0),
     };
-    // An entry takes at least two bytes, and nothing unpacks to much more than a thousand times its size: a header that claims more is no
-    // estimate.
+    // An entry takes at least two bytes, and nothing unpacks to much more than a thousand times its size. The number of
+    // entries that a header claims is limited to that.
     let most = if part.packing() == Packing::Plain { part.bytes() / 2 } else { part.bytes().saturating_mul(512) };
     match (&head.layout, head.entries) {
         (Layout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(most)),
@@ -66,10 +66,11 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     Ok((counted * part.bytes() as f64 / seen.max(1) as f64) as u64)
 }
 
-/// Returns a function that finds the largest id in a window of a plain text file; `None` if the ids are the first two numbers of each line.
+/// Returns a function that finds the largest id in a window of a plain text file; `None` if the ids are the first two
+/// numbers of each line.
 ///
 /// # Errors
-/// Bad input for a file that can't be read.
+/// Bad input if the file can't be read.
 pub fn largest_in(part: &Part) -> Result<Option<impl Fn(&[u8]) -> u64>> {
     let unreadable = |e| Error::unreadable(part.path(), &e);
     let mut prefix = Vec::new();
@@ -82,12 +83,13 @@ pub fn largest_in(part: &Part) -> Result<Option<impl Fn(&[u8]) -> u64>> {
     })
 }
 
-/// Counts the lines of a text, also a last one without a newline.
+/// Counts the lines of a text, including a last line without a newline.
 fn lines(data: &[u8]) -> f64 {
     newlines(data) as f64 + if data.last().is_some_and(|c| *c != b'\n') { 1.0 } else { 0.0 }
 }
 
-/// Reads the first [`layout::HEAD`] bytes of a part, unpacked. Returns the bytes read and the bytes unpacked.
+/// Reads the first [`layout::HEAD`] unpacked bytes of a part. Returns the number of bytes read and the number of
+/// unpacked bytes.
 pub(in crate::formats) fn prefix_of(
     file: &std::fs::File,
     part: &Part,
@@ -102,11 +104,11 @@ pub(in crate::formats) fn prefix_of(
     }
 }
 
-/// Unpacks the first bytes of a file. Returns the bytes read and the bytes unpacked.
+/// Unpacks the first bytes of a file. Returns the number of bytes read and the number of unpacked bytes.
 fn unpack(file: &std::fs::File, packing: Packing, part: &Part, into: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
     let stored = std::io::BufReader::with_capacity(4096, file);
     let mut decoder = Decoder::new(packing, stored, part.path())?;
-    // A damaged file gives an estimate from what can be unpacked; the scan reports the damage.
+    // A damaged file gives an estimate from the part that can be unpacked; the scan reports the damage.
     let _ = (&mut decoder).take(layout::HEAD as u64).read_to_end(into);
     let mut file = *decoder.stored().get_ref();
     let taken = file.stream_position()? - decoder.stored().buffer().len() as u64;

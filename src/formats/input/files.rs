@@ -1,8 +1,9 @@
 //! Finds the files that the paths of an input name: files, folders and patterns.
 //!
-//! Files of a folder or pattern come in the order of their paths, compared component by component and byte by byte; the checksum of an
-//! input depends on it. Only files that are not edges by convention are left out without a message: names that begin with `.` (in folders
-//! also with `_`), Graph500's `.weights`, and folders that gpugraph writes to.
+//! The files of a folder or pattern are in the order of their paths, compared component by component and byte by byte,
+//! because the checksum of an input depends on this order. Some files are left out without a message, because by
+//! convention they contain no edges: files whose names begin with `.` (in folders also with `_`), Graph500's
+//! `.weights`, and folders to which gpugraph writes.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,9 +15,9 @@ use crate::error::{At, Error, Result};
 /// How folders are searched.
 #[derive(Clone, Copy)]
 pub struct Look<'a> {
-    /// True if subfolders are searched, too; else a folder that has some is refused.
+    /// Whether subfolders are searched, too. If false, a folder with subfolders is refused.
     pub recursive: bool,
-    /// Returns true for a folder that belongs to no input, since this program writes to it.
+    /// Returns true for a folder that is never part of an input, because gpugraph writes to it.
     pub own: &'a dyn Fn(&Path) -> bool,
 }
 
@@ -32,8 +33,8 @@ const WILD: [char; 4] = ['*', '?', '[', '{'];
 /// Returns the files that one path names, at least one.
 ///
 /// # Errors
-/// Bad input for a folder or pattern without files, a folder that can't be read, one with subfolders that are not to be read, and links
-/// that form a cycle.
+/// Bad input if a folder or pattern has no files, if a folder can't be read or has subfolders that should not be read,
+/// and if links form a cycle.
 pub(crate) fn named(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
     if path.is_dir() {
         let files = in_folder(path, look)?;
@@ -56,12 +57,12 @@ pub(crate) fn named(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns true if `path` is a pattern, and not the name of an existing file.
+/// Returns true if `path` is a pattern and not the name of an existing file.
 pub(crate) fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(WILD) && path.symlink_metadata().is_err()
 }
 
-/// Returns true if the pattern matches `file`. Both are absolute.
+/// Returns true if the pattern matches `file`. Both paths are absolute.
 pub(crate) fn matches(pattern: &Path, file: &Path) -> bool {
     pattern.to_str().and_then(|pattern| glob(pattern).ok()).is_some_and(|glob| glob.is_match(file))
 }
@@ -91,7 +92,7 @@ fn in_folder(folder: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns true for names that are not edges by convention.
+/// Returns true for names that by convention are not edges.
 fn is_aside(entry: &DirEntry) -> bool {
     let name = entry.file_name().as_encoded_bytes();
     name.starts_with(b".") || name.starts_with(b"_") || name.ends_with(b".weights")
@@ -101,7 +102,8 @@ fn is_own(entry: &DirEntry, look: Look<'_>) -> bool {
     entry.file_type().is_dir() && (look.own)(entry.path())
 }
 
-/// Returns the path of a dangling link, which is reported when it is opened; another entry that can't be examined is an error.
+/// Returns the path of a dangling link, which is reported when it is opened. Any other entry that can't be examined is
+/// an error.
 fn dangling(folder: &Path, e: walkdir::Error) -> Result<Option<PathBuf>> {
     let path = e.path().unwrap_or(folder).to_owned();
     if let Some(ancestor) = e.loop_ancestor() {
@@ -133,7 +135,7 @@ fn with_subfolders(named: &Path, expected: &str, mut folders: Vec<PathBuf>) -> E
     Error::input(named, At::File, expected, found, remedy)
 }
 
-/// Returns the files of a pattern. It searches component by component, and only below names that match.
+/// Returns the files of a pattern. The search goes component by component, and descends only into names that match.
 fn of_pattern(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     let mut below = false;
@@ -164,7 +166,7 @@ fn of_pattern(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
             found = lists.collect::<Result<Vec<_>>>()?.concat();
         }
     }
-    // A folder that matches is left out only if the pattern also covers what is in it.
+    // A matching folder is ignored only if the pattern also covers what is in it.
     let (folders, mut files): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| path.is_dir());
     let folders: Vec<_> = folders.into_iter().filter(|folder| !below && !(look.own)(folder)).collect();
     if !look.recursive && !folders.is_empty() {
@@ -176,7 +178,7 @@ fn of_pattern(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the names in a folder that match, as paths; only folders, unless the component is the last one.
+/// Returns the matching names in a folder as paths. Unless the component is the last one, only folders are returned.
 fn fitting(folder: &Path, pattern: &str, fits: &GlobMatcher, last: bool) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     if !folder.as_os_str().is_empty() && !folder.is_dir() {

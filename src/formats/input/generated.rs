@@ -1,4 +1,4 @@
-//! Reads generated edges as if they were a file.
+//! Reads generated edges as if they came from a file.
 
 use std::fmt::{Debug, Display};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -7,40 +7,42 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Seen, Share, Visitor, Watch, WeightType, Weights};
 
-/// A generator, whose edge `i` depends on its parameters and `i` alone. Its `Display` names the parameters.
+/// A generator whose edge `i` depends only on its parameters and on `i`. Its `Display` shows the parameters.
 pub trait EdgeGenerator: Debug + Display + Send + Sync {
     /// Returns the number of edges.
     fn edges(&self) -> u64;
 
-    /// Returns a bound that all ids are below.
+    /// Returns an exclusive upper bound of the ids.
     fn vertices(&self) -> u64;
 
-    /// Writes the edges from `first_edge` on to `out`; the range must lie below [`Self::edges`].
+    /// Writes the edges from `first_edge` on to `out`; the range must be below [`Self::edges`].
     fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]);
 
-    /// Does the same as [`Self::fill`] with 32-bit ids, for at most 2^32 vertices: higher bits are cut off.
+    /// Like [`Self::fill`] with 32-bit ids, for at most 2^32 vertices; higher bits are cut off.
     fn fill_narrow(&self, first_edge: u64, out: &mut [[u32; 2]]);
 
-    /// Returns the type of the weights of edges, if they have some.
+    /// Returns the type of the weights, if the edges have weights.
     fn weights(&self) -> Option<WeightType>;
 
-    /// Writes the weights of the edges from `first_edge` on to `out`, as [`WeightType`] says; edges without weights leave it as it is.
+    /// Writes the weights of the edges from `first_edge` on to `out`, encoded as [`WeightType`] says. Does nothing if
+    /// the edges have no weights.
     fn fill_weights(&self, first_edge: u64, kind: WeightType, out: &mut [u32]);
 
     /// Returns a hash of the parameters.
     fn identity(&self) -> u64;
 
-    /// Returns the bytes of memory that it takes.
+    /// Returns the memory that the generator uses, in bytes.
     fn scratch_bytes(&self) -> u64;
 }
 
-/// Edges of a batch: 128 KiB of narrow pairs.
+/// Number of edges in a batch: 128 KiB of narrow pairs.
 const BATCH: u64 = 16 << 10;
 
-/// Bytes that a thread allocates: pairs and weights.
+/// Bytes that a thread allocates for pairs and weights.
 pub(crate) const SCRATCH: u64 = BATCH * (16 + 4);
 
-/// Hands the edges of a share to the visitors, in chunks of `chunk` bytes of pairs, with their weights if these are read.
+/// Hands the edges of a share to the visitors, in chunks of `chunk` bytes of pairs, and with weights if `weights` says
+/// that they are read.
 pub(crate) fn scan<V: Visitor>(
     generator: &dyn EdgeGenerator,
     share: Share<'_>,
@@ -58,7 +60,7 @@ pub(crate) fn scan<V: Visitor>(
     std::thread::scope(|scope| {
         for visitor in visitors {
             scope.spawn(|| {
-                let mut made = Made::new(generator, per_chunk, weights);
+                let mut made = EdgeBuffers::new(generator, per_chunk, weights);
                 let visitor = visitor;
                 while !stop.load(Relaxed) {
                     let Some(number) = queue.take().or_else(|| queue.help(|_| true)) else { break };
@@ -91,9 +93,9 @@ pub(crate) fn scan<V: Visitor>(
 }
 
 /// The buffers of a thread.
-struct Made {
+struct EdgeBuffers {
     pairs: Pairs,
-    /// The type of weights that are handed over, and these.
+    /// The type of the weights and their buffer, if weights are handed over.
     weights: Option<(WeightType, Vec<u32>)>,
 }
 
@@ -102,8 +104,8 @@ enum Pairs {
     Wide(Vec<[u64; 2]>),
 }
 
-impl Made {
-    fn new(generator: &dyn EdgeGenerator, per_chunk: u64, weights: Weights) -> Made {
+impl EdgeBuffers {
+    fn new(generator: &dyn EdgeGenerator, per_chunk: u64, weights: Weights) -> EdgeBuffers {
         let batch = BATCH.min(per_chunk) as usize;
         let is_narrow = record(generator) == 8;
         let pairs = if is_narrow { Pairs::Narrow(vec![[0; 2]; batch]) } else { Pairs::Wide(vec![[0; 2]; batch]) };
@@ -111,7 +113,7 @@ impl Made {
             Weights::Read(kind) => Some((kind, vec![0; batch])),
             Weights::Skip | Weights::Find => None,
         };
-        Made { pairs, weights }
+        EdgeBuffers { pairs, weights }
     }
 
     fn visit<V: Visitor>(
@@ -151,7 +153,7 @@ impl Made {
     }
 }
 
-/// Returns the bytes of a pair, in the size of file that the generator stands for.
+/// Returns the bytes per pair in the file that the generator stands for.
 pub(crate) fn record(generator: &dyn EdgeGenerator) -> u64 {
     if generator.vertices() > 1 << 32 { 16 } else { 8 }
 }

@@ -1,4 +1,4 @@
-//! Identifies a version of an input's files: cheap to compute, and different after any ordinary change.
+//! Identifies a version of an input's files. The identity is cheap to compute and differs after any ordinary change.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -9,12 +9,12 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::{Error, Result};
 use crate::formats::Part;
 
-/// Places of a file that are sampled, and bytes at each.
+/// Number of places of a file to sample, and of bytes to read at each.
 const SAMPLES: u64 = 32;
 const SAMPLE: usize = 4096;
 
-/// Returns a hash of size, mtime and ctime in nanoseconds, inode and samples of every part, and of their formats; of files of weights,
-/// too, if weights are `wanted`.
+/// Returns a hash over every part: size, mtime and ctime in nanoseconds, inode, samples, and format. If weights are
+/// `wanted`, weights files are included.
 pub(crate) fn of_files(parts: &[Part], wanted: bool) -> Result<u64> {
     let mut hasher = Xxh3::new();
     for part in parts {
@@ -26,13 +26,13 @@ pub(crate) fn of_files(parts: &[Part], wanted: bool) -> Result<u64> {
     Ok(hasher.digest())
 }
 
-/// Adds the same of the file at `path` in the format of this name to a hash.
+/// Adds the size, times, inode and samples of the file at `path`, and the name of its format, to a hash.
 pub(crate) fn add_file(hasher: &mut Xxh3, path: &Path, format: &str) -> Result<()> {
     let unreadable = |e| Error::unreadable(path, &e);
     let mut file = std::fs::File::open(path).map_err(unreadable)?;
     let meta = file.metadata().map_err(unreadable)?;
     hasher.update(format.as_bytes());
-    // Programs can't set the time of the last change, so it reveals an edit after which the mtime was restored.
+    // Programs can't set the ctime, so it reveals an edit after which the mtime was restored.
     let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()].map(i64::cast_unsigned);
     for word in [meta.len(), meta.ino()].into_iter().chain(times) {
         hasher.update(&word.to_le_bytes());

@@ -23,22 +23,22 @@ use crate::formats::{
 };
 use crate::memory::{PER_THREAD, addresses_left};
 
-/// Bytes that a scan takes for each part, beside its contents: header, path and starts of chunks.
+/// Memory in bytes that a scan needs for each part, in addition to its contents: header, path and chunk starts.
 const PER_PART: u64 = 1 << 10;
 
-/// Bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
+/// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
 const CHUNK: usize = 8 << 20;
 
-/// The edges to read: one file, several read as one, or a generator.
+/// The edges to read: one file, several files read as one, or a generator.
 #[derive(Debug, Clone)]
 pub struct Input {
     pub(crate) source: Source,
     name: String,
-    /// The paths that were given.
+    /// The paths that the user gave.
     named: Vec<PathBuf>,
     chunk: usize,
     weights: Weights,
-    /// True if the direction of edges is kept.
+    /// Whether the direction of edges is kept.
     pub(crate) keeps_direction: bool,
 }
 
@@ -52,17 +52,16 @@ impl Input {
     /// Finds the files that `paths` name, without subfolders; see [`Self::find`].
     ///
     /// # Errors
-    /// Those of [`Self::find`].
+    /// The errors of [`Self::find`].
     pub fn open(paths: &[PathBuf], format: Option<Format>) -> Result<Input> {
         Input::find(paths, format, Look::default())
     }
 
-    /// Finds the files that `paths` name: files, folders and patterns (see `formats/files.rs`), read as one in this order. Every file is in
-    /// `format`, or if that is `None`, in that of its ending.
+    /// Finds the files that `paths` name: files, folders and patterns (see `formats/input/files.rs`), read as one in this order. Every file
+    /// is in `format`, or if that is `None`, in the format that its extension says.
     ///
     /// # Errors
-    /// Bad input for a path without files, a file that can't be read or has no known ending, and a folder with subfolders that are not to
-    /// be read.
+    /// Bad input if a path has no files, a file can't be read or has no known extension, or subfolders should not be read.
     pub fn find(paths: &[PathBuf], format: Option<Format>, look: Look<'_>) -> Result<Input> {
         let mut parts = Vec::new();
         for path in paths {
@@ -80,10 +79,10 @@ impl Input {
         })
     }
 
-    /// Opens a file with the contents of a stream, whose name has no ending; messages call it `name`.
+    /// Opens a file with the contents of a stream. Its name has no extension; messages call it `name`.
     ///
     /// # Errors
-    /// Bad input for a file that can't be read or is not of the format.
+    /// Bad input if the file can't be read or is not in the format.
     pub fn spooled(path: &Path, format: Format, packing: Packing, name: String) -> Result<Input> {
         let part = Part::open_as(path, Some(format), Some(packing))?;
         Ok(Input {
@@ -116,15 +115,15 @@ impl Input {
         self.named.iter().find(names).map(PathBuf::as_path)
     }
 
-    /// Returns an input of files that do not exist yet, with this many edges and ids, for a plan.
+    /// Returns an input of files that do not exist yet, with `edges` edges and `ids` ids, for a plan.
     ///
     /// # Errors
-    /// Bad input if the first has no known ending.
+    /// Bad input if the first path has no known extension.
     pub fn expected(paths: &[PathBuf], format: Option<Format>, edges: u64, ids: u64) -> Result<Input> {
         let name = name_of(paths)?;
         let path = paths.first().cloned().unwrap_or_default();
         let format = Format::of(&path, format)?;
-        // A line of text has two numbers and a character after each.
+        // A line of text has two numbers, each followed by one character.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
         let part = Part::of(path, format, edges * record, true, None);
         Ok(Input {
@@ -137,7 +136,7 @@ impl Input {
         })
     }
 
-    /// Returns a generator as input.
+    /// Returns an input that reads from a generator.
     pub fn generated(generator: impl EdgeGenerator + 'static) -> Input {
         let name = generator.to_string();
         Input {
@@ -153,7 +152,7 @@ impl Input {
     /// Sets how text and tables are read.
     ///
     /// # Errors
-    /// [`Error::Usage`] if options are given and no file is of a format that they apply to.
+    /// [`Error::Usage`] if options are given and no file is in a format to which they apply.
     pub fn with_text(mut self, options: TextOptions) -> Result<Input> {
         let Source::Files(parts) = &mut self.source else { return Ok(self) };
         let some = |format: Format| parts.iter().any(|part| part.format == format);
@@ -171,25 +170,25 @@ impl Input {
         Ok(self)
     }
 
-    /// Sets the size of chunks to `bytes`. Checksums depend on it, so it is for tests and for writers that hold a chunk per thread.
+    /// Sets the chunk size to `bytes`. Checksums depend on it, so it is only for tests and for writers that keep a chunk per thread.
     pub fn with_chunk(mut self, bytes: usize) -> Input {
         self.chunk = bytes.max(1);
         self
     }
 
-    /// Sets how scans treat weights; without it they skip them. Checksum and identity depend on it where weights are in files of their own.
+    /// Sets how scans treat weights (default: skip). If weights are in separate files, checksum and identity depend on it.
     pub fn with_weights(mut self, weights: Weights) -> Input {
         self.weights = weights;
         self
     }
 
-    /// Says that the direction of edges is kept: scans then refuse files that hold one of both directions of each edge.
+    /// Declares that the direction of edges is kept. Scans then refuse files that store both directions of each undirected edge.
     pub fn with_direction(mut self) -> Input {
         self.keeps_direction = true;
         self.with_use_of_direction(UseOfDirection::Followed)
     }
 
-    /// Says what becomes of the direction of edges; unless said, it is dropped.
+    /// Sets what happens to the direction of edges; the default is to drop it.
     pub(crate) fn with_use_of_direction(mut self, of: UseOfDirection) -> Input {
         if let Source::Files(parts) = &mut self.source {
             parts.iter_mut().for_each(|part| part.use_of_direction = of);
@@ -197,7 +196,7 @@ impl Input {
         self
     }
 
-    /// Returns an input of one file alone, which is read as before.
+    /// Returns an input of one file alone, which is read with the same settings.
     pub(crate) fn of_part(part: &Part) -> Input {
         Input {
             source: Source::Files(vec![part.clone()]),
@@ -209,10 +208,10 @@ impl Input {
         }
     }
 
-    /// Returns true if its files list each edge from both ends, as their formats ask for, and false if they have it once.
+    /// Returns true if the files list each edge from both ends, as their formats require, and false if they list it once.
     ///
     /// # Errors
-    /// [`Error::Usage`] where some files do and some do not; bad input for a file that can't be read.
+    /// [`Error::Usage`] if some files do and some do not; bad input if a file can't be read.
     pub fn lists_both_ends(&self) -> Result<bool> {
         Part::all_list_both_ends(self.parts())
     }
@@ -222,10 +221,10 @@ impl Input {
         self.weights
     }
 
-    /// Returns true if edges may have weights, as far as the beginning of each file tells.
+    /// Returns true if edges may have weights, judging by the beginning of each file.
     ///
     /// # Errors
-    /// Bad input for a file that can't be read or unpacked.
+    /// Bad input if a file can't be read or unpacked.
     pub fn may_have_weights(&self) -> Result<bool> {
         if let Source::Generated(generator) = &self.source {
             return Ok(generator.weights().is_some());
@@ -238,17 +237,17 @@ impl Input {
         Ok(false)
     }
 
-    /// Returns columns of numbers that are not read in the first file, if its edges have no weights.
+    /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
     pub fn unread(&self) -> Option<Unread> {
         self.parts().first().and_then(Unread::of)
     }
 
-    /// Returns the bytes of a chunk.
+    /// Returns the chunk size in bytes.
     pub(crate) fn chunk(&self) -> usize {
         self.chunk
     }
 
-    /// Returns the files; none for a generator.
+    /// Returns the files; empty for a generator.
     pub fn parts(&self) -> &[Part] {
         match &self.source {
             Source::Files(parts) => parts,
@@ -256,8 +255,8 @@ impl Input {
         }
     }
 
-    /// Returns the bytes on disk; for a generator, those of the pairs it makes. The bytes passed to [`Watch::advance`] in a whole scan sum
-    /// to this.
+    /// Returns the size on disk in bytes; for a generator, the size of the pairs it makes. The bytes passed to [`Watch::advance`] in a
+    /// whole scan sum to this number.
     pub fn bytes(&self) -> u64 {
         match &self.source {
             Source::Files(parts) => parts.iter().map(Part::bytes).sum(),
@@ -270,14 +269,14 @@ impl Input {
         self.name.clone()
     }
 
-    /// Returns a file that is mapped to be read and has more bytes than `ulimit -v` leaves addresses, and its bytes.
+    /// Returns the largest file that is mapped into memory, and its size in bytes, if `ulimit -v` leaves fewer addresses.
     pub fn beyond_addresses(&self) -> Option<(PathBuf, u64)> {
         let left = addresses_left()?;
         let most = self.parts().iter().filter(|part| part.is_mapped()).max_by_key(|part| part.bytes)?;
         (most.bytes > left).then(|| (most.path.clone(), most.bytes))
     }
 
-    /// Asks the system to read the first `bytes` bytes into the page cache. Errors are left to the scan.
+    /// Asks the system to read the first `bytes` bytes into the page cache. The scan reports errors.
     pub fn read_ahead(&self, mut bytes: u64) {
         for part in self.parts() {
             if let Ok(file) = std::fs::File::open(&part.path) {
@@ -291,10 +290,10 @@ impl Input {
     }
 
     /// Returns a number that changes when the input does: a hash of size, mtime, ctime, inode and sampled contents of every file, or of the
-    /// parameters of the generator. It reads a few pages of each file.
+    /// parameters of the generator. This reads a few pages of each file.
     ///
     /// # Errors
-    /// Bad input for a file that is gone or can't be read.
+    /// Bad input if a file is gone or can't be read.
     pub fn identity(&self) -> Result<u64> {
         match &self.source {
             Source::Files(parts) => identity::of_files(parts, self.weights.is_wanted()),
@@ -302,12 +301,12 @@ impl Input {
         }
     }
 
-    /// Returns true if every file is of a format that counts from 1. Readers deliver ids that are one less.
+    /// Returns true if every file is in a format that counts from 1. Readers deliver ids that are one less.
     pub fn counts_from_one(&self) -> bool {
         !self.parts().is_empty() && self.parts().iter().all(|part| part.format.counts_from_one())
     }
 
-    /// Returns true if the number of vertices is declared, as far as formats tell: an archive may do so or not.
+    /// Returns true if the number of vertices is declared, judging by the formats; an archive may or may not declare it.
     pub fn declares_vertices(&self) -> bool {
         match &self.source {
             Source::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
@@ -323,11 +322,11 @@ impl Input {
         }
     }
 
-    /// Returns the number of edges: exactly for plain binary files and generators, as declared for formats with a header, and estimated
-    /// from a sample otherwise.
+    /// Returns the number of edges: exact for plain binary files and generators, as declared for formats with a header, and otherwise
+    /// estimated from a sample.
     ///
     /// # Errors
-    /// Bad input for a file that can't be read or unpacked.
+    /// Bad input if a file can't be read or unpacked.
     pub fn estimate_edges(&self) -> Result<u64> {
         match &self.source {
             Source::Files(parts) => parts.iter().map(crate::formats::input::estimate::edges).sum(),
@@ -335,7 +334,7 @@ impl Input {
         }
     }
 
-    /// Returns a bound of the number of edges by the bytes of all files; `u64::MAX` if these tell nothing of it.
+    /// Returns an upper bound of the number of edges, computed from the sizes of all files; `u64::MAX` if the sizes give no bound.
     pub fn most_edges(&self) -> u64 {
         match &self.source {
             Source::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
@@ -343,29 +342,28 @@ impl Input {
         }
     }
 
-    /// Hands all edges to `visitors`, with a thread for each (and one for every packed file that is unpacked, if these are fewer than the
-    /// threads).
+    /// Hands all edges to `visitors`, with one thread per visitor. If there are fewer packed files than threads, one more thread per packed
+    /// file unpacks it.
     ///
     /// # Errors
-    /// Bad input, with file and line or offset; of several mistakes, the first in the input. Those of a visitor or the watch.
+    /// Bad input, with file and line or offset; of several mistakes, the first in the input. Errors of a visitor or of the watch.
     pub fn scan<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
         self.scan_as(Share::ALL, false, CacheUse::Nothing, visitors, watch)?.finish()
     }
 
-    /// Does the same as [`Self::scan`], with chunks numbered for [`Visitor::chunk_done`] in the order of the input: plain files first, then
-    /// packed ones.
+    /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files first, then packed ones.
     ///
     /// # Errors
-    /// Those of [`Self::scan`].
+    /// The errors of [`Self::scan`].
     pub fn scan_ordered<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
         self.scan_as(Share::ALL, true, CacheUse::Nothing, visitors, watch)?.finish()
     }
 
-    /// Does the same as [`Self::scan`] for a share of the edges. Every edge is in exactly one share, or is taken by exactly one rank if
-    /// ranks help each other. `cache` keeps chunks for later passes over the same share.
+    /// Like [`Self::scan`], but for a share of the edges. Every edge is in exactly one share, or if ranks help each other, exactly one rank
+    /// takes it. `cache` keeps chunks for later passes over the same share.
     ///
     /// # Errors
-    /// Those of [`Self::scan`], for the edges in the share.
+    /// The errors of [`Self::scan`], for the edges in the share.
     pub fn scan_share<V: Visitor>(
         &self,
         share: Share<'_>,
@@ -376,7 +374,7 @@ impl Input {
         self.scan_as(share, false, cache, visitors, watch)
     }
 
-    /// Returns the number of chunks worth caching, which are those of files whose edges take at least as many bytes as in preparation.
+    /// Returns the number of chunks worth caching: those of files whose edges take at least as many bytes as during preparation.
     pub(crate) fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
             part.records.is_some_and(|(body, record)| {
@@ -408,8 +406,8 @@ impl Input {
         }
     }
 
-    /// Returns the most bytes that a scan by `threads` threads allocates. Mapped files are not counted: they are clean pages, populated a
-    /// chunk per thread at a time. Cached chunks come on top.
+    /// Returns an upper bound in bytes of what a scan by `threads` threads allocates. Mapped files are not counted: they are clean pages,
+    /// of which one chunk per thread is populated at a time. Cached chunks come on top.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         let weights = if self.weights.is_read() { sink::WEIGHT_BYTES } else { 0 };
         let sinks = (sink::BYTES + weights) * threads as u64;

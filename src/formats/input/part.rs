@@ -17,30 +17,30 @@ pub struct Part {
     pub(crate) format: Format,
     pub(crate) packing: Packing,
     pub(crate) bytes: u64,
-    /// Offset of the first record and bytes of each, for a plain file of fixed records.
+    /// Offset of the first record and size of a record in bytes, for a plain file of fixed-size records.
     pub(crate) records: Option<(u64, u64)>,
-    /// True if its ids have 32 bits.
+    /// Whether its ids have 32 bits.
     pub(crate) narrow: bool,
-    /// True if the user named the format.
+    /// Whether the user named the format.
     pub(crate) named: bool,
     pub(crate) use_of_direction: UseOfDirection,
-    /// True once the user was warned that its contents look like another type.
+    /// Whether the user was warned that the contents look like another type.
     pub(crate) warned: Arc<AtomicBool>,
-    /// How its lines are read if it is text, and its columns if it is a table.
+    /// How lines are read if the file is text, and which columns are read if it is a table.
     pub(crate) text: Arc<TextOptions>,
-    /// The summary of its footer, once read, if it is Parquet.
+    /// The summary of the footer of a Parquet file; set when the footer is read for the first time.
     pub(crate) summary: Arc<OnceLock<Option<parquet::Summary>>>,
 }
 
-/// What becomes of the direction of edges.
+/// What happens to the direction of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum UseOfDirection {
-    /// It is dropped.
+    /// The direction is dropped.
     #[default]
     Dropped,
-    /// It is written, for others to follow or to drop.
+    /// The direction is written, and readers may follow or drop it.
     Written,
-    /// It is followed.
+    /// The direction is followed.
     Followed,
 }
 
@@ -49,27 +49,27 @@ impl Part {
         Part::open_as(path, format, None)
     }
 
-    /// Opens a file of the given packing, else of that of its ending.
+    /// Opens a file with the given packing, or else with the packing that its extension says.
     pub(crate) fn open_as(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
         let meta = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
         if !meta.is_file() {
             let remedy = "name a pipe or device by its own path, not by its folder";
             return Err(Error::input(path, At::File, "a regular file", "something else", remedy));
         }
-        // Files of /proc and /sys have length 0 whatever they hold.
+        // Files of /proc and /sys have length 0 whatever they contain.
         if meta.len() == 0 && std::fs::File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0)) {
-            let remedy = format!("copy what it holds to a file of its own: cat {} > edges.txt", path.display());
+            let remedy = format!("copy its contents to another file: cat {} > edges.txt", path.display());
             return Err(Error::input(
                 path,
                 At::File,
-                "a file that says how long it is",
-                "one of 0 bytes that holds some",
+                "a file of known length",
+                "one of length 0 that is not empty",
                 remedy,
             ));
         }
         let named = format.is_some();
         let format = match Format::of(path, format)? {
-            // NetworkX and others write text to files of this ending.
+            // NetworkX and others write text to files with this extension.
             Format::U32 if !named && ending(path).as_deref() == Some("edgelist") => {
                 let start = contents::start_of(path, packing.unwrap_or_else(|| Packing::of(path)));
                 if contents::is_text(&start) { Format::Text } else { Format::U32 }
@@ -115,44 +115,44 @@ impl Part {
         }
     }
 
-    /// Returns its path.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns its format, without the packing.
+    /// Returns the format, without the packing.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Returns its packing.
+    /// Returns the packing.
     pub fn packing(&self) -> Packing {
         self.packing
     }
 
-    /// Returns its size on disk, in bytes.
+    /// Returns the size on disk, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns true if the user named its format.
+    /// Returns true if the user named the format.
     pub(crate) fn is_named(&self) -> bool {
         self.named
     }
 
-    /// Returns the flag that is set once the user was warned that its contents look like another type.
+    /// Returns the flag that is set once the user was warned that the contents look like another type.
     pub(crate) fn warned(&self) -> &AtomicBool {
         &self.warned
     }
 
-    /// Returns true if its edges have weights, as far as its format or ending tells.
+    /// Returns true if the edges have weights, judging by the format, the extension and the options.
     pub fn is_weighted(&self) -> bool {
         let text = self.text.columns.has_weight() || ending(&self.path).as_deref() == Some("wel");
         let columns = self.format == Format::Parquet && self.text.columns.has_weight();
         self.format == Format::Gr || columns || (self.format == Format::Text && text)
     }
 
-    /// Returns the file beside it that holds the weights of its edges, if its format has such files and there is one.
+    /// Returns the file next to this one with the weights of its edges, if the format has such files and there is one.
     pub fn weights_path(&self) -> Option<PathBuf> {
         let path = graph500::weights_path(&self.path, self.packing);
         (self.format == Format::Graph500 && path.exists()).then_some(path)
@@ -161,7 +161,7 @@ impl Part {
     /// Returns true if these files list each edge from both ends; see [`super::Input::lists_both_ends`].
     ///
     /// # Errors
-    /// Those of that.
+    /// The errors of [`super::Input::lists_both_ends`].
     pub(crate) fn all_list_both_ends(parts: &[Part]) -> Result<bool> {
         let all: Vec<bool> = parts.iter().map(Part::lists_both_ends).collect::<Result<_>>()?;
         if let Some(at) = all.windows(2).position(|two| two[0] != two[1]) {
@@ -173,10 +173,10 @@ impl Part {
         Ok(all.first() == Some(&true))
     }
 
-    /// Returns true if its format lists each edge from both ends: METIS, and a GAP graph without direction.
+    /// Returns true if the format lists each edge from both ends: METIS, and an undirected GAP graph.
     ///
     /// # Errors
-    /// Bad input for a file that can't be read or unpacked.
+    /// Bad input if the file can't be read or unpacked.
     pub(super) fn lists_both_ends(&self) -> Result<bool> {
         match self.format {
             Format::Metis => Ok(true),
@@ -192,17 +192,17 @@ impl Part {
         }
     }
 
-    /// Returns how its lines are read if it is text.
+    /// Returns how the lines are read if the file is text.
     pub(crate) fn text(&self) -> &TextOptions {
         &self.text
     }
 
-    /// Returns true if it is plain and of fixed records.
+    /// Returns true if the file is plain and has fixed-size records.
     pub(crate) fn is_records(&self) -> bool {
         self.records.is_some()
     }
 
-    /// Returns true if it is mapped to be read, as plain lines and tables are.
+    /// Returns true if the file is mapped into memory to be read, as plain lines and tables are.
     pub(super) fn is_mapped(&self) -> bool {
         let lines = matches!(self.format, Format::Text | Format::Mtx | Format::Metis | Format::Gr);
         self.packing == Packing::Plain && (lines || self.format == Format::Parquet)
@@ -211,12 +211,13 @@ impl Part {
     /// Returns the largest id in a sample of a plain file of arrays or of Parquet, plus one.
     ///
     /// # Errors
-    /// Bad input for a file that can't be read.
+    /// Bad input if the file can't be read.
     pub fn largest_of_arrays(&self) -> Result<u64> {
         if self.format == Format::Parquet { parquet::largest(self) } else { arrays::largest(self) }
     }
 
-    /// Returns the summary of a Parquet file's footer, which is read once; `None` if it can't be read, which the scan reports.
+    /// Returns the summary of a Parquet file's footer, which is read once; `None` if it can't be read, which the scan
+    /// reports.
     pub(crate) fn summary(&self) -> Option<parquet::Summary> {
         *self.summary.get_or_init(|| parquet::summary(self).ok())
     }
@@ -229,9 +230,11 @@ impl Part {
         }
     }
 
-    /// Returns a bound of the number of edges by the bytes of the file; `u64::MAX` if these tell nothing of it.
+    /// Returns an upper bound of the number of edges, computed from the size of the file; `u64::MAX` if the size gives
+    /// no bound.
     pub(crate) fn most_edges(&self) -> u64 {
-        // The shortest line is two digits, a blank and the line's end, which the last one may lack; in METIS a neighbour is a digit and a blank.
+        // The shortest line is two digits, a blank and a line end, which the last line may lack; in METIS a neighbour
+        // is a digit and a blank.
         let fewest = match (self.packing, self.format) {
             (Packing::Plain, Format::U32) => 8,
             (Packing::Plain, Format::U64) => 16,
@@ -253,13 +256,13 @@ impl Part {
         Err(Error::input(&self.path, At::File, expected, format!("{length} bytes"), remedy))
     }
 
-    /// Returns how its bytes are read, which results depend on as well: the same bytes read otherwise are other edges.
+    /// Returns how the bytes are read. Results depend on it, because the same bytes read differently are other edges.
     pub fn reading(&self) -> String {
         let name = self.format().name();
         if self.format() == Format::Parquet {
             return format!("{name} columns {}", self.text().columns);
         }
-        // The numbers stand for versions: of npz for the one that reads csc by columns, of text for the one that reads triples.
+        // The numbers are versions: 2 of npz reads csc by columns, 3 of text reads triples.
         match self.format() {
             Format::Npz => format!("{name} 2"),
             Format::Text => {

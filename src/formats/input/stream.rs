@@ -1,7 +1,7 @@
-//! Inputs that can be read only once: standard input, pipes, devices, and files without a known length. Since edges are read twice, a
-//! stream is *spooled*: copied to a file first.
+//! Inputs that can be read only once: standard input, pipes, devices, and files without a known length. Since edges are
+//! read twice, a stream is *spooled*: it is copied to a file first.
 //!
-//! Nothing here blocks: a stream is polled before it is read, so that a signal ends the waiting.
+//! Nothing here blocks. A stream is polled before it is read, so that a signal ends the wait.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -16,12 +16,12 @@ use crate::error::{At, Error, Result};
 use crate::formats::{Packing, packing};
 use crate::store::os;
 
-/// Bytes that are read at once.
+/// Size of a read in bytes.
 const PIECE: usize = 256 << 10;
-/// Bytes by which the packing of a stream is recognised.
+/// Number of bytes that are examined to recognise the packing of a stream.
 const HEAD: usize = 64 << 10;
-/// Bytes between two requests that the system begin to write to the disk.
-const BEHIND: u64 = 8 << 20;
+/// Number of bytes after which the system is asked to start writing them to disk.
+const WRITEBACK: u64 = 8 << 20;
 /// Time between two checks whether to stop.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -34,16 +34,17 @@ pub struct Stream {
 /// The result of copying a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// Bytes in all.
+    /// Number of bytes in all.
     pub bytes: u64,
-    /// Their xxh3-64.
+    /// xxh3-64 checksum of these bytes.
     pub checksum: u64,
-    /// Their packing.
+    /// Packing of these bytes.
     pub packing: Packing,
 }
 
 impl Stream {
-    /// Returns the stream at `path`, if it is one: `-` and descriptors of this process by their names, other paths by what is there now.
+    /// Returns the stream at `path`, if it is one. `-` and descriptors of this process are recognised by name, other
+    /// paths by what is there now.
     pub fn of(path: &Path) -> Option<Stream> {
         let stream = Stream { path: path.to_owned() };
         if stream.is_anonymous() {
@@ -51,7 +52,7 @@ impl Stream {
         }
         let meta = path.metadata().ok()?;
         let kind = meta.file_type();
-        // Files of /proc have length 0 whatever they hold.
+        // Files of /proc have length 0 whatever they contain.
         let holds_some = || File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0));
         let is_stream = kind.is_fifo() || kind.is_char_device() || (kind.is_file() && meta.len() == 0 && holds_some());
         is_stream.then_some(stream)
@@ -62,7 +63,8 @@ impl Stream {
         Stream { path: path.to_owned() }
     }
 
-    /// Returns true for standard input and other descriptors, such as a shell's `<(…)`, whose names tell nothing of the contents.
+    /// Returns true for standard input and other descriptors, such as a shell's `<(…)`, whose names say nothing about
+    /// the contents.
     pub fn is_anonymous(&self) -> bool {
         self.is_standard_input() || ["/dev/fd", "/proc/self/fd"].iter().any(|fds| self.path.starts_with(fds))
     }
@@ -72,7 +74,7 @@ impl Stream {
         ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| self.path == Path::new(name))
     }
 
-    /// Returns its path as it was named.
+    /// Returns the path as it was given.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -85,7 +87,7 @@ impl Stream {
     /// Opens the stream. A pipe can be opened before anybody writes to it.
     ///
     /// # Errors
-    /// Bad input for a stream that can't be opened.
+    /// Bad input if the stream can't be opened.
     pub fn open(&self) -> Result<StreamReader> {
         let opened = match self.is_standard_input() {
             true => std::io::stdin().as_fd().try_clone_to_owned().map(File::from),
@@ -95,11 +97,11 @@ impl Stream {
         Ok(StreamReader { file, name: self.name() })
     }
 
-    /// Returns the error of a stream that ended before it held anything.
+    /// Returns the error for a stream that ended before its first byte.
     pub fn nothing_came(&self) -> Error {
         let remedy =
-            "see whether the command that writes to it failed; a graph without edges is read from an empty file";
-        Error::input(self.name(), At::File, "edges", "an end before any byte", remedy)
+            "check whether the command that writes to it failed; for a graph without edges, name an empty file";
+        Error::input(self.name(), At::File, "edges", "no bytes", remedy)
     }
 }
 
@@ -110,10 +112,10 @@ pub struct StreamReader {
 }
 
 impl StreamReader {
-    /// Waits for bytes or the end, and returns true; returns false if `patience` ran out before.
+    /// Waits for bytes or for the end of the stream, and returns true. Returns false if `patience` runs out before.
     ///
     /// # Errors
-    /// Bad input for a stream that can't be read; those of `check`, which is called ten times a second.
+    /// Bad input if the stream can't be read, and errors of `check`, which is called ten times a second.
     pub fn wait(&self, patience: Option<Duration>, check: &dyn Fn() -> Result<()>) -> Result<bool> {
         let began = Instant::now();
         loop {
@@ -131,7 +133,7 @@ impl StreamReader {
     /// Reads until `into` is full or the stream ends. Returns the number of bytes read.
     ///
     /// # Errors
-    /// Those of [`Self::wait`].
+    /// The errors of [`Self::wait`].
     pub fn fill(&mut self, into: &mut [u8], check: &dyn Fn() -> Result<()>) -> Result<usize> {
         let mut filled = 0;
         while filled < into.len() {
@@ -146,10 +148,11 @@ impl StreamReader {
         Ok(filled)
     }
 
-    /// Copies the rest of the stream to `file`, from its start. `watch` is called with the bytes so far after each piece.
+    /// Copies the rest of the stream to the start of `file`. Calls `watch` after each piece with the number of bytes so
+    /// far.
     ///
     /// # Errors
-    /// Those of [`Self::wait`]; `failed` makes the error of a failed write.
+    /// The errors of [`Self::wait`]; if a write fails, the error that `failed` makes.
     pub fn copy_to(
         &mut self,
         mut file: &File,
@@ -166,7 +169,7 @@ impl StreamReader {
             file.write_all(&buffer[..n]).map_err(|e| failed(bytes, e))?;
             bytes += n as u64;
             watch(bytes);
-            if bytes - pushed >= BEHIND {
+            if bytes - pushed >= WRITEBACK {
                 os::start_writeback(file, pushed, bytes - pushed);
                 pushed = bytes;
             }
@@ -177,10 +180,11 @@ impl StreamReader {
         }
     }
 
-    /// Compares the stream, after `began`, with the bytes of `file`, whose path is `name`. Returns the first byte that differs, if any.
+    /// Compares the stream with `file`, whose path is `name`. `began` are the bytes of the stream that were read
+    /// before. Returns the offset of the first byte that differs, if any.
     ///
     /// # Errors
-    /// Those of [`Self::wait`]; [`Error::Io`] for a file that can't be read.
+    /// The errors of [`Self::wait`]; [`Error::Io`] if the file can't be read.
     pub fn differs_from(
         &mut self,
         began: &[u8],
@@ -220,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_are_told_from_files() {
+    fn streams_are_distinguished_from_files() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.txt");
         std::fs::write(&file, "").unwrap();

@@ -1,15 +1,15 @@
-//! Tells from the beginning of a file whether its edges may have weights.
+//! Detects from the beginning of a file whether its edges may have weights.
 
 use crate::error::{Error, Result};
 use crate::formats::input::estimate;
 use crate::formats::scan::layout;
 use crate::formats::{Format, Part, arrays};
 
-/// Returns true if the edges of a part may have weights: its header or its first line has some, or there is a file of weights beside it.
-/// Whatever is wrong with the file is left to the scan, and counts as weights.
+/// Returns true if the edges of a part may have weights: its header or its first line has some, or a weights file is
+/// next to it. A file with a mistake counts as weighted; the scan reports the mistake.
 ///
 /// # Errors
-/// Bad input for a file that can't be read or unpacked.
+/// Bad input if the file can't be read or unpacked.
 pub(crate) fn may_have(part: &Part) -> Result<bool> {
     match part.format() {
         Format::Gr | Format::Wsg => Ok(true),

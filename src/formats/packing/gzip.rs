@@ -4,7 +4,7 @@ use std::io::{BufRead, Read, Result};
 
 use flate2::bufread::GzDecoder;
 
-/// Unpacks all members.
+/// A reader that unpacks all members.
 pub(crate) struct Members<R> {
     /// The current member; `None` only while the next one begins.
     member: Option<GzDecoder<R>>,
@@ -37,7 +37,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Returns true if only zeros follow. No member begins with a zero, so nothing after one is a member.
+/// Returns true if only zeros follow. No member begins with a zero, so after a zero there can be no further member.
 fn is_end(stored: &mut impl BufRead) -> Result<bool> {
     let mut padded = false;
     loop {

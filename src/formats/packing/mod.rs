@@ -1,7 +1,7 @@
-//! Unpacks files of every packing, in memory that is known in advance.
+//! Unpacks files of every packing, in memory whose size is known in advance.
 //!
-//! Consecutive streams, members or frames are one file, as for the tools of each packing. Anything else after the last is refused, except
-//! zeros after gzip and xz, which are padding.
+//! Consecutive streams, members or frames are one file, as for the tools of each packing. Anything else after the last
+//! one is refused, except zeros after gzip and xz, which are padding.
 
 mod gzip;
 mod stored;
@@ -16,7 +16,7 @@ pub(super) use stored::Stored;
 use crate::error::{At, Error};
 use crate::formats::{Packing, contents};
 
-/// Unpacks the bytes that `R` reads.
+/// A reader that unpacks the bytes of `R`.
 pub(crate) enum Decoder<R: BufRead> {
     Gzip(Box<gzip::Members<R>>),
     Zstd(Box<zstd::stream::read::Decoder<'static, R>>),
@@ -25,19 +25,19 @@ pub(crate) enum Decoder<R: BufRead> {
     Plain(R),
 }
 
-/// Returns the most bytes that unpacking the file `path` takes, beside the reader's buffers.
+/// Returns an upper bound in bytes of the memory needed to unpack the file `path`, without the buffers of the reader.
 pub(crate) fn memory(packing: Packing, path: &Path) -> u64 {
     match packing {
         Packing::Plain => 0,
         Packing::Gzip | Packing::Zip => 256 << 10,
         Packing::Zstd => (1 << zstd_window::log(path)) + (4 << 20),
-        // A block of 900 kB takes four bytes for each of its own, and tables.
+        // A block of 900 kB needs four bytes for each of its own, and tables.
         Packing::Bzip2 => 5 << 20,
         Packing::Xz => xz::memory(path) + (1 << 20),
     }
 }
 
-/// Returns the error of the file `path`, which could not be unpacked at byte `at`.
+/// Returns the error for the file `path`, which could not be unpacked at byte `at`.
 pub(crate) fn refused(packing: Packing, path: &Path, at: u64, error: &std::io::Error) -> Error {
     let damaged = || {
         let remedy = "the file is cut short or damaged: fetch or make it again";
@@ -49,7 +49,7 @@ pub(crate) fn refused(packing: Packing, path: &Path, at: u64, error: &std::io::E
     })
 }
 
-/// Returns the expectation and the remedy if the error means that a packed file takes too much memory.
+/// Returns what was expected and the remedy, if the error means that unpacking needs too much memory.
 fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
     let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
     match packing {
@@ -67,13 +67,13 @@ fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(S
 }
 
 impl<R: BufRead> Decoder<R> {
-    /// Returns a decoder of the file `path`, whose bytes `stored` reads.
+    /// Creates a decoder of the file `path`, whose bytes `stored` reads.
     ///
     /// # Errors
-    /// [`std::io::Error`] if there is no memory for it.
+    /// [`std::io::Error`] if there is not enough memory for it.
     pub fn new(packing: Packing, stored: R, path: &Path) -> Result<Decoder<R>> {
         Ok(match packing {
-            // The members of an archive are unpacked by its own reader.
+            // The members of an archive are unpacked by the archive's own reader.
             Packing::Plain | Packing::Zip => Decoder::Plain(stored),
             Packing::Gzip => Decoder::Gzip(Box::new(gzip::Members::new(stored))),
             Packing::Zstd => {
@@ -110,8 +110,8 @@ impl<R: BufRead> Read for Decoder<R> {
     }
 }
 
-/// Returns the packing of a file or a stream that begins with `head`. Pairs of numbers may begin like a packed file, so apparent gzip or Zstandard is
-/// unpacked as a test.
+/// Returns the packing of a file or a stream that begins with `head`. Pairs of numbers may begin like a packed file, so
+/// apparent gzip or Zstandard is unpacked as a test.
 pub(super) fn of_bytes(head: &[u8]) -> Packing {
     let unpacks = |decoder: &mut dyn Read| decoder.read(&mut [0; 512]).is_ok();
     match head {
@@ -125,7 +125,8 @@ pub(super) fn of_bytes(head: &[u8]) -> Packing {
     }
 }
 
-/// Returns true if `head` is the begin of Zstandard frames. A block, of which nothing is told before all of it is there, may end behind it.
+/// Returns true if `head` is the beginning of Zstandard frames. The last block may be cut off by the end of `head`; the
+/// decoder gives no output before a block is complete.
 fn unpacks_zstd(head: &[u8]) -> bool {
     let Ok(mut decoder) = zstd::stream::read::Decoder::with_buffer(head) else { return false };
     let read = decoder.read(&mut [0; 512]).map_err(|e| e.kind());
@@ -138,13 +139,13 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn packing_is_told_by_what_unpacks() {
+    fn packing_is_detected_by_unpacking() {
         let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         gz.write_all(b"0 1\n").unwrap();
         assert_eq!(of_bytes(&gz.finish().unwrap()), Packing::Gzip);
         let packed = zstd::bulk::compress(b"0 1\n", 3).unwrap();
         assert_eq!(of_bytes(&packed), Packing::Zstd);
-        // A block that ends behind what is there.
+        // A block that is cut off by the end of the data.
         assert_eq!(of_bytes(&packed[..packed.len() - 1]), Packing::Zstd);
         let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
         bz2.write_all(b"0 1\n").unwrap();
@@ -152,7 +153,7 @@ mod tests {
         let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
         xz.write_all(b"0 1\n").unwrap();
         assert_eq!(of_bytes(&xz.finish().unwrap()), Packing::Xz);
-        // Pairs of u32 that begin as a member of gzip does: 559,903 and 7.
+        // Pairs of u32 that begin like a gzip member: 559,903 and 7.
         let pairs: Vec<u8> = [559_903_u32, 7, 0xffff_ffff, 8, 9].iter().flat_map(|id| id.to_le_bytes()).collect();
         assert_eq!(pairs[..4], [0x1f, 0x8b, 8, 0]);
         for plain in [&pairs[..], b"0 1\n", b"", b"BZh9", &[0x1f, 0x8b, 8, 0]] {

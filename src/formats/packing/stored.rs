@@ -8,10 +8,10 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::{Error, Result};
 use crate::formats::scan::ScanState;
 
-/// Stored bytes that are read at once.
+/// Size of a read in bytes.
 const STORED: usize = 256 << 10;
 
-/// Reads a file from its start.
+/// A reader of a file from its start.
 pub(in crate::formats) struct Stored<'a> {
     shared: &'a ScanState<'a>,
     part: usize,
@@ -26,13 +26,13 @@ pub(in crate::formats) struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// Bytes of memory that it takes.
+    /// Memory that the reader needs, in bytes.
     pub const BYTES: u64 = STORED as u64;
 
     /// Opens the file of part `part` at `path`.
-    /// Bad input for a file that can't be read.
+    ///
     /// # Errors
-    /// Bad input for a file that can't be read.
+    /// Bad input if the file can't be read.
     pub fn open(shared: &'a ScanState<'a>, part: usize, path: &Path) -> Result<Self> {
         let file = std::fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
@@ -55,7 +55,7 @@ impl<'a> Stored<'a> {
         self.offset - (self.filled - self.at) as u64
     }
 
-    /// Hashes the bytes just read, by the chunks of the file.
+    /// Hashes the bytes just read, with a separate hash for each chunk of the file.
     fn hash(&mut self) {
         let chunk = self.shared.chunk as u64;
         let mut bytes = &self.buffer[..self.filled];
@@ -87,7 +87,7 @@ impl Read for Stored<'_> {
 impl BufRead for Stored<'_> {
     fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
         if self.at == self.filled {
-            // It never reads more than the length at opening, since only the chunks of that have a hash.
+            // Reads never go beyond the length at opening, because only the chunks within it have a hash.
             let left = (self.length - self.offset).min(STORED as u64) as usize;
             (self.at, self.filled) = (0, self.file.read(&mut self.buffer[..left])?);
             self.hash();

@@ -1,20 +1,21 @@
-//! Finds how much memory a zstd file takes to unpack, from its first frame header (RFC 8878, 3.1.1.1).
+//! Finds how much memory it takes to unpack a zstd file, from its first frame header (RFC 8878, 3.1.1.1).
 
 use std::io::Read;
 use std::path::Path;
 
-/// log2 of the window that any file may use; `zstd -19` uses it.
+/// log2 of the window in bytes that any file may use; `zstd -19` uses it.
 const USUAL: u32 = 23;
-/// log2 of the largest window, which `zstd --long` and `--ultra -22` use. Files with larger ones are refused.
+/// log2 of the maximum window in bytes, which `zstd --long` and `--ultra -22` use. Files with larger windows are
+/// refused.
 pub(super) const LARGEST: u32 = 27;
 
-/// Returns log2 of the window that the frames of a file may use, by its first frame, within the limits above. A file that can't be read, or
-/// begins with something else, may use the largest.
+/// Returns log2 of the window in bytes that the frames of a file may use, according to its first frame and within the
+/// limits above. A file that can't be read, or that begins with something else, may use the maximum.
 pub(super) fn log(path: &Path) -> u32 {
     let mut header = [0; 14];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
     match read.ok().and_then(|()| first_frame(&header)) {
-        // It is rounded up to a power of two.
+        // The window is rounded up to a power of two.
         Some(window) => (u64::BITS - window.saturating_sub(1).leading_zeros()).clamp(USUAL, LARGEST),
         None => LARGEST,
     }
@@ -32,7 +33,7 @@ fn first_frame(header: &[u8; 14]) -> Option<u64> {
         let base = 1u64 << (10 + (header[1] >> 3));
         return Some(base + base / 8 * u64::from(header[1] & 7));
     }
-    // Without a window of its own the frame's contents are the window; their size follows the id of the dictionary.
+    // Without a window descriptor, the whole content of the frame is the window; its size follows the dictionary id.
     let id = [0, 1, 2, 4][usize::from(descriptor & 3)];
     let length = [1, 2, 4, 8][usize::from(descriptor >> 6)];
     let bytes = header.get(1 + id..1 + id + length)?;
@@ -53,13 +54,13 @@ mod tests {
             log(&path)
         };
         let contents = vec![1u8; 40 << 20];
-        // One segment, whose known size takes one, two and four bytes.
+        // A single segment, whose known size takes one, two or four bytes.
         for length in [100, 1000, 100_000] {
             let frame = zstd::bulk::compress(&contents[..length], 1).unwrap();
             assert_eq!(first_frame(frame.first_chunk().unwrap()), Some(length as u64));
             assert_eq!(log_of(&frame), USUAL);
         }
-        // A stream, with the window of its level.
+        // A stream, with the window of its compression level.
         assert_eq!(log_of(&zstd::encode_all(contents.as_slice(), 1).unwrap()), USUAL);
         let mut long = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
         long.window_log(25).unwrap();

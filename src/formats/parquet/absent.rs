@@ -1,4 +1,5 @@
-//! Replaces the reader of Parquet in builds without it: files are refused by their name, before anything of them is read.
+//! Replaces the Parquet reader in builds without it. Files are refused by their name, before anything is read from
+//! them.
 
 use super::{Summary, refused};
 use crate::error::Result;
@@ -8,7 +9,7 @@ use crate::formats::{Part, Visitor};
 
 pub(crate) const BUILT_IN: bool = false;
 
-/// An open file, of which there is none in this build.
+/// An open file; this build has none.
 pub(crate) enum Units {}
 
 impl Units {

@@ -12,14 +12,14 @@ pub(super) enum Codec {
     Gzip,
     Brotli,
     Zstd,
-    /// Blocks of LZ4.
+    /// Raw LZ4 blocks.
     Lz4,
-    /// Blocks of LZ4 within frames of Hadoop, which some writers left out.
+    /// LZ4 blocks in Hadoop frames, which some writers left out.
     Lz4Hadoop,
 }
 
 impl Codec {
-    /// Returns the codec of a column; the error is the name of one that is not read.
+    /// Returns the codec of a column; the error is the name of a codec that is not supported.
     pub fn of(compression: Compression) -> Result<Codec, String> {
         Ok(match compression {
             Compression::UNCOMPRESSED => Codec::Plain,
@@ -33,21 +33,21 @@ impl Codec {
         })
     }
 
-    /// Returns the most bytes that unpacking takes, beside the page itself.
+    /// Returns an upper bound in bytes of the memory for unpacking, without the page itself.
     pub fn memory(self) -> u64 {
         match self {
             Codec::Plain | Codec::Snappy | Codec::Lz4 | Codec::Lz4Hadoop => 0,
             Codec::Gzip => 128 << 10,
             Codec::Zstd => 512 << 10,
-            // It takes a window of at most 16 MiB, and tables.
+            // Brotli needs a window of at most 16 MiB, and tables.
             Codec::Brotli => 20 << 20,
         }
     }
 
-    /// Unpacks `stored` to the end of `out`, which grows by `size` bytes.
+    /// Unpacks `stored` to the end of `out`, which must then have `size` bytes.
     ///
     /// # Errors
-    /// A sentence about damage, or another size.
+    /// A sentence that says what is damaged, or which size was found.
     pub fn unpack(self, stored: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), String> {
         let start = out.len();
         out.resize(size, 0);
@@ -62,7 +62,7 @@ impl Codec {
                     Err(format!("{} bytes", stored.len()))
                 };
             }
-            // Zero bytes may stand for no values.
+            // A page without values may be stored as zero bytes.
             _ if wanted == 0 => return Ok(()),
             Codec::Snappy => {
                 let length = snap::raw::decompress_len(stored).map_err(|e| e.to_string())?;
@@ -94,7 +94,7 @@ fn read(from: &mut impl Read, into: &mut [u8]) -> Result<usize, String> {
     }
 }
 
-/// Unpacks frames, each of which has its length unpacked and packed, as 4 bytes with the highest first, and a block.
+/// Unpacks Hadoop frames. A frame is its unpacked length and its packed length (4 bytes each, big-endian), and a block.
 fn hadoop(mut stored: &[u8], into: &mut [u8]) -> Option<usize> {
     let mut filled = 0usize;
     while !stored.is_empty() {

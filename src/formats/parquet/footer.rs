@@ -1,4 +1,4 @@
-//! The footer of a file: its schema and row groups, decoded by the crate and checked against the file.
+//! The footer of a file: its schema and row groups, decoded by the crate `parquet` and checked against the file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,32 +10,33 @@ use parquet::file::metadata::{
 
 use super::MAGIC;
 use super::codec::Codec;
-use super::schema::{self, End};
+use super::schema::{self, IdColumn};
 use super::thrift::{Compact, LIST};
 use crate::error::{At, Error, Result};
 use crate::formats::{Part, contents};
 use crate::process::panics::caught;
 
-/// Most bytes of a footer: enough for 100,000 row groups of ten columns.
+/// Maximum size of a footer in bytes: enough for 100,000 row groups of ten columns.
 const MOST: u64 = 64 << 20;
-/// Most bytes that decoding it takes.
+/// Maximum memory in bytes for decoding the footer.
 const MEMORY: u64 = 1 << 30;
 pub(super) const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
 
 /// The two columns of ids, and the row groups.
 #[derive(Debug)]
 pub(super) struct IdColumns {
-    pub ends: [End; 2],
+    pub ends: [IdColumn; 2],
     pub groups: Vec<Group>,
-    /// Rows of all groups.
+    /// Number of rows in all groups.
     pub rows: u64,
-    /// Most bytes that decoding the footer took.
+    /// Upper bound in bytes of the memory for decoding the footer.
     pub opening: u64,
-    /// Names of the other columns of numbers.
+    /// Names of the other numeric columns.
     pub others: Vec<String>,
 }
 
-/// Returns the columns of numbers that are no ids, for messages, and what makes one of them the weight; `None` if there are none.
+/// Returns the numeric columns that are not ids, for messages, and the remedy that makes one of them the weight; `None`
+/// if there are none.
 pub(crate) fn unread(part: &Part) -> Option<(Vec<String>, String)> {
     let IdColumns { ends: [u, v], others, .. } = IdColumns::read(part).ok()?;
     let remedy = super::with_weights(part.path(), [&u.name, &v.name, others.first()?]);
@@ -45,24 +46,24 @@ pub(crate) fn unread(part: &Part) -> Option<(Vec<String>, String)> {
 /// A row group.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// Its index in the file, from 0.
+    /// Index in the file, from 0.
     pub number: usize,
     /// Number of rows, at least one.
     pub rows: u64,
-    /// The columns of both ends of its edges.
+    /// The columns of the two ends of the edges.
     pub chunks: [Chunk; 2],
 }
 
 /// The pages of a column in a row group.
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
-    /// Offsets of the first page, and of the end of the last.
+    /// Offset of the first page, and of the end of the last page.
     pub at: u64,
     pub end: u64,
-    /// Bytes of its pages and their headers, unpacked, as the footer declares them.
+    /// Unpacked size in bytes of the pages and their headers, as the footer declares it.
     pub size: u64,
     pub codec: Codec,
-    /// The largest value as a signed number, by its statistics.
+    /// The largest value as a signed number, according to the statistics in the footer.
     pub largest: Option<i64>,
 }
 
@@ -70,7 +71,7 @@ impl IdColumns {
     /// Reads the footer of a file.
     ///
     /// # Errors
-    /// Bad input for a file that is damaged or not Parquet, or for columns that are missing or are not ids.
+    /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
     pub fn read(part: &Part) -> Result<IdColumns> {
         let path = part.path();
         let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
@@ -79,7 +80,7 @@ impl IdColumns {
         let (bytes, start) = footer(part, &file, length)?;
         let opening = memory(&bytes).ok_or_else(|| damaged(part, start, "a footer of Parquet", "other bytes"))?;
         if opening > MEMORY {
-            let found = format!("one of {} bytes that takes up to {opening}", bytes.len());
+            let found = format!("one of {} bytes that needs up to {opening}", bytes.len());
             return Err(Error::input(
                 path,
                 At::Byte(start),
@@ -100,14 +101,14 @@ impl IdColumns {
         IdColumns::of(part, &metadata, start, opening)
     }
 
-    /// Extracts the figures needed from the footer, which starts at byte `start`.
+    /// Extracts what is needed from the footer, which starts at byte `start`.
     fn of(part: &Part, metadata: &ParquetMetaData, start: u64, opening: u64) -> Result<IdColumns> {
         let file = metadata.file_metadata();
         let (ends, leaves) = schema::ends(part, file.schema_descr())?;
         let mut groups = Vec::with_capacity(metadata.num_row_groups());
         let mut rows = 0u64;
         for (number, group) in metadata.row_groups().iter().enumerate() {
-            // In a group without rows, the places of pages have no meaning.
+            // In a group without rows, the offsets of pages are meaningless.
             if group.num_rows() != 0 {
                 let group = Group::of(part, group, (number, leaves), &ends, start)?;
                 rows = rows.saturating_add(group.rows);
@@ -135,7 +136,7 @@ impl Group {
         part: &Part,
         group: &RowGroupMetaData,
         (number, leaves): (usize, [usize; 2]),
-        ends: &[End; 2],
+        ends: &[IdColumn; 2],
         start: u64,
     ) -> Result<Group> {
         let rows = u64::try_from(group.num_rows())
@@ -150,7 +151,7 @@ impl Chunk {
         part: &Part,
         column: &ColumnChunkMetaData,
         (group, rows): (usize, u64),
-        end: &End,
+        end: &IdColumn,
         start: u64,
     ) -> Result<Chunk> {
         let refuse = |expected: &str, found: String, remedy: &str| {
@@ -195,8 +196,8 @@ impl Chunk {
 const SMALLER: &str = "write it again with larger row groups, or with the columns of ids alone";
 const ENCRYPTED: &str = "decrypt it first, with the keys, by the library that wrote it";
 
-/// Returns the most bytes that decoding a footer takes, by the lengths of its lists of columns and row groups. `None` for a malformed
-/// footer.
+/// Returns an upper bound in bytes of the memory for decoding a footer, from the lengths of its lists of columns and
+/// row groups; `None` if the footer is malformed.
 fn memory(footer: &[u8]) -> Option<u64> {
     let mut counts = [0; 2];
     let mut compact = Compact::new(footer);
@@ -208,12 +209,12 @@ fn memory(footer: &[u8]) -> Option<u64> {
         _ => Some(false),
     })?;
     let [columns, groups] = counts;
-    // A column of a row group takes about 450 bytes, with its statistics; one of the schema takes less than 1 KiB.
+    // A column of a row group takes about 450 bytes, with its statistics; a column of the schema takes less than 1 KiB.
     let of_groups = groups.checked_mul(columns.checked_mul(512)?.checked_add(256)?)?;
     of_groups.checked_add(columns.checked_mul(1024)?)?.checked_add(footer.len() as u64)
 }
 
-/// Reads the bytes of the footer. Returns these and their offset.
+/// Reads the footer. Returns its bytes and their offset.
 fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
     let path = part.path();
     let read = |bytes: &mut [u8], at: u64| file.read_exact_at(bytes, at).map_err(|e| Error::unreadable(path, &e));
@@ -256,7 +257,7 @@ fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
     Ok((footer, start))
 }
 
-/// Returns the text of an error of the crate on one line, to be used within a sentence.
+/// Returns an error text of the crate on one line, for use within a sentence.
 pub(super) fn one_line(text: &str) -> String {
     schema::shown(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

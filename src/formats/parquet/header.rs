@@ -1,21 +1,22 @@
-//! The header of a page, by `parquet.thrift`: <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
+//! The header of a page, as `parquet.thrift` defines it:
+//! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
 
 use parquet::basic::Encoding;
 
 use super::thrift::{Compact, INT32, STRUCT, TRUE};
 
-/// Most bytes of a header, with the statistics of a column of numbers.
+/// Maximum size of a header in bytes, including the statistics of a numeric column.
 pub(super) const MOST: usize = 64 << 10;
 
 /// The header of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Bytes of the header itself.
+    /// Size of the header itself in bytes.
     pub length: usize,
-    /// Bytes of the page in the file, and unpacked.
+    /// Size of the page in bytes: stored in the file, and unpacked.
     pub stored: usize,
     pub size: usize,
-    /// The checksum of the stored bytes, if it has one.
+    /// The checksum of the stored bytes, if the header has one.
     pub crc: Option<u32>,
     pub kind: Kind,
 }
@@ -28,7 +29,7 @@ pub(super) enum Kind {
     Data2 { values: u32, nulls: u32, rows: u32, encoding: Encoding, levels: usize, packed: bool },
     /// The distinct values that pages of the column refer to.
     Dictionary { values: u32, encoding: Encoding },
-    /// An index, which is not read.
+    /// A page of another kind, such as an index, which is not read.
     Other,
 }
 
@@ -36,7 +37,7 @@ pub(super) enum Kind {
 type Fields = [Option<i32>; 9];
 
 impl Header {
-    /// Reads the header at the start of `bytes`; `None` if it is malformed.
+    /// Parses the header at the start of `bytes`; `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Header> {
         let mut compact = Compact::new(bytes);
         let (mut own, mut data, mut dictionary, mut data2) = (Fields::default(), None, None, None);
@@ -61,7 +62,7 @@ impl Header {
             }
             3 => {
                 let fields = data2?;
-                // Only lists have repetition levels.
+                // Only lists have repetition levels, so these must be 0 bytes; the sum includes them.
                 let levels = size(fields[5])?.checked_add(size(fields[6])?)?;
                 let (values, nulls, rows) = (count(fields[1])?, count(fields[2])?, count(fields[3])?);
                 let packed = fields[7] != Some(0);
@@ -92,11 +93,11 @@ fn numbers(compact: &mut Compact<'_>, into: &mut Option<Fields>) -> Option<bool>
     Some(true)
 }
 
-/// Returns the encoding of this number, if it is one for integers or levels.
+/// Returns the encoding with this number, if it is one for integers or levels.
 fn encoding(number: i32) -> Option<Encoding> {
     Some(match number {
         0 => Encoding::PLAIN,
-        // These are the older and the newer number for dictionaries.
+        // The older and the newer number for dictionary encoding.
         2 | 8 => Encoding::RLE_DICTIONARY,
         3 => Encoding::RLE,
         #[expect(deprecated, reason = "levels of old files are in it")]

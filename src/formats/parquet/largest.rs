@@ -1,4 +1,4 @@
-//! Estimates how large the ids of a file are, for plans.
+//! Estimates the largest id of a file, for plans.
 
 use crate::formats::parquet::pages::places;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::formats::scan::map::Map;
 use crate::formats::scan::sink::Sink;
 use crate::formats::{Edges, Part, Visitor, Weights};
 
-/// Row groups that are sampled if the footer has no statistics.
+/// Number of row groups to sample if the footer has no statistics.
 const GROUPS: usize = 32;
 
-/// Returns the largest id plus one, by the statistics of the footer, or else by the first rows of some row groups.
+/// Returns the largest id plus one, from the statistics of the footer, or else from the first rows of some row groups.
 ///
 /// # Errors
-/// Bad input for a file that is damaged or not Parquet.
+/// Bad input if the file is damaged or not Parquet.
 pub(crate) fn largest(part: &Part) -> Result<u64> {
     let table = IdColumns::read(part)?;
     let by_statistics = |column: usize| {
@@ -43,7 +43,7 @@ pub(crate) fn largest(part: &Part) -> Result<u64> {
     Ok(most.0)
 }
 
-/// The largest id seen, plus one.
+/// The largest id that was visited, plus one.
 struct Most(u64);
 
 impl Visitor for Most {

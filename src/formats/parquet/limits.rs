@@ -1,4 +1,5 @@
-//! Limits the sizes of a file's pages, from a sample of them before it is read, so that memory is reserved for these and no others.
+//! Computes limits of a file's page sizes from a sample of its pages, before the file is read, so that only the memory
+//! that pages need is reserved.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,19 +10,20 @@ use super::header::{self, Header, Kind};
 use crate::error::{Error, Result};
 use crate::formats::Part;
 
-/// Row groups that are sampled, and pages at the start of each column there; with a dictionary, the first page may be small.
+/// Number of row groups to sample, and of pages at the start of each column there. With a dictionary, the first page
+/// may be small.
 const GROUPS: usize = 64;
 const PAGES: usize = 4;
-/// Bytes of a usual header, with statistics.
+/// Bytes to read for a header; enough for a usual one with statistics.
 const PREFIX: usize = 4096;
-/// Least limit of a page; most writers make pages of 1 MiB.
+/// Smallest limit of a page in bytes; most writers make pages of 1 MiB.
 const LEAST: u64 = 2 << 20;
-/// A file whose pages take more memory than this is read by one thread.
+/// If the pages of a file take more memory than this many bytes, one thread reads the file.
 const HEAVY: u64 = 64 << 20;
-/// Bytes for the numbers of a batch.
+/// Memory for the numbers of a batch, in bytes.
 const BATCH: u64 = 256 << 10;
 
-/// Most bytes of an unpacked page: of values, and of a dictionary.
+/// Maximum size in bytes of an unpacked page of values, and of an unpacked dictionary.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limits {
     pub page: u64,
@@ -32,7 +34,7 @@ impl Limits {
     /// Samples the pages of one column.
     ///
     /// # Errors
-    /// Bad input for a file that can't be read. A malformed header is reported when its page is read.
+    /// Bad input if the file can't be read. A malformed header is reported when its page is read.
     fn of(part: &Part, file: &File, table: &IdColumns, column: usize) -> Result<Limits> {
         let mut seen = Limits::default();
         let count = table.groups.len();
@@ -55,20 +57,21 @@ impl Limits {
                 at += (header.length + header.stored) as u64;
             }
         }
-        // All pages of a column in a row group fit the size that the footer declares.
+        // No page of a column in a row group is larger than the size that the footer declares for the column.
         let all = table.groups.iter().map(|group| group.chunks[column].size).max().unwrap_or(0);
         let more = |size: u64| (size + size / 2).max(LEAST).min(all);
         Ok(Limits { page: more(seen.page), dictionary: more(seen.dictionary) })
     }
 
-    /// Returns the bytes that reading a column takes.
+    /// Returns the memory for reading a column, in bytes.
     fn memory(self, chunk: impl Iterator<Item = Chunk>) -> u64 {
         let (mut packed, mut codec) = (false, 0);
         for chunk in chunk {
             packed |= chunk.codec != super::codec::Codec::Plain;
             codec = codec.max(chunk.codec.memory());
         }
-        // The current page stays until the next one is read. Pages of files that are not packed stay in the mapped file.
+        // The current page stays in memory until the next one is read. Pages that are not packed stay in the mapped
+        // file.
         let pages = if packed { 2 * self.page } else { 0 };
         pages + 2 * self.dictionary + codec
     }
@@ -77,27 +80,27 @@ impl Limits {
 /// Returns the limits of the pages of both columns.
 ///
 /// # Errors
-/// Bad input for a file that can't be read.
+/// Bad input if the file can't be read.
 pub(super) fn limits(part: &Part, table: &IdColumns) -> Result<[Limits; 2]> {
     let file = File::open(part.path()).map_err(|e| Error::unreadable(part.path(), &e))?;
     Ok([Limits::of(part, &file, table, 0)?, Limits::of(part, &file, table, 1)?])
 }
 
-/// Returns the bytes that one thread takes to read a row group.
+/// Returns the memory that one thread needs to read a row group, in bytes.
 fn memory(table: &IdColumns, limits: [Limits; 2]) -> u64 {
     let column = |column: usize| limits[column].memory(table.groups.iter().map(|group| group.chunks[column].clone()));
     BATCH + header::MOST as u64 + column(0) + column(1)
 }
 
-/// Returns true if the pages are so large that one thread should read all of the file.
+/// Returns true if the pages are so large that one thread should read the whole file.
 pub(super) fn is_heavy(table: &IdColumns, limits: [Limits; 2]) -> bool {
     memory(table, limits) > HEAVY
 }
 
-/// Returns the summary of a file, known before its pages are read.
+/// Returns the summary of a file, which is known before its pages are read.
 ///
 /// # Errors
-/// Bad input for a file that is damaged or not Parquet, or for columns that are missing or are not ids.
+/// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
 pub(crate) fn summary(part: &Part) -> Result<Summary> {
     let table = IdColumns::read(part)?;
     let limits = limits(part, &table)?;

@@ -1,17 +1,18 @@
-//! Reads Parquet: two columns of integers of a table, decoded by the crate `parquet`, in builds with the feature of that name.
+//! Reads Parquet: two integer columns of a table, decoded by the crate `parquet`, in builds with the feature of that
+//! name.
 //!
-//! Row groups are the units: a thread reads both columns of a row group, a page of each at a time. Pages are found, checked and unpacked
-//! here ([`pages`]), since their headers decide what is allocated; the crate decodes them, and the footer. If a page of a file is very
-//! large, one thread reads the whole file.
+//! The units of work are row groups: a thread reads both columns of a row group, one page of each at a time. This
+//! module finds, checks and unpacks pages ([`pages`]), because their headers decide what is allocated. The crate
+//! decodes the pages and the footer. If a page of a file is very large, one thread reads the whole file.
 //!
-//! | file | holds |
+//! | file | what it contains |
 //! |---|---|
 //! | `footer`, `schema` | the footer, checked against the file; which columns are the ids |
-//! | `limits` | limits of page sizes, and the memory that these take |
+//! | `limits` | limits of page sizes, and the memory that pages need |
 //! | `header`, `thrift`, `pages`, `codec` | the pages of a column, unpacked |
 //! | `rows` | batches of edges from the columns of a row group |
 //! | `units` | the assignment of row groups to threads |
-//! | `absent` | replaces all of it in builds without the feature |
+//! | `absent` | the replacement for all of this in builds without the feature |
 
 #[cfg(feature = "parquet")]
 mod codec;
@@ -47,30 +48,31 @@ use std::path::Path;
 use crate::error::{At, Error};
 use crate::formats::{Format, Part, foreign};
 
-/// True if this build reads Parquet.
+/// Whether this build reads Parquet.
 #[cfg(feature = "parquet")]
 pub(super) const BUILT_IN: bool = true;
 
 /// The first and the last bytes of a Parquet file.
 pub(super) const MAGIC: &[u8] = b"PAR1";
 
-/// Figures of a file that are known before its pages are read.
+/// Facts about a file that are known before its pages are read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Summary {
-    /// Rows of all row groups.
+    /// Number of rows in all row groups.
     pub edges: u64,
-    /// True if both ids have 32 bits.
+    /// Whether both ids have 32 bits.
     pub narrow: bool,
-    /// Number of threads that can read it at the same time.
+    /// Number of threads that can read the file at the same time.
     pub readers: u64,
-    /// Bytes that each of them takes.
+    /// Memory that each of these threads needs, in bytes.
     pub memory: u64,
-    /// Bytes that opening the file takes, and keeping it open.
+    /// Memory in bytes for opening the file, and for keeping it open.
     pub opening: u64,
     pub open: u64,
 }
 
-/// Returns the most bytes that reading the Parquet files among `parts` takes, by `threads` threads that keep `open` files open.
+/// Returns an upper bound in bytes of the memory for reading the Parquet files among `parts`, with `threads` threads
+/// that keep `open` files open.
 pub(super) fn scratch_bytes(parts: &[Part], threads: usize, open: usize) -> u64 {
     let tables = parts.iter().filter(|part| part.format() == Format::Parquet).filter_map(Part::summary);
     let mut tables: Vec<Summary> = tables.collect();
@@ -92,7 +94,7 @@ pub(super) fn refused(path: &Path) -> Error {
     Error::input(path, At::File, "a format that this build reads", "Parquet", remedy(path))
 }
 
-/// Returns the remedy for a file that is Parquet by its first bytes.
+/// Returns the remedy for a file that is Parquet according to its first bytes.
 pub(super) fn remedy(path: &Path) -> String {
     if BUILT_IN {
         return "give the file the ending .parquet, or name the format parquet".into();
@@ -103,7 +105,7 @@ pub(super) fn remedy(path: &Path) -> String {
     )
 }
 
-/// Returns the advice for a table whose weights are wanted, of ids in the columns `u` and `v`.
+/// Returns the advice for a table whose weights are wanted; its ids are in the columns `u` and `v`.
 #[cfg(feature = "parquet")]
 fn with_weights(path: &Path, [u, v, weight]: [&str; 3]) -> String {
     let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '));
@@ -129,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_without_parquet_names_the_line_that_converts() {
+    fn a_build_without_parquet_prints_the_conversion_command() {
         let line = conversion("a.parquet");
         let wanted = "n.save('a.parquet.npy', p.read_parquet('a.parquet', columns=['source', 'target']).to_numpy())\"";
         assert!(line.ends_with(wanted) && !line.contains('\n') && !line.contains("  "), "{line}");

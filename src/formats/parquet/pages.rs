@@ -1,7 +1,7 @@
-//! Reads the pages of a column in a row group in order, unpacked, for the crate to decode.
+//! Reads and unpacks the pages of a column in a row group, in order; the crate `parquet` decodes them.
 //!
-//! All that a header declares is checked before memory is allocated for it: against the bytes of the column, the rows of the row group, and
-//! the sizes that memory was reserved for.
+//! Before memory is allocated for what a header declares, the header is checked against the bytes of the column, the
+//! rows of the row group, and the sizes for which memory was reserved.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,26 +17,26 @@ use super::codec::Codec;
 use super::footer::{Chunk, DAMAGED, IdColumns};
 use super::header::{self, Header, Kind};
 use super::limits::Limits;
-use super::schema::{End, NULLS};
+use super::schema::{IdColumn, NULLS};
 use super::thrift::Compact;
 use crate::error::{At, Error, Result};
 use crate::formats::scan::map::Map;
 
-/// Least bytes of the file that are brought into memory at once.
+/// Minimum number of bytes of the file to bring into memory at once.
 const STRIDE: u64 = 1 << 20;
 
-/// The place of a column of a row group.
+/// The location of a column of a row group.
 pub(super) struct ColumnPlace<'a> {
     pub path: &'a Path,
     pub map: &'a Arc<Map>,
     pub group: usize,
     pub rows: u64,
     pub chunk: &'a Chunk,
-    pub end: &'a End,
+    pub end: &'a IdColumn,
     pub limits: Limits,
 }
 
-/// Returns the places of both columns of row group `nth`, in a mapped file.
+/// Returns the locations of both columns of row group `nth`, in a mapped file.
 pub fn places<'a>(
     table: &'a IdColumns,
     path: &'a Path,
@@ -52,7 +52,7 @@ pub fn places<'a>(
     })
 }
 
-/// Reads the pages of a column.
+/// A reader of the pages of a column.
 pub(super) struct Pages {
     place: String,
     path: std::path::PathBuf,
@@ -61,11 +61,11 @@ pub(super) struct Pages {
     limits: Limits,
     bytes: usize,
     optional: bool,
-    /// Offset of the next byte to read, the end, and the end of what was brought into memory.
+    /// Offset of the next byte to read, the end, and the end of what is in memory.
     at: u64,
     end: u64,
     ready: u64,
-    /// Rows that are not read yet.
+    /// Number of rows that are still to be read.
     rows: u64,
     has_dictionary: bool,
     /// Offset of the current page.
@@ -127,11 +127,11 @@ impl Pages {
         Ok(())
     }
 
-    /// Reads the next page that has values; `None` after the last.
+    /// Reads the next page that has values; `None` after the last one.
     fn next_page(&mut self) -> Result<Option<Page>> {
         loop {
             let before = self.page.swap(self.at, Relaxed);
-            // Pages that were read are dropped, except at their edges, which are read again.
+            // Memory pages that were read are dropped, except at the edges, which are read again.
             self.map.drop_range(before as usize, self.at as usize);
             if self.at == self.end {
                 if self.rows > 0 {
@@ -213,18 +213,18 @@ impl Pages {
         }
     }
 
-    /// Returns the bytes of a page, of which the first `plain` are not packed, and which has at most `most`.
+    /// Unpacks a page of at most `most` bytes, of which the first `plain` bytes are not packed.
     fn unpacked(&self, header: &Header, range: Range<usize>, plain: usize, most: u64) -> Result<Bytes> {
         let stored = &self.map.bytes()[range.clone()];
         if let Some(expected) = header.crc {
             let mut crc = flate2::Crc::new();
             crc.update(stored);
             if crc.sum() != expected {
-                return Err(self.damaged("a page of the checksum that its header says", "another one"));
+                return Err(self.damaged("a page with the checksum in its header", "another one"));
             }
         }
         if header.size as u64 > most {
-            let expected = format!("pages of at most {most} bytes, as the first ones and the footer let expect");
+            let expected = format!("pages of at most {most} bytes, as the first pages and the footer suggest");
             let remedy = "the file is damaged, or its pages are of very different sizes: write it again \
                           (pyarrow.parquet.write_table with data_page_size=1<<20)";
             return Err(self.wrong(expected, &format!("one of {} bytes", header.size), remedy));
@@ -242,7 +242,7 @@ impl Pages {
         Ok(page.into())
     }
 
-    /// Returns the bytes of a page that tell which rows have a value.
+    /// Returns the number of bytes at the start of a page that say which rows have a value (definition levels).
     fn levels(&self, values: u32, encoding: Encoding, page: &[u8]) -> Result<usize> {
         let bytes = match encoding {
             Encoding::RLE => page.first_chunk().map(|bytes| 4 + u64::from(u32::from_le_bytes(*bytes))),
@@ -278,7 +278,7 @@ impl Pages {
     }
 }
 
-/// Returns true if differences begin with a block of whole bundles and the right number of values.
+/// Returns true if delta-encoded values begin with a block of whole miniblocks and the right number of values.
 fn is_delta(data: &[u8], values: u32, optional: bool) -> bool {
     let mut numbers = Compact::new(data);
     let mut next = || numbers.unsigned();

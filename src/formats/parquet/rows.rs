@@ -1,4 +1,4 @@
-//! Makes batches of edges from both columns of a row group.
+//! Builds batches of edges from both columns of a row group.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,7 +15,7 @@ use crate::formats::scan::sink::Sink;
 use crate::formats::{Edges, Visitor};
 use crate::process::panics::caught;
 
-/// Edges of a batch.
+/// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
 
 /// The ids of one column.
@@ -51,7 +51,7 @@ impl Column {
     /// Reads up to `rows` rows. Returns how many there were, and how many of them have a value.
     ///
     /// # Errors
-    /// Bad input for damaged pages.
+    /// Bad input if pages are damaged.
     fn take(&mut self, rows: usize) -> Result<(usize, usize)> {
         let levels = &mut self.levels;
         let read = caught(|| match &mut self.numbers {
@@ -72,7 +72,7 @@ impl Column {
     /// Reads the ids of the next `rows` rows.
     ///
     /// # Errors
-    /// Bad input for missing rows, for rows without an id, and for negative numbers.
+    /// Bad input if rows are missing or have no id, and if numbers are negative.
     fn read(&mut self, rows: usize) -> Result<()> {
         let (found, values) = self.take(rows)?;
         if values < found {
@@ -96,7 +96,7 @@ impl Column {
         Ok(())
     }
 
-    /// Returns the bitwise or of all ids of the batch.
+    /// Returns the bitwise or of all 64-bit ids in the batch; 0 for a 32-bit column.
     fn all(&self) -> u64 {
         match &self.numbers {
             Numbers::Of32(..) => 0,
@@ -114,7 +114,7 @@ impl Column {
     }
 }
 
-/// Reads `rows` rows. Returns how many there were, and how many of them have a value.
+/// Reads up to `rows` rows. Returns how many there were, and how many of them have a value.
 fn batch<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
@@ -127,7 +127,7 @@ fn batch<T: DataType>(
     Ok((rows, values))
 }
 
-/// The edges of a row group.
+/// A reader of the edges of a row group.
 pub(super) struct RowGroupReader {
     columns: [Column; 2],
     narrow: Vec<[u32; 2]>,
@@ -142,15 +142,15 @@ impl RowGroupReader {
         RowGroupReader { columns, narrow: Vec::with_capacity(BATCH), wide: Vec::new(), left: places[0].rows }
     }
 
-    /// Returns the number of rows that are not read yet.
+    /// Returns the number of rows that are still to be read.
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// Hands up to `most` edges to `sink`. Returns their number, which is 0 after the last.
+    /// Hands up to `most` edges to `sink`. Returns their number, which is 0 after the last edge.
     ///
     /// # Errors
-    /// Bad input; those of the visitor.
+    /// Bad input, and errors of the visitor.
     pub fn step<V: Visitor>(&mut self, most: usize, sink: &mut Sink<'_, V>) -> Result<usize> {
         let rows = self.left.min(most.min(BATCH) as u64) as usize;
         if self.left == 0 {

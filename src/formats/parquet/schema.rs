@@ -9,26 +9,26 @@ use crate::formats::text::names::{DIRECTION, Ends, chosen, columns, is_direction
 use crate::formats::{Columns, Part};
 
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
-/// Most columns that a message names.
+/// Maximum number of columns that a message names.
 const NAMED: usize = 12;
 
 /// A column of ids.
 #[derive(Debug, Clone)]
-pub(super) struct End {
+pub(super) struct IdColumn {
     pub name: String,
     pub description: ColumnDescPtr,
-    /// Bytes of a number.
+    /// Size of a number in bytes.
     pub bytes: usize,
     pub signed: bool,
-    /// True if rows may lack a value.
+    /// Whether rows may lack a value.
     pub optional: bool,
 }
 
 /// Returns the two columns of ids, and their indices among all leaves of the schema.
 ///
 /// # Errors
-/// Bad input if the columns are missing or do not hold integers.
-pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], [usize; 2])> {
+/// Bad input if the columns are missing or do not contain integers.
+pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn; 2], [usize; 2])> {
     let fields: Vec<&Type> = schema.root_schema().get_fields().iter().map(AsRef::as_ref).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
     let asked = &part.text().columns;
@@ -67,9 +67,9 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], 
         let remedy = format!("choose both: [input] columns = [{two}], or their numbers from 1 (convert --columns)");
         return Err(Error::input(part.path(), At::File, expected, listed(&fields), remedy));
     };
-    let end = |field: usize| -> Result<(End, usize)> {
+    let end = |field: usize| -> Result<(IdColumn, usize)> {
         let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field);
-        let end = leaf.and_then(|leaf| Some((End::of(fields[field], schema.column(leaf))?, leaf)));
+        let end = leaf.and_then(|leaf| Some((IdColumn::of(fields[field], schema.column(leaf))?, leaf)));
         end.ok_or_else(|| {
             let remedy =
                 "choose columns of whole numbers ([input] columns, convert --columns), or number the ids first";
@@ -81,7 +81,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], 
     Ok(([u, v], [first, second]))
 }
 
-/// Returns the names of columns of numbers other than the leaves of the ids.
+/// Returns the names of the numeric columns that are not ids; `ids` are the leaves of the ids.
 pub(super) fn others(schema: &SchemaDescriptor, ids: [usize; 2]) -> Vec<String> {
     let fields = schema.root_schema().get_fields();
     let is_other = |leaf: &usize| {
@@ -92,16 +92,16 @@ pub(super) fn others(schema: &SchemaDescriptor, ids: [usize; 2]) -> Vec<String> 
     (0..schema.num_columns()).filter(is_other).map(|leaf| shown(schema.column(leaf).name())).collect()
 }
 
-impl End {
-    fn of(field: &Type, description: ColumnDescPtr) -> Option<End> {
+impl IdColumn {
+    fn of(field: &Type, description: ColumnDescPtr) -> Option<IdColumn> {
         let signed = signed(field)?;
         let bytes = if description.physical_type() == Physical::INT32 { 4 } else { 8 };
         let (name, optional) = (shown(description.name()), description.max_def_level() > 0);
-        Some(End { name, description, bytes, signed, optional })
+        Some(IdColumn { name, description, bytes, signed, optional })
     }
 }
 
-/// Returns true if the numbers of a column may be negative; `None` if it does not hold one integer a row.
+/// Returns true if the numbers of a column may be negative; `None` if it does not have one integer per row.
 fn signed(field: &Type) -> Option<bool> {
     let info = field.get_basic_info();
     let repeated = info.has_repetition() && info.repetition() == Repetition::REPEATED;
@@ -146,7 +146,7 @@ fn listed(fields: &[&Type]) -> String {
     format!("the columns {}{more}", each.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns text of a file fit for a message, perhaps on a terminal.
+/// Returns text from a file in a form that is safe to print on a terminal: shortened, and without control characters.
 pub(super) fn shown(text: &str) -> String {
     let mut chars = text.chars().map(|c| if c.is_control() { '?' } else { c });
     let start: String = chars.by_ref().take(120).collect();

@@ -15,10 +15,11 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 pub(super) const STRUCT: u8 = 12;
 
-/// Most levels of nested structs that are skipped.
+/// Maximum nesting depth of structs to skip.
 const DEPTH: u8 = 16;
 
-/// Reads from bytes. Its methods return `None` at the end of these, and for bytes that are not of the protocol.
+/// A parser of the compact protocol. Its methods return `None` at the end of the bytes, and for bytes that violate the
+/// protocol.
 pub(super) struct Compact<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -29,7 +30,7 @@ impl<'a> Compact<'a> {
         Compact { bytes, at: 0 }
     }
 
-    /// Returns the number of bytes read.
+    /// Returns the number of bytes parsed.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -40,7 +41,7 @@ impl<'a> Compact<'a> {
         Some(byte)
     }
 
-    /// Reads an unsigned number of at most 64 bits.
+    /// Parses an unsigned number of at most 64 bits.
     pub fn unsigned(&mut self) -> Option<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
@@ -58,12 +59,13 @@ impl<'a> Compact<'a> {
         Some((zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()))
     }
 
-    /// Reads a number of 32 bits.
+    /// Parses a signed number of 32 bits.
     pub fn int32(&mut self) -> Option<i32> {
         self.signed()?.try_into().ok()
     }
 
-    /// Passes the number and type of every field of a struct to `take`, which reads the field, or returns false to have it skipped.
+    /// Calls `take` with the number and type of every field of a struct. `take` parses the field, or returns false to
+    /// have it skipped.
     pub fn fields(&mut self, mut take: impl FnMut(&mut Self, i16, u8) -> Option<bool>) -> Option<()> {
         self.each(0, &mut take)
     }
@@ -88,12 +90,12 @@ impl<'a> Compact<'a> {
     fn skip(&mut self, kind: u8, depth: u8) -> Option<()> {
         match kind {
             TRUE | FALSE => Some(()),
-            BYTE => self.pass(1),
+            BYTE => self.skip_bytes(1),
             INT16 | INT32 | INT64 => self.unsigned().map(drop),
-            DOUBLE => self.pass(8),
+            DOUBLE => self.skip_bytes(8),
             BINARY => {
                 let length = self.unsigned()?;
-                self.pass(length)
+                self.skip_bytes(length)
             }
             LIST | SET => self.list(depth).map(drop),
             MAP => {
@@ -117,17 +119,17 @@ impl<'a> Compact<'a> {
         Some(count)
     }
 
-    /// Skips an element of a list, where booleans are bytes.
+    /// Skips an element of a list. In a list, booleans are bytes.
     fn skip_element(&mut self, kind: u8, depth: u8) -> Option<()> {
         match kind {
-            TRUE | FALSE => self.pass(1),
-            // The depth is checked first, since a hostile header could descend until the stack overflows.
+            TRUE | FALSE => self.skip_bytes(1),
+            // The depth is checked first, because a hostile header could recurse until the stack overflows.
             _ if depth < DEPTH => self.skip(kind, depth + 1),
             _ => None,
         }
     }
 
-    fn pass(&mut self, bytes: u64) -> Option<()> {
+    fn skip_bytes(&mut self, bytes: u64) -> Option<()> {
         self.at = usize::try_from(bytes).ok().and_then(|bytes| self.at.checked_add(bytes))?;
         (self.at <= self.bytes.len()).then_some(())
     }
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_found_behind_what_is_passed_over() {
+    fn fields_are_found_after_skipped_ones() {
         // 1: i32 5; 2: list of 2 binaries; 3: struct of a double; 5: map of one byte to i32; 6: true; 300: i32 -3
         let bytes = [
             &[0x15, 10, 0x19, 0x28, 1, b'a', 0][..],
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_lists_without_end_are_no_header() {
+    fn endlessly_nested_lists_are_refused() {
         assert_eq!(Compact::new(&[0x19, 0x19].repeat(10_000)).fields(|_, _, _| Some(false)), None);
         assert_eq!(Compact::new(&[0x1c; 10_000]).fields(|_, _, _| Some(false)), None);
         assert_eq!(

@@ -1,8 +1,9 @@
 //! Assigns the row groups of a file to the threads of a scan.
 //!
-//! A file has a chunk number for each [`ROWS`] rows of a row group, at least one for each group, and at least as many as it has chunks of
-//! bytes to be hashed. The thread that takes the first number of a group reads all of the group, and ends its other numbers on the way; so
-//! a visitor that restores the order of the input never holds more edges than that.
+//! A file has one chunk number for every [`ROWS`] rows of a row group, at least one for each group, and at least as
+//! many as the file has chunks of bytes to be hashed. The thread that takes the first number of a group reads the whole
+//! group, and ends the other numbers of the group as it reaches them. So a visitor that restores the order of the input
+//! never has to keep more edges than [`ROWS`].
 
 use crate::formats::parquet::pages::places;
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use crate::formats::scan::map::Map;
 use crate::formats::scan::sink::Sink;
 use crate::formats::scan::{ScanState, Worked};
 
-/// Rows for each chunk number.
+/// Number of rows per chunk number.
 const ROWS: usize = 1 << 20;
-/// Batches between two calls of the watch.
+/// Number of batches between two calls of the watch.
 const TURN: usize = 64;
-/// Bytes that are hashed between two calls.
+/// Number of bytes to hash between two calls of the watch.
 const STRIDE: usize = 1 << 20;
 
 /// An open file.
@@ -29,11 +30,11 @@ pub(crate) struct Units {
     map: Arc<Map>,
     table: IdColumns,
     limits: [Limits; 2],
-    /// The first chunk number of each group, and the group.
+    /// The first chunk number of each unit, and the index of its first row group.
     units: Vec<(u64, usize)>,
-    /// The number after those of groups.
+    /// The first chunk number after those of the row groups.
     ends: u64,
-    /// Count of all chunk numbers.
+    /// Number of chunk numbers.
     count: u64,
 }
 
@@ -41,7 +42,7 @@ impl Units {
     /// Opens a part.
     ///
     /// # Errors
-    /// Bad input for a file that is damaged or not Parquet, or for columns that are missing or are not ids.
+    /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
     pub fn open(shared: &ScanState<'_>, index: usize) -> Result<Units> {
         let part = &shared.parts[index];
         let table = IdColumns::read(part)?;
@@ -63,16 +64,16 @@ impl Units {
         Ok(Units { map, table, limits, units, ends, count })
     }
 
-    /// Returns the count of its chunk numbers.
+    /// Returns the number of chunk numbers.
     pub fn chunks(&self) -> u64 {
         self.count
     }
 
-    /// Does the work of chunk `number`, where `first` is the file's first one: hashes its part of the file, and reads the groups that begin
-    /// there.
+    /// Does the work of chunk `number`: hashes its part of the file, and reads the row groups that begin there. `first`
+    /// is the first chunk number of the file in the scan.
     ///
     /// # Errors
-    /// Bad input; those of the visitor and the watch.
+    /// Bad input, and errors of the visitor and of the watch.
     pub fn chunk<V: Visitor>(
         &self,
         shared: &ScanState<'_>,
@@ -82,7 +83,7 @@ impl Units {
     ) -> Worked {
         let at = |error, number| Box::new(((index, number), error));
         self.hash(shared, index, number).map_err(|error| at(error, number))?;
-        let mut end = Ending { units: self, shared, index, first, next: number };
+        let mut end = ChunkNumbers { units: self, shared, index, first, next: number };
         if number >= self.ends {
             return end.end(sink).map_err(|error| at(error, number));
         }
@@ -95,7 +96,7 @@ impl Units {
     }
 
     /// Reads a row group.
-    fn group<V: Visitor>(&self, end: &mut Ending<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
+    fn group<V: Visitor>(&self, end: &mut ChunkNumbers<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
         let shared = end.shared;
         let path = shared.parts[end.index].path();
         let mut rows = RowGroupReader::open(&places(&self.table, path, &self.map, group, self.limits));
@@ -142,17 +143,17 @@ impl Units {
 }
 
 /// The chunk numbers of a row group, which are ended one after the other.
-struct Ending<'a, 's> {
+struct ChunkNumbers<'a, 's> {
     units: &'a Units,
     shared: &'a ScanState<'s>,
     index: usize,
-    /// The first number of the file among all, and the next to be ended.
+    /// The first chunk number of the file in the scan, and the next number of the file to end.
     first: u64,
     next: u64,
 }
 
-impl Ending<'_, '_> {
-    /// Ends the next number, all of whose edges were handed over.
+impl ChunkNumbers<'_, '_> {
+    /// Ends the next chunk number, all of whose edges were handed over.
     fn end<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<()> {
         let (shared, number) = (self.shared, self.next);
         self.next += 1;
@@ -164,7 +165,7 @@ impl Ending<'_, '_> {
     }
 }
 
-/// Returns the start of part `number` of `count`, divided into `parts` equal parts.
+/// Returns where part `number` starts if `count` things are divided into `parts` equal parts.
 fn share(count: u64, number: u64, parts: u64) -> u64 {
     (u128::from(count) * u128::from(number) / u128::from(parts.max(1))) as u64
 }

@@ -1,8 +1,8 @@
-//! Caches chunks of an input that came from the disk, from one pass to the next.
+//! Caches chunks of an input that were read from disk, from one pass to the next.
 //!
-//! Some threads read chunks ahead, past the page cache, into the memory of this cache, from where other threads parse them. Meanwhile the
-//! threads that wait for the disk have the system allocate memory for the chunks to come, which takes as long as reading. In the last pass
-//! a chunk's memory is free for other use as soon as the chunk is parsed.
+//! Some threads read chunks ahead, bypassing the page cache, into the memory of this cache, and other threads parse
+//! them there. While threads wait for the disk, they make the system allocate memory for the next chunks, which takes
+//! as long as reading. In the last pass, the memory of a chunk is free for other use as soon as the chunk is parsed.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,21 +12,21 @@ use crate::formats::Input;
 use crate::formats::scan::read::ALIGNED;
 use crate::memory::{Budget, Buffer, Reservation, addresses_left, bytes_of, bytes_of_mut, discard, populate};
 
-/// Reads in flight at a time; more make disks of either kind slower.
+/// Number of reads in flight at a time; more reads make both hard disks and SSDs slower.
 pub(crate) const READERS: usize = 4;
-/// Most slabs that are touched before they are needed.
+/// Maximum number of slabs to touch before they are needed.
 const AHEAD: usize = 96;
-/// Fewest chunks to cache; smaller inputs are read twice in no time.
+/// Minimum number of chunks worth caching; smaller inputs are read a second time in no time.
 const LEAST: usize = 8;
 const PURPOSE: &str = "keeping what is read of the input";
 
 /// The memory of one chunk.
 pub type Slab<'m> = &'m mut [u32];
 
-/// Chunks of an input in memory. The memory of each is reserved from the budget when it is first touched.
+/// Chunks of an input in memory. The memory of each chunk is reserved from the budget when it is first touched.
 #[derive(Debug)]
 pub struct InputCache<'m> {
-    /// Words of a slab.
+    /// Number of words in a slab.
     words: usize,
     inner: Mutex<Inner<'m>>,
     changed: Condvar,
@@ -38,11 +38,11 @@ struct Inner<'m> {
     fresh: Vec<Slab<'m>>,
     /// Slabs that are touched and empty.
     touched: Vec<Slab<'m>>,
-    /// Number of slabs that may be reserved.
+    /// Maximum number of slabs that may be reserved.
     allowed: usize,
     chunks: Vec<Chunk<'m>>,
     reservation: Reservation,
-    /// Number of slabs to be touched before they are needed.
+    /// Number of slabs to touch before they are needed.
     ahead: usize,
     /// Number of threads that read ahead, the next chunk that they take, and the end of their chunks.
     readers: usize,
@@ -52,44 +52,45 @@ struct Inner<'m> {
 
 #[derive(Debug)]
 enum Chunk<'m> {
-    /// No thread has taken it yet.
+    /// No thread has taken the chunk yet.
     Unread,
-    /// A thread is reading it into memory.
-    Coming,
-    /// It is left to the thread that parses it.
-    Passed,
-    Here(Slab<'m>),
+    /// A thread is reading the chunk into memory.
+    Loading,
+    /// The chunk is left to the thread that parses it.
+    Skipped,
+    Cached(Slab<'m>),
 }
 
 /// How a pass uses the cache.
 #[derive(Clone, Copy)]
 pub enum CacheUse<'k, 'm> {
-    /// The pass does not use it.
+    /// The pass does not use the cache.
     Nothing,
-    /// The pass caches chunks that come from the disk, as far as there is memory, and uses those cached before.
+    /// The pass uses the chunks that are cached, and caches more chunks from disk as far as memory allows.
     For(&'k InputCache<'m>),
-    /// The pass is the last one: the memory of each chunk is handed to the function.
+    /// The last pass: the function receives the memory of each chunk that was parsed.
     Last(&'k InputCache<'m>, &'k (dyn Fn(Slab<'m>) + Sync)),
 }
 
-/// Returns the slabs for an input of `chunks` chunks, with those touched ahead.
+/// Returns the number of slabs for an input of `chunks` chunks, including those that are touched ahead.
 fn slabs(chunks: usize) -> usize {
     if chunks < LEAST { 0 } else { chunks + (chunks / 4).min(AHEAD) }
 }
 
-/// Reserves addresses for the chunks of `input` that may be cached within the limit.
+/// Reserves address space for the chunks of `input` that may be cached within the limit.
 ///
 /// # Errors
 /// [`crate::Error::Addresses`] if the system gives no more.
 pub fn addresses(input: &Input, budget: &Budget) -> Result<Buffer<u32>> {
-    // It takes only a part of what `ulimit -v` leaves: caching saves time, and all else needs addresses, too.
+    // Only a part of what `ulimit -v` leaves is used: the cache only saves time, and everything else needs addresses,
+    // too.
     let bytes = addresses_left().map_or(budget.limit(), |left| budget.limit().min(left / 4));
     let most = (bytes / input.chunk() as u64) as usize;
     budget.addresses(slabs(input.chunks_to_keep()).min(most) * (input.chunk() / 4), PURPOSE)
 }
 
 impl<'m> InputCache<'m> {
-    /// Makes a cache that is empty until [`Self::allow`] allows memory.
+    /// Creates a cache that stays empty until [`Self::allow`] allows it memory.
     ///
     /// # Errors
     /// None in practice.
@@ -102,7 +103,8 @@ impl<'m> InputCache<'m> {
         Ok(InputCache { words, inner: Mutex::new(inner), changed: Condvar::new() })
     }
 
-    /// Returns the most bytes that one of `ranks` ranks may cache of an input, with memory touched ahead.
+    /// Returns an upper bound in bytes of what one of `ranks` ranks may cache of an input, including memory touched
+    /// ahead.
     pub fn most_bytes(input: &Input, ranks: usize) -> u64 {
         (slabs(input.chunks_to_keep().div_ceil(ranks)) * input.chunk()) as u64
     }
@@ -111,25 +113,25 @@ impl<'m> InputCache<'m> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Allows `bytes` in all to be touched, or none if that is too few.
+    /// Allows a total of `bytes` to be touched, or nothing if that is too little to be worthwhile.
     pub fn allow(&self, bytes: u64) {
         let slabs = (bytes / self.slab_bytes()) as usize;
         self.lock().allowed = if slabs < LEAST { 0 } else { slabs };
     }
 
-    /// Returns the bytes of a slab.
+    /// Returns the size of a slab in bytes.
     pub fn slab_bytes(&self) -> u64 {
         4 * self.words as u64
     }
 
-    /// Returns the bytes reserved, for chunks and for memory touched ahead.
+    /// Returns the reserved memory in bytes, for chunks and for slabs touched ahead.
     pub fn bytes(&self) -> u64 {
         self.lock().reservation.bytes()
     }
 
     /// Returns the number of chunks that are cached.
     pub fn chunks(&self) -> usize {
-        self.lock().chunks.iter().filter(|chunk| matches!(chunk, Chunk::Here(_))).count()
+        self.lock().chunks.iter().filter(|chunk| matches!(chunk, Chunk::Cached(_))).count()
     }
 
     /// Returns the number of slabs that are touched and empty.
@@ -142,7 +144,7 @@ impl<'m> InputCache<'m> {
         std::mem::take(&mut self.lock().touched)
     }
 
-    /// Gives a slab back to the system and the budget.
+    /// Returns a slab to the system and to the budget.
     pub fn release(&self, slab: Slab<'m>) {
         discard(vec![&mut *slab]);
         let mut inner = self.lock();
@@ -150,24 +152,24 @@ impl<'m> InputCache<'m> {
         inner.fresh.push(slab);
     }
 
-    /// Gives back an empty slab, or else the last chunk. Returns false if there is none.
+    /// Releases an empty slab, or else the last chunk. Returns false if there is none.
     pub fn release_one(&self) -> bool {
         let slab = {
             let mut inner = self.lock();
             let last = |chunks: &mut Vec<Chunk<'m>>| {
-                chunks.iter_mut().rev().find(|chunk| matches!(chunk, Chunk::Here(_)))?.take()
+                chunks.iter_mut().rev().find(|chunk| matches!(chunk, Chunk::Cached(_)))?.take()
             };
             inner.touched.pop().or_else(|| last(&mut inner.chunks))
         };
         slab.map(|slab| self.release(slab)).is_some()
     }
 
-    /// Gives back slabs until `bytes` are free in `budget`, or there are none.
+    /// Releases slabs until `bytes` are free in `budget`, or no slab is left.
     pub fn make_room(&self, budget: &Budget, bytes: u64) {
         while budget.free() < bytes && self.release_one() {}
     }
 
-    /// Gives all slabs back, and caches nothing from then on.
+    /// Releases all slabs, and stops caching.
     pub fn release_all(&self) {
         self.lock().allowed = 0;
         while self.release_one() {}
@@ -177,13 +179,17 @@ impl<'m> InputCache<'m> {
     pub(crate) fn begin(&self, chunks: Range<u64>) -> usize {
         let mut inner = self.lock();
         inner.chunks.resize_with(chunks.end as usize, || Chunk::Unread);
-        inner.chunks.iter_mut().filter(|chunk| matches!(chunk, Chunk::Passed)).for_each(|chunk| *chunk = Chunk::Unread);
+        inner
+            .chunks
+            .iter_mut()
+            .filter(|chunk| matches!(chunk, Chunk::Skipped))
+            .for_each(|chunk| *chunk = Chunk::Unread);
         (inner.next, inner.end) = (chunks.start as usize, chunks.end as usize);
-        inner.readers = if inner.room(self.words) { READERS } else { 0 };
+        inner.readers = if inner.has_room(self.words) { READERS } else { 0 };
         inner.readers
     }
 
-    /// Returns a guard that a thread which reads ahead drops at its end.
+    /// Returns a guard that a read-ahead thread drops when it ends.
     pub(crate) fn reader(&self) -> impl Drop {
         struct Reading<'k, 'm>(&'k InputCache<'m>);
         impl Drop for Reading<'_, '_> {
@@ -198,14 +204,14 @@ impl<'m> InputCache<'m> {
     /// Takes the next chunk that no thread has taken; `None` if there is no memory for it.
     pub(crate) fn claim(&self) -> Option<u64> {
         let mut inner = self.lock();
-        while matches!(inner.chunks.get(inner.next)?, Chunk::Here(_)) {
+        while matches!(inner.chunks.get(inner.next)?, Chunk::Cached(_)) {
             inner.next += 1;
         }
-        if inner.next >= inner.end || !inner.room(self.words) {
+        if inner.next >= inner.end || !inner.has_room(self.words) {
             return None;
         }
         let number = inner.next;
-        inner.chunks[number] = Chunk::Coming;
+        inner.chunks[number] = Chunk::Loading;
         inner.next += 1;
         Some(number as u64)
     }
@@ -218,7 +224,7 @@ impl<'m> InputCache<'m> {
 
     /// Records the outcome for a taken chunk: it is in memory, or left to the thread that parses it.
     pub(crate) fn decide(&self, number: u64, slab: Option<Slab<'m>>) {
-        self.lock().chunks[number as usize] = slab.map_or(Chunk::Passed, Chunk::Here);
+        self.lock().chunks[number as usize] = slab.map_or(Chunk::Skipped, Chunk::Cached);
         self.changed.notify_all();
     }
 
@@ -227,12 +233,12 @@ impl<'m> InputCache<'m> {
         self.lock().touched.push(slab);
     }
 
-    /// Waits for chunk `number` and returns its memory; `None` if it must be read.
+    /// Waits for chunk `number` and returns its memory; `None` if the caller must read it.
     fn take(&self, number: u64) -> Option<Slab<'m>> {
         let mut inner = self.lock();
         loop {
             let chunk = inner.chunks.get_mut(number as usize)?;
-            if !matches!(chunk, Chunk::Unread | Chunk::Coming) {
+            if !matches!(chunk, Chunk::Unread | Chunk::Loading) {
                 return chunk.take();
             }
             if inner.readers == 0 {
@@ -254,29 +260,29 @@ impl<'m> InputCache<'m> {
 }
 
 impl<'m> Chunk<'m> {
-    /// Returns its memory, if it is cached.
+    /// Returns the memory of the chunk, if it is cached.
     fn take(&mut self) -> Option<Slab<'m>> {
-        match std::mem::replace(self, Chunk::Passed) {
-            Chunk::Here(slab) => Some(slab),
+        match std::mem::replace(self, Chunk::Skipped) {
+            Chunk::Cached(slab) => Some(slab),
             _ => None,
         }
     }
 }
 
 impl<'m> Inner<'m> {
-    fn room(&self, words: usize) -> bool {
+    fn has_room(&self, words: usize) -> bool {
         let held = (self.reservation.bytes() / (4 * words as u64)) as usize;
         !self.touched.is_empty() || (held < self.allowed && !self.fresh.is_empty())
     }
 
-    /// Touches and reserves another slab.
+    /// Reserves another slab, to be touched.
     fn touch(&mut self, words: usize) -> Option<Slab<'m>> {
         let held = (self.reservation.bytes() / (4 * words as u64)) as usize;
         if held >= self.allowed || self.fresh.is_empty() {
             return None;
         }
         if self.reservation.grow(4 * words as u64, PURPOSE).is_err() {
-            // Other buffers have taken the rest of the budget.
+            // Other buffers use the rest of the budget.
             self.allowed = 0;
             return None;
         }
@@ -285,7 +291,7 @@ impl<'m> Inner<'m> {
 }
 
 impl<'m> CacheUse<'_, 'm> {
-    /// Gives all slabs back, and caches nothing from then on.
+    /// Releases all slabs, and stops caching.
     pub fn release_all(&self) {
         if let CacheUse::For(kept) | CacheUse::Last(kept, _) = self {
             kept.release_all();
@@ -310,8 +316,9 @@ impl<'m> CacheUse<'_, 'm> {
     }
 }
 
-/// Returns true if chunks of `chunk` bytes can be read to slabs, in a file of `length` bytes with records of `record` bytes after a header
-/// of `body`. Files of less than half a chunk would leave most of a slab empty.
+/// Returns true if chunks of `chunk` bytes can be read into slabs, for a file of `length` bytes whose records have
+/// `record` bytes and follow a header of `body` bytes. Files of less than half a chunk would leave most of a slab
+/// empty.
 pub(crate) fn fits(chunk: usize, body: usize, record: usize, length: u64) -> bool {
     length >= chunk as u64 / 2
         && chunk.is_multiple_of(ALIGNED)

@@ -9,7 +9,7 @@ use crate::formats::scan::sink::{Fault, Sink, Stop};
 use crate::formats::text::{self, Counts, TableGrammar};
 use crate::formats::{Format, Part, Visitor, binary, gr, graph500, mtx};
 
-/// Headers, with their comments, end within this many bytes.
+/// Maximum length of a header in bytes, including its comments.
 pub(crate) const HEAD: usize = 1 << 20;
 
 /// The layout of a file's body.
@@ -18,7 +18,7 @@ pub(crate) enum Layout {
     Pairs32,
     Pairs64,
     Packed,
-    /// Pairs of any whole numbers.
+    /// Pairs of any integer type.
     Rows(Int),
     /// Ends of edges in arrays, which `formats/arrays` reads.
     Arrays,
@@ -35,26 +35,27 @@ pub(crate) struct Head {
     pub body: usize,
     pub vertices: Option<u64>,
     pub entries: Option<u64>,
-    /// True if its edges have weights, or may have some.
+    /// Whether edges have weights, or may have some.
     pub weighted: bool,
     pub directions: Directions,
 }
 
-/// Which directions of an edge a file holds.
+/// Which directions of an edge a file contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Directions {
-    /// Those that it lists: edges have a direction, or the file does not say.
+    /// The directions that it lists: edges are directed, or the file does not say.
     Listed,
-    /// One of both, of edges without direction.
+    /// One of the two directions of each undirected edge.
     Half,
-    /// Both, of edges without direction.
+    /// Both directions of each undirected edge.
     Both,
-    /// Both, or one if it has as many entries as edges.
+    /// Both directions, or only one if the file has as many entries as edges.
     BothOrHalf,
 }
 
 impl Head {
-    /// Returns true if a file with this header and `entries` entries holds one of both directions of each edge.
+    /// Returns true if a file with this header and `entries` entries contains only one direction of each undirected
+    /// edge.
     pub fn is_half(&self, entries: u64) -> bool {
         match self.directions {
             Directions::Listed | Directions::Both => false,
@@ -64,7 +65,8 @@ impl Head {
     }
 }
 
-/// Reads the header at the start of a file. `prefix` holds at least its first [`HEAD`] bytes, or all of it.
+/// Parses the header at the start of a file. `prefix` must contain at least the first [`HEAD`] bytes, or the whole
+/// file.
 pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
     let format = part.format();
     let plain = |layout| {
@@ -100,7 +102,7 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
 }
 
 impl Layout {
-    /// Returns the bytes of a record, if these are fixed.
+    /// Returns the size of a record in bytes, if it is fixed.
     pub fn record(&self) -> Option<usize> {
         match self {
             Layout::Pairs32 => Some(8),
@@ -111,7 +113,7 @@ impl Layout {
         }
     }
 
-    /// Returns the counts in the first line, if it may hold these rather than an edge.
+    /// Returns the counts in the first line, if that may contain counts rather than an edge.
     pub fn counts(&self) -> Option<&Counts> {
         match self {
             Layout::Lines(grammar) => grammar.counts.as_ref(),
@@ -120,7 +122,8 @@ impl Layout {
         }
     }
 
-    /// Returns the first record that starts at or after `at`, in the body of the file `data` that starts at `body`.
+    /// Returns the offset of the first record that starts at or after `at`, in the body of the file `data` that starts
+    /// at `body`.
     pub fn cut(&self, data: &[u8], body: usize, at: usize) -> Result<usize, Fault> {
         if at <= body {
             return Ok(body);
@@ -142,13 +145,14 @@ impl Layout {
         Ok(next)
     }
 
-    /// Returns how much of `data`, the next bytes of a stream, can be parsed now; `None` if more is needed first.
+    /// Returns how much of `data`, the next bytes of a stream, can be parsed now; `None` if more bytes are needed
+    /// first.
     pub fn cut_stream(&self, data: &[u8]) -> Result<Option<usize>, Fault> {
         if let Some(record) = self.record() {
             return Ok(Some(data.len() / record * record).filter(|n| *n > 0));
         }
         let end = match self {
-            // A list may be longer than memory, so it is cut between numbers.
+            // A list may be larger than memory, so it is cut between numbers.
             Layout::Metis(_) => data.iter().rposition(|c| matches!(c, b'\n' | b' ' | b'\t' | b'\r')),
             _ => data.iter().rposition(|c| *c == b'\n'),
         };
@@ -158,7 +162,7 @@ impl Layout {
         }
     }
 
-    /// Parses a piece whose ends are from `cut` or `cut_stream`.
+    /// Parses a piece that begins and ends at places returned by `cut` or `cut_stream`.
     pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         match self {
             Layout::Pairs32 => binary::parse32(data, sink),
@@ -172,7 +176,7 @@ impl Layout {
         }
     }
 
-    /// Checks the length of a body of fixed records.
+    /// Checks that a body of fixed-size records ends with a whole record.
     pub fn whole(&self, length: usize) -> Result<(), Fault> {
         match self.record() {
             Some(record) if !length.is_multiple_of(record) => Err(Fault::new(

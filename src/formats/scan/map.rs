@@ -1,8 +1,8 @@
-//! A mapped file.
+//! A file that is mapped into memory.
 //!
-//! Files are mapped rather than read so that binary pairs can be handed over in place. Every range is populated before it is read, so that
-//! a file truncated by another process is an error and not a SIGBUS; and every range is dropped after it was read, so that clean pages of a
-//! file of tens of gigabytes do not pile up in the resident set.
+//! Files of lines are mapped so that parsers read them in place. Every range is populated before it is read, so that a
+//! file that another process truncates causes an error and not a SIGBUS. Every range is dropped after it is read, so
+//! that clean pages of a file of tens of gigabytes do not pile up in the resident set.
 #![allow(unsafe_code)] // mmap, madvise and the view of mapped bytes as pairs have no safe form
 
 use std::fs::File;
@@ -17,20 +17,20 @@ pub(crate) struct Map {
     map: Option<memmap2::Mmap>,
 }
 
-/// Smallest page of the kernel; ranges are widened to multiples of it.
+/// Smallest page size of the kernel; ranges are widened to multiples of it.
 const PAGE: usize = 4096;
 
 impl Map {
-    /// Maps `path`.
+    /// Maps the file at `path`.
     pub fn open(path: &Path) -> Result<Map> {
         let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         if length == 0 {
             return Ok(Map { path: path.to_owned(), map: None });
         }
-        // SAFETY: the mapping is read-only and shared. Another process may change the file under us: its bytes are
-        // only ever read as plain integers, for which every bit pattern is valid, and no decision that memory
-        // safety rests on is made twice from the same byte. Truncation is met by `populate` below.
+        // SAFETY: the mapping is read-only and shared. Another process may change the file under us: its bytes are only
+        // ever read as plain integers, for which every bit pattern is valid, and no decision on which memory safety
+        // depends reads the same byte twice. `populate` below handles truncation.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| match e.raw_os_error() {
             Some(libc::ENOMEM) => unmapped(path, length, &e),
             _ => Error::unreadable(path, &e),
@@ -46,13 +46,13 @@ impl Map {
     /// Brings `[from, to)` into memory.
     ///
     /// # Errors
-    /// Bad input for a file that has become shorter, or can't be read.
+    /// Bad input if the file has become shorter, or can't be read.
     pub fn populate(&self, from: usize, to: usize) -> Result<()> {
         let Err(e) = self.advise(from, to, libc::MADV_POPULATE_READ) else { return Ok(()) };
         match e.raw_os_error() {
-            // before Linux 5.14: the pages are read as they are touched
+            // Before Linux 5.14 this advice is unknown: the pages are read when they are touched.
             Some(libc::EINVAL | libc::ENOSYS) => Ok(()),
-            // other mappings of the machine may be short of memory for a moment; touching the pages will show
+            // Another mapping on the machine may have caused a brief shortage of memory; touching the pages will show.
             Some(libc::EAGAIN | libc::ENOMEM | libc::EINTR) => Ok(()),
             Some(libc::EFAULT) => Err(Error::input(
                 &self.path,
@@ -65,12 +65,12 @@ impl Map {
         }
     }
 
-    /// Asks for `[from, to)` ahead of time, without waiting. It is a hint, whose failure does not matter.
+    /// Starts to read `[from, to)` ahead of time, without waiting. It is only a hint, so failures are ignored.
     pub fn will_need(&self, from: usize, to: usize) {
         let _ = self.advise(from, to, libc::MADV_WILLNEED);
     }
 
-    /// Gives the pages of `[from, to)` back. It is a hint, too; the bytes can still be read from the file.
+    /// Drops the pages of `[from, to)` from memory. It is only a hint, too; the bytes can still be read from the file.
     pub fn drop_range(&self, from: usize, to: usize) {
         let _ = self.advise(from, to, libc::MADV_DONTNEED);
     }
@@ -81,14 +81,15 @@ impl Map {
         if from >= to {
             return Ok(());
         }
-        // SAFETY: the range lies in our own live mapping and starts at a page of it (mappings are page aligned). All three kinds of advice
-        // keep the contents of a shared read-only file mapping.
+        // SAFETY: the range lies in our own live mapping and starts on a page boundary (mappings are page-aligned). All
+        // three kinds of advice keep the contents of a shared read-only file mapping.
         let rc = unsafe { libc::madvise(bytes.as_ptr().add(from) as *mut libc::c_void, to - from, advice) };
         if rc == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     }
 }
 
-/// Returns `bytes` in place as pairs of `u32`; `None` on a big-endian machine, or if the bytes are not aligned or not whole pairs.
+/// Returns `bytes` in place as pairs of `u32`; `None` on a big-endian machine, and if the bytes are not aligned or not
+/// whole pairs.
 pub(crate) fn as_pairs32(bytes: &[u8]) -> Option<&[[u32; 2]]> {
     if cfg!(target_endian = "big") {
         return None;
@@ -98,7 +99,7 @@ pub(crate) fn as_pairs32(bytes: &[u8]) -> Option<&[[u32; 2]]> {
     (before.is_empty() && after.is_empty()).then_some(pairs)
 }
 
-/// Returns `bytes` in place as pairs of `u64`; `None` as in [`as_pairs32`].
+/// Returns `bytes` in place as pairs of `u64`; `None` in the same cases as [`as_pairs32`].
 pub(crate) fn as_pairs64(bytes: &[u8]) -> Option<&[[u64; 2]]> {
     if cfg!(target_endian = "big") {
         return None;
@@ -108,7 +109,7 @@ pub(crate) fn as_pairs64(bytes: &[u8]) -> Option<&[[u64; 2]]> {
     (before.is_empty() && after.is_empty()).then_some(pairs)
 }
 
-/// Returns the error of a file of `bytes` bytes that the system has no addresses for.
+/// Returns the error for a file of `bytes` bytes that can't be mapped because the system gives no more addresses.
 pub fn unmapped(path: &Path, bytes: u64, e: &std::io::Error) -> Error {
     let remedy = match path.extension() {
         Some(end) if end == "parquet" || end == "parq" || end == "pq" => ", or write the table as several files",
@@ -140,7 +141,7 @@ mod tests {
     fn pairs_are_whole_or_nothing() {
         let words = [1u64, 2, 3];
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        // Vec<u8> of this size is aligned in practice; the odd offset never is.
+        // A Vec<u8> of this size is aligned in practice; a slice at an odd offset never is.
         assert!(as_pairs32(&bytes[1..17]).is_none());
         assert!(as_pairs64(&bytes[..17]).is_none());
     }

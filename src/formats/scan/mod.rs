@@ -1,8 +1,9 @@
-//! Makes one pass over all parts of an input by many threads.
+//! Makes one pass over all parts of an input with many threads.
 //!
-//! Plain files come first: threads take their chunks in order ([`crate::formats::plain`]). Meanwhile packed files are unpacked, each by a
-//! thread of its own that feeds the others through a bounded channel; if there are as many packed files as threads, every thread unpacks
-//! and parses one file after the other instead. Of several errors, the first in the input is reported.
+//! Plain files come first: threads take their chunks in order ([`crate::formats::scan::plain`]). Meanwhile each packed
+//! file is unpacked by a separate thread, which feeds the others through a bounded channel. If there are as many packed
+//! files as threads, every thread instead unpacks and parses one file after the other. If there are several errors, the
+//! first in the input is reported.
 
 pub mod input_cache;
 pub mod layout;
@@ -26,50 +27,52 @@ use crate::formats::scan::layout::{Head, Layout};
 use crate::formats::scan::packed::Packed;
 use crate::formats::scan::plain::PlainFiles;
 use crate::formats::scan::share::{Seen, Share};
-use crate::formats::scan::sink::{Counted, Fault, Noted, Sink, Stop};
+use crate::formats::scan::sink::{Counted, Fault, Sink, Stop, UnfitWeights};
 use crate::formats::weights::Unread;
 use crate::formats::{Format, Input, Packing, Part, Visitor, Watch, WeightType, Weights, weights};
 
 /// The result of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scan {
-    /// Edges of the input, self-loops and repeats included.
+    /// Number of edges in the input, including self-loops and repeats.
     pub edges: u64,
-    /// The largest number of vertices that a header declares; all ids of its file are below it, which was checked.
+    /// The largest number of vertices that a header declares. All ids of that file are below it, which the scan has
+    /// checked.
     pub declared_vertices: Option<u64>,
-    /// xxh3 over the stored bytes in chunks of 8 MiB, each salted with its part and position, combined in order. It does not depend on the
-    /// number of threads. For a generator it is a hash of the parameters.
+    /// xxh3 over the stored bytes in chunks of 8 MiB. The hash of each chunk is salted with its part and position, and
+    /// the hashes are combined in order. It does not depend on the number of threads. For a generator it is a hash of
+    /// the parameters.
     pub checksum: u64,
-    /// The same of the weights that are in a file of their own, if these are wanted; 0 where there are none.
+    /// The same checksum over weights that are in separate files, if the caller wants weights; otherwise 0.
     pub weights_checksum: u64,
-    /// The type of the weights: in a scan that finds it, u32 if all are whole numbers below 2^32; in one that reads weights, the type in
-    /// which they are read; `None` if no edge has one, or weights are skipped.
+    /// The type of the weights; `None` if no edge has one, or if weights are skipped. A scan that finds the type gives
+    /// u32 if all weights are integers below 2^32. A scan that reads weights gives the type in which they are read.
     pub weights: Option<WeightType>,
-    /// Which files hold one of both directions of each edge.
+    /// Which files contain only one direction of each edge.
     pub halves: Halves,
 }
 
-/// Which files of an input without direction hold one of both directions of each edge: symmetric Matrix Market files, and METIS files that
-/// list each edge once.
+/// Which files of an undirected input contain only one direction of each edge: symmetric Matrix Market files, and METIS
+/// files that list each edge once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halves {
-    /// None does.
+    /// No file.
     None,
-    /// Some do, others do not.
+    /// Some files, but not all.
     Some,
-    /// All do.
+    /// All files.
     All,
 }
 
-/// Most vertices that a header may declare.
+/// Maximum number of vertices that a header may declare.
 const MOST_VERTICES: u64 = 1 << 63;
 
 /// The state that all threads of a scan share.
 pub(crate) struct ScanState<'a> {
     pub parts: &'a [Part],
-    /// Bytes of a chunk.
+    /// Size of a chunk in bytes.
     pub chunk: usize,
-    /// The share of the input that is read.
+    /// The share of the input that this rank reads.
     pub share: Share<'a>,
     pub ordered: bool,
     pub weights: Weights,
@@ -79,26 +82,26 @@ pub(crate) struct ScanState<'a> {
     /// A hash for every chunk of every part, in the order of the parts.
     hashes: Vec<AtomicU64>,
     first_hash: Vec<usize>,
-    /// The same of the weights that are in files of their own and wanted: a hash for every chunk of a plain file; for a packed one, whose
-    /// blocks are parsed in any order, the sum of their hashes.
+    /// Hashes of weights that are in separate files and wanted. A plain file has one hash per chunk. A packed file has
+    /// one in all: the sum over its blocks, because they are parsed in any order.
     weights_hashes: Vec<AtomicU64>,
     first_weights_hash: Vec<usize>,
-    /// By part: the header once it is read, and the number of edges seen.
+    /// By part: the header once it is read, and the number of edges so far.
     heads: Vec<OnceLock<Head>>,
     entries: Vec<AtomicU64>,
-    /// By part: the number of lines of vertices in METIS files.
+    /// By part: the number of vertex lines, for METIS files.
     pub rows: Vec<AtomicU64>,
     /// By part: the number of edges that have a weight.
     weighted: Vec<AtomicU64>,
-    /// The type that holds all weights seen, as [`share::word_of`] has it.
+    /// The narrowest type for all weights so far, encoded by [`share::word_of`].
     found: AtomicU64,
-    /// By part: [`Counted::balance`].
+    /// By part: the sum of [`Counted::balance`].
     balances: Vec<AtomicU64>,
-    noted: Mutex<Noted<Option<(ErrorPlace, Error)>>>,
+    noted: Mutex<UnfitWeights<Option<(ErrorPlace, Error)>>>,
     threads: usize,
 }
 
-/// Part and chunk, by which errors are ordered.
+/// Part and chunk of an error; errors are ordered by them.
 pub(crate) type ErrorPlace = (usize, u64);
 
 impl<'a> ScanState<'a> {
@@ -144,8 +147,8 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Adds the hash of the weights of a chunk, or of those of a block of a packed file. A file of weights that was not there when the scan
-    /// began counts as none: it is not what others read.
+    /// Adds the hash of the weights of a chunk, or of a block of a packed file. If a weights file did not exist when
+    /// the scan began, its hash is ignored, because other threads may not have read it.
     pub fn add_weights_hash(&self, part: usize, chunk: u64, hash: u64) {
         let places = &self.weights_hashes[self.first_weights_hash[part]..self.first_weights_hash[part + 1]];
         let place =
@@ -159,7 +162,7 @@ impl<'a> ScanState<'a> {
         self.stop.load(Relaxed)
     }
 
-    /// Records the error that comes first in the input, and stops all threads.
+    /// Records `error` if it comes first in the input, and stops all threads.
     pub fn fail(&self, place: ErrorPlace, error: Error) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if failure.as_ref().is_none_or(|(first, _)| place < *first) {
@@ -181,11 +184,11 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Keeps the first in the input of the weights that a sink noted; `error` says where they are.
-    pub fn note(&self, place: ErrorPlace, noted: Option<Noted<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
+    /// Keeps the noted weights that come first in the input; `error` adds their place.
+    pub fn note(&self, place: ErrorPlace, noted: Option<UnfitWeights<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
         let Some(new) = noted else { return };
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        let Noted { wide, rounded } = &mut *noted;
+        let UnfitWeights { wide, rounded } = &mut *noted;
         for (first, new) in [(wide, new.wide), (rounded, new.rounded)] {
             if let Some(stop) = new.filter(|_| first.as_ref().is_none_or(|(before, _)| place < *before)) {
                 *first = Some((place, error(stop)));
@@ -193,10 +196,11 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Sets the header of a part, which the thread that read it does once.
+    /// Sets the header of a part. The thread that reads the header calls this once.
     ///
     /// # Errors
-    /// [`Error::Usage`] if weights are read, and the part has none; bad input for a header of more vertices than any file has.
+    /// [`Error::Usage`] if weights are read and the part has none; bad input if the header declares more than
+    /// [`MOST_VERTICES`] vertices.
     pub fn set_head(&self, part: usize, head: Head) -> Result<&Head> {
         if self.weights.is_read() && !head.weighted {
             let part = &self.parts[part];
@@ -221,7 +225,7 @@ impl<'a> ScanState<'a> {
         self.heads[part].get()
     }
 
-    /// Returns the layout of a part whose header was read.
+    /// Returns the layout of a part, if its header was read.
     pub fn layout(&self, part: usize) -> Option<&Layout> {
         self.head(part).map(|head| &head.layout)
     }
@@ -235,13 +239,13 @@ impl<'a> ScanState<'a> {
         self.hashes[self.first_hash[part] + chunk as usize].store(hash, Relaxed);
     }
 
-    /// Returns the first error, or the counts.
+    /// Returns the first error, or else the counts.
     fn finish(self) -> Result<Seen> {
         if let Some((_, error)) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
         let of_weights = self.weights_hashes.len();
-        // The halves of a balance are summed apart: sums of shares do not overflow then.
+        // The two halves of a balance are summed separately, so that sums over shares do not overflow.
         let low = self.balances.iter().map(|balance| balance.load(Relaxed) & u64::from(u32::MAX));
         let high = self.balances.iter().map(|balance| balance.load(Relaxed) >> 32);
         let sums = [&self.entries, &self.rows, &self.weighted].into_iter().flatten();
@@ -305,8 +309,8 @@ pub(crate) fn files<V: Visitor>(
     shared.finish()
 }
 
-/// Converts the error of a parser for the user: `base` is the offset of the parsed bytes in the file, `before` the bytes that line numbers
-/// count from, `line` the number of the first of them.
+/// Converts the error of a parser into one for the user. `base` is the offset of the parsed bytes in the file. Line
+/// numbers count from the start of `before`, whose first line has the number `line`.
 pub(crate) fn locate(stop: Stop, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
     match stop {
         Stop::Error(error) => error,
@@ -314,7 +318,7 @@ pub(crate) fn locate(stop: Stop, part: &Part, base: u64, before: &[u8], line: u6
     }
 }
 
-/// Does the same as [`locate`] for a fault; `fault.at` counts from the first byte of `before`.
+/// Like [`locate`], for a fault; `fault.at` counts from the first byte of `before`.
 pub(crate) fn located(fault: Fault, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
     let at = match part.format().record().is_some() || part.format().is_arrays() {
         true => At::Byte(base + fault.at as u64),
@@ -323,7 +327,7 @@ pub(crate) fn located(fault: Fault, part: &Part, base: u64, before: &[u8], line:
     fault.at(part.path(), at)
 }
 
-/// Refuses an empty file where the format has a header.
+/// Refuses an empty file if its format has a header.
 pub(crate) fn refuse_empty(part: &Part) -> Result<()> {
     if matches!(part.format(), Format::Mtx | Format::Metis | Format::Gr) {
         let what = if part.packing() == Packing::Plain { "an empty file" } else { "nothing in the packed file" };
@@ -333,7 +337,7 @@ pub(crate) fn refuse_empty(part: &Part) -> Result<()> {
     Ok(())
 }
 
-/// Hands out consecutive numbers to threads.
+/// A counter that hands out consecutive numbers to threads.
 pub(crate) struct Next(AtomicU64);
 
 impl Next {
@@ -346,7 +350,7 @@ impl Next {
     }
 }
 
-/// The result of a thread, with the place of an error.
+/// The result of a thread: an error comes with its place.
 pub(crate) type Worked = Result<(), Box<(ErrorPlace, Error)>>;
 
 /// Returns the indices of the parts for which `want` is true.

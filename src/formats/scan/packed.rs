@@ -1,8 +1,8 @@
-//! Scans packed files, which are unpacked into blocks that end where a record does.
+//! Scans packed files, which are unpacked into blocks that end at the end of a record.
 //!
-//! One thread unpacks a file; any free parser takes its blocks from a queue of a few, so memory stays constant however large the file is.
-//! With as many files as threads, every thread does both for a file of its own. The lists of METIS files are parsed in sequence, since only
-//! the lines before a line tell its vertex.
+//! One thread unpacks a file. Any free parser takes its blocks from a short queue, so memory use stays constant however
+//! large the file is. If there are as many files as threads, every thread unpacks and parses a file of its own. The
+//! lists of METIS files are parsed in sequence, because the vertex of a line is known only from the lines before it.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -21,12 +21,12 @@ use crate::formats::scan::sink::Sink;
 use crate::formats::scan::{Next, ScanState, Worked, locate, located, of_kind, refuse_empty};
 use crate::formats::{Format, Packing, Part, Visitor, Weights, arrays, suspect};
 
-/// Blocks that may wait between an unpacking thread and the parsers.
+/// Maximum number of blocks that wait between an unpacking thread and the parsers.
 pub(crate) const QUEUE: usize = 4;
-/// Unpacked bytes of a block, unless chunks are smaller.
+/// Unpacked size of a block in bytes, unless chunks are smaller.
 const BLOCK: usize = 1 << 20;
 
-/// Returns the most bytes that unpacking one file takes.
+/// Returns an upper bound in bytes of the memory for unpacking one file.
 pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
     if part.packing() == Packing::Plain {
         return 0;
@@ -36,7 +36,8 @@ pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
         let times = if weights.is_wanted() { 3 } else { 2 };
         return times * (unpacking + Stored::BYTES) + arrays::MEMORY;
     }
-    // A block, and the rest carried into the next, may hold a longest line each, and vectors double.
+    // A block, and the rest carried into the next one, may each contain a line of maximum length, and vectors grow by
+    // doubling.
     let block = 2 * (BLOCK + layout::HEAD) as u64;
     unpacking + Stored::BYTES + block * (QUEUE + threads + 2) as u64
 }
@@ -44,27 +45,27 @@ pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
 /// All packed files of a scan.
 pub(crate) struct Packed<'a> {
     shared: &'a ScanState<'a>,
-    /// Parts whose blocks are spread over the threads, and parts that one thread does alone.
+    /// Parts whose blocks are spread over the threads, and parts that one thread processes alone.
     spread: Vec<usize>,
     alone: Vec<usize>,
     feeders: usize,
     next_spread: Next,
     next_alone: Mutex<usize>,
-    /// Number of the next block, for the order of the input.
+    /// Number of the next block, in the order of the input.
     number: AtomicU64,
 }
 
-/// Unpacked bytes that end where a record does.
+/// Unpacked bytes that end at the end of a record.
 pub(crate) struct Block {
     part: usize,
     data: Vec<u8>,
     /// Number of its first line, from 1, and its offset in the unpacked bytes.
     line: u64,
     offset: u64,
-    /// Stored bytes that it was unpacked from.
+    /// Number of stored bytes from which it was unpacked.
     stored: u64,
     number: u64,
-    /// The weights of its edges, if these are wanted and in a file of their own.
+    /// The weights of its edges, if these are wanted and in a separate file.
     weights: Option<Arc<WeightsFile>>,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Packed<'a> {
         self.feeders
     }
 
-    /// Runs an unpacking thread, which sends the blocks of one part after the other.
+    /// Runs an unpacking thread, which takes one part after the other and sends its blocks.
     pub fn feed(&self, blocks: &Sender<Block>) {
         while let Some(&part) = self.spread.get(self.next_spread.take() as usize) {
             let mut sent = 0;
@@ -168,7 +169,7 @@ impl<'a> Packed<'a> {
         };
         let place = |stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line);
         parsed.map_err(place)?;
-        self.shared.note((block.part, block.number), sink.take_noted(), place);
+        self.shared.note((block.part, block.number), sink.take_unfit(), place);
         sink.flush()?;
         self.shared.count(block.part, sink.take_count());
         sink.visitor.chunk_done(block.number)?;
@@ -184,7 +185,7 @@ struct Blocks<'a> {
     decoder: Decoder<Stored<'a>>,
     layout: Option<&'a Layout>,
     weights: Option<Arc<WeightsFile>>,
-    /// Bytes that were unpacked after the end of the last block.
+    /// Bytes that were unpacked beyond the end of the last block.
     carry: Vec<u8>,
     /// A buffer for reuse.
     spare: Vec<u8>,
@@ -233,7 +234,7 @@ impl<'a> Blocks<'a> {
         Ok(blocks)
     }
 
-    /// Returns the next block; `None` after the last.
+    /// Returns the next block; `None` after the last one.
     fn next(&mut self) -> Result<Option<Block>> {
         let (Some(layout), false) = (self.layout, self.done) else { return Ok(None) };
         let step = self.shared.chunk.min(BLOCK);

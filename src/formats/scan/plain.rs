@@ -1,5 +1,5 @@
-//! Scans plain files, which are cut into chunks that threads take in order. Files of lines are mapped, those of fixed records are read
-//! ([`crate::formats::records`]).
+//! Scans plain files, which are cut into chunks that threads take in order. Files of lines are mapped; files of
+//! fixed-size records are read ([`crate::formats::scan::records`]).
 
 use crate::error::{Error, Result};
 use crate::formats::graph500::WeightsFile;
@@ -16,9 +16,9 @@ use crate::formats::{Format, Packing, Part, Visitor, arrays, parquet, suspect};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Bytes that are hashed and then parsed while they are in the L2 cache.
+/// Number of bytes to hash and then parse while they are in the L2 cache.
 const PIECE: usize = 256 << 10;
-/// Bytes by which a file of records is recognised.
+/// Number of bytes that are examined to recognise a file of records.
 const PREFIX: usize = 4096;
 
 /// All plain files of a scan.
@@ -32,11 +32,12 @@ pub(crate) struct PlainFiles<'c> {
 /// A file of a scan.
 struct Body {
     part: usize,
-    /// Number of its first chunk among those of all plain files.
+    /// Number of its first chunk among the chunks of all plain files.
     first: u64,
     /// The vertex of the first line of each chunk, for METIS files.
     vertices: Arc<[u64]>,
-    /// If there are few files, each stays open for the whole scan; otherwise a file is open while some thread reads it.
+    /// The open file. If there are few files, each stays open for the whole scan; otherwise a file is open only while
+    /// some thread reads it.
     kept: Option<Arc<Kind>>,
     open: Mutex<Weak<Kind>>,
 }
@@ -56,11 +57,12 @@ struct Lines {
     vertices: Arc<[u64]>,
 }
 
-/// Files that stay open at once. A process may often have 1,024 descriptors, and a file may take three.
+/// Maximum number of files that stay open at once. The limit of a process is often 1,024 descriptors, and a file may
+/// use three.
 pub(crate) const KEPT: usize = 128;
 
 impl<'c> PlainFiles<'c> {
-    /// Opens the files, reads their headers, and counts the lines of METIS files.
+    /// Opens the files, reads their headers, and counts the vertex lines of METIS files.
     pub fn open(shared: &ScanState<'c>, threads: usize) -> Result<PlainFiles<'c>> {
         let (mut files, mut chunks) = (Vec::new(), 0);
         let plain = of_kind(shared.parts, |part| part.packing() == Packing::Plain);
@@ -100,7 +102,7 @@ impl<'c> PlainFiles<'c> {
         &self.files[self.files.partition_point(|file| file.first <= number) - 1]
     }
 
-    /// Returns an open file.
+    /// Returns the open file.
     fn opened(&self, shared: &ScanState<'_>, file: &Body) -> Result<Arc<Kind>> {
         if let Some(kind) = &file.kept {
             return Ok(kind.clone());
@@ -128,18 +130,18 @@ impl<'c> PlainFiles<'c> {
                         break;
                     }
                 }
-                // The thread that parses the file reports why it can't be opened.
+                // If the file can't be opened, the thread that parses it reports why.
                 Ok(Kind::Arrays(_) | Kind::Units(_) | Kind::Lines(_)) | Err(_) => cache.decide(number, None),
             }
         }
     }
 
-    /// Runs a thread that takes chunks of the share until there is none.
+    /// Runs a thread that takes chunks of the share until none is left.
     pub fn work<V: Visitor>(&self, shared: &ScanState<'_>, cache: CacheUse<'_, '_>, sink: &mut Sink<'_, V>) -> Worked {
         self.each(shared, cache, sink, || self.queue.take())
     }
 
-    /// Runs a thread that takes chunks of ranks that are behind; caching these is left to their ranks.
+    /// Runs a thread that takes chunks of ranks that are behind. It does not cache them; their own ranks do.
     pub fn help<V: Visitor>(&self, shared: &ScanState<'_>, sink: &mut Sink<'_, V>) -> Worked {
         self.each(shared, CacheUse::Nothing, sink, || self.queue.help(|number| self.is_worth_taking(shared, number)))
     }
@@ -152,7 +154,7 @@ impl<'c> PlainFiles<'c> {
         next: impl Fn() -> Option<u64>,
     ) -> Worked {
         let mut piece = Piece::default();
-        // The file is held until the next is opened, so that it is not opened for each of its chunks.
+        // The last file is kept open until the next one is opened, so that it is not reopened for each of its chunks.
         let mut held: Option<Arc<Kind>> = None;
         while !shared.stopped() {
             let Some(number) = next() else { break };
@@ -164,7 +166,7 @@ impl<'c> PlainFiles<'c> {
                 Kind::Records(records) => records.chunk(shared, file.part, (number, chunk), cache, &mut piece, sink),
                 Kind::Arrays(arrays) => arrays.chunk(shared, file.part, chunk, sink),
                 Kind::Lines(lines) => lines.chunk(shared, chunk, sink),
-                // Units end chunks themselves, also others than this one.
+                // Units end chunks themselves, including other chunks than this one.
                 Kind::Units(units) => {
                     units.chunk(shared, file.part, (file.first, chunk), sink)?;
                     held.replace(kind);
@@ -177,7 +179,8 @@ impl<'c> PlainFiles<'c> {
         Ok(())
     }
 
-    /// Returns true if another rank's chunk is worth taking: not if it must come from the disk and be cached, which its own rank does.
+    /// Returns true if another rank's chunk is worth taking. It is not if it must be read from disk and cached, because
+    /// its own rank does that.
     fn is_worth_taking(&self, shared: &ScanState<'_>, number: u64) -> bool {
         let file = self.file(number);
         match self.opened(shared, file).as_deref() {
@@ -187,7 +190,7 @@ impl<'c> PlainFiles<'c> {
     }
 }
 
-/// Opens a file and counts its chunks; `None` if it is empty. `vertices` is known if it was open before.
+/// Opens a file and counts its chunks; `None` if it is empty. `vertices` is passed if the file was open before.
 fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(Kind, u64)>> {
     let part = &shared.parts[index];
     if part.is_records() {
@@ -206,12 +209,12 @@ fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Op
     lines(shared, index, vertices)
 }
 
-/// Returns the error of a file that was not empty when the scan began.
+/// Returns the error for a file that was not empty when the scan began.
 fn shrunk(part: &Part) -> Error {
     part.unchanged(0).err().unwrap_or_else(|| Error::internal("open a part again", "it is empty"))
 }
 
-/// Opens a file of fixed records and counts its chunks; `None` if it is empty.
+/// Opens a file of fixed-size records and counts its chunks; `None` if it is empty.
 fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
     let part = &shared.parts[index];
     let reader = Reader::open(part.path())?;
@@ -262,7 +265,7 @@ fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<O
 }
 
 impl Lines {
-    /// Returns the bytes of a chunk, and those of the records that start in it.
+    /// Returns the range of a chunk in the file, and the range of the records that start in it.
     fn bounds(&self, shared: &ScanState<'_>, chunk: u64) -> Result<[usize; 4]> {
         let data = self.map.bytes();
         let from = chunk as usize * shared.chunk;
@@ -291,7 +294,7 @@ impl Lines {
                 hashed = piece.min(to);
             }
             self.head.layout.parse(&data[at..piece], &mut cursor, sink).map_err(|stop| self.place(stop, part, at))?;
-            shared.note((self.part, chunk), sink.take_noted(), |stop| self.place(stop, part, at));
+            shared.note((self.part, chunk), sink.take_unfit(), |stop| self.place(stop, part, at));
             at = piece;
         }
         if let (Layout::Metis(adjacency), true) = (&self.head.layout, end == data.len()) {
@@ -305,7 +308,7 @@ impl Lines {
         shared.advance((to - from) as u64)
     }
 
-    /// Returns the error of a piece that starts at `at`.
+    /// Returns the error for a piece that starts at `at`.
     fn place(&self, stop: Stop, part: &Part, at: usize) -> Error {
         let data = self.map.bytes();
         match stop {
@@ -317,7 +320,7 @@ impl Lines {
         }
     }
 
-    /// Returns the vertex of the first line of each chunk of a METIS file, by another pass over it.
+    /// Returns the vertex of the first line of each chunk of a METIS file, which takes another pass over the file.
     fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<Vec<u64>> {
         let chunks = self.map.bytes().len().div_ceil(shared.chunk);
         let next = Next::new(0);
@@ -349,7 +352,7 @@ impl Lines {
         for line in &mut lines {
             vertex += std::mem::replace(line, vertex);
         }
-        // Every rank counts all of them, and only rank 0 reports the number.
+        // Every rank counts all lines, but only rank 0 reports the number, since ranks add their numbers up.
         let reported = if shared.share.rank == 0 { vertex } else { 0 };
         shared.rows[self.part].store(reported, std::sync::atomic::Ordering::Relaxed);
         Ok(lines)

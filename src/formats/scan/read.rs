@@ -1,5 +1,6 @@
-//! Reads files of fixed records, which are not mapped: bytes in the page cache come at the speed of memory, without a page table to fill,
-//! and other bytes can be read past the page cache to where they are cached.
+//! Reads files of fixed-size records. They are not mapped: bytes in the page cache are copied at the speed of memory,
+//! without filling a page table, and other bytes can bypass the page cache and be read directly to where they are
+//! cached.
 #![allow(unsafe_code)] // preadv2 and posix_fadvise have no safe form
 
 use std::fs::File;
@@ -11,9 +12,9 @@ use std::sync::OnceLock;
 
 use crate::error::{At, Error, Result};
 
-/// Alignment of offsets, lengths and addresses of reads past the page cache.
+/// Alignment in bytes of offsets, lengths and addresses for direct I/O, which bypasses the page cache.
 pub(crate) const ALIGNED: usize = 4096;
-/// Bytes asked of the disk at once; more gains nothing.
+/// Size of a direct read in bytes; larger reads gain nothing.
 const DIRECT: usize = 4 << 20;
 
 /// An open file.
@@ -21,14 +22,15 @@ pub(crate) struct Reader {
     path: PathBuf,
     length: u64,
     file: File,
-    /// Opened on first use, to look whether pages are in the cache; the system does not read ahead of it.
+    /// A second descriptor for testing whether pages are in the cache, opened on first use. The system does not read
+    /// ahead on it.
     probe: OnceLock<Option<File>>,
-    /// Opened on first use, to read past the page cache, if the file system allows.
+    /// A descriptor for direct I/O, opened on first use, if the file system allows it.
     direct: OnceLock<Option<File>>,
 }
 
 impl Reader {
-    /// Opens `path`.
+    /// Opens the file at `path`.
     pub fn open(path: &Path) -> Result<Reader> {
         let unreadable = |e| Error::unreadable(path, &e);
         let file = File::open(path).map_err(unreadable)?;
@@ -52,7 +54,8 @@ impl Reader {
         self.length
     }
 
-    /// Returns true if bytes `from .. to` seem to be in the page cache, of which both ends are tested, or if the system can't tell.
+    /// Returns true if bytes `from .. to` seem to be in the page cache, or if the system can't tell. Only the two ends
+    /// are tested.
     pub fn cached(&self, from: u64, to: u64) -> bool {
         let Some(probe) = self.probe() else { return true };
         [from, to.max(from + 1) - 1].into_iter().all(|at| {
@@ -65,17 +68,17 @@ impl Reader {
         })
     }
 
-    /// Asks for bytes `from .. to` ahead of time, without waiting. It is a hint, whose failure does not matter.
+    /// Starts to read bytes `from .. to` ahead of time, without waiting. It is only a hint, so failures are ignored.
     pub fn will_need(&self, from: u64, to: u64) {
         if from < to.min(self.length) {
             will_need(&self.file, from, to.min(self.length) - from);
         }
     }
 
-    /// Reads the bytes from `at` on that fill `into`.
+    /// Fills `into` with the bytes from offset `at` on.
     ///
     /// # Errors
-    /// Bad input for a file that has become shorter, or can't be read.
+    /// Bad input if the file has become shorter, or can't be read.
     pub fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
         let mut filled = 0;
         while filled < into.len() {
@@ -97,14 +100,15 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the first `len` bytes of `memory` from `at` on, past the page cache if possible, for which `at` and the address and length of
-    /// `memory` should be multiples of [`ALIGNED`]. It may write to more of `memory`.
+    /// Reads `len` bytes from offset `at` on into the start of `memory`, bypassing the page cache if possible. For
+    /// that, `at` and the address and length of `memory` should be multiples of [`ALIGNED`]. Bytes of `memory` after
+    /// the first `len` may be overwritten.
     pub fn read_past_cache(&self, at: u64, memory: &mut [u8], len: usize) -> Result<()> {
         let mut filled = 0;
         while let (Some(direct), true) = (self.direct(), filled < len) {
             let most = (len - filled).next_multiple_of(ALIGNED).min(DIRECT).min(memory.len() - filled);
             match direct.read_at(&mut memory[filled..filled + most], at + filled as u64) {
-                // Anything except whole pages and the end of the file is left to ordinary reading.
+                // Anything except whole pages and the end of the file is left to ordinary reads.
                 Ok(n) if n > 0 && (n.is_multiple_of(ALIGNED) || filled + n >= len) => filled += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 _ => break,
@@ -114,7 +118,7 @@ impl Reader {
     }
 }
 
-/// Asks for `len` bytes of `file` from `from` on ahead of time.
+/// Starts to read `len` bytes of `file` from `from` on ahead of time.
 pub fn will_need(file: &File, from: u64, len: u64) {
     advise(file, from, len, libc::POSIX_FADV_WILLNEED);
 }
@@ -129,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_range_is_read_either_way_and_a_shorter_file_is_an_error() {
+    fn buffered_and_direct_reads_agree_and_a_truncated_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.u32");
         let bytes: Vec<u8> = (0..3 * ALIGNED as u32 + 100).map(|i| ((i * i) >> 7) as u8).collect();

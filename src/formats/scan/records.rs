@@ -1,4 +1,4 @@
-//! The chunks of a plain file of fixed records, which are read piece by piece, or taken from the cache.
+//! The chunks of a plain file of fixed-size records, which are read piece by piece, or taken from the cache.
 
 use crate::error::Result;
 use crate::formats::graph500::WeightsFile;
@@ -11,10 +11,10 @@ use crate::formats::scan::{ScanState, locate};
 use crate::formats::{Part, Visitor};
 use crate::memory::bytes_of_mut;
 
-/// Bytes that are read and hashed, then parsed, while they are in the L2 cache: whole records of every kind.
+/// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
 const PIECE: usize = 48 * 5461;
 
-/// Bytes of memory that a thread takes.
+/// Memory in bytes that a thread needs.
 pub(crate) const BYTES: u64 = PIECE as u64 + 64;
 
 /// The buffer of one thread, allocated on first use.
@@ -28,7 +28,7 @@ impl Piece {
     }
 }
 
-/// A file of fixed records.
+/// A file of fixed-size records.
 pub(crate) struct Records {
     reader: Reader,
     layout: Layout,
@@ -36,12 +36,12 @@ pub(crate) struct Records {
     /// Offset of the first record.
     body: usize,
     length: usize,
-    /// The weights of the edges, if these are wanted and in a file of their own.
+    /// The weights of the edges, if these are wanted and in a separate file.
     weights: Option<WeightsFile>,
 }
 
 impl Records {
-    /// Returns the records of the file that `reader` reads; `None` if these are not of fixed length.
+    /// Returns the records of the file that `reader` reads; `None` if their size is not fixed.
     pub fn new(reader: Reader, head: &Head, weights: Option<WeightsFile>) -> Option<Records> {
         let (layout, length) = (head.layout.clone(), reader.length() as usize);
         Some(Records { record: layout.record()?, body: head.body, reader, layout, length, weights })
@@ -63,7 +63,8 @@ impl Records {
         self.reader.cached(from as u64, to as u64)
     }
 
-    /// Reads a chunk ahead into memory of `cache` if it has to come from the disk. Returns false if there is no memory left.
+    /// Reads a chunk ahead into memory of `cache` if it is not in the page cache. Returns false if there is no memory
+    /// left.
     pub fn read_ahead(&self, shared: &ScanState<'_>, cache: &InputCache<'_>, number: u64, chunk: u64) -> bool {
         let (from, to) = self.bounds(shared, chunk);
         if !input_cache::fits(shared.chunk, self.body, self.record, self.length as u64)
@@ -76,7 +77,7 @@ impl Records {
             cache.decide(number, None);
             return false;
         };
-        // If reading fails, it fails again for the thread that parses the chunk, which reports the error.
+        // If this read fails, it fails again for the thread that parses the chunk, which reports the error.
         match self.reader.read_past_cache(from as u64, input_cache::bytes_mut(&mut slab), to - from) {
             Ok(()) => cache.decide(number, Some(slab)),
             Err(_) => {
@@ -87,7 +88,7 @@ impl Records {
         true
     }
 
-    /// Hashes and parses one chunk, whose number among all is `number`.
+    /// Hashes and parses chunk `chunk` of the file, whose number among all chunks is `number`.
     #[allow(clippy::too_many_arguments)]
     pub fn chunk<V: Visitor>(
         &self,
@@ -105,7 +106,7 @@ impl Records {
             whole.parse(sink, |at, until, parse| parse(&bytes[at - from..until - from]))?;
             cache.parsed(number, slab);
         } else {
-            // A chunk that is read in one call need not be asked for.
+            // A chunk that is read in one call needs no hint.
             if to - from > PIECE && !self.reader.cached(from as u64, to as u64) {
                 let until = (to + 2 * shared.chunk) as u64;
                 self.reader.will_need(from as u64, until);
@@ -137,7 +138,8 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Hashes its bytes, and parses its records, the last of which may end after it; `with` passes on bytes `at .. until`.
+    /// Hashes the bytes of the chunk, and parses the records that start in it; the last of these may end after the
+    /// chunk. `with` passes the bytes `at .. until` to its third argument.
     fn parse<V: Visitor>(
         &self,
         sink: &mut Sink<'_, V>,
@@ -156,7 +158,7 @@ impl Whole<'_> {
         let mut of_weights = records.weights.is_some().then(|| ScanState::hasher(self.part, self.chunk));
         let (mut at, mut cursor) = (from, Cursor::default());
         while at < last {
-            // The bytes before the chunk's first record are a piece of their own: the end of a record, or a header.
+            // The bytes before the chunk's first record form a separate piece: the end of a record, or a header.
             let until = if at < start { start.min(last) } else { last }.min(at + PIECE);
             with(at, until, &mut |bytes| {
                 hasher.update(&bytes[..until.min(to).saturating_sub(at)]);

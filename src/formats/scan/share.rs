@@ -1,4 +1,4 @@
-//! The share of one rank in a scan, and how the findings of all shares are combined.
+//! The share of one rank in a scan, and how the results of all shares are combined.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,20 +8,20 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::comm::{Pass, WorkStealing};
 use crate::error::{At, Error, Result};
 use crate::formats::scan::layout::{Head, Layout};
-use crate::formats::scan::sink::Noted;
+use crate::formats::scan::sink::UnfitWeights;
 use crate::formats::scan::{ErrorPlace, Halves, Next};
 use crate::formats::text::Counts;
 use crate::formats::weights::NONE_LACKING;
 use crate::formats::{Part, Scan, WeightType, Weights, mirror};
 
-/// One of `ranks` shares of an input. Plain files and generators are divided by chunks, packed files are not divided.
+/// One of `ranks` shares of an input. Plain files and generators are divided by chunks; packed files are not divided.
 #[derive(Debug, Clone, Copy)]
 pub struct Share<'c> {
     /// Index of the share, from 0.
     pub rank: usize,
     /// Number of shares, at least 1.
     pub ranks: usize,
-    /// The record of chunks begun by each rank, if ranks that are done help others.
+    /// The record of the chunks that each rank has begun, if ranks that are done help others.
     pub helping: Option<&'c WorkStealing>,
 }
 
@@ -47,29 +47,30 @@ impl<'c> Share<'c> {
         ChunkQueue { share: self, chunks, next: Next::new(own.start), own, pass }
     }
 
-    /// Returns true if the `nth` of the packed files is in this share.
+    /// Returns true if the `nth` packed file is in this share.
     pub fn has(self, nth: usize) -> bool {
         nth % self.ranks == self.rank
     }
 }
 
-/// The chunks that a rank's threads take in a pass: its own in order, then the last ones of ranks that are behind.
+/// The chunks that a rank's threads take in a pass: first those of its own share in order, then the last chunks of
+/// ranks that are behind.
 pub(crate) struct ChunkQueue<'c> {
     share: Share<'c>,
     chunks: u64,
     own: Range<u64>,
-    /// The next of its own chunks, if ranks do not help each other.
+    /// The next chunk of its own share, if ranks do not help each other.
     next: Next,
     pass: Option<Pass<'c>>,
 }
 
 impl ChunkQueue<'_> {
-    /// Returns the numbers of its own chunks.
+    /// Returns the numbers of the chunks in its own share.
     pub fn own(&self) -> Range<u64> {
         self.own.clone()
     }
 
-    /// Returns the next of its own chunks.
+    /// Returns the next chunk of its own share.
     pub fn take(&self) -> Option<u64> {
         let Some(pass) = self.pass else {
             return Some(self.next.take()).filter(|number| self.own.contains(number));
@@ -77,7 +78,7 @@ impl ChunkQueue<'_> {
         pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
     }
 
-    /// Returns the last chunk left of the rank that is furthest behind, if it is `worth` taking.
+    /// Returns the last chunk that is left to the rank that is furthest behind, if it is `worth` taking.
     pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
         let pass = self.pass?;
         let share = |rank| self.share.range(rank, self.chunks);
@@ -94,23 +95,24 @@ impl ChunkQueue<'_> {
     }
 }
 
-/// The findings of a scan of a share. Added up over all shares they are those of a [`Scan`] of the whole input.
+/// The results of a scan of a share. Combined over all shares, they give the [`Scan`] of the whole input.
 #[derive(Debug)]
 pub struct Seen {
     parts: Vec<(Part, Option<Head>)>,
     /// The number of threads of the scan.
     threads: usize,
-    /// The entries of each part, the lines of vertices of each part, the weighted edges of each part, the low halves of the balances of each
-    /// part, the high ones, and the hash of each chunk of the input, which is zero for chunks of other shares; then hashes of weights.
+    /// Counts of each part: entries, vertex lines, weighted edges, low halves of the balances, and high halves of the
+    /// balances. Then the hash of each chunk of the input, which is zero for chunks of other shares, and the hashes of
+    /// weights.
     sums: Vec<u64>,
     /// The number of hashes of weights.
     weights_hashes: usize,
-    /// The largest number of vertices that a header declares, plus one, the type of weights as [`word_of`] has it, and the places of the
-    /// first whole weights that are wide or rounded as [`word_of_place`] has them.
+    /// The largest number of vertices that a header declares, plus one; the type of weights, encoded by [`word_of`];
+    /// and the places of the first integer weights that are too wide or rounded, encoded by [`word_of_place`].
     most: [u64; 4],
     weights: Weights,
-    /// The errors of the first such weights of this share.
-    noted: Noted<Option<(ErrorPlace, Error)>>,
+    /// The errors for these first weights in this share.
+    noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
     checksum: Checksum,
 }
 
@@ -128,7 +130,7 @@ impl Seen {
         sums: Vec<u64>,
         weights_hashes: usize,
         (weights, found): (Weights, u64),
-        noted: Noted<Option<(ErrorPlace, Error)>>,
+        noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
     ) -> Seen {
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
         let declared = declared.map_or(0, |n| n.saturating_add(1));
@@ -136,7 +138,8 @@ impl Seen {
         Seen { parts, threads, sums, weights_hashes, most, weights, noted, checksum: Checksum::Chunks }
     }
 
-    /// Returns the findings of a generator that made `edges` edges, with weights of this type if `weights` were wanted.
+    /// Returns the results for a generator that made `edges` edges, with weights of type `found` if `weights` says that
+    /// they are wanted.
     pub(crate) fn generated(
         edges: u64,
         vertices: u64,
@@ -145,24 +148,25 @@ impl Seen {
     ) -> Seen {
         let found = found.filter(|_| weights.is_wanted());
         let most = [vertices.saturating_add(1), word_of(found), 0, 0];
-        let (parts, noted, checksum) = (Vec::new(), Noted::default(), Checksum::Is(checksum));
+        let (parts, noted, checksum) = (Vec::new(), UnfitWeights::default(), Checksum::Is(checksum));
         Seen { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, noted, checksum }
     }
 
-    /// Returns the numbers to be added up over all shares.
+    /// Returns the numbers that must be summed over all shares.
     pub fn sums(&mut self) -> &mut [u64] {
         &mut self.sums
     }
 
-    /// Returns the numbers of which the largest of all shares is to be taken.
+    /// Returns the numbers whose maximum over all shares must be taken.
     pub fn most(&mut self) -> &mut [u64] {
         &mut self.most
     }
 
-    /// Returns the findings of all shares, after their numbers were combined.
+    /// Returns the result for all shares. Their numbers must have been combined before.
     ///
     /// # Errors
-    /// Bad input where a header of this share declares something else, or no type of weights holds one of this share.
+    /// Bad input if a header of this share declares other counts, or if no type can represent one of the weights of
+    /// this share.
     pub fn finish(self) -> Result<Scan> {
         let parts = self.parts.len();
         let declared_vertices = self.most[0].checked_sub(1);
@@ -191,7 +195,7 @@ impl Seen {
                 check_weighted(&part.path, entries, weighted)?;
             }
         }
-        check_noted(self.noted, self.most, weights)?;
+        check_unfit(self.noted, self.most, weights)?;
         let halves = match halves {
             0 => Halves::None,
             halves if halves == seen => Halves::All,
@@ -208,7 +212,7 @@ impl Seen {
     }
 }
 
-/// Returns a number for a type of weights, larger for the type that holds more; 0 for none.
+/// Returns a number for a type of weights; a type that can represent more has a larger number. 0 stands for no weights.
 pub(super) fn word_of(weights: Option<WeightType>) -> u64 {
     match weights {
         None => 0,
@@ -221,14 +225,19 @@ fn type_of(word: u64) -> Option<WeightType> {
     [WeightType::U32, WeightType::F32].into_iter().find(|found| word_of(Some(*found)) == word)
 }
 
-/// Returns a number for the place of an error, larger for one that comes before others; 0 for none.
+/// Returns a number for the place of an error; earlier places have larger numbers. 0 stands for no error.
 fn word_of_place(first: &Option<(ErrorPlace, Error)>) -> u64 {
     first.as_ref().map_or(0, |((part, chunk), _)| u64::MAX - ((*part as u64) << 40 | chunk))
 }
 
-/// Refuses whole weights from 2^32 on among whole weights alone. Warns of those that are rounded where f32 is the type. `most` has the places
-/// of the first of all shares, and the share that has one speaks.
-fn check_noted(noted: Noted<Option<(ErrorPlace, Error)>>, most: [u64; 4], weights: Option<WeightType>) -> Result<()> {
+/// Refuses integer weights from 2^32 on if all weights are integers. If the type is f32, warns of weights that are
+/// rounded. `most` contains the places of the first such weights in all shares, and only the share with that place
+/// reports it.
+fn check_unfit(
+    noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
+    most: [u64; 4],
+    weights: Option<WeightType>,
+) -> Result<()> {
     let [_, _, wide, rounded] = most;
     let is_first = |first: &Option<(ErrorPlace, Error)>, word: u64| word_of_place(first) == word;
     match weights {
@@ -250,7 +259,7 @@ fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
     Err(Error::input(path, At::File, "a weight for every edge of the input, or for none", found, NONE_LACKING))
 }
 
-/// Compares the counts in the header with those of the body.
+/// Checks the counts in the header against those of the body.
 fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
     const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
     let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));

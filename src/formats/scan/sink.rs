@@ -3,48 +3,49 @@
 use std::borrow::Cow;
 
 use crate::error::{At, Error, Result};
-use crate::formats::weights::{Found, Mistake, Weight};
+use crate::formats::weights::{Mistake, Weight, WeightClass};
 use crate::formats::{Edges, Visitor, WeightType, Weights, mirror};
 
-/// Edges of a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
+/// Number of edges in a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
 pub(crate) const BATCH: usize = 4096;
 
-/// Bytes that one sink allocates.
+/// Memory in bytes that one sink allocates.
 pub(crate) const BYTES: u64 = (BATCH * (16 + 8)) as u64;
 
-/// Bytes that it allocates for weights.
+/// Memory in bytes that a sink allocates for weights, in addition.
 pub(crate) const WEIGHT_BYTES: u64 = (BATCH * 4) as u64;
 
-/// Hands the edges of one thread to its visitor.
+/// A buffer that hands the edges of one thread to its visitor in batches.
 pub(crate) struct Sink<'v, V: Visitor> {
     pub visitor: &'v mut V,
     wide: Vec<[u64; 2]>,
     narrow: Vec<[u32; 2]>,
-    /// How weights are treated, and those of the gathered edges.
+    /// How weights are treated, and the weights of the gathered edges.
     reading: Weights,
     weights: Vec<u32>,
     counted: Counted,
-    noted: Noted<Option<Stop>>,
+    noted: UnfitWeights<Option<Stop>>,
 }
 
-/// What is kept of whole weights that perhaps no type holds, of which the type of all weights decides.
+/// The first integer weights that may fit no type. Whether one fits is known only when the type of all weights is
+/// known.
 #[derive(Debug, Default)]
-pub(crate) struct Noted<T> {
-    /// Of the first from 2^32 on.
+pub(crate) struct UnfitWeights<T> {
+    /// For the first weight from 2^32 on.
     pub wide: T,
-    /// Of the first that no f32 equals.
+    /// For the first weight that f32 can't represent exactly.
     pub rounded: T,
 }
 
-/// The edges that were handed over.
+/// Counts of the edges that were handed over.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counted {
     pub edges: u64,
     /// Number of edges that have a weight.
     pub weighted: u64,
-    /// The type that holds all weights seen.
+    /// The narrowest type for all weights so far.
     pub weights: Option<WeightType>,
-    /// The sum of [`mirror::signed`] of all entries of lists without direction.
+    /// The sum of [`mirror::signed`] over all entries of undirected lists.
     pub balance: u64,
 }
 
@@ -52,7 +53,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
     pub fn new(visitor: &'v mut V, reading: Weights) -> Self {
         let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         let (weights, counted) = (Vec::new(), Counted::default());
-        Sink { visitor, wide, narrow, reading, weights, counted, noted: Noted::default() }
+        Sink { visitor, wide, narrow, reading, weights, counted, noted: UnfitWeights::default() }
     }
 
     /// Returns how weights are treated.
@@ -60,10 +61,10 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.reading
     }
 
-    /// Adds one edge with its weight; `refused` returns the error of a weight that is a mistake.
+    /// Adds one edge with its weight; `refused` makes the error for a weight that is a mistake.
     ///
     /// # Errors
-    /// The mistake in the weight; that of the visitor.
+    /// The mistake in the weight, and errors of the visitor.
     #[inline]
     pub fn push_weighted<E: From<Error> + Into<Stop>>(
         &mut self,
@@ -77,7 +78,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.counted.weights = self.counted.weights.max(Some(found.kind()));
         match self.reading {
             Weights::Read(_) => self.weights.push(bits),
-            Weights::Find if matches!(found, Found::Rounded | Found::Wide { .. }) => {
+            Weights::Find if matches!(found, WeightClass::Rounded | WeightClass::Wide { .. }) => {
                 self.note(found, |mistake| refused(mistake).into());
             }
             Weights::Find | Weights::Skip => {}
@@ -86,23 +87,23 @@ impl<'v, V: Visitor> Sink<'v, V> {
     }
 
     #[cold]
-    fn note(&mut self, found: Found, refused: impl Fn(Mistake) -> Stop) {
-        let Noted { wide, rounded } = &mut self.noted;
-        if matches!(found, Found::Wide { .. }) {
+    fn note(&mut self, found: WeightClass, refused: impl Fn(Mistake) -> Stop) {
+        let UnfitWeights { wide, rounded } = &mut self.noted;
+        if matches!(found, WeightClass::Wide { .. }) {
             wide.get_or_insert_with(|| refused(Mistake::Wide));
         }
-        if matches!(found, Found::Rounded | Found::Wide { rounded: true }) {
+        if matches!(found, WeightClass::Rounded | WeightClass::Wide { rounded: true }) {
             rounded.get_or_insert_with(|| refused(Mistake::Rounded));
         }
     }
 
-    /// Returns the first weights that perhaps no type holds, of those since the last call; `None` if there were none.
-    pub fn take_noted(&mut self) -> Option<Noted<Option<Stop>>> {
-        let Noted { wide, rounded } = &self.noted;
+    /// Returns the first weights since the last call that may fit no type; `None` if there were none.
+    pub fn take_unfit(&mut self) -> Option<UnfitWeights<Option<Stop>>> {
+        let UnfitWeights { wide, rounded } = &self.noted;
         (wide.is_some() || rounded.is_some()).then(|| std::mem::take(&mut self.noted))
     }
 
-    /// Counts an entry of a list that must have its mirror image in another: `v` in that of `u`.
+    /// Counts the entry `v` in the list of `u`, whose mirror image must be in the list of `v`.
     #[inline]
     pub fn list(&mut self, u: u64, v: u64) {
         self.counted.balance = self.counted.balance.wrapping_add(mirror::signed(u, v));
@@ -143,13 +144,14 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.visitor.visit(edges, &[])
     }
 
-    /// Hands over a batch of at most [`BATCH`] edges that `unpack` writes and whose weights are not read. If `unpack` returns false, nothing
-    /// is handed over, and false is returned.
+    /// Hands over a batch of `edges` (at most [`BATCH`]) edges that `unpack` writes, without weights. If `unpack`
+    /// returns false, nothing is handed over and the result is false.
     pub fn fill(&mut self, edges: usize, unpack: impl FnOnce(&mut [[u32; 2]]) -> bool) -> Result<bool> {
         self.unpacked(edges, unpack, &[])
     }
 
-    /// Does the same with the weights of all edges, which the narrowest type `found` holds, as [`Weights::take_floats`] tells it.
+    /// Like [`Self::fill`], with the weights of all edges. `found` is their narrowest type, as returned by
+    /// [`Weights::take_floats`].
     pub fn fill_weighted(
         &mut self,
         weights: &[u32],
@@ -171,7 +173,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
         unpack: impl FnOnce(&mut [[u32; 2]]) -> bool,
         weights: &[u32],
     ) -> Result<bool> {
-        // What was added one by one stands before.
+        // Edges that were added one by one come first.
         self.flush()?;
         self.narrow.resize(edges, [0; 2]);
         let filled = unpack(&mut self.narrow);
@@ -182,7 +184,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
         Ok(filled)
     }
 
-    /// Returns the numbers of edges handed over since the last call.
+    /// Returns the counts of edges handed over since the last call.
     pub fn take_count(&mut self) -> Counted {
         std::mem::take(&mut self.counted)
     }
@@ -191,7 +193,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
 /// A mistake in the bytes that a parser was given.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    /// Its offset from the first byte given.
+    /// Offset from the first byte that was given.
     pub at: usize,
     pub expected: String,
     pub found: String,
@@ -217,14 +219,14 @@ impl Fault {
         Fault { at, expected: expected.into(), found: found.into(), remedy: remedy.into() }
     }
 
-    /// Returns the error at the given place.
+    /// Returns the error for this fault at the given place.
     pub fn at(self, path: &std::path::Path, at: At) -> Error {
         Error::input(path, at, self.expected, self.found, self.remedy)
     }
 }
 
 impl Stop {
-    /// Returns the error of a caller that makes no faults.
+    /// Returns the error, for callers that make no faults.
     pub fn into_error(self) -> Error {
         match self {
             Stop::Error(error) => error,

@@ -1,4 +1,4 @@
-//! The remedies in messages about wrong lines. Commands were tried: `tests/formats/remedies.rs` runs them.
+//! The remedies in messages about wrong lines. Every command was tried: `tests/formats/remedies.rs` runs them.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ const MIXED: &str = "make the columns of all lines alike: awk '{print $1, $2}' I
 const NEIGHBOURS: &str =
     "of an adjacency list tr ':' ' ' < IN | awk '{for (i = 2; i <= NF; i++) print $1, $i}' > OUT makes edges";
 
-/// Returns the remedy for a line in a file whose first line has just two ids.
+/// Returns the remedy for a line in a file whose first line has exactly two ids.
 pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
     let line = first_line(data);
     if let Some(remedy) = of_numbers(line, [0, 1]) {
@@ -32,7 +32,7 @@ pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
     }
 }
 
-/// Returns the remedy for a wrong line further down.
+/// Returns the remedy for a wrong line after the first line.
 pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
     let line = first_line(data);
     if !is_printed(line) {
@@ -51,7 +51,7 @@ pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
     }
 }
 
-/// Returns the remedy for a line of a table whose ids are in columns `ends`, from 0.
+/// Returns the remedy for a row of a table whose ids are in the columns `ends`, counted from 0.
 pub(super) fn of_row(data: &[u8], delimiter: Delimiter, ends: [usize; 2]) -> Cow<'static, str> {
     let line = first_line(data);
     if let Some(remedy) = of_numbers(line, ends) {
@@ -86,7 +86,8 @@ pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[Field<'_>]) 
     }
 }
 
-/// Returns the remedy for a line with numbers that are written in another way, or are too large; `ends` are the columns of ids.
+/// Returns the remedy for a line whose numbers are written in another style, or are too large; `ends` are the columns
+/// of ids.
 pub(super) fn of_numbers(line: &[u8], ends: [usize; 2]) -> Option<String> {
     if let Some(remedy) = decimal_commas(line) {
         return Some(remedy.into());
@@ -107,7 +108,7 @@ pub(super) fn of_numbers(line: &[u8], ends: [usize; 2]) -> Option<String> {
     Some(format!("{id} takes more than 64 bits: {}", numbering(line, delimiter, ends, Head::Numbers)))
 }
 
-/// Returns true for digits with a comma before each three of them but the first.
+/// Returns true for digits in groups of three separated by commas, such as 1,234,567.
 fn is_grouped(text: &[u8]) -> bool {
     let mut groups = text.split(|c| *c == b',');
     let is_digits = |group: &[u8]| group.iter().all(u8::is_ascii_digit);
@@ -144,7 +145,8 @@ pub(in crate::formats) fn decimal_commas(data: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Returns the remedy for a heading that names no columns of ids, and of rows that do not fit theirs.
+/// Returns the remedy for a heading that does not say which columns are the ids, and for rows that do not match their
+/// heading.
 pub(super) fn of_heading(names: &[String]) -> Cow<'static, str> {
     let others: Vec<usize> = (0..names.len()).filter(|&at| !names::is_no_end(&names[at])).collect();
     match others[..] {
@@ -153,14 +155,15 @@ pub(super) fn of_heading(names: &[String]) -> Cow<'static, str> {
     }
 }
 
-/// Returns the remedy if columns `u` and `v`, from 0, are likely those of the ids.
+/// Returns the remedy if columns `u` and `v`, counted from 0, are probably the ids.
 pub(super) fn chosen(u: usize, v: usize) -> Cow<'static, str> {
     let (u, v) = (u + 1, v + 1);
     format!("say which columns are the ids, if these are: [input] columns = [{u}, {v}], convert --columns {u},{v}")
         .into()
 }
 
-/// Returns the columns of the ends: of N-Triples, the second of which is what they have to do with each other, others than the first two.
+/// Returns the columns of the ends. These are the first two, except in N-Triples, whose second column is the relation
+/// between the ends.
 pub(super) fn ends(fields: &[Field<'_>]) -> [usize; 2] {
     match fields {
         [_, _, _, dot] if dot.text == b"." => [0, 2],
@@ -168,18 +171,18 @@ pub(super) fn ends(fields: &[Field<'_>]) -> [usize; 2] {
     }
 }
 
-/// Which lines have ids that are to be numbered.
+/// Which lines have ids that must be numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Head {
-    /// All.
+    /// All lines.
     None,
-    /// Those below the first.
+    /// All lines but the first.
     First,
-    /// Those whose ids are numbers: whether there is a heading is not known.
+    /// Lines whose ids are numbers, because it is not known whether there is a heading.
     Numbers,
 }
 
-/// Returns the line that numbers ids which are words, or too large, like those of the line `shown`.
+/// Returns the command that numbers ids that are words or too large, for a file with lines like `shown`.
 pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], heading: Head) -> String {
     let from = separated(delimiter);
     let line = if shown.contains(&b'"') {
@@ -200,7 +203,7 @@ pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], he
             Head::First => "NR>1".into(),
             Head::Numbers => format!("{u}{v}~/^[0-9]+$/"),
         };
-        // Lines may end as on Windows.
+        // Lines may end with CR LF, as on Windows.
         format!(
             "awk {from}'function id(x){{if(!(x in n))n[x]=c++;return n[x]}} {{sub(/\\r$/,\"\")}} {below}{{u=id({u});print u,id({v})}}' IN > OUT"
         )
@@ -208,7 +211,7 @@ pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], he
     format!("number the ids first: {line}")
 }
 
-/// Returns the line that writes ids without a fraction.
+/// Returns the command that writes ids without a fraction.
 fn floats(delimiter: Delimiter, ends: [usize; 2]) -> String {
     let [u, v] = ends.map(|at| at + 1);
     let from = separated(delimiter);
@@ -217,7 +220,7 @@ fn floats(delimiter: Delimiter, ends: [usize; 2]) -> String {
     )
 }
 
-/// Returns the option of awk for a delimiter, a blank behind it.
+/// Returns the option of awk for a delimiter, followed by a blank.
 fn separated(delimiter: Delimiter) -> &'static str {
     match delimiter {
         Delimiter::Comma => "-F, ",
@@ -227,12 +230,13 @@ fn separated(delimiter: Delimiter) -> &'static str {
     }
 }
 
-/// Characters that some write between the columns, and that are no part of words.
+/// Separators that some programs write between columns, and that are never part of a word.
 const BETWEEN: [&str; 5] = ["|", "||", "::", "->", "-->"];
-/// Those that may be part of words, but hardly stand between numbers.
+/// Separators that may be part of a word, but are unlikely within a number.
 const BETWEEN_NUMBERS: [&str; 9] = [":", "-", "--", "=", "=>", "/", "~", "&", "<->"];
 
-/// Returns the line that writes blanks for what stands between the first two columns, if that is no delimiter.
+/// Returns the command that replaces the text between the first two columns with a blank, if that text is not a known
+/// delimiter.
 pub(super) fn separator(line: &[u8]) -> Option<String> {
     let line = std::str::from_utf8(line).ok()?.trim();
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
@@ -241,7 +245,7 @@ pub(super) fn separator(line: &[u8]) -> Option<String> {
     let known = between.trim();
     let second = second.split(|c| !is_part(c)).next()?;
     let digits = |word: &str| word.bytes().all(|c| c.is_ascii_digit());
-    // A sign has a blank before it, and none behind: "1 -2".
+    // A minus sign has a blank before it but none after it: "1 -2".
     let even = between.len() == known.len() || (between.starts_with([' ', '\t']) && between.ends_with([' ', '\t']));
     let is_one = BETWEEN.contains(&known) || (BETWEEN_NUMBERS.contains(&known) && digits(first) && digits(second));
     (!first.is_empty() && even && is_one)

@@ -1,11 +1,11 @@
-//! Reads the attributes that NetworkX writes after an edge: a Python dictionary, `{}` or `{'weight': 3}`.
+//! Parses the attributes that NetworkX writes after an edge: a Python dictionary, `{}` or `{'weight': 3}`.
 
 use std::ops::Range;
 
 use crate::formats::lines::weight_end;
 
-/// Returns the first byte after the dictionary at `at`, and the place of the number of `'weight'`, which is empty if it has none; `None`
-/// if it does not end in its line, or its weight is not a number.
+/// Returns the offset after the dictionary at `at`, and the range of the number of `'weight'`, which is empty if there
+/// is no such key; `None` if the dictionary does not end on its line, or its weight is not a number.
 pub(crate) fn read(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     if data.get(at + 1) == Some(&b'}') {
         return Some((at + 2, 0..0));
@@ -48,7 +48,8 @@ fn string(data: &[u8], at: usize, quote: u8) -> Option<usize> {
     }
 }
 
-/// Returns the first byte after the number of `'weight'` and its place; `at` itself and an empty place if the word is no key.
+/// Returns the offset after the number of `'weight'`, and its range. If the word is not a key, returns `at` itself and
+/// an empty range.
 fn weight(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     let blanks = |mut at: usize| {
         while data.get(at) == Some(&b' ') {
@@ -64,7 +65,7 @@ fn weight(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     let rest = &data[start..];
     let length = rest.iter().position(|c| matches!(c, b',' | b'}' | b'\n' | b' ' | b'\r')).unwrap_or(rest.len());
     let (mut value, mut from) = (&rest[..length], start);
-    // Numbers of numpy are written so: np.float64(0.5).
+    // numpy writes its numbers in this form: np.float64(0.5).
     if let (Some(open), true) = (value.iter().position(|c| *c == b'('), value.starts_with(b"np.")) {
         value = value[open + 1..].strip_suffix(b")")?;
         from += open + 1;

@@ -1,19 +1,20 @@
-//! Recognises a first line that has counts, such as `n m`, `n n m`, `n m k` or `rows columns entries`, rather than an edge.
+//! Recognises a first line that contains counts, such as `n m`, `n n m`, `n m k` or `rows columns entries`, rather than
+//! an edge.
 //!
-//! The number of edges may be that of the lines, twice that (it then counts both directions of each), or half of it (each edge has a line
-//! for either direction).
+//! The declared number of edges may be the number of lines, twice that number (the count then includes both directions
+//! of each edge), or half of it (each edge has one line for each direction).
 
 use super::fields::Field;
 use super::window::{Next, Window};
 use crate::formats::lines;
 use crate::formats::scan::sink::Fault;
 
-/// A first line that has counts if as many edges follow as one of them says.
+/// A first line that contains counts, if the number of edges that follow matches one of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Counts {
     /// Number of the line, from 1.
     pub line: u64,
-    /// The counts that it may have.
+    /// The possible readings of the line.
     sizes: Vec<Sizes>,
     /// The line as messages show it.
     shown: String,
@@ -22,14 +23,14 @@ pub(crate) struct Counts {
 /// A way to read a line of counts.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
-    /// The vertices that edges lead from, and those that they lead to.
+    /// The number of vertices from which edges lead, and of those to which they lead.
     ends: [u64; 2],
     edges: u64,
-    /// True if it is a common one, `n m` or `n n m`.
+    /// Whether it is a common form, `n m` or `n n m`.
     common: bool,
 }
 
-/// What a number of edges is to that of the lines.
+/// The ratio of a declared number of edges to the number of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ratio {
     Same,
@@ -61,25 +62,27 @@ pub(super) const REMEDY: &str =
     "skip it with [input] skip_lines = 1 (convert --skip-lines 1), or say skip_lines = 0 if it is an edge";
 
 impl Counts {
-    /// Returns the text after "found" in a message about the line, if it has counts of a file of `following` lines below it.
+    /// Returns the text after "found" in a message about the line, if its counts match a file with `following` more
+    /// lines.
     pub fn found(&self, following: u64) -> Option<String> {
         self.sizes.iter().find_map(|sizes| {
             let ratio = Ratio::of(sizes.edges, following)?;
             let [from, to] = sizes.ends.map(u128::from);
-            // So few vertices have no more edges than this. Sorted lists of edges begin with the smallest ids.
+            // Between so few vertices there can be no more edges than this. Sorted lists of edges begin with the
+            // smallest ids.
             let possible = u128::from(sizes.edges) <= from * to;
-            (possible || (sizes.common && ratio == Ratio::Same)).then(|| self.told(ratio))
+            (possible || (sizes.common && ratio == Ratio::Same)).then(|| self.message(ratio))
         })
     }
 
-    fn told(&self, ratio: Ratio) -> String {
+    fn message(&self, ratio: Ratio) -> String {
         format!("{}, which has {} of lines that follow", self.shown, ratio.shown())
     }
 
-    /// The text after "expected".
+    /// The text after "expected" in a message.
     pub const EXPECTED: &str = "an edge";
 
-    /// The remedy.
+    /// The remedy in a message.
     pub const REMEDY: &str = REMEDY;
 }
 
@@ -96,10 +99,15 @@ impl Sizes {
         }
     }
 
-    /// Returns true if the ends of `edges` are those of as many vertices, numbered from 0 or 1; in the common way also if there are as many
-    /// different ones, or fewer numbered from 0 or 1. `1 2` above the other two edges of a triangle is an edge.
+    /// Returns true if the ids in `edges` match the declared number of vertices, so that the first line contains counts
+    /// rather than an edge.
     ///
-    /// A number of edges other than that of the lines must make ids with a gap if it is an id, or the lines be symmetric.
+    /// The ids match if the largest is the last of that many ids from 0 or from 1, or if there are exactly that many
+    /// distinct ids. In a common form it is enough that all ids are below that number. For example, `1 2` above the
+    /// other two edges of a triangle is an edge.
+    ///
+    /// If the declared number of edges is not the number of lines, the evidence must be stronger: either the first line
+    /// would have an id that leaves a gap in the numbering, or the lines must be symmetric.
     fn fit(&self, ratio: Ratio, edges: &[[u64; 2]]) -> bool {
         let [from, to] = self.ends;
         let mut ids = edges.as_flattened().to_vec();
@@ -123,7 +131,7 @@ impl Sizes {
     }
 }
 
-/// Returns true if every edge stands there in both directions.
+/// Returns true if every edge is listed in both directions.
 fn is_symmetric(edges: &[[u64; 2]]) -> bool {
     let (mut forth, mut back) = (edges.to_vec(), edges.iter().map(|[u, v]| [*v, *u]).collect::<Vec<_>>());
     forth.sort_unstable();
@@ -131,8 +139,9 @@ fn is_symmetric(edges: &[[u64; 2]]) -> bool {
     forth == back
 }
 
-/// Checks whether the first line, of these fields, has counts: returns a fault if it has, and the counts to be compared at the end of the
-/// file if that lies beyond `window`: in longer files the number of lines decides alone.
+/// Checks whether the first line, with these fields, contains counts, and returns a fault if it does. If the file is
+/// longer than `window`, returns the counts to check at the end of the file; in such files the number of lines alone
+/// decides.
 pub(super) fn check(
     fields: &[Field<'_>],
     at: usize,
@@ -159,10 +168,10 @@ pub(super) fn check(
     }
     let edges = edges(behind, window);
     if edges.len() as u64 != following {
-        return Ok(None); // A line that is no edge is the fault to tell of.
+        return Ok(None); // A line that is not an edge is the mistake to report.
     }
     match ratios.find(|(sizes, ratio)| sizes.fit(*ratio, &edges)) {
-        Some((_, ratio)) => Err(Fault::new(at, Counts::EXPECTED, counts.told(ratio), Counts::REMEDY)),
+        Some((_, ratio)) => Err(Fault::new(at, Counts::EXPECTED, counts.message(ratio), Counts::REMEDY)),
         None => Ok(None),
     }
 }

@@ -1,4 +1,4 @@
-//! Splits a line into fields, to find out the format of a file's lines. The lines themselves are parsed elsewhere.
+//! Splits a line into fields, to detect the format of a file's lines. The lines themselves are parsed elsewhere.
 
 /// The delimiter of the fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub(super) struct Field<'l> {
 }
 
 impl Delimiter {
-    /// Returns the delimiter of a line, which is outside of quotes and braces. If there are several, a tab comes first in a `.tsv` file,
-    /// and last elsewhere.
+    /// Returns the delimiter of a line, ignoring quotes and braces. If several delimiters occur, a tab has the highest
+    /// priority in a `.tsv` file and the lowest elsewhere.
     pub fn of(line: &[u8], tsv: bool) -> Delimiter {
         let (mut quoted, mut comma, mut semicolon, mut tab) = (false, false, false, false);
         for c in trim(line, false) {
@@ -38,14 +38,14 @@ impl Delimiter {
             (_, _, true) if tsv => Delimiter::Tab,
             (true, ..) => Delimiter::Comma,
             (_, true, _) => Delimiter::Semicolon,
-            // A tab at the start stands for an empty first field.
+            // A tab at the start means an empty first field.
             (_, _, true) => Delimiter::Tab,
             _ if line.first() == Some(&b'\t') && tsv => Delimiter::Tab,
             _ => Delimiter::Blanks,
         }
     }
 
-    /// Returns the byte of a delimiter that is a single one.
+    /// Returns the byte of the delimiter; `None` for blanks.
     pub fn byte(self) -> Option<u8> {
         match self {
             Delimiter::Comma => Some(b','),
@@ -57,12 +57,12 @@ impl Delimiter {
 }
 
 impl Field<'_> {
-    /// Returns true for a whole number without a sign.
+    /// Returns true for an unsigned integer.
     pub fn is_id(&self) -> bool {
         !self.text.is_empty() && self.text.iter().all(u8::is_ascii_digit)
     }
 
-    /// Returns true for a number of any kind, also `nan`.
+    /// Returns true for a number of any kind, including `nan`.
     pub fn is_number(&self) -> bool {
         std::str::from_utf8(self.text).is_ok_and(|text| text.parse::<f64>().is_ok())
     }
@@ -73,18 +73,19 @@ impl Field<'_> {
         value.is_some_and(|value| value.fract() == 0.0 && value.is_sign_positive())
     }
 
-    /// Returns its value, if it is an id.
+    /// Returns the value, if it is an id.
     pub fn id(&self) -> Option<u64> {
         std::str::from_utf8(self.text).ok().filter(|_| self.is_id())?.parse().ok()
     }
 
-    /// Returns its text as the name of a column.
+    /// Returns the text as the name of a column.
     pub fn name(&self) -> String {
         String::from_utf8_lossy(self.text).trim_matches(['"', '\'', ' ']).replace("\"\"", "\"")
     }
 }
 
-/// Splits a line into fields, without an empty last one after a delimiter. `None` if a quote does not end.
+/// Splits a line into fields. A delimiter at the end does not add an empty field. Returns `None` if a quote is not
+/// closed.
 pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<Field<'_>>> {
     let mut fields = Vec::new();
     let tabs = delimiter == Delimiter::Tab;
@@ -117,7 +118,8 @@ pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<Field<'_>>>
     Some(fields)
 }
 
-/// Returns the end of a quote that began before `text`, in which two quotes stand for one.
+/// Returns the end of a quoted text whose opening quote comes before `text`. A doubled quote stands for a quote within
+/// the text.
 fn closing(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -136,7 +138,7 @@ fn ends(c: u8, delimiter: Delimiter) -> bool {
     }
 }
 
-/// Trims blanks at both ends, and tabs unless these are delimiters.
+/// Trims blanks at both ends, and tabs unless they are delimiters.
 fn trim(mut text: &[u8], tabs: bool) -> &[u8] {
     let blank = |c: &u8| matches!(c, b' ' | b'\r') || (*c == b'\t' && !tabs);
     while let Some((_, rest)) = text.split_first().filter(|(c, _)| blank(c)) {

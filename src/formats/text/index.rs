@@ -1,20 +1,21 @@
-//! Tables without a heading whose first column numbers the lines, as pandas and R write them.
+//! Detects tables without a heading whose first column numbers the lines, as pandas and R write them.
 
 use super::fields::{Delimiter, Field};
 use super::window::{Next, Window};
 use crate::formats::lines::number;
 use crate::formats::scan::sink::Fault;
 
-/// Lines below which the table must look like one of pandas in other ways, too.
+/// In files with fewer lines, the table must also look like one of pandas in other ways.
 const FEW: usize = 8;
-/// Lines below which nothing can be told.
+/// In files with fewer lines, nothing can be concluded.
 const FEWEST: usize = 3;
 
-/// Refuses a table whose first column counts the lines from 0 or 1 above two more columns of whole numbers: taken for
-/// an id, the count would make another graph. `at` is the first line.
+/// Refuses a table whose first column counts the lines from 0 or 1 and is followed by two more integer columns. If the
+/// count were read as an id, the graph would be a different one. `at` is the first line.
 ///
-/// All lines of the window must go on counting. Weights that are all the same, and fractions, are weights. `0 1 5`, `1 2 3`, `2 0 7`
-/// is a triangle with weights: of few lines, commas and ids that hang together tell.
+/// All lines of the window must continue the count. If the third column is constant or has fractions, it is a weight,
+/// and the table is accepted. In a short table, only commas and connected ids are evidence of an index, because `0 1
+/// 5`, `1 2 3`, `2 0 7` is a triangle with weights.
 pub(super) fn check(window: &Window<'_>, first: &[Field<'_>], at: usize, delimiter: Delimiter) -> Result<(), Fault> {
     let (mut next, mut lines) = (at, Vec::new());
     let mut counted = 0;
@@ -36,7 +37,7 @@ pub(super) fn check(window: &Window<'_>, first: &[Field<'_>], at: usize, delimit
     }
     let is_few = window.whole && lines.len() < FEW;
     let is_named = base == 0 || first.first().is_some_and(|field| field.quoted);
-    let looks_so = delimiter != Delimiter::Blanks && is_named && lines.len() >= FEWEST && hang_together(&lines);
+    let looks_so = delimiter != Delimiter::Blanks && is_named && lines.len() >= FEWEST && may_be_connected(&lines);
     if !differ || (is_few && !looks_so) {
         return Ok(());
     }
@@ -47,7 +48,7 @@ pub(super) fn check(window: &Window<'_>, first: &[Field<'_>], at: usize, delimit
     Err(Fault::new(at, "two ids in the first two columns of a file without a heading", shown, remedy))
 }
 
-/// Returns the first three fields of a line, if they are ids, whatever separates them.
+/// Returns the first three fields of a line if they are ids, with any separator.
 fn three_ids(line: &[u8]) -> Option<[u64; 3]> {
     let fields = line.split(|c| matches!(c, b' ' | b'\t' | b',' | b';')).filter(|field| !field.is_empty());
     let id = |field: &[u8]| {
@@ -59,7 +60,7 @@ fn three_ids(line: &[u8]) -> Option<[u64; 3]> {
 }
 
 /// Returns true if there are no more ids than a connected graph of these edges has.
-fn hang_together(edges: &[[u64; 2]]) -> bool {
+fn may_be_connected(edges: &[[u64; 2]]) -> bool {
     let mut ids = edges.concat();
     ids.sort_unstable();
     ids.dedup();

@@ -1,10 +1,10 @@
-//! Text that begins like another format, and is refused with the name of that.
+//! Detects text that begins like another format, and refuses it with the name of that format.
 
 use crate::formats::scan::sink::Fault;
 
 /// Refuses a file that begins like another format.
 pub(super) fn check(start: &[u8], named: bool) -> Result<(), Fault> {
-    // A format that is named is taken at its word.
+    // If the user named the format, the file is assumed to be in it.
     if !named && start.starts_with(b"%%MatrixMarket") {
         let remedy =
             "name the format mtx, or text if the line is a comment above a plain list: [input] format, convert --from";
@@ -21,7 +21,7 @@ pub(super) fn check(start: &[u8], named: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns true for the header of DIMACS's shortest paths, below comments.
+/// Returns true for the header of a DIMACS shortest path file, after comments.
 fn is_dimacs(start: &[u8]) -> bool {
     let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii);
     lines

@@ -16,7 +16,7 @@ pub(super) struct Line<'a> {
     pub(super) shown: String,
     pub(super) delimiter: Delimiter,
     pub(super) fields: Vec<Field<'a>>,
-    /// True if a delimiter follows the last field.
+    /// Whether a delimiter follows the last field.
     pub(super) open: bool,
 }
 
@@ -35,7 +35,8 @@ impl<'a> Line<'a> {
         Ok(Line { at, behind: end, text: line, shown, delimiter, fields, open })
     }
 
-    /// Returns the line split by blanks if it then has just two ids, whatever the number of tabs before and between them.
+    /// Returns the line split by blanks if it then consists of exactly two ids, with any number of tabs before and
+    /// between them.
     pub(super) fn aligned(&self, window: &Window<'a>) -> Option<Line<'a>> {
         self.by_blanks(window).filter(|line| line.fields.len() == 2 && line.fields.iter().all(Field::is_id))
     }
@@ -64,7 +65,7 @@ impl<'a> Line<'a> {
         self.fields.get(column).is_some_and(Field::is_id)
     }
 
-    /// Returns true for a line of words without numbers, and without characters that no text has.
+    /// Returns true for a line of words without numbers and without control characters.
     pub(super) fn is_words(&self) -> bool {
         let words = self.fields.iter().any(|field| field.name().chars().any(char::is_alphabetic));
         words && self.is_printed() && !self.fields.iter().any(Field::is_number)

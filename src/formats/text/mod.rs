@@ -1,12 +1,12 @@
-//! Reads SNAP style edge lists and tables: an edge a line, with blanks, tabs, commas or semicolons in between, and comments that begin with
-//! `#`, `%`, `//` or `;`.
+//! Reads edge lists in SNAP style, and tables: one edge per line, separated by blanks, tabs, commas or semicolons, with
+//! comments that begin with `#`, `%`, `//` or `;`.
 //!
-//! The start of a file decides how its lines are parsed. Most lines have two ids, perhaps with a weight or the attributes that NetworkX
-//! writes (`{}`); `lines` parses these. Files with quotes, with a heading that puts the ids elsewhere, with four columns or more, or with
-//! chosen columns are parsed by `table`.
+//! The start of a file decides how its lines are parsed. Most lines have two ids, perhaps with a weight or with the
+//! attributes that NetworkX writes (`{}`); `lines` parses these. `table` parses files with quotes, with a heading that
+//! puts the ids elsewhere, with four columns or more, or with chosen columns.
 //!
-//! A first line without numbers is a heading. Its names must tell which columns are the ids, unless these are chosen: a guess would be
-//! another graph.
+//! A first line without numbers is a heading. Its names must say which columns are the ids, unless the user chose the
+//! columns, because a wrong guess would read a different graph.
 
 mod advice;
 pub(crate) mod attributes;
@@ -39,7 +39,7 @@ pub(crate) use table::TableGrammar;
 pub(in crate::formats) use unread::unread;
 use window::{Next, Window};
 
-/// Returns the layout of lines of two ids, and of a weight in all of them if the first has one.
+/// Returns the layout of lines with two ids, and with a weight in all lines if the first one has it.
 fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> Layout {
     Layout::Lines(Grammar {
         tag: None,
@@ -63,13 +63,14 @@ fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Opti
     })
 }
 
-/// Finds where the edges begin and how their lines are parsed, from `prefix`, the first bytes of the file, whose text begins at `start`.
+/// Finds where the edges begin and how their lines are parsed. `prefix` is the first bytes of the file, whose text
+/// begins at `start`.
 ///
 /// # Errors
 /// The fault of the first line that can't be read.
 pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     read_head(prefix, start, part).map_err(|fault| {
-        // What separates the columns decides about all else, so a comma that does not is the better reason.
+        // Everything else depends on the column separator, so a comma that is no separator is the more useful reason.
         let window = Window::new(prefix);
         let lines = prefix[fault.at..window.bytes.len().max(fault.at)].split(|c| *c == b'\n').take(2);
         match lines.into_iter().find_map(decimal_commas) {
@@ -95,8 +96,7 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     let (at, behind) = match window.next(body) {
         Next::Line { start, end } => (start, end),
         Next::Beyond if options.columns != Columns::Auto => {
-            let expected =
-                format!("a line of edges that ends within the first {HEAD} bytes, for the columns to be told");
+            let expected = format!("a line of edges that ends within the first {HEAD} bytes, to detect the columns");
             return Err(Fault::new(body, expected, "comments, or a longer line", "shorten what is above the edges"));
         }
         _ => return Ok(head(body, grammar(Weight::Optional, Delimiter::Blanks, false, None))),
@@ -117,9 +117,9 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     } else if options.columns == Columns::Auto && second.as_ref().is_none_or(|row| row.aligned(&window).is_some()) {
         first = first.aligned(&window).unwrap_or(first);
     }
-    let kind = Kind { options, first: &first, second: second.as_ref() };
+    let kind = FirstLines { options, first: &first, second: second.as_ref() };
     if let Some(row) = second.as_ref().filter(|_| kind.is_title()) {
-        let kind = Kind { options, first: row, second: None };
+        let kind = FirstLines { options, first: row, second: None };
         let counts = kind.counts(&window)?;
         return Ok(head(behind, kind.layout(row, None, counts)?));
     }
@@ -144,7 +144,7 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     }
 }
 
-/// Returns the offset after the lines that are to be skipped.
+/// Returns the offset after the lines to skip.
 fn skip(window: &Window<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
     let mut at = start;
     for line in 0..lines {
@@ -165,14 +165,14 @@ fn skip(window: &Window<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
 }
 
 /// The first two lines, which decide how the file is parsed.
-struct Kind<'a> {
+struct FirstLines<'a> {
     options: &'a TextOptions,
     first: &'a Line<'a>,
     second: Option<&'a Line<'a>>,
 }
 
-impl Kind<'_> {
-    /// Returns true for a line of one word, such as a link, above edges: it does not name columns.
+impl FirstLines<'_> {
+    /// Returns true for a line of one word, such as a link, above edges; such a line does not name columns.
     fn is_title(&self) -> bool {
         let [u, v] = match &self.options.columns {
             Columns::Auto => [0, 1],
@@ -185,7 +185,7 @@ impl Kind<'_> {
             && self.second.is_some_and(|row| row.is_id(u) && row.is_id(v))
     }
 
-    /// Returns the counts in the first line, if it may hold these and the job does not say how many lines to skip.
+    /// Returns the counts in the first line, if it may contain counts and the job does not say how many lines to skip.
     fn counts(&self, window: &Window<'_>) -> Result<Option<Counts>, Fault> {
         match (self.options.skip_lines, self.first.fields.len()) {
             (None, 2 | 3) => counts::check(&self.first.fields, self.first.at, self.first.behind, window),
@@ -193,7 +193,7 @@ impl Kind<'_> {
         }
     }
 
-    /// Returns the columns that the first line or the job names if that line is a heading; `None` if it is an edge.
+    /// Returns the columns that the first line or the job names, if the line is a heading; `None` if it is an edge.
     fn heading(&self) -> Result<Option<Ends>, Fault> {
         let first = self.first;
         match &self.options.columns {
@@ -210,7 +210,7 @@ impl Kind<'_> {
                 let is_text = |column: usize| {
                     first.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty())
                 };
-                // R names the columns of its tables, but not that of the names of rows.
+                // R names the columns of its tables, but not the column of row names.
                 let of_r =
                     first.is_words() && self.second.is_some_and(|row| row.fields.len() == first.fields.len() + 1);
                 let gaps = first.fields.iter().enumerate().any(gap);
@@ -233,7 +233,7 @@ impl Kind<'_> {
         }
     }
 
-    /// Does the same as [`Self::heading`] where the job names no columns.
+    /// Like [`Self::heading`], if the job names no columns.
     fn named_by_heading(&self) -> Result<Option<Ends>, Fault> {
         let first = self.first;
         if first.is_id(0) && first.is_id(1) {
@@ -288,13 +288,14 @@ impl Kind<'_> {
         };
         let by_name = !matches!(self.options.columns, Columns::Numbers(_));
         let named = self.first.fields.len();
-        // A delimiter at the end of a line is followed by a column that is empty there, and need not be elsewhere.
+        // A delimiter at the end of a line is followed by a column that is empty on that line, but may have values on
+        // other lines.
         let (more, row_more) = (usize::from(self.first.open), usize::from(row.open));
         let fits = named == columns || named + more == columns || named == columns + row_more;
         let whole = if heading.is_some() && fits { named.max(columns) } else { columns + row_more };
         if by_name && heading.is_some() && !fits {
             let expected = format!("{named} columns, as the heading names");
-            // As R writes the names of rows.
+            // R writes row names in this way.
             let remedy = if columns == named + 1 { chosen(ends.u + 1, ends.v + 1) } else { COLUMNS.into() };
             return Err(Fault::new(row.at, expected, format!("{columns} in {}", row.shown), remedy));
         }
@@ -318,8 +319,8 @@ impl Kind<'_> {
         let declared = heading.is_some() || self.options.columns != Columns::Auto;
         let is_edge = self.options.skip_lines == Some(0);
         let weight = match (declared, ends.weight, columns) {
-            // Unless the job says that the first line is an edge like the others (skip_lines = 0), a line with another number of columns is
-            // of an adjacency list, or of another format.
+            // Unless the job says that the first line is an edge like the others (skip_lines = 0), a line with another
+            // number of columns belongs to an adjacency list or to another format.
             (false, _, 2) if row_more == 0 && !is_edge => Some(Weight::Never),
             (false, Some(_), 3) if !attributes && row_more == 0 && !is_edge => Some(Weight::Required),
             (false, _, 2 | 3) => Some(Weight::Optional),
@@ -330,7 +331,7 @@ impl Kind<'_> {
         };
         let (Ends { u, v, weight: of_weight }, delimiter) = (ends, row.delimiter);
         let table = TableGrammar { delimiter, u, v, weight: of_weight, columns: whole, counts };
-        // A third column that is not a weight is a mistake unless it was declared to be something else.
+        // A third column that is not a weight is a mistake, unless it was declared to be something else.
         let quoted = declared || columns < 3 || of_weight.is_some();
         Ok(match weight.filter(|_| plain) {
             Some(weight) => grammar(

@@ -8,8 +8,8 @@ pub(in crate::formats) struct Ends {
     pub weight: Option<usize>,
 }
 
-/// Names of the two ends of an edge, without separators. In a heading with several such pairs (`source,target,start,end`) the first pair
-/// here counts.
+/// Names of the two ends of an edge, without separators. If a heading has several such pairs
+/// (`source,target,start,end`), the pair that comes first here counts.
 const PAIRS: [(&[&str], &[&str]); 9] = [
     (&["source", "src"], &["target", "tgt", "destination", "dest", "dst"]),
     (&["from"], &["to"]),
@@ -25,13 +25,13 @@ const PAIRS: [(&[&str], &[&str]); 9] = [
     ),
 ];
 
-/// Names of the columns of a knowledge graph: the end that its edges lead from, what they mean, and the end that they lead to.
+/// Names of the columns of a knowledge graph: the source of its edges, their meaning, and their target.
 const TRIPLES: [[&[&str]; 3]; 2] =
     [[&["head", "h"], RELATIONS, &["tail", "t"]], [&["subject", "subj", "s"], RELATIONS, &["object", "obj", "o"]]];
 
 const RELATIONS: &[&str] = &["relation", "rel", "r", "relationship", "predicate", "pred", "p", "property"];
 
-/// Names that mean both ends if a number or letter follows each (`node1`, `node2`; `id_a`, `id_b`).
+/// Names that mean both ends if each is followed by a number or letter (`node1`, `node2`; `id_a`, `id_b`).
 const NUMBERED: [&str; 13] =
     ["", "v", "n", "u", "i", "user", "person", "author", "actor", "entity", "protein", "gene", "member"];
 
@@ -40,13 +40,13 @@ const NUMBERS: [(&str, &str); 3] = [("1", "2"), ("0", "1"), ("a", "b")];
 
 const WEIGHTS: [&str; 4] = ["weight", "weights", "w", "wt"];
 
-/// Names of columns that are no ends of edges, beside those of weights.
+/// Names of columns that are neither ends of edges nor weights.
 const OTHERS: [&str; 9] = ["", "value", "time", "timestamp", "date", "year", "type", "label", "index"];
 
-/// Words that may follow a name and do not change its meaning (`source_id`, `FromNodeId`).
+/// Words that may follow a name without changing its meaning (`source_id`, `FromNodeId`).
 const KINDS: [&str; 6] = ["node", "vertex", "id", "ids", "idx", "index"];
 
-/// Returns the columns named in a heading; `None` unless exactly two are names of ends.
+/// Returns the columns named in a heading; `None` unless exactly two of them are named as ends.
 pub(in crate::formats) fn columns(names: &[String]) -> Option<Ends> {
     let bare: Vec<String> = names.iter().map(|name| bare(name)).collect();
     let only = |wanted: &dyn Fn(&str) -> bool| {
@@ -82,20 +82,20 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<Ends> {
     found
 }
 
-/// Returns true if the names of the ends that [`columns`] found leave open which one edges lead from: an arc leads from its tail to its head,
-/// an edge of a knowledge graph from its head to its tail.
+/// Returns true if the names of the ends that [`columns`] found do not say which end is the source: an arc leads from
+/// its tail to its head, but an edge of a knowledge graph leads from its head to its tail.
 pub(in crate::formats) fn is_direction_open(names: &[String], ends: Ends) -> bool {
     [ends.u, ends.v].map(|at| bare(&names[at])) == ["tail", "head"]
 }
 
-/// The expectation of names for [`is_direction_open`], and the remedy.
+/// The expected names if [`is_direction_open`] is true, and the remedy.
 pub(in crate::formats) const DIRECTION: (&str, &str) = (
     "names that say where edges lead",
     "choose the columns in order: [input] columns = [\"tail\", \"head\"] if they lead from tail to head, as arcs do, or [\"head\", \"tail\"], \
      as in a knowledge graph (convert --columns)",
 );
 
-/// Returns the columns that were chosen by name, as the heading writes them or in the form of [`bare`].
+/// Returns the columns that were chosen by name. A name must be spelled as in the heading, or else differ only in case.
 pub(in crate::formats) fn chosen(wanted: &[String], names: &[String]) -> Option<Ends> {
     let find = |wanted: &String| {
         let all = |same: &dyn Fn(&String) -> bool| -> Vec<usize> {
@@ -115,13 +115,14 @@ pub(in crate::formats) fn chosen(wanted: &[String], names: &[String]) -> Option<
     Some(Ends { u, v, weight })
 }
 
-/// Returns true for a name that is hardly that of an end.
+/// Returns true for a name that is unlikely to be an end.
 pub(in crate::formats) fn is_no_end(name: &str) -> bool {
     let bare = bare(name);
     WEIGHTS.contains(&&*bare) || OTHERS.contains(&&*bare)
 }
 
-/// Returns a name in lower case, reduced to letters and digits, without a part in brackets, and without the words for a node at its end.
+/// Returns a name in lower case, reduced to letters and digits, without text from the first bracket on, and without
+/// trailing words such as node or id.
 fn bare(name: &str) -> String {
     let name = name.split(['(', '[']).next().unwrap_or_default();
     let letters: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
@@ -129,7 +130,7 @@ fn bare(name: &str) -> String {
     if stem.is_empty() { letters } else { stem.to_owned() }
 }
 
-/// Returns a name in lower case without the words for a node at its end (`source_node_id` has two).
+/// Returns a name in lower case without trailing words such as node or id (`source_node_id` has two).
 fn stem(mut name: &str) -> &str {
     while let Some(stem) = KINDS.iter().find_map(|kind| name.strip_suffix(kind)) {
         name = stem;
@@ -137,7 +138,7 @@ fn stem(mut name: &str) -> &str {
     name
 }
 
-/// Returns true for `node1` and `nodeid1`. A number alone is not enough.
+/// Returns true for `node1` and `nodeid1`; a number alone is not enough.
 fn is_numbered(bare: &str, kind: &str, number: &str) -> bool {
     bare.strip_suffix(number).is_some_and(|name| !name.is_empty() && stem(name) == kind)
 }

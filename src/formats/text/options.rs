@@ -1,39 +1,40 @@
-//! The options of text in a job or on the command line: which columns are ids, and how many lines come before the edges.
+//! The options for text in a job or on the command line: which columns are ids, and how many lines come before the
+//! edges.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Largest number of a column; no line of an edge is long enough for more.
+/// Largest number of a column; a line of an edge can't have more columns.
 const MOST: u64 = 1 << 20;
 
 /// How the lines of text are read. With other options the same bytes are other edges.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextOptions {
-    /// The columns that are read.
+    /// The columns to read.
     pub columns: Columns,
-    /// Lines to skip at the top of each file, without comments and blank lines. With `None` no line is skipped, and a first line that looks
-    /// like counts is refused.
+    /// Number of lines to skip at the top of each file, not counting comments and blank lines. With `None` no line is
+    /// skipped, and a first line that looks like counts is refused.
     pub skip_lines: Option<u64>,
 }
 
-/// The columns that hold the two ids and, optionally, the weight.
+/// The columns of the two ids and, optionally, of the weight.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Columns {
-    /// Those named in a heading, else the first two (and the third).
+    /// The columns that a heading names, or else the first two (and the third).
     #[default]
     Auto,
-    /// Two or three numbers, from 1.
+    /// Two or three column numbers, from 1.
     Numbers(Vec<u64>),
     /// Two or three names in a heading.
     Names(Vec<String>),
 }
 
 impl TextOptions {
-    /// Returns true if every file is read as without these options.
+    /// Returns true if these options change nothing about how files are read.
     pub fn say_nothing(&self) -> bool {
         self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0
     }
@@ -43,7 +44,7 @@ impl Columns {
     /// Returns columns by number, from 1.
     ///
     /// # Errors
-    /// A sentence about the mistake, unless they are two or three different columns.
+    /// A sentence about the mistake, unless the numbers are two or three different columns.
     pub fn numbers(numbers: Vec<u64>) -> Result<Columns, String> {
         if let Some(number) = numbers.iter().find(|number| !(1..=MOST).contains(*number)) {
             return Err(format!("columns are numbered from 1 to {MOST}, found {number}"));
@@ -55,7 +56,7 @@ impl Columns {
     /// Returns columns by name.
     ///
     /// # Errors
-    /// Those of [`Self::numbers`].
+    /// The errors of [`Self::numbers`].
     pub fn names(names: Vec<String>) -> Result<Columns, String> {
         if names.iter().any(|name| name.trim().is_empty()) {
             return Err("a column's name can't be empty: give its number".into());
@@ -64,7 +65,7 @@ impl Columns {
         Ok(Columns::Names(names))
     }
 
-    /// Returns true if a column of weights is named.
+    /// Returns true if a column of weights is chosen.
     pub fn has_weight(&self) -> bool {
         match self {
             Columns::Auto => false,

@@ -1,7 +1,7 @@
 //! Parses lines of several columns: ids in any of them, quotes (RFC 4180), empty fields, more columns.
 //!
-//! Lists of two columns have a faster parser, `lines`. All lines must have as many columns as the first, since a missing or surplus one
-//! moves the others, which would be another graph.
+//! Lists of two columns have a faster parser, `lines`. All lines must have as many columns as the first one, because a
+//! missing or surplus column shifts the others, which would be a different graph.
 
 use std::ops::Range;
 
@@ -20,11 +20,11 @@ pub(crate) struct TableGrammar {
     /// The columns of both ids.
     pub(super) u: usize,
     pub(super) v: usize,
-    /// The column of the weight, which must hold numbers.
+    /// The column of the weight, which must contain numbers.
     pub(super) weight: Option<usize>,
-    /// Number of columns of every line.
+    /// Number of columns in every line.
     pub(super) columns: usize,
-    /// The counts in the first line, if it may hold these rather than an edge.
+    /// The counts in the first line, if it may contain counts rather than an edge.
     pub(super) counts: Option<Counts>,
 }
 
@@ -32,22 +32,22 @@ pub(crate) struct TableGrammar {
 pub(crate) struct Row {
     pub u: u64,
     pub v: u64,
-    /// The place of its weight, which is empty if it has none.
+    /// The range of its weight, which is empty if it has none.
     pub weight: Range<usize>,
     /// The start of the next line.
     pub next: usize,
 }
 
-/// Stands for runs of blanks in place of a delimiter byte.
+/// Value in place of a delimiter byte that means runs of blanks.
 const BLANKS: u8 = 0;
 
 impl TableGrammar {
-    /// Returns the counts in the first line, if it may hold these.
+    /// Returns the counts in the first line, if it may contain counts.
     pub(crate) fn counts(&self) -> Option<&Counts> {
         self.counts.as_ref()
     }
 
-    /// Returns true if a column holds weights.
+    /// Returns true if a column contains weights.
     pub(super) fn is_weighted(&self) -> bool {
         self.weight.is_some()
     }
@@ -74,14 +74,14 @@ impl TableGrammar {
                 }
                 at = next;
             } else {
-                let next = passed_over::<D>(data, at).or_else(|| self.remark(data, at));
+                let next = skipped_line::<D>(data, at).or_else(|| self.semicolon_comment(data, at));
                 at = next.ok_or_else(|| self.wrong(data, at))?;
             }
         }
         Ok(())
     }
 
-    /// Returns the largest id in the lines of a window of the body. Cut or wrong lines are skipped.
+    /// Returns the largest id in the lines of a window of the body. Lines that are cut off or wrong are skipped.
     pub(crate) fn largest(&self, window: &[u8]) -> u64 {
         window
             .split(|c| *c == b'\n')
@@ -91,7 +91,7 @@ impl TableGrammar {
             .unwrap_or(0)
     }
 
-    /// Returns the edge of the line at `at`; `None` if it is not one.
+    /// Returns the edge of the line at `at`; `None` if the line is not an edge.
     pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<Row> {
         match self.delimiter {
             Delimiter::Comma => self.edge::<b','>(data, at),
@@ -101,7 +101,7 @@ impl TableGrammar {
         }
     }
 
-    /// Returns the edge of the line at `at`; `None` if it is not one.
+    /// Returns the edge of the line at `at`; `None` if the line is not an edge.
     #[inline]
     fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<Row> {
         let (mut u, mut v, mut column, mut weight) = (0, 0, 0, 0..0);
@@ -157,10 +157,11 @@ impl TableGrammar {
         }
     }
 
-    /// Returns the start of the next line if this one is a comment behind a semicolon in a file that is separated by such: it has words, and
-    /// no number where a row has an id. A row that lacks its first column is none.
+    /// Returns the start of the next line if this line is a comment after `;`, in a file whose delimiter is also `;`.
+    /// Such a comment contains words, and no number where a row has an id. A row whose first column is empty is not a
+    /// comment.
     #[cold]
-    pub(crate) fn remark(&self, data: &[u8], line: usize) -> Option<usize> {
+    pub(crate) fn semicolon_comment(&self, data: &[u8], line: usize) -> Option<usize> {
         let next = next_line(data, line);
         let text = &data[blanks(data, line)..next];
         let is_number = |column: usize| {
@@ -187,9 +188,9 @@ impl TableGrammar {
     }
 }
 
-/// Returns the start of the next line if this one is blank or a comment.
+/// Returns the start of the next line if this line is blank or a comment.
 #[cold]
-fn passed_over<const D: u8>(data: &[u8], at: usize) -> Option<usize> {
+fn skipped_line<const D: u8>(data: &[u8], at: usize) -> Option<usize> {
     let first = blanks(data, at);
     match &data[first..] {
         [] => Some(first),
@@ -209,7 +210,7 @@ fn is_comment<const D: u8>(line: &[u8]) -> bool {
     }
 }
 
-/// Skips blanks, and tabs unless these are the delimiter.
+/// Skips blanks, and tabs unless they are the delimiter.
 #[inline(always)]
 fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
     while matches!(data.get(at), Some(b' ')) || (D != b'\t' && matches!(data.get(at), Some(b'\t'))) {
@@ -218,7 +219,7 @@ fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the id at `at`, with or without quotes, and the first byte after it.
+/// Returns the id at `at`, with or without quotes, and the offset after it.
 #[inline(always)]
 fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
     if data.get(at) != Some(&b'"') {
@@ -229,8 +230,8 @@ fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
     (data.get(end) == Some(&b'"')).then_some((id, end + 1))
 }
 
-/// Returns the first byte after the field at `at`, and the place of the weight in it if it holds attributes; `None` if its quotes do not
-/// end in its line.
+/// Returns the offset after the field at `at`, and the range of the weight in it if the field is a dictionary of
+/// attributes; `None` if its quotes are not closed on the line.
 #[inline(always)]
 fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<(usize, Range<usize>)> {
     match data.get(at) {
@@ -250,7 +251,7 @@ fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<(usize,
     Some((at, 0..0))
 }
 
-/// Returns the first byte after the quotes that begin at `at`, in which two quotes stand for one.
+/// Returns the offset after the quoted text that begins at `at`. A doubled quote stands for a quote within the text.
 fn quoted(data: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {

@@ -1,4 +1,4 @@
-//! Finds columns of numbers that are not read, which may be the weights.
+//! Finds numeric columns that are not read, one of which may be the weights.
 
 use super::fields::{Delimiter, split};
 use super::window::{Next, Window};
@@ -6,8 +6,9 @@ use super::{Columns, head, skip};
 use crate::formats::Part;
 use crate::formats::scan::layout::Layout;
 
-/// Returns the columns of numbers that are not read in a file without weights that starts with `prefix`, whose text begins at `start`: each
-/// with its name or number for messages, and as the job would choose it with the ids in front of it.
+/// Returns the numeric columns that are not read, in a file without weights that starts with `prefix` and whose text
+/// begins at `start`. Each comes with its name or number for messages, and as the option that chooses it as the weight
+/// after the two ids.
 pub(in crate::formats) fn unread(prefix: &[u8], start: usize, part: &Part) -> Vec<(String, Columns)> {
     columns(prefix, start, part).unwrap_or_default()
 }
@@ -32,7 +33,7 @@ fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Colu
         .filter(|names| names.len() == fields.len())
         .map(|names| names.iter().map(|name| name.name()).collect())
         .unwrap_or_default();
-    // A name must be known from a number, and from the others, and be typed without quotes.
+    // A name must be distinguishable from a number and from the other names, and must need no quotes on a command line.
     let is_name = |name: &String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         name.contains(|c: char| c.is_ascii_alphabetic())

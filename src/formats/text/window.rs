@@ -3,10 +3,10 @@
 use crate::formats::lines::{blanks, has_lone_return, next_line};
 use crate::formats::scan::layout::HEAD;
 
-/// The first [`HEAD`] bytes of a file at most: the same for a plain and a packed file.
+/// At most the first [`HEAD`] bytes of a file; the same for a plain and a packed file.
 pub(super) struct Window<'a> {
     pub bytes: &'a [u8],
-    /// True if the window holds the whole file.
+    /// Whether the window contains the whole file.
     pub whole: bool,
 }
 
@@ -25,7 +25,8 @@ impl<'a> Window<'a> {
         Window { bytes: &prefix[..prefix.len().min(HEAD)], whole: prefix.len() < HEAD }
     }
 
-    /// Returns the first line from `at` on that is neither a comment nor blank. A carriage return in a comment may hide edges.
+    /// Returns the first line from `at` on that is neither blank nor a comment. A comment with a lone carriage return,
+    /// which may hide edges, is returned, too.
     pub fn next(&self, mut at: usize) -> Next {
         loop {
             let first = blanks(self.bytes, at);
@@ -45,7 +46,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Returns a line without its end.
+    /// Returns a line without its line end.
     pub fn line(&self, start: usize, end: usize) -> &'a [u8] {
         let line = &self.bytes[start..end];
         let mut line = line.strip_suffix(b"\n").unwrap_or(line);
@@ -56,7 +57,8 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Returns true for `#`, `%`, `//` and `;`; in a line with more semicolons the first field is empty instead, unless a blank and a word follow.
+/// Returns true for lines that begin with `#`, `%`, `//` or `;`. If a line that begins with `;` has more semicolons,
+/// its first field is empty instead, unless a blank and a word follow.
 fn is_comment(line: &[u8]) -> bool {
     match line {
         [b'#' | b'%', ..] | [b'/', b'/', ..] => true,

@@ -1,4 +1,4 @@
-//! The weights that a user asks for, and those that a scan found.
+//! The weights that a user asks for, and the choice of their type after a scan.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,18 +9,18 @@ use super::{Unread, WeightType, Weights};
 use crate::error::{Error, Result};
 use crate::formats::{Input, Scan};
 
-/// Weights as a user asks for them: `[input] weights`, `convert --weights`.
+/// The weights that a user asks for: `[input] weights`, `convert --weights`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedWeights {
-    /// The type is that of the input, if it has weights.
+    /// The type of the weights in the input; no weights if it has none.
     #[default]
     Auto,
     /// Weights are not read.
     None,
-    /// The input must have whole numbers.
+    /// The input must have integer weights below 2^32.
     U32,
-    /// The input must have weights, which become f32.
+    /// The input must have weights, which are converted to f32.
     F32,
 }
 
@@ -48,19 +48,19 @@ impl AskedWeights {
         }
     }
 
-    /// Returns the type in which weights are read after the first scan, `scan`, of `input`; `None` if it has none, or none are
-    /// asked for.
+    /// Returns the type in which weights are read after the first scan, `scan`, of `input`; `None` if the input has
+    /// none, or if the user wants none.
     ///
     /// # Errors
-    /// [`Error::Usage`] if weights of a type are asked for and the input, even one without edges, has none.
+    /// [`Error::Usage`] if the user asks for weights of a type and the input has edges without weights.
     pub fn decide(self, scan: &Scan, input: &Input) -> Result<Option<WeightType>> {
         self.decide_by(scan.weights, scan.edges, input)
     }
 
-    /// Does the same by what the first scan found: the type of the weights, and the number of edges.
+    /// Like [`Self::decide`], from what the first scan found: the type of the weights, and the number of edges.
     ///
     /// # Errors
-    /// Those of [`Self::decide`].
+    /// The errors of [`Self::decide`].
     pub fn decide_by(self, found: Option<WeightType>, edges: u64, input: &Input) -> Result<Option<WeightType>> {
         match (self, found) {
             (AskedWeights::None, _) => Ok(None),
@@ -89,14 +89,15 @@ impl fmt::Display for AskedWeights {
     }
 }
 
-/// Returns the error of a file or input without weights where weights are asked for; `unread` are columns that may be these.
+/// Returns the error for a file or input without weights if the user asks for them; `unread` are columns that may be
+/// the weights.
 pub fn missing(name: &str, unread: Option<&Unread>) -> Error {
     let (but, remedy) = match unread {
         Some(Unread { found, remedy }) => (format!(", but {found}"), remedy.as_str()),
         None => (String::new(), "name a file that has them"),
     };
     Error::Usage(format!(
-        "{name}: expected weights, as asked for, found none that are read{but}; {remedy}; or ask for none: [input] weights = \"none\", \
+        "{name}: expected weights, as asked for, found none{but}; {remedy}; or ask for none: [input] weights = \"none\", \
          convert --weights none"
     ))
 }

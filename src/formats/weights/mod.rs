@@ -1,6 +1,7 @@
 //! Weights of edges: their types, and how a scan treats them.
 //!
-//! A weight is a whole number below 2^32, or a finite f32 from 0 on. Both are handed over as 32 bits that are in the order of the weights.
+//! A weight is an integer below 2^32, or a finite f32 from 0 on. Both are handed over as 32 bits that sort like the
+//! weights.
 
 mod asked;
 mod unread;
@@ -17,14 +18,14 @@ use crate::formats::Visitor;
 use crate::formats::lines::{excerpt, number};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
 
-/// Floats below this tell whole numbers from others; all larger ones are whole.
+/// Only floats below this can have a fraction; all larger ones are integers.
 const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
 
 /// The type of the weights of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WeightType {
-    /// Whole numbers below 2^32.
+    /// Integers below 2^32.
     U32,
     /// Numbers from 0 on, rounded to the nearest f32.
     F32,
@@ -33,10 +34,10 @@ pub enum WeightType {
 /// How a scan treats weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Weights {
-    /// The scan does not read them.
+    /// The scan does not read weights.
     #[default]
     Skip,
-    /// The scan checks them and finds their type, and hands over none.
+    /// The scan checks weights and finds their type, but hands none over.
     Find,
     /// The scan hands over a weight of this type with each edge.
     Read(WeightType),
@@ -58,66 +59,66 @@ impl fmt::Display for WeightType {
     }
 }
 
-/// A weight as a file has it.
+/// A weight as it is stored in a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Weight<'a> {
     Whole(u64),
     Signed(i64),
-    /// A number of a file of f32, whose weights therefore are f32 unless all are whole numbers below 2^32.
+    /// A number in a file of f32. Such weights are f32 unless all are integers below 2^32.
     Single(f32),
     Float(f64),
     /// A number as text, perhaps in quotes.
     Text(&'a [u8]),
 }
 
-/// What a weight says about the type that holds all weights of an input.
+/// What a weight implies for the type of all weights of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// It is a whole number that an f32 equals, as all up to 2^24 do.
+pub(crate) enum WeightClass {
+    /// An integer that f32 represents exactly, as it does all integers up to 2^24.
     Whole,
-    /// It is a whole number that no f32 equals.
+    /// An integer that f32 can't represent exactly.
     Rounded,
-    /// It is a whole number from 2^32 on, perhaps one that no f32 equals.
+    /// An integer from 2^32 on; `rounded` says that f32 can't represent it exactly.
     Wide { rounded: bool },
-    /// It is no whole number.
+    /// A number that is not an integer.
     Decimal,
 }
 
-impl Found {
-    /// Returns what a whole number says.
+impl WeightClass {
+    /// Returns what an integer implies.
     #[inline]
-    fn whole(value: u64) -> Found {
-        if value <= 1 << f32::MANTISSA_DIGITS { Found::Whole } else { Found::large(value) }
+    fn whole(value: u64) -> WeightClass {
+        if value <= 1 << f32::MANTISSA_DIGITS { WeightClass::Whole } else { WeightClass::large(value) }
     }
 
-    fn large(value: u64) -> Found {
-        // 2^64 is what the largest ones are rounded to, which is no u64.
+    fn large(value: u64) -> WeightClass {
+        // The largest values round to 2^64, which does not fit in a u64.
         match (value >> 32, u128::from(value) != (value as f32) as u128) {
-            (0, false) => Found::Whole,
-            (0, true) => Found::Rounded,
-            (_, rounded) => Found::Wide { rounded },
+            (0, false) => WeightClass::Whole,
+            (0, true) => WeightClass::Rounded,
+            (_, rounded) => WeightClass::Wide { rounded },
         }
     }
 
     /// Returns the type of weights like this one.
     #[inline]
     pub fn kind(self) -> WeightType {
-        if self == Found::Decimal { WeightType::F32 } else { WeightType::U32 }
+        if self == WeightClass::Decimal { WeightType::F32 } else { WeightType::U32 }
     }
 }
 
-/// The reason why a weight can't be taken.
+/// The reason why a weight can't be accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
     Negative,
     NotFinite,
-    /// It is a number past the largest f32.
+    /// The number is larger than the largest f32.
     TooLarge,
-    /// It is a decimal, or 2^32 or more, where u32 is asked for.
+    /// The number is a decimal, or 2^32 or more, although the user asks for u32.
     NotU32,
-    /// It is 2^32 or more, and no weight of the input is a decimal.
+    /// The number is 2^32 or more, and no weight of the input is a decimal.
     Wide,
-    /// It is a whole number that no f32 equals, and another weight of the input is a decimal.
+    /// The number is an integer that f32 can't represent exactly, and another weight of the input is a decimal.
     Rounded,
     NoNumber,
 }
@@ -131,7 +132,7 @@ impl Mistake {
             Mistake::TooLarge => "weights up to 3.4028235e38, the largest of f32",
             Mistake::NotU32 => "whole weights below 2^32, as u32 is asked for",
             Mistake::Wide => "whole weights below 2^32",
-            Mistake::Rounded => "weights that an f32 equals, as others have fractions",
+            Mistake::Rounded => "weights that f32 represents exactly, as others have fractions",
         }
     }
 
@@ -140,10 +141,10 @@ impl Mistake {
         match self {
             Mistake::NotU32 => "read them as f32: [input] weights = \"f32\", convert --weights f32",
             Mistake::Wide => {
-                "scale the weights, or have them rounded to 24 bits: [input] weights = \"f32\", convert --weights f32"
+                "scale the weights, or round them to 24 bits: [input] weights = \"f32\", convert --weights f32"
             }
             Mistake::Rounded => {
-                "weights like this one are rounded to 24 bits: scale them, or say that it is meant: [input] weights = \"f32\", \
+                "weights like this one are rounded to 24 bits: scale them, or confirm it: [input] weights = \"f32\", \
                  convert --weights f32"
             }
             _ => {
@@ -152,18 +153,18 @@ impl Mistake {
         }
     }
 
-    /// Returns the fault at offset `at`, where `found` stands.
+    /// Returns the fault at offset `at`; `found` is the text there.
     pub fn fault(self, at: usize, found: impl Into<String>) -> Fault {
         Fault::new(at, self.expected(), found, self.remedy())
     }
 }
 
-/// Returns the fault of an edge without a weight, at offset `at`, where others have one.
+/// Returns the fault for an edge without a weight at offset `at`, if other edges have one.
 pub(crate) fn lacking(at: usize, found: impl Into<String>) -> Fault {
     Fault::new(at, "a weight for every edge", found, NONE_LACKING)
 }
 
-/// Adds the edge of the line at `line`, whose weight is at `weight`, an empty range if it has none.
+/// Adds the edge of the line at `line`; `weight` is the range of its weight, empty if it has none.
 #[inline]
 pub(crate) fn push<V: Visitor>(
     data: &[u8],
@@ -181,12 +182,12 @@ pub(crate) fn push<V: Visitor>(
     sink.push_weighted(u, v, Weight::Text(&data[weight]), |mistake| mistake.fault(line, excerpt(data, line)).into())
 }
 
-/// The remedy for edges without a weight beside others that have one.
+/// The remedy if some edges have a weight and others do not.
 pub(crate) const NONE_LACKING: &str =
     "give every edge one, or read the edges without: [input] weights = \"none\", convert --weights none";
 
 impl Weights {
-    /// Returns true if weights are looked at.
+    /// Returns true if weights are read or checked.
     pub fn is_wanted(self) -> bool {
         self != Weights::Skip
     }
@@ -196,9 +197,10 @@ impl Weights {
         matches!(self, Weights::Read(_))
     }
 
-    /// Returns the bits of a weight, which are 0 unless weights are handed over, and what it says about the type of all.
+    /// Returns the bits of a weight, and what it implies for the type of all weights. The bits are meaningful only if
+    /// weights are handed over.
     #[inline]
-    pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, Found), Mistake> {
+    pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, WeightClass), Mistake> {
         let whole = match weight {
             Weight::Whole(value) => value,
             Weight::Signed(value) => u64::try_from(value).map_err(|_| Mistake::Negative)?,
@@ -211,11 +213,14 @@ impl Weights {
             },
             Weight::Single(value) => {
                 let (bits, found) = self.take_float(value.into(), value)?;
-                return Ok((bits, if matches!(found, Found::Wide { .. }) { Found::Decimal } else { found }));
+                return Ok((
+                    bits,
+                    if matches!(found, WeightClass::Wide { .. }) { WeightClass::Decimal } else { found },
+                ));
             }
             Weight::Float(value) => return self.take_float(value, value as f32),
         };
-        let found = Found::whole(whole);
+        let found = WeightClass::whole(whole);
         match (self, u32::try_from(whole)) {
             (Weights::Read(WeightType::F32), _) => Ok(((whole as f32).to_bits(), found)),
             (_, Ok(narrow)) => Ok((narrow, found)),
@@ -224,13 +229,14 @@ impl Weights {
         }
     }
 
-    /// Returns the narrowest type that holds f32 weights, given by their bits, if all can be taken and handed over as they are.
+    /// Returns the narrowest type for f32 weights, which are given by their bits; `None` if some weight is invalid, or
+    /// if the weights can't be handed over unchanged.
     pub(crate) fn take_floats(self, bits: &[u32]) -> Option<WeightType> {
         let as_they_are = match self {
             Weights::Skip | Weights::Find | Weights::Read(WeightType::F32) => true,
             Weights::Read(WeightType::U32) => false,
         };
-        // Infinity, NaN, and all with a sign, have greater bits.
+        // Infinity, NaN and all negative floats have larger bits.
         let largest = bits.iter().fold(0, |largest, &bits| bits.max(largest));
         let is_u32 = |&bits: &u32| is_u32(f32::from_bits(bits).into());
         (as_they_are && largest <= f32::MAX.to_bits())
@@ -238,24 +244,24 @@ impl Weights {
     }
 
     #[inline(never)]
-    fn take_text(self, text: &[u8]) -> Result<(u32, Found), Mistake> {
+    fn take_text(self, text: &[u8]) -> Result<(u32, WeightClass), Mistake> {
         let text = text.trim_ascii();
         let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text).trim_ascii();
         let text = std::str::from_utf8(text).map_err(|_| Mistake::NoNumber)?;
         let value = text.parse::<f64>().map_err(|_| Mistake::NoNumber)?;
-        // Rounding twice, by way of f64, would sometimes miss the nearest f32.
+        // Rounding twice, first to f64, would sometimes miss the nearest f32.
         let nearest = text.parse::<f32>().map_err(|_| Mistake::NoNumber)?;
         if value.is_infinite() && text.bytes().any(|c| c.is_ascii_digit()) {
             return Err(if value < 0.0 { Mistake::Negative } else { Mistake::TooLarge });
         }
         let (bits, found) = self.take_float(value, nearest)?;
-        // Digits alone are a whole number, however many there are.
+        // Digits alone are an integer, however many there are.
         let is_wide = value >= EXACT && text.bytes().all(|c| c.is_ascii_digit());
-        Ok((bits, if is_wide { Found::whole(value as u64) } else { found }))
+        Ok((bits, if is_wide { WeightClass::whole(value as u64) } else { found }))
     }
 
-    /// Takes a number whose nearest f32 is `nearest`.
-    fn take_float(self, value: f64, nearest: f32) -> Result<(u32, Found), Mistake> {
+    /// Accepts a number whose nearest f32 is `nearest`.
+    fn take_float(self, value: f64, nearest: f32) -> Result<(u32, WeightClass), Mistake> {
         if !value.is_finite() {
             return Err(if value < 0.0 { Mistake::Negative } else { Mistake::NotFinite });
         }
@@ -264,29 +270,31 @@ impl Weights {
         }
         let is_u32 = is_u32(value);
         let is_whole = value.fract() == 0.0 && value < EXACT;
-        let found = if is_whole { Found::whole(value as u64) } else { Found::Decimal };
+        let found = if is_whole { WeightClass::whole(value as u64) } else { WeightClass::Decimal };
         match self {
             Weights::Read(WeightType::U32) if is_u32 => Ok((value as u32, found)),
             Weights::Read(WeightType::U32) => Err(Mistake::NotU32),
             _ if nearest.is_infinite() => Err(Mistake::TooLarge),
-            // Adding 0 makes 0 of -0.
+            // Adding 0 turns -0 into 0.
             Weights::Read(WeightType::F32) => Ok(((nearest + 0.0).to_bits(), found)),
             Weights::Skip | Weights::Find => Ok((0, found)),
         }
     }
 }
 
-/// Returns true for whole numbers below 2^32.
+/// Returns true for integers below 2^32.
 #[inline]
 fn is_u32(value: f64) -> bool {
-    // Larger ones become the largest u32, which they do not equal.
+    // Larger numbers saturate at the largest u32, which they do not equal.
     f64::from(value as u32) == value
 }
 
-/// Returns the nearest f64 and f32 of digits, a point and digits; `None` for other texts, and where an exact result takes more than this.
+/// Returns the nearest f64 and the nearest f32 of a text of digits, a point and digits; `None` for other texts, and if
+/// this method can't give the exact result.
 ///
-/// Up to 15 digits and powers of ten up to 10^22 are exact as f64, so their quotient is rounded once (Clinger, How to Read Floating Point
-/// Numbers Accurately, 1990). Rounding it again, to f32, is wrong only if it lies halfway between two of these.
+/// Up to 15 digits and powers of ten up to 10^22 are exact in f64, so their quotient is rounded only once (Clinger, How
+/// to Read Floating Point Numbers Accurately, 1990). Rounding it again to f32 is wrong only if it is halfway between
+/// two f32.
 #[inline]
 fn decimal(text: &[u8]) -> Option<(f64, f32)> {
     const DIGITS: usize = 15;
@@ -317,7 +325,7 @@ mod tests {
             let bits = weights.map(f32::to_bits);
             for mode in [F32, Weights::Find] {
                 let each = weights.map(|weight| mode.take(Weight::Single(weight)));
-                let kind = |each: Result<(u32, Found), Mistake>| each.expect("a weight").1.kind();
+                let kind = |each: Result<(u32, WeightClass), Mistake>| each.expect("a weight").1.kind();
                 let expected = is_taken.then(|| each.map(kind).into_iter().max().unwrap());
                 assert_eq!(mode.take_floats(&bits), expected, "{last}");
                 if mode == F32 && is_taken {
@@ -335,12 +343,13 @@ mod tests {
     #[test]
     fn whole_numbers_that_are_wide_or_rounded() {
         let found = |weight: Weight<'_>| Weights::Find.take(weight).expect("a weight").1;
-        let (rounded, wide, both) = (Found::Rounded, Found::Wide { rounded: false }, Found::Wide { rounded: true });
+        let (rounded, wide, both) =
+            (WeightClass::Rounded, WeightClass::Wide { rounded: false }, WeightClass::Wide { rounded: true });
         for (text, want) in [
-            ("16777216", Found::Whole),
+            ("16777216", WeightClass::Whole),
             ("16777217", rounded),
             ("16777217.0", rounded),
-            ("4294967040", Found::Whole),
+            ("4294967040", WeightClass::Whole),
             ("4294967295", rounded),
             ("4294967296", wide),
             ("4294967296.0", wide),
@@ -348,14 +357,14 @@ mod tests {
             ("1217567877123", both),
             ("9007199254740993", both),
             ("18446744073709551615", both),
-            // As f64 they are the largest u64.
+            // As f64 these round to the largest u64.
             ("18446744073709551616", both),
-            ("1e20", Found::Decimal),
-            ("16777217.5", Found::Decimal),
+            ("1e20", WeightClass::Decimal),
+            ("16777217.5", WeightClass::Decimal),
         ] {
             assert_eq!(found(Weight::Text(text.as_bytes())), want, "{text}");
         }
-        assert_eq!(found(Weight::Single(8_589_934_592.0)), Found::Decimal);
+        assert_eq!(found(Weight::Single(8_589_934_592.0)), WeightClass::Decimal);
         assert_eq!(found(Weight::Float(8_589_934_592.0)), wide);
         assert_eq!(found(Weight::Float(16_777_217.0)), rounded);
     }
@@ -401,7 +410,7 @@ mod tests {
                 assert_eq!(found(&text), Ok(if is_whole { WeightType::U32 } else { WeightType::F32 }), "{text}");
             }
         }
-        // Each is halfway between two f32, or the f64 next to it is.
+        // Each is halfway between two f32, or its nearest f64 is.
         for (text, want) in
             [("16777217.0", 0x4b80_0000), ("16777219.0", 0x4b80_0002), ("0.50000002980232238769531250", 0x3f00_0000)]
         {
@@ -414,8 +423,8 @@ mod tests {
     fn numbers() {
         assert_eq!(U32.take(Weight::Signed(-1)), Err(Mistake::Negative));
         assert_eq!(U32.take(Weight::Whole(1 << 32)), Err(Mistake::NotU32));
-        assert_eq!(F32.take(Weight::Whole(1 << 32)), Ok((0x4f80_0000, Found::whole(1 << 32))));
-        assert_eq!(F32.take(Weight::Float(-0.0)), Ok((0, Found::whole(0))));
+        assert_eq!(F32.take(Weight::Whole(1 << 32)), Ok((0x4f80_0000, WeightClass::whole(1 << 32))));
+        assert_eq!(F32.take(Weight::Float(-0.0)), Ok((0, WeightClass::whole(0))));
         assert_eq!(F32.take(Weight::Float(f64::NAN)), Err(Mistake::NotFinite));
         assert_eq!(Weights::Find.take(Weight::Float(1e300)), Err(Mistake::TooLarge));
     }

@@ -1,22 +1,22 @@
-//! Says of a file without weights which columns may be these.
+//! Names the columns of a file without weights that may be its weights.
 
 use crate::formats::input::estimate;
 use crate::formats::{Columns, Format, Part, contents, parquet, text};
 
-/// Most columns that a message names.
+/// Maximum number of columns that a message names.
 const NAMED: usize = 6;
 
-/// Columns of numbers that are not read.
+/// Numeric columns that are not read.
 #[derive(Debug, Clone)]
 pub struct Unread {
-    /// The columns for messages, such as `numbers in the column "length"`.
+    /// The columns as a message names them, such as `numbers in the column "length"`.
     pub found: String,
-    /// What reads one of them as the weight.
+    /// The options that read one of them as the weight.
     pub remedy: String,
 }
 
 impl Unread {
-    /// Looks for columns of numbers in a file whose edges have no weights. Whatever is wrong with the file is left to the scan.
+    /// Looks for numeric columns in a file whose edges have no weights. Mistakes in the file are left to the scan.
     pub(in crate::formats) fn of(part: &Part) -> Option<Unread> {
         match part.format() {
             Format::Text => {

@@ -1,13 +1,14 @@
-//! Graphs with weights, by the rules of GTgraph (Bader & Madduri: GTgraph, a synthetic graph generator suite, 2006), and grids.
+//! Graphs with weights: those of GTgraph (Bader & Madduri: GTgraph, a synthetic graph generator suite, 2006), and
+//! grids.
 //!
 //! | shape | edges |
 //! |---|---|
-//! | random | both ends of each are drawn uniformly, without loops |
-//! | rmat | each descends into quadrants of given probabilities, as [`super::kronecker`] does; GTgraph's are 0.45, 0.15, 0.15 and 0.25. It varies them a little from level to level, which is left out |
-//! | ssca2 | cliques of random size, and fewer edges between cliques the farther apart these are: [`ssca2`] |
-//! | grid | of each cell to its neighbours on the right and below, so that paths are long and degrees small, as in a network of roads |
+//! | random | both ends of an edge are drawn uniformly, without loops |
+//! | rmat | an edge descends into quadrants with given probabilities, as in [`super::kronecker`]; GTgraph's are 0.45, 0.15, 0.15 and 0.25. GTgraph also varies them a little from level to level; this generator does not |
+//! | ssca2 | cliques of random size, with edges between cliques that become fewer with their distance: [`ssca2`] |
+//! | grid | from each cell to its neighbours on the right and below, so that paths are long and degrees small, as in a road network |
 //!
-//! Every edge has a whole weight of its own, each of a range as likely, also where an edge is repeated.
+//! Every edge, including each copy of a repeated edge, has its own integer weight, drawn uniformly from a range.
 
 mod spec;
 mod ssca2;
@@ -23,7 +24,7 @@ use ssca2::Cliques;
 use std::fmt;
 use std::sync::Arc;
 
-/// The purposes of a seed here.
+/// The purposes for which a seed is used here.
 const ENDS: u64 = 4;
 const WEIGHTS: u64 = 5;
 
@@ -34,7 +35,7 @@ pub struct Weighted {
     shape: Built,
 }
 
-/// A shape with what is worked out of its parameters once.
+/// A shape, with values that are computed once from its parameters.
 #[derive(Debug, Clone, PartialEq)]
 enum Built {
     Random { vertices: u64 },
@@ -47,7 +48,8 @@ impl Weighted {
     /// Returns the generator of a graph; the cliques of SSCA#2 are drawn here.
     ///
     /// # Errors
-    /// [`crate::Error::Usage`] for parameters out of range; a stop, as cliques are counted.
+    /// [`crate::Error::Usage`] if parameters are out of range; [`crate::Error::Stopped`] if a signal arrives while
+    /// cliques are counted.
     pub fn new(spec: WeightedSpec) -> Result<Weighted> {
         spec.check()?;
         let shape = match spec.shape {
@@ -86,7 +88,7 @@ impl Weighted {
         self.spec.words()
     }
 
-    /// Makes the edges from `first_edge` on; `narrow` converts ids to their type.
+    /// Generates the edges from `first_edge` on; `narrow` converts ids to their type.
     #[inline(always)]
     pub(super) fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         let seed = self.spec.seed;
@@ -102,11 +104,12 @@ impl Weighted {
             Built::Rmat { scale, table } => kronecker::fill_by(table, (*scale, seed), first_edge, out, narrow),
             Built::Ssca2(cliques) => cliques.fill(first_edge, out, narrow),
             Built::Grid { columns } => {
-                // A row of cells has an edge to the right and one down for each, but for its last, and then those down.
+                // In a row of cells, each cell has an edge to the right and one down, except the last, which only has
+                // one down.
                 let row = 2 * columns - 1;
                 for (edge, counter) in out.iter_mut().zip(first_edge..) {
                     let place = counter % row;
-                    // The last row has edges to the right alone.
+                    // The last row only has edges to the right.
                     let is_last = counter >= (self.vertices() / columns - 1) * row;
                     let (column, down) = if is_last { (place, false) } else { (place / 2, place % 2 == 1) };
                     let down = down || column + 1 == *columns;
@@ -117,7 +120,7 @@ impl Weighted {
         }
     }
 
-    /// Makes the weights of the edges from `first_edge` on, of this type.
+    /// Generates the weights of the edges from `first_edge` on, in the type `kind`.
     pub(super) fn fill_weights(&self, first_edge: u64, kind: WeightType, out: &mut [u32]) {
         let WeightedSpec { least, most, seed, .. } = self.spec;
         let (stream, numbers) = (key(seed, WEIGHTS), u64::from(most - least) + 1);
@@ -137,7 +140,7 @@ impl fmt::Display for Weighted {
     }
 }
 
-/// Returns a number below `end` by a random number.
+/// Scales a 64-bit random number to a number below `end`.
 #[inline(always)]
 fn below(end: u64, random: u64) -> u64 {
     ((u128::from(random) * u128::from(end)) >> 64) as u64

@@ -6,13 +6,13 @@ use crate::generate::{MAX_SCALE, PARTS, SCALES};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Most vertices of a random graph or a grid, and most edges of all.
+/// Maximum number of vertices of a random graph or a grid, and maximum number of edges of any shape.
 const MOST: u64 = 1 << 40;
 
 /// A graph with weights.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WeightedSpec {
-    /// Its shape.
+    /// The shape of the graph.
     pub shape: Shape,
     /// The smallest weight.
     pub least: u32,
@@ -28,7 +28,7 @@ pub struct WeightedSpec {
 pub enum Shape {
     /// Pairs of vertices drawn uniformly, without loops.
     Random {
-        /// Number of vertices, from 2 on.
+        /// Number of vertices, at least 2.
         vertices: u64,
         /// Number of edges.
         edges: u64,
@@ -39,7 +39,7 @@ pub enum Shape {
         scale: u32,
         /// Number of edges.
         edges: u64,
-        /// A, B, C and D in millionths, whose sum is one.
+        /// A, B, C and D in millionths; their sum must be one million.
         quadrants: [u32; 4],
     },
     /// Cliques and edges between them.
@@ -54,13 +54,13 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The probabilities of the quadrants of R-MAT that GTgraph takes.
+    /// GTgraph's default probabilities of the R-MAT quadrants.
     pub const QUADRANTS: [f64; 4] = [0.45, 0.15, 0.15, 0.25];
 
-    /// Returns an R-MAT graph with these probabilities of quadrants.
+    /// Returns an R-MAT graph with these quadrant probabilities.
     ///
     /// # Errors
-    /// [`Error::Usage`] if they are none, or their sum is not 1.
+    /// [`Error::Usage`] if they are not probabilities, or their sum is not 1.
     pub fn rmat(scale: u32, edges: u64, quadrants: [f64; 4]) -> Result<Shape> {
         let is_share = quadrants.iter().all(|part| (0.0..=1.0).contains(part));
         let rounded = quadrants.map(|part| (part * f64::from(PARTS)).round() as u32);
@@ -72,7 +72,7 @@ impl Shape {
         Ok(Shape::Rmat { scale, edges, quadrants: rounded })
     }
 
-    /// Returns the name of its kind.
+    /// Returns the name of the kind of shape.
     pub fn name(&self) -> &'static str {
         match self {
             Shape::Random { .. } => "random",
@@ -92,7 +92,7 @@ impl Shape {
         }
     }
 
-    /// Returns the number of edges; `None` for cliques, which have to be drawn first.
+    /// Returns the number of edges; `None` for cliques, which must be drawn first.
     pub(super) fn edges(&self) -> Option<u64> {
         match *self {
             Shape::Random { edges, .. } | Shape::Rmat { edges, .. } => Some(edges),
@@ -106,7 +106,7 @@ impl WeightedSpec {
     /// Checks all parameters.
     ///
     /// # Errors
-    /// [`Error::Usage`] for one out of range.
+    /// [`Error::Usage`] if one is out of range.
     pub fn check(&self) -> Result<()> {
         let name = self.shape.name();
         let wrong =

@@ -1,12 +1,15 @@
 //! The graph of SSCA#2 (HPCS Scalable Synthetic Compact Applications #2, version 1), as GTgraph generates it.
 //!
-//! Vertices form cliques, whose sizes are uniform from 1 to the largest. Two vertices of a clique are joined in both directions, or with
-//! some probability in one; each way has from 1 to `parallel` edges. Then, with probability `between` for the distance 1, half of that for
-//! 2, a quarter for 4 and so on, each vertex is joined to a random vertex of the clique that the vertex at this distance is of, if that is
-//! another. Ids are permuted at the end.
+//! Vertices form cliques, whose sizes are uniform from 1 to the largest. Two vertices of a clique are joined in both
+//! directions, or with some probability in only one. Each direction has from 1 to `parallel` edges.
 //!
-//! Everything is drawn by the numbers of vertices, so that a clique's edges can be made by themselves. Two numbers are kept for each, or for each group
-//! of several where there are many: its first vertex and its first edge.
+//! Vertices are also joined to other cliques. For the distances 1, 2, 4 and so on, with probability `between`, half of
+//! it, a quarter of it and so on, the vertex at this distance is looked up. If it is in another clique, the edge leads
+//! to a random vertex of that clique. Ids are permuted at the end.
+//!
+//! Each random number depends only on the ids of vertices, so the edges of a clique can be generated without those of
+//! other cliques. For each clique, or for each group of cliques if there are many, two numbers are stored: its first
+//! vertex and its first edge.
 
 use super::below;
 use crate::error::Result;
@@ -18,21 +21,21 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// Most vertices.
+/// Maximum number of vertices.
 pub(super) const MOST_VERTICES: u64 = 1 << 36;
-/// The largest size of cliques that may be asked for.
+/// Maximum for the size of the largest clique.
 pub(super) const LARGEST_CLIQUE: u64 = 1 << 16;
-/// Most parallel edges that may be asked for.
+/// Maximum for the number of parallel edges.
 pub(super) const MOST_PARALLEL: u32 = 1 << 10;
 
-/// The purposes of a seed.
+/// The purposes for which a seed is used here.
 const SIZES: u64 = 6;
 const PAIRS: u64 = 7;
 const LINKS: u64 = 8;
 const HEADS: u64 = 9;
-/// Groups of cliques that there are about, at most: 16 bytes each.
+/// Approximate maximum number of groups of cliques; each takes 16 bytes.
 const GROUPS: u64 = 1 << 21;
-/// Distances of links that a vertex may have.
+/// Upper bound of the number of distances at which a vertex may have links.
 const DISTANCES: u64 = 64;
 
 /// Parameters of SSCA#2.
@@ -42,16 +45,16 @@ pub struct Parameters {
     pub vertices: u64,
     /// The largest size of a clique.
     pub largest_clique: u64,
-    /// The probability that two vertices of a clique are joined in one direction alone.
+    /// The probability that two vertices of a clique are joined in only one direction.
     pub one_way: f64,
     /// The largest number of edges from one vertex to another.
     pub parallel: u32,
-    /// The probability that a vertex is joined to the next clique.
+    /// The probability that a vertex is joined to the clique at distance 1.
     pub between: f64,
 }
 
 impl Parameters {
-    /// Returns GTgraph's defaults for a number of vertices: cliques up to its third root.
+    /// Returns GTgraph's defaults for a number of vertices: the largest clique is the cube root of that number.
     pub fn of(vertices: u64) -> Parameters {
         let root = (1..=LARGEST_CLIQUE).take_while(|root| root.pow(3) <= vertices).last().unwrap_or(1);
         Parameters { vertices, largest_clique: root, one_way: 0.2, parallel: 3, between: 0.5 }
@@ -82,11 +85,11 @@ pub(super) struct Cliques {
     heads: u64,
     permutation: Permutation,
     sizes: u64,
-    /// Binary logarithm of the cliques of a group.
+    /// log2 of the number of cliques in a group.
     shift: u32,
     /// The first vertex of each group.
     first: Vec<u64>,
-    /// The first edge of each, and the number of edges.
+    /// The first edge of each group, and the number of edges.
     edges: Vec<u64>,
 }
 
@@ -94,7 +97,7 @@ impl Cliques {
     /// Draws the sizes of cliques, and counts their edges.
     ///
     /// # Errors
-    /// [`crate::Error::Stopped`].
+    /// [`crate::Error::Stopped`] if a signal asks to stop.
     pub fn new(parameters: Parameters, seed: u64) -> Result<Cliques> {
         Self::in_groups(parameters, seed, GROUPS)
     }
@@ -123,7 +126,7 @@ impl Cliques {
         let count = |group| {
             signals::check()?;
             let mut edges = 0;
-            cliques.each(group, |_, _, copies| edges += copies);
+            cliques.group_edges(group, |_, _, copies| edges += copies);
             Ok(edges)
         };
         let mut edges: Vec<u64> = (0..cliques.first.len()).into_par_iter().map(count).collect::<Result<_>>()?;
@@ -136,7 +139,7 @@ impl Cliques {
         Ok(cliques)
     }
 
-    /// Returns the vertices of each clique of a group.
+    /// Returns the vertices of each clique in a group.
     fn members(&self, group: usize) -> impl Iterator<Item = Range<u64>> {
         let Parameters { vertices, largest_clique, .. } = self.parameters;
         let (mut end, first) = (self.first[group], (group as u64) << self.shift);
@@ -147,10 +150,10 @@ impl Cliques {
         })
     }
 
-    /// Returns the vertices of the clique that a vertex is of.
-    fn around(&self, vertex: u64) -> Range<u64> {
+    /// Returns the vertices of the clique that contains `vertex`.
+    fn clique_of(&self, vertex: u64) -> Range<u64> {
         let group = self.first.partition_point(|&first| first <= vertex) - 1;
-        // A vertex is of a clique of its group.
+        // The group of a vertex always has a clique with that vertex, so the fallback is never used.
         self.members(group).find(|members| members.contains(&vertex)).unwrap_or(vertex..vertex + 1)
     }
 
@@ -162,15 +165,17 @@ impl Cliques {
         8 * (self.first.len() + self.edges.len()) as u64
     }
 
-    /// Calls `put` with tail, head and number of the edges that begin in a group of cliques, in order.
-    fn each(&self, group: usize, mut put: impl FnMut(u64, u64, u64)) {
+    /// Calls `put` with the tail, the head and the number of copies of the edges that begin in a group of cliques, in
+    /// order.
+    fn group_edges(&self, group: usize, mut put: impl FnMut(u64, u64, u64)) {
         self.members(group).for_each(|own| self.within(own, &mut put));
     }
 
-    /// Calls `put` so with the edges that begin in a clique.
+    /// Calls `put` in the same way with the edges that begin in one clique.
     fn within(&self, own: Range<u64>, put: &mut impl FnMut(u64, u64, u64)) {
         let Parameters { vertices, one_way, between, parallel, .. } = self.parameters;
-        // A probability is compared with the upper half of a random number, and numbers of copies follow from pieces of the lower.
+        // The upper half of a random number is compared with a probability; numbers of copies come from parts of the
+        // lower half.
         let chance = |probability: f64| (probability * (1u64 << 32) as f64) as u64;
         let copies = |random: u64| 1 + (((random & 0x7fff) * u64::from(parallel)) >> 15);
         let (one_way, between) = (chance(one_way), chance(between));
@@ -195,20 +200,20 @@ impl Cliques {
                 }
                 let at = (u + (1 << power)) % vertices;
                 if !own.contains(&at) {
-                    let Range { start: first, end } = self.around(at);
+                    let Range { start: first, end } = self.clique_of(at);
                     put(u, first + below(end - first, number(self.heads, place)), copies(random));
                 }
             }
         }
     }
 
-    /// Makes the edges from `first_edge` on; `narrow` converts ids to their type.
+    /// Generates the edges from `first_edge` on; `narrow` converts ids to their type.
     pub fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         let end_edge = first_edge + out.len() as u64;
         let mut group = self.edges.partition_point(|&first| first <= first_edge) - 1;
         while group + 1 < self.edges.len() && self.edges[group] < end_edge {
             let mut edge = self.edges[group];
-            self.each(group, |tail, head, copies| {
+            self.group_edges(group, |tail, head, copies| {
                 let wanted = edge.max(first_edge)..(edge + copies).min(end_edge);
                 for number in wanted {
                     let ends = [tail, head].map(|vertex| narrow(self.permutation.within(vertex)));
@@ -227,7 +232,7 @@ impl Cliques {
 mod tests {
     use super::*;
 
-    /// Edges are the same, however many cliques a group has.
+    /// Edges do not depend on how many cliques a group has.
     #[test]
     fn groups_change_nothing() {
         for (vertices, largest_clique) in [(1, 1), (7, 1), (500, 1), (500, 9), (1000, 40)] {
@@ -251,7 +256,7 @@ mod tests {
         }
     }
 
-    /// A table of each clique would take more than a node has.
+    /// A table with an entry per clique would take more memory than a node has.
     #[test]
     fn many_cliques_take_little_memory() {
         let parameters = Parameters { largest_clique: 1, between: 0.0, ..Parameters::of(1 << 24) };

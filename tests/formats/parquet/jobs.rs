@@ -55,7 +55,7 @@ fn convert_reads_it_and_does_not_write_it() {
     for args in [&["convert", "a.txt", "b.parquet"][..], &["generate", "kronecker", "--scale", "4", "-o", "b.parquet"]]
     {
         let ran = place.gpugraph(args).expect(2);
-        assert!(ran.error().contains("parquet is read, not written"), "{}", ran.err);
+        assert!(ran.error().contains("gpugraph reads parquet but can't write it"), "{}", ran.err);
         assert!(!place.path("b.parquet").exists());
     }
 }

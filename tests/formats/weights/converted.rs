@@ -191,7 +191,7 @@ fn asked_weights_are_those_written_or_refused() {
         (&["d.txt", "o.wel", "--weights", "u32"][..], 3, "d.txt:2: expected whole weights below 2^32"),
         (&["bad.txt", "o.wel"], 3, "bad.txt:2: expected weights from 0 on"),
         (&["n.txt", "o.wel", "--weights", "f32"], 2, "n.txt: expected weights, as asked for"),
-        (&["w.txt", "o.u32", "--weights", "u32"], 2, "o.u32: u32 holds no weights"),
+        (&["w.txt", "o.u32", "--weights", "u32"], 2, "o.u32: u32 can't store weights"),
         (&["w.txt", "o.wel", "--weights", "u64"], 2, "unknown weights \"u64\""),
     ] {
         let before = text("o.wel");

@@ -5,7 +5,7 @@
 #     CONFIG=my.toml flux batch -t 12h scheduler/job.flux
 #     for i in {1..9}; do CONFIG=jobs/%a.toml GPUGRAPH_TASK=$i flux batch scheduler/job.flux; done
 #
-# It saves before the time limit, submits itself again, and goes on until the job is done. docs/schedulers.md has the rest.
+# It saves before the time limit, submits itself again, and goes on until the job is done. docs/reference/schedulers.md has the rest.
 
 # One node, eight cores, one GPU.
 # flux: -N 1 -n 1 -c 8 -g 1

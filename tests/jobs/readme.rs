@@ -1,5 +1,5 @@
-//! What README.md and the pages of docs show runs as it is written there: every `sh` line, in a folder that holds what a clone does, and
-//! every job file. Their links lead somewhere.
+//! Checks README.md and the pages of docs: every `sh` line runs as written, in a folder that holds what a clone does. Every job file
+//! loads. Every link leads somewhere.
 
 use std::fs;
 use std::path::Path;
@@ -11,13 +11,22 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// README.md and the pages of docs, by their paths, with their texts.
+/// Folders of the pages that users read.
+const FOLDERS: [&str; 3] = ["docs", "docs/guides", "docs/reference"];
+
+/// README.md and the pages of docs, by their paths, with their texts. A page under an old name is a link to the new one, and skipped.
 fn pages() -> Vec<(String, String)> {
-    let folder = fs::read_dir(root().join("docs")).expect("docs").map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<_> = folder.map(|name| format!("docs/{}", name.to_str().expect("text"))).collect();
-    names.retain(|name| name.ends_with(".md"));
-    names.sort();
-    names.insert(0, "README.md".into());
+    let mut names = vec!["README.md".to_owned()];
+    for folder in FOLDERS {
+        let entries = fs::read_dir(root().join(folder)).expect("a folder").map(|entry| entry.expect("an entry"));
+        let files = entries.filter(|entry| entry.file_type().expect("a type").is_file());
+        let mut found: Vec<_> =
+            files.map(|file| format!("{folder}/{}", file.file_name().to_str().expect("text"))).collect();
+        found.retain(|name| name.ends_with(".md"));
+        assert!(!found.is_empty(), "{folder} has no pages");
+        found.sort();
+        names.append(&mut found);
+    }
     let read = |name: String| {
         let text = fs::read_to_string(root().join(&name)).expect("a page");
         (name, text)
@@ -121,6 +130,13 @@ fn every_job_file_shown_is_one() {
 fn anchor(heading: &str) -> String {
     let kept = heading.trim_start_matches('#').trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+/// A newcomer reads it to its end.
+#[test]
+fn the_readme_is_short() {
+    let lines = fs::read_to_string(root().join("README.md")).expect("README.md").lines().count();
+    assert!(lines <= 150, "README.md has {lines} lines");
 }
 
 #[test]

@@ -11,13 +11,15 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Folders of the pages that users read.
-const FOLDERS: [&str; 3] = ["docs", "docs/guides", "docs/reference"];
-
-/// README.md and the pages of docs, by their paths, with their texts. A page under an old name is a link to the new one, and skipped.
+/// README.md and the pages of docs for users, by their paths, with their texts.
 fn pages() -> Vec<(String, String)> {
-    let mut names = vec!["README.md".to_owned()];
-    for folder in FOLDERS {
+    read(&["README.md"], &["docs", "docs/guides", "docs/reference"])
+}
+
+/// Reads these files and all pages of these folders. A page under an old name is a link to the new one, and skipped.
+fn read(files: &[&str], folders: &[&str]) -> Vec<(String, String)> {
+    let mut names: Vec<_> = files.iter().map(|&name| name.to_owned()).collect();
+    for folder in folders {
         let entries = fs::read_dir(root().join(folder)).expect("a folder").map(|entry| entry.expect("an entry"));
         let files = entries.filter(|entry| entry.file_type().expect("a type").is_file());
         let mut found: Vec<_> =
@@ -140,8 +142,18 @@ fn the_readme_is_short() {
 }
 
 #[test]
+fn the_readme_leads_to_every_page() {
+    let pages = pages();
+    for (name, _) in &pages[1..] {
+        assert!(pages[0].1.contains(&format!("]({name}")), "README.md does not link to {name}");
+    }
+}
+
+#[test]
 fn links_lead_somewhere() {
-    let (pages, mut seen) = (pages(), 0);
+    let mut pages = pages();
+    pages.append(&mut read(&["ARCHITECTURE.md", "CONTRIBUTING.md"], &["docs/design"]));
+    let mut seen = 0;
     for (name, text) in &pages {
         let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         for link in links.filter(|link| !link.starts_with("http")) {

@@ -1,4 +1,4 @@
-//! The single error type of the library. Each variant has an exit code (README, "Exit codes"), and each message is one
+//! The single error type of the library. Each variant has an exit code (`docs/reference/exit-codes.md`), and each message is one
 //! line: the place, what was expected, what was found, and a remedy.
 
 use std::path::{Path, PathBuf};

@@ -1,73 +1,6 @@
-//! The tables and keys that a job file may have, and checks of those it has.
+//! The keys of job files that every job may have. Algorithms define their own.
 
-use crate::algo::{ALGORITHMS, Entry};
-use crate::jobfile::advice::{advice, nearest};
-use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
-use crate::jobfile::tree::Table;
-use crate::jobfile::{AnyKey, Key};
-use crate::quote::clip;
-
-/// A table of the job file.
-#[derive(Clone, Copy)]
-pub struct TableInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// What it says, or what an algorithm computes, in a phrase.
-    pub about: &'static str,
-    /// Its keys.
-    pub keys: &'static [&'static dyn AnyKey],
-}
-
-/// The tables of every job, in the order of the documentation.
-const JOB_TABLES: [TableInfo; 5] = [
-    TableInfo {
-        name: "job",
-        about: "the job's name and folders",
-        keys: &[&job::NAME, &job::WORKDIR, &job::SCRATCH, &job::KEEP],
-    },
-    TableInfo {
-        name: "input",
-        about: "exactly one source of edges, or of a list",
-        keys: &[
-            &input::PATH,
-            &input::FORMAT,
-            &input::WEIGHTS,
-            &input::COLUMNS,
-            &input::SKIP_LINES,
-            &input::PREPARED,
-            &input::KRONECKER,
-            &input::UNIFORM,
-            &input::RANDOM,
-            &input::RMAT,
-            &input::SSCA2,
-            &input::GRID,
-            &input::LIST,
-            &input::EXPECT,
-            &input::DIRECTED,
-            &input::FIRST_ID,
-            &input::RECURSIVE,
-        ],
-    },
-    TableInfo {
-        name: "limits",
-        about: "limits of each rank; they may change when a job is resumed",
-        keys: &[&limits::HOST_MEMORY, &limits::GPU_MEMORY, &limits::THREADS],
-    },
-    TableInfo {
-        name: "run",
-        about: "how to compute, not what; it may change when a job is resumed",
-        keys: &[
-            &run::DEVICE,
-            &run::GPU,
-            &run::GPU_SHARING,
-            &run::TRIALS,
-            &run::LOG_INTERVAL,
-            &run::DISK_CHECK,
-            &run::ENERGY,
-        ],
-    },
-    TableInfo { name: "output", about: "results of each vertex", keys: &[&output::FORMAT] },
-];
+use crate::jobfile::Key;
 
 /// `[job]`.
 pub(super) mod job {
@@ -79,7 +12,7 @@ pub(super) mod job {
         "name of the job, so that each graph has its workdir",
     );
     pub const WORKDIR: Key<()> =
-        Key::of_field("workdir", ("a path", "gpugraph.work/NAME"), "the folder for everything the job writes");
+        Key::of_field("workdir", ("a path", "`gpugraph.work/NAME`"), "the folder for everything the job writes");
     pub const SCRATCH: Key<()> =
         Key::of_field("scratch", ("a path", "the workdir"), "a disk of each node for edges that memory can't hold");
     pub const KEEP: Key<bool> = Key::flag(
@@ -255,13 +188,6 @@ pub(super) mod output {
         Key::choice("format", &[("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv)], "format of the results");
 }
 
-/// Returns all tables: those of every job, and of algorithms.
-pub fn tables() -> impl Iterator<Item = TableInfo> {
-    let of_algorithm =
-        |algorithm: &Entry| TableInfo { name: algorithm.name, about: algorithm.about, keys: algorithm.keys };
-    JOB_TABLES.into_iter().chain(ALGORITHMS.iter().map(of_algorithm))
-}
-
 /// Keys of `[input]` of which a job must have exactly one.
 pub(super) const SOURCES: [&str; 9] =
     ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
@@ -276,144 +202,3 @@ pub(super) const RANDOM: [&str; 3] = ["scale", "edge_factor", "seed"];
 
 /// Keys of the expected size of missing files.
 pub(super) const EXPECT: [&str; 2] = ["edges", "ids"];
-
-/// Reports all unknown tables, all values that should be tables, and all unknown keys.
-pub(super) fn check(root: &Table, diagnostics: &mut Diagnostics) {
-    let names: Vec<&str> = tables().map(|table| table.name).collect();
-    for entry in &root.entries {
-        let known = tables().find(|table| table.name == entry.key);
-        match (known, entry.node.as_table()) {
-            (Some(TableInfo { name, keys, .. }), Some(table)) => {
-                let keys: Vec<&str> = keys.iter().map(|key| key.name()).collect();
-                check_keys(table, &format!("[{name}]"), &keys, diagnostics);
-            }
-            (Some(TableInfo { name, .. }), None) => {
-                diagnostics.error(&entry.place, format!("'{name}' is a table: write [{name}] once, its keys below it"));
-            }
-            (None, Some(_)) => {
-                let advice = advice(&entry.key, &names, |name| format!("[{name}]"));
-                diagnostics.error(&entry.place, format!("unknown table [{}]; {advice}", clip(&entry.key)));
-            }
-            (None, None) => unknown(&entry.key, &entry.place, "before the first table", &[], diagnostics),
-        }
-    }
-}
-
-/// Reports the keys of `table` that are not in `known`; `place` names the table in the message.
-pub(super) fn check_keys(table: &Table, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
-    for entry in table.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-        unknown(&entry.key, &entry.place, &format!("in {place}"), known, diagnostics);
-    }
-}
-
-fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
-    let owner = tables().find(|table| table.keys.iter().any(|other| other.name() == key));
-    let advice = match (owner, nearest(key, known)) {
-        (_, Some(near)) => format!("did you mean '{near}'?"),
-        (Some(owner), None) => format!("it belongs in [{}]", owner.name),
-        (None, None) if known.is_empty() => "every key belongs in a table".to_owned(),
-        (None, None) => format!("there are {}", known.join(", ")),
-    };
-    diagnostics.error(at, format!("unknown key '{}' {place}; {advice}", clip(key)));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{JOB_TABLES, TableInfo, tables};
-    use crate::algo::{self, ALGORITHMS};
-    use crate::config::Job;
-    use std::path::Path;
-
-    /// An algorithm for tests, which has no example job file.
-    const TEST_ALGORITHM: &str = "sums";
-
-    /// Returns the text of the example job file for an algorithm.
-    fn shipped(algorithm: &str) -> String {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(format!("{algorithm}.toml"));
-        std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
-    }
-
-    /// Returns the texts of the example job files of all algorithms on lists, or on graphs.
-    fn shipped_for(lists: bool) -> Vec<String> {
-        let algorithms = ALGORITHMS.iter().filter(|algorithm| algorithm.is_on_list == lists);
-        let texts: Vec<_> =
-            algorithms.map(|algorithm| algorithm.name).filter(|&name| name != TEST_ALGORITHM).map(shipped).collect();
-        assert!(!texts.is_empty());
-        texts
-    }
-
-    /// Returns true if an example job file has the key in the table, either set or as a comment.
-    fn names(shipped: &str, table: &str, key: &str) -> bool {
-        let text = shipped.split(&format!("\n[{table}]")).nth(1).unwrap_or_default();
-        let text = text.split("\n[").next().unwrap_or_default();
-        text.lines().any(|line| line.trim_start_matches("# ").split('=').next().map(str::trim) == Some(key))
-    }
-
-    /// Users rely on the example job files, which say "Every key is here".
-    #[test]
-    fn example_job_files_name_every_key() {
-        let (of_graphs, of_lists) = (shipped_for(false), shipped_for(true));
-        for table in tables().filter(|table| table.name != TEST_ALGORITHM) {
-            let own = algo::find(table.name).map(|algorithm| vec![shipped(algorithm.name)]);
-            for key in table.keys.iter().map(|key| key.name()) {
-                let shipped = if key == "list" { &of_lists } else { own.as_ref().unwrap_or(&of_graphs) };
-                let all = shipped.iter().all(|shipped| names(shipped, table.name, key));
-                assert!(all, "{}.{key}", table.name);
-            }
-        }
-    }
-
-    /// Returns the job of a text.
-    fn job(text: &str) -> Job {
-        let job = crate::config::parse(Path::new("job.toml"), text.to_owned(), &[], &|_| None);
-        job.unwrap_or_else(|e| panic!("{text}: {e}"))
-    }
-
-    /// A default that is a value of TOML, rather than words, is that of a job file without the key.
-    #[test]
-    fn defaults_are_as_documented() {
-        let mut values = 0;
-        for table in tables() {
-            let source = if algo::find(table.name).is_some_and(|algorithm| algorithm.is_on_list) {
-                "list = { length = 5 }"
-            } else {
-                "path = 'x.u32'"
-            };
-            // One that a table of an algorithm can't be without.
-            let needed = if table.name == "dfs" { "source = 1\n" } else { "" };
-            let text = |line: &str| match table.name {
-                "input" => format!("[input]\n{source}\n{line}\n"),
-                name => format!("[input]\n{source}\n[{name}]\n{needed}{line}\n"),
-            };
-            let without = job(&text(""));
-            for key in table.keys {
-                let line = format!("{} = {}", key.name(), key.default());
-                if toml::de::DeTable::parse(&line).is_err() {
-                    continue;
-                }
-                values += 1;
-                let with =
-                    Job { text: without.text.clone(), input_keys: without.input_keys.clone(), ..job(&text(&line)) };
-                assert_eq!(with, without, "{}: {line}", table.name);
-            }
-        }
-        assert!(values > 20, "{values}");
-    }
-
-    /// Lists have none of the keys that only concern graphs.
-    #[test]
-    fn example_job_files_for_lists_name_exactly_their_keys() {
-        for TableInfo { name: table, keys, .. } in JOB_TABLES {
-            let is_of_graphs = |key: &str| match table {
-                "job" => ["scratch", "keep"].contains(&key),
-                "input" => !["path", "format", "list"].contains(&key),
-                _ => false,
-            };
-            for shipped in shipped_for(true) {
-                keys.iter()
-                    .map(|key| key.name())
-                    .for_each(|key| assert_eq!(names(&shipped, table, key), !is_of_graphs(key), "{table}.{key}"));
-            }
-        }
-    }
-}

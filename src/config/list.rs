@@ -1,7 +1,7 @@
 //! `[input]` of a job that ranks a list.
 
-use super::keys;
 use super::spec::InputSpec;
+use super::tables;
 use super::weighted;
 use crate::algo::ALGORITHMS;
 use crate::jobfile::diagnostics::Diagnostics;
@@ -83,7 +83,7 @@ pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mu
 
 fn generated(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Generated> {
     let (table, section) = field.section(diagnostics)?;
-    keys::check_keys(table, &field.name, &LIST, diagnostics);
+    tables::check_keys(table, &field.name, &LIST, diagnostics);
     let length = match section.get("length") {
         Some(length) => length.integer(0..=MAX_LENGTH, diagnostics),
         None => {

@@ -10,6 +10,7 @@ mod list;
 mod name;
 mod overrides;
 mod spec;
+mod tables;
 mod validate;
 mod weighted;
 
@@ -21,8 +22,8 @@ use toml::de::DeTable;
 
 pub use crate::results::OutputFormat;
 pub use input_keys::InputKeys;
-pub use keys::{TableInfo, tables};
 pub use spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
+pub use tables::{TableInfo, tables};
 
 use crate::error::{Error, Result};
 use crate::jobfile::diagnostics::Diagnostics;
@@ -81,7 +82,7 @@ fn parse(path: &Path, text: String, overrides: &[String], environment: Environme
     let mut root = Table::new(parsed.get_ref(), 0, 0);
     drop(parsed);
     // An edge list is broken TOML from its first edge on.
-    let has_table = root.entries.iter().any(|entry| keys::tables().any(|known| known.name == entry.key));
+    let has_table = root.entries.iter().any(|entry| tables::tables().any(|known| known.name == entry.key));
     let is_foreign = !syntax_errors.is_empty() && !has_table;
     let mut diagnostics = Diagnostics::new(path.display().to_string(), text, overrides);
     for error in &syntax_errors {

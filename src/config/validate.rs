@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::spec::{Device, Expect, InputSpec, Job, Limits, Output, Random, Run};
-use super::{FORMATS, InputKeys, keys, list, name, weighted};
+use super::{FORMATS, InputKeys, keys, list, name, tables, weighted};
 use crate::algo::{ALGORITHMS, Task};
 use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
@@ -25,7 +25,7 @@ pub(super) fn job(
     environment: Environment<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Job> {
-    keys::check(root, diagnostics);
+    tables::check(root, diagnostics);
     let section = Section::of(root, "job");
     let is_on_list = list::is_asked_for(root, diagnostics);
     let input = match is_on_list {
@@ -273,7 +273,7 @@ fn refuse_own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&
 
 fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
     let (table, section) = field.section(diagnostics)?;
-    keys::check_keys(table, &field.name, &keys::RANDOM, diagnostics);
+    tables::check_keys(table, &field.name, &keys::RANDOM, diagnostics);
     let scale = match section.get("scale") {
         Some(scale) => scale.integer(SCALES, diagnostics),
         None => {
@@ -297,7 +297,7 @@ fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect
         return None;
     }
     let (table, expect) = field.section(diagnostics)?;
-    keys::check_keys(table, &field.name, &keys::EXPECT, diagnostics);
+    tables::check_keys(table, &field.name, &keys::EXPECT, diagnostics);
     let mut number = |key| match expect.get(key) {
         // The limit is a hundred times the size of any known graph.
         Some(field) => field.integer(1..=1 << 48, diagnostics),

@@ -1,6 +1,6 @@
 //! `random`, `rmat`, `ssca2` and `grid` of `[input]`: graphs with weights that the job generates.
 
-use super::keys;
+use super::tables;
 use crate::generate::{SCALES, Shape, Ssca2, WEIGHTS, WeightedSpec, edges_of};
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::field::{Field, Section};
@@ -29,7 +29,7 @@ pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics)
         "ssca2" => &SSCA2,
         _ => &GRID,
     };
-    keys::check_keys(table, &field.name, &[own, &COMMON].concat(), diagnostics);
+    tables::check_keys(table, &field.name, &[own, &COMMON].concat(), diagnostics);
     let mut reader = Reader { field, section: &section, diagnostics };
     let least = reader.number("min_weight", WORDS, Some(*WEIGHTS.start()));
     let most = reader.number("max_weight", WORDS, Some(*WEIGHTS.end()));

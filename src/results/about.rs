@@ -1,4 +1,4 @@
-//! Descriptions of the columns under `out/`. The report and `docs/results.md` describe each column in the same words.
+//! Descriptions of the columns under `out/`. The report and `docs/reference/results.md` describe each column in the same words.
 
 use super::OutputFormat;
 use crate::store::regular;
@@ -104,10 +104,11 @@ mod tests {
 
     #[test]
     fn the_page_about_results_has_every_column() {
-        let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results.md")).unwrap();
+        let page =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/results.md")).unwrap();
         for About { name, holds, missing } in COLUMNS {
             let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
-            let row = row.unwrap_or_else(|| panic!("docs/results.md has no row for {name}"));
+            let row = row.unwrap_or_else(|| panic!("docs/reference/results.md has no row for {name}"));
             assert!(row.contains(holds) && row.contains(missing), "{name}: {row}");
         }
     }

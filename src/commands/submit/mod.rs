@@ -140,7 +140,7 @@ fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
             named.command()
         ))),
         None if !on_path("sbatch") && on_path("qconf") => Err(Error::Usage(
-            "qsub is Grid Engine's here, and submit writes scripts for Slurm and PBS: use scheduler/job.sge (docs/schedulers.md), or see a \
+            "qsub is Grid Engine's here, and submit writes scripts for Slurm and PBS: use scheduler/job.sge (docs/reference/schedulers.md), or see a \
              script for others with --scheduler pbs --print"
                 .into(),
         )),
@@ -148,7 +148,7 @@ fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
         None => [Scheduler::Slurm, Scheduler::Pbs].into_iter().find(here).ok_or_else(|| {
             Error::Usage(
                 "neither sbatch (Slurm) nor qsub (PBS) is on the path: submit from a login node of the cluster, or see the script \
-                 with --scheduler slurm --print; for LSF and Flux there are scripts (docs/schedulers.md)"
+                 with --scheduler slurm --print; for LSF and Flux there are scripts (docs/reference/schedulers.md)"
                     .into(),
             )
         }),

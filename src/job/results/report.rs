@@ -15,7 +15,7 @@ use std::path::Path;
 /// Changes when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;
 
-/// The report of one run. The fields are the contract of the README's section "What a run leaves".
+/// The report of one run. `docs/reference/report.md` describes the fields, which are a contract with users.
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)] // each is named in the contract
 pub struct Report {

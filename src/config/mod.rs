@@ -33,10 +33,6 @@ use crate::jobfile::tree::Table;
 /// Maximum number of threads that a job or a command may use.
 pub const MAX_THREADS: usize = 65_536;
 
-/// Values of `[input] format` other than `"auto"`.
-pub const FORMATS: [&str; 12] =
-    ["u32", "u64", "text", "mtx", "metis", "gr", "graph500", "npy", "npz", "sg", "wsg", "parquet"];
-
 /// Maximum size of a job file in bytes. It prevents reading a whole edge list that is given by mistake.
 const LONGEST: u64 = 2 << 20;
 

@@ -128,7 +128,7 @@ pub enum InputSpec {
     Files {
         /// Paths as written, with variables expanded and patterns not.
         paths: Vec<PathBuf>,
-        /// One of [`FORMATS`](super::FORMATS). `None` means `"auto"`: the format follows from the extension of each
+        /// The name of a [`Format`](crate::formats::Format). `None` means `"auto"`: the format follows from the extension of each
         /// file.
         format: Option<String>,
         /// Whether subfolders of a folder are read, too.

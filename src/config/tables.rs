@@ -122,6 +122,7 @@ mod tests {
     use super::{AnyKey, JOB_TABLES, TableInfo, tables};
     use crate::algo::{self, ALGORITHMS};
     use crate::config::Job;
+    use crate::formats::Format;
     use std::path::Path;
 
     /// An algorithm for tests, which has no example job file.
@@ -198,6 +199,14 @@ mod tests {
             }
         }
         assert!(values > 20, "{values}");
+    }
+
+    /// The values of `format` are text, which has to name all formats.
+    #[test]
+    fn the_key_of_formats_names_all() {
+        let names = Format::ALL.iter().map(|format| format.name());
+        let expected = names.chain(["auto"]).collect::<Vec<_>>().join(" | ");
+        assert_eq!(super::input::FORMAT.values(), expected);
     }
 
     /// Returns a default as the documents have it: TOML as code, words as they are.

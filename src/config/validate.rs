@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::spec::{Device, Expect, InputSpec, Job, Limits, Output, Random, Run};
-use super::{FORMATS, InputKeys, keys, list, name, tables, weighted};
+use super::{InputKeys, keys, list, name, tables, weighted};
 use crate::algo::{ALGORITHMS, Task};
 use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
@@ -121,7 +121,7 @@ fn check_name(name: &str) -> Result<(), &'static str> {
 fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
-    formats.extend(FORMATS.map(|name| (name, Some(name.to_owned()))));
+    formats.extend(Format::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
     let format_field = keys::input::FORMAT.field(&section);
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();

@@ -55,6 +55,98 @@ pub enum Packing {
     Zip,
 }
 
+/// What is known of a format: the single place where a format is described.
+struct Description {
+    format: Format,
+    /// Name used in job files and on the command line.
+    name: &'static str,
+    /// File name extensions, of which the first is that of files that gpugraph writes.
+    endings: &'static [&'static str],
+    layout: Layout,
+    /// True if vertices are numbered from 1.
+    counts_from_one: bool,
+    /// True if the header declares the number of vertices.
+    declares_vertices: bool,
+    /// True if gpugraph writes files in this format, and true if it stores weights in them.
+    is_written: bool,
+    writes_weights: bool,
+}
+
+/// How edges lie in a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Records of so many bytes, one for each edge.
+    Records(u64),
+    /// Lines of text.
+    Lines,
+    /// A header and arrays of numbers.
+    Arrays,
+    /// Columns of a table.
+    Columns,
+}
+
+/// A format that counts from 0 and that gpugraph writes without weights.
+const PLAIN: Description = Description {
+    format: Format::U32,
+    name: "",
+    endings: &[],
+    layout: Layout::Records(8),
+    counts_from_one: false,
+    declares_vertices: false,
+    is_written: true,
+    writes_weights: false,
+};
+
+/// A format of lines that counts from 1, declares its vertices and holds weights.
+const LINES_FROM_ONE: Description = Description {
+    layout: Layout::Lines,
+    counts_from_one: true,
+    declares_vertices: true,
+    writes_weights: true,
+    ..PLAIN
+};
+
+/// A format of arrays that gpugraph does not write.
+const READ_ARRAYS: Description =
+    Description { layout: Layout::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
+
+/// All formats, in the order of [`Format::ALL`].
+static DESCRIPTIONS: [Description; 12] = [
+    Description { name: "u32", endings: &["u32", "bin", "edgelist"], ..PLAIN },
+    Description { format: Format::U64, name: "u64", endings: &["u64"], layout: Layout::Records(16), ..PLAIN },
+    Description {
+        format: Format::Text,
+        name: "text",
+        endings: &["txt", "el", "e", "csv", "tsv", "wel"],
+        layout: Layout::Lines,
+        writes_weights: true,
+        ..PLAIN
+    },
+    Description { format: Format::Mtx, name: "mtx", endings: &["mtx"], ..LINES_FROM_ONE },
+    Description { format: Format::Metis, name: "metis", endings: &["metis", "graph"], ..LINES_FROM_ONE },
+    Description { format: Format::Gr, name: "gr", endings: &["gr"], ..LINES_FROM_ONE },
+    Description {
+        format: Format::Graph500,
+        name: "graph500",
+        endings: &["graph500"],
+        layout: Layout::Records(12),
+        writes_weights: true,
+        ..PLAIN
+    },
+    Description { format: Format::Npy, name: "npy", endings: &["npy"], layout: Layout::Arrays, ..PLAIN },
+    Description { format: Format::Npz, name: "npz", endings: &["npz"], ..READ_ARRAYS },
+    Description { format: Format::Sg, name: "sg", endings: &["sg"], ..READ_ARRAYS },
+    Description { format: Format::Wsg, name: "wsg", endings: &["wsg"], ..READ_ARRAYS },
+    Description {
+        format: Format::Parquet,
+        name: "parquet",
+        endings: &["parquet", "parq", "pq"],
+        layout: Layout::Columns,
+        is_written: false,
+        ..PLAIN
+    },
+];
+
 impl Format {
     /// All formats, in the order of the documentation.
     pub const ALL: [Format; 12] = [
@@ -72,48 +164,27 @@ impl Format {
         Format::Parquet,
     ];
 
+    fn description(self) -> &'static Description {
+        &DESCRIPTIONS[self as usize]
+    }
+
     /// Returns the name used in job files and on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::U32 => "u32",
-            Format::U64 => "u64",
-            Format::Text => "text",
-            Format::Mtx => "mtx",
-            Format::Metis => "metis",
-            Format::Gr => "gr",
-            Format::Graph500 => "graph500",
-            Format::Npy => "npy",
-            Format::Npz => "npz",
-            Format::Sg => "sg",
-            Format::Wsg => "wsg",
-            Format::Parquet => "parquet",
-        }
+        self.description().name
     }
 
     /// Returns a file name extension of this format.
     pub fn ending(self) -> &'static str {
-        if self == Format::Text { "txt" } else { self.name() }
+        self.description().endings[0]
     }
 
     /// Returns the format of a file name's extension, ignoring the extension of a packing; `None` if it is unknown.
     pub fn by_ending(path: &Path) -> Option<Format> {
-        Some(match ending(path)?.as_str() {
-            "bin" | "u32" | "edgelist" => Format::U32,
-            "u64" => Format::U64,
-            "txt" | "el" | "e" | "csv" | "tsv" | "wel" => Format::Text,
-            "mtx" => Format::Mtx,
-            "graph" | "metis" => Format::Metis,
-            "gr" => Format::Gr,
-            "graph500" => Format::Graph500,
-            "npy" => Format::Npy,
-            "npz" => Format::Npz,
-            "sg" => Format::Sg,
-            "wsg" => Format::Wsg,
-            "parquet" | "parq" | "pq" => Format::Parquet,
-            // Files of KONECT are called out.NAME, where NAME is not an extension.
-            _ if path.file_name()?.to_str()?.starts_with("out.") => Format::Text,
-            _ => return None,
-        })
+        let ending = ending(path)?;
+        let known = DESCRIPTIONS.iter().find(|of| of.endings.contains(&ending.as_str())).map(|of| of.format);
+        // Files of KONECT are called out.NAME, where NAME is not an extension.
+        let is_of_konect = path.file_name()?.to_str()?.starts_with("out.");
+        known.or(is_of_konect.then_some(Format::Text))
     }
 
     /// Returns the format `named`, or else the one that the extension says.
@@ -133,8 +204,7 @@ impl Format {
             Error::input(
                 path,
                 At::File,
-                "a name that says its format (.u32 .bin .edgelist .u64 .txt .el .e .csv .tsv .wel .mtx .graph .metis .gr \
-                 .graph500 .npy .npz .sg .wsg .parquet, also with .gz, .zst, .bz2 or .xz behind)",
+                format!("a name that says its format ({}, also with .gz, .zst, .bz2 or .xz behind)", endings()),
                 match ending(path) {
                     Some(end) => format!("the ending .{end}"),
                     None => "no ending".into(),
@@ -146,43 +216,44 @@ impl Format {
 
     /// Returns true for formats that number vertices from 1.
     pub fn counts_from_one(self) -> bool {
-        matches!(self, Format::Mtx | Format::Metis | Format::Gr)
+        self.description().counts_from_one
     }
 
     /// Returns true for formats whose header declares the number of vertices.
     pub fn declares_vertices(self) -> bool {
-        self.counts_from_one() || matches!(self, Format::Npz | Format::Sg | Format::Wsg)
+        self.description().declares_vertices
     }
 
     /// Returns true for formats that consist of a header and arrays of numbers.
     pub fn is_arrays(self) -> bool {
-        matches!(self, Format::Npy | Format::Npz | Format::Sg | Format::Wsg)
+        self.description().layout == Layout::Arrays
     }
 
     /// Returns true for formats of text lines.
     pub(crate) fn is_lines(self) -> bool {
-        matches!(self, Format::Text | Format::Mtx | Format::Metis | Format::Gr)
+        self.description().layout == Layout::Lines
     }
 
     /// Returns true if gpugraph can write files in this format.
     pub fn is_written(self) -> bool {
-        !matches!(self, Format::Npz | Format::Sg | Format::Wsg | Format::Parquet)
+        self.description().is_written
     }
 
     /// Returns true for formats that can store weights and that gpugraph can write.
     pub fn writes_weights(self) -> bool {
-        matches!(self, Format::Text | Format::Mtx | Format::Metis | Format::Gr | Format::Graph500)
+        self.description().writes_weights
     }
 
     /// Returns the bytes per edge, for formats in which this number is fixed.
     pub fn record(self) -> Option<u64> {
-        match self {
-            Format::U32 => Some(8),
-            Format::U64 => Some(16),
-            Format::Graph500 => Some(12),
-            _ => None,
-        }
+        if let Layout::Records(bytes) = self.description().layout { Some(bytes) } else { None }
     }
+}
+
+/// Returns all extensions, each with its dot.
+fn endings() -> String {
+    let all = DESCRIPTIONS.iter().flat_map(|of| of.endings);
+    all.map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" ")
 }
 
 impl Packing {
@@ -277,6 +348,7 @@ mod tests {
     #[test]
     fn names_and_endings() {
         for format in Format::ALL {
+            assert_eq!(format.description().format, format);
             assert_eq!(format.name().parse(), Ok(format));
             assert_eq!(Format::by_ending(Path::new(&format!("x.{}.gz", format.ending()))), Some(format));
             assert_eq!(serde_json::to_string(&format).unwrap(), format!("\"{format}\""));

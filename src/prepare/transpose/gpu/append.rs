@@ -1,4 +1,4 @@
-//! Batches of the lower half, appended in their order to the rows of a window.
+//! Appends batches of the lower half, in order, to the rows of a window.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::Work;
@@ -15,12 +15,12 @@ use std::sync::{Condvar, Mutex, PoisonError};
 #[derive(Default)]
 struct Turn {
     next: usize,
-    /// Done when the batches before are appended.
+    /// Event that is done when the batches before `next` are appended.
     last: Option<Event>,
     failed: bool,
 }
 
-/// Appends the batches that may have entries of the window, in their order.
+/// Appends the batches that may have entries of the window, in order.
 pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, '_>, rows: Rows) -> Result<()> {
     let (lower, batches) = (work.transpose.lower, batches_of(work, rows));
     let all: u64 = batches.iter().map(|batch| batch.len() as u64).sum();
@@ -43,7 +43,8 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
         }
         let first = batch.rows[0];
         let arguments = (rows, slot.address(), batch.rows_len() as u32, first);
-        // SAFETY: the arguments are as the kernel declares them. The slot is this queue's; other queues use the window's rows before or after.
+        // SAFETY: the arguments are as the kernel declares them. The slot belongs to this queue. Other queues use the
+        // window's rows before or after this launch.
         unsafe { queue.launch(&kernels.append_entries, queue.grid(batch.len() as u64 / 4 + 1), arguments)? };
         (turn.last, turn.next) = (Some(queue.record()?), number + 1);
         drop(turn);
@@ -67,13 +68,14 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
     })
 }
 
-/// Returns the batches that may have entries of the window: rows of larger vertices alone list those.
+/// Returns the batches that may have entries of the window. Only rows of larger vertices list the vertices of the
+/// window.
 pub(super) fn batches_of<'t>(work: Work<'t, '_>, rows: Rows) -> &'t [Batch] {
     &work.batches[work.batches.partition_point(|batch| batch.rows[1] <= rows.first_row)..]
 }
 
-/// Copies to `out` where each row of a batch begins among its entries, and the end of the last, then the entries. Returns the number of
-/// words.
+/// Copies a batch to `out`: the start of each row among the batch's entries, the end of the last row, then the entries.
+/// Returns the number of words.
 pub(super) fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<usize> {
     let (block, entries) = (lower.block(batch.block), &batch.entries);
     let (starts, rest) = out.split_at_mut(batch.rows_len() + 1);
@@ -91,7 +93,7 @@ pub(super) fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<
     Ok(starts.len() + batch.len())
 }
 
-/// Wakes the lanes that wait for this one when an error or a panic drops it.
+/// Guard that wakes the lanes waiting for this one. An error or a panic drops it; a lane that succeeds forgets it.
 struct Alarm<'t>(&'t Mutex<Turn>, &'t Condvar);
 
 impl Drop for Alarm<'_> {

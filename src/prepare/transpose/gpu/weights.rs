@@ -1,4 +1,4 @@
-//! The weights of a window's entries, put beside these once they are sorted.
+//! Places the weights of a window's entries, once the entries are sorted.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::Work;
@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::gpu::DeviceSlice;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Brings the lower half to the GPU again, with its weights, and puts each where the window lists its edge.
+/// Copies the lower half to the GPU again, with its weights, and puts each weight at the position of its edge in the
+/// window.
 pub(super) fn place_weights(
     lanes: &mut [OnGpu<'_>],
     kernels: &Kernels,
@@ -26,7 +27,8 @@ pub(super) fn place_weights(
             let slot = slots[lane.turn()];
             lane.send_slot(slot.part(0..(words + of_batch.len()) as u64))?;
             let arguments = (rows, weights.address(), slot.address(), batch.rows_len() as u32, batch.rows[0]);
-            // SAFETY: the arguments are as the kernel declares them. The slot is this queue's, and no two entries have one place.
+            // SAFETY: the arguments are as the kernel declares them. The slot belongs to this queue, and no two entries
+            // have the same position.
             unsafe { lane.queue().launch(&kernels.place_weights, lane.queue().grid(batch.len() as u64), arguments)? };
             lane.pass()?;
             work.watch.advance(0)?;

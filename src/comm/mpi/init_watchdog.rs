@@ -1,4 +1,5 @@
-//! Ends a process whose MPI does not start: MPI libraries wait forever, and silently, for a rank that never comes.
+//! Watchdog that ends a process whose MPI does not start. MPI libraries wait forever, and silently, for a rank that
+//! never comes.
 #![allow(unsafe_code)] // exits without running exit handlers
 
 use crate::comm::launch;
@@ -6,14 +7,15 @@ use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// Time until a warning that ranks still wait.
+/// Time after which a warning says that ranks still wait.
 const SLOW: Duration = Duration::from_secs(60);
-/// Seconds until ranks give up, unless `GPUGRAPH_MPI_START` has another number; 0 means never. Thousands of ranks take minutes.
+/// Seconds after which ranks give up. `GPUGRAPH_MPI_START` overrides it; 0 means never. With thousands of ranks the
+/// start takes minutes.
 const LIMIT: u64 = 15 * 60;
-/// Further time that ranks other than 0 wait.
+/// Further time that ranks other than 0 wait, so that rank 0 prints the error first.
 const ALIKE: Duration = Duration::from_secs(5);
 
-/// Starts the watchdog. Dropping the result stops it, as MPI has then started.
+/// Starts the watchdog. Dropping the returned sender stops it; MPI has then started.
 pub(super) fn watch() -> Option<Sender<()>> {
     let get = |name: &str| std::env::var(name).ok();
     let limit = get("GPUGRAPH_MPI_START").and_then(|text| text.trim().parse().ok()).unwrap_or(LIMIT);
@@ -38,6 +40,6 @@ pub(super) fn watch() -> Option<Sender<()>> {
         // SAFETY: no memory is passed. Usual exit handlers would wait for MPI.
         unsafe { libc::_exit(9) }
     };
-    // Without the thread nothing is printed, nothing worse.
+    // If the thread does not start, the only loss is that nothing is printed.
     std::thread::Builder::new().name("starting".into()).spawn(wait).ok().map(|_| started)
 }

@@ -1,4 +1,4 @@
-//! Queues of work on a GPU: copies, fills and kernels, which run one after another while the host goes on.
+//! Queues of work on a GPU: copies, fills and kernels that run one after another while the host goes on.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::arena::DeviceSlice;
@@ -38,10 +38,10 @@ pub struct Grid {
     pub shared: u32,
 }
 
-/// Threads of a block, as in the kernels.
+/// Threads of a block; the kernels have the same constant.
 pub const THREADS: u32 = 256;
 
-/// Arguments of a kernel: a tuple, each element passed by its bytes.
+/// Arguments of a kernel: a tuple whose elements are passed by their bytes.
 pub trait Arguments {
     /// Returns a pointer to each argument.
     fn pointers(&self) -> Vec<*mut c_void>;
@@ -74,7 +74,7 @@ impl Queue {
         Queue { device, stream }
     }
 
-    /// Returns a grid with a thread for each of `items`, or with as many as fill the GPU with short work.
+    /// Returns a grid with one thread for each of `items`, but with no more threads than fill the GPU with short work.
     pub fn grid(&self, items: u64) -> Grid {
         let most = 8 * self.device.multiprocessors();
         let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
@@ -84,8 +84,8 @@ impl Queue {
     /// Queues a kernel.
     ///
     /// # Safety
-    /// `arguments` match the kernel's in type and order; every address among them stays valid, and nobody else uses its memory, until the
-    /// kernel has ended.
+    /// `arguments` must match the kernel's parameters in type and order. Until the kernel has ended, every address
+    /// among them must stay valid, and nobody else may use its memory.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -95,7 +95,7 @@ impl Queue {
         }
         self.bind()?;
         let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
-        // SAFETY: the kernel's module stays loaded as long as `kernel` lives; the caller promises the rest.
+        // SAFETY: the kernel's module stays loaded while `kernel` lives; the caller promises the rest.
         unsafe {
             let (function, stream) = (kernel.function(), self.stream.cu_stream());
             result::launch_kernel(function, blocks, threads, grid.shared, stream, &mut arguments.pointers())
@@ -103,14 +103,14 @@ impl Queue {
         .map_err(|e| self.device.lost(kernel.name(), e))
     }
 
-    /// Queues a kernel all blocks of which run at the same time, so that they may wait for each other: at most as many as
-    /// [`Kernel::blocks_at_once`] says.
+    /// Queues a kernel whose blocks all run at the same time, so that they may wait for each other. There may be at
+    /// most [`Kernel::blocks_at_once`] blocks.
     ///
     /// # Safety
-    /// As for [`Self::launch`].
+    /// The same conditions as for [`Self::launch`].
     ///
     /// # Errors
-    /// [`crate::Error::Lost`], also if there are more blocks.
+    /// [`crate::Error::Lost`], also if there are too many blocks.
     pub unsafe fn launch_together(&self, kernel: &Kernel, grid: Grid, arguments: impl Arguments) -> Result<()> {
         self.bind()?;
         let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
@@ -140,7 +140,7 @@ impl Queue {
     /// Queues a copy to the device.
     ///
     /// # Safety
-    /// `from` does not change until the copy is done.
+    /// `from` must not change until the copy is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -155,7 +155,7 @@ impl Queue {
     /// Queues a copy from the device.
     ///
     /// # Safety
-    /// Nobody uses `to` until the copy is done.
+    /// Nobody may use `to` until the copy is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -167,7 +167,7 @@ impl Queue {
             .map_err(|e| self.device.lost("copy from it", e))
     }
 
-    /// Queues a copy of all of `from` within GPU memory, also from another GPU.
+    /// Queues a copy of all of `from` within GPU memory; it may be on another GPU.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -181,7 +181,7 @@ impl Queue {
         .map_err(|e| self.device.lost("copy within GPU memory", e))
     }
 
-    /// Copies elements to the device after all that is queued, and waits.
+    /// Copies elements to the device, after everything that is queued, and waits.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -191,7 +191,7 @@ impl Queue {
         self.finish()
     }
 
-    /// Copies elements from the device after all that is queued, and waits.
+    /// Copies elements from the device, after everything that is queued, and waits.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -201,7 +201,7 @@ impl Queue {
         self.finish()
     }
 
-    /// Records this point of the queue.
+    /// Returns an event for the current end of the queue.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -210,7 +210,7 @@ impl Queue {
         Ok(Event { device: self.device.clone(), event })
     }
 
-    /// Records this point of the queue with its time, for [`Event::until`].
+    /// Returns an event for the current end of the queue that also records the time, for [`Event::until`].
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -220,7 +220,7 @@ impl Queue {
         Ok(Event { device: self.device.clone(), event })
     }
 
-    /// Records this point of the queue in an existing event.
+    /// Moves an existing event to the current end of the queue.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -228,7 +228,7 @@ impl Queue {
         event.event.record(&self.stream).map_err(|e| self.device.lost("mark a place in a queue", e))
     }
 
-    /// Lets work queued from now on begin only after `event`.
+    /// Makes work that is queued from now on begin only after `event`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -236,7 +236,7 @@ impl Queue {
         self.stream.wait(&event.event).map_err(|e| self.device.lost("order two queues", e))
     }
 
-    /// Waits until all that is queued is done.
+    /// Waits until everything that is queued is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -250,7 +250,7 @@ impl Queue {
 }
 
 impl Event {
-    /// Returns true if everything before the event is done.
+    /// Whether everything before the event is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -259,7 +259,7 @@ impl Event {
         self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
     }
 
-    /// Returns the time from this event to `later`. Both come from [`Queue::record_timed`] and are done.
+    /// Returns the time from this event to `later`. Both must come from [`Queue::record_timed`] and be done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.

@@ -1,21 +1,23 @@
-//! Who has how much of a GPU's memory, and how much of it a job takes unless it says so.
+//! Processes that use a GPU's memory, and the default limit of a job's GPU memory.
 
 use super::energy;
 use crate::size;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 
-/// Bytes that a job leaves free by default: for contexts of other processes and the local memory of their kernels, which drivers take with the first
-/// launch. Of a GPU with less than twice as much it leaves half.
+/// Bytes that a job leaves free by default, for contexts of other processes and the local memory of their kernels,
+/// which drivers take with the first launch. If less than twice as much is free, it leaves half.
 const LEFT: u64 = 1 << 30;
-/// Processes that a message names.
+/// Most processes that a message names.
 const NAMED: usize = 4;
 
-/// Returns the bytes that a job takes by default where `free` bytes are free: 90 %, or less where that would leave less than 1 GiB.
+/// Returns the bytes that a job takes by default if `free` bytes are free: 90 %, or less if that would leave less than
+/// 1 GiB.
 pub fn default_limit(free: u64) -> u64 {
     (free / 10 * 9).min(free.saturating_sub(LEFT).max(free / 2))
 }
 
-/// Returns who has memory of the GPU of this uuid, most first, as in ", process 4711 (gpugraph) has 70 GiB"; empty where the driver does not say.
+/// Returns the processes that use memory of the GPU with this uuid, largest first, as in ", process 4711 (gpugraph) has
+/// 70 GiB". Empty if the driver does not report them.
 pub(super) fn others(uuid: &str) -> String {
     let Ok(library) = nvml_wrapper::Nvml::init() else { return String::new() };
     let processes =
@@ -28,7 +30,7 @@ pub(super) fn others(uuid: &str) -> String {
     named(processes.filter(|&(pid, _)| pid != std::process::id()).collect())
 }
 
-/// Returns these processes with their bytes, as a part of a sentence.
+/// Formats processes with their bytes as a part of a sentence.
 fn named(mut processes: Vec<(u32, Option<u64>)>) -> String {
     processes.sort_by_key(|&(pid, bytes)| (std::cmp::Reverse(bytes), pid));
     let more = processes.len().saturating_sub(NAMED);
@@ -36,7 +38,7 @@ fn named(mut processes: Vec<(u32, Option<u64>)>) -> String {
         .iter()
         .take(NAMED)
         .map(|(pid, bytes)| {
-            // Of another namespace or user there may be no name.
+            // The name of a process in another namespace or of another user may be hidden.
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             let name = if name.is_empty() { String::new() } else { format!(" ({})", name.trim_end()) };
             format!(", process {pid}{name} has {}", bytes.map_or("some".into(), size::show))

@@ -24,7 +24,7 @@ pub fn arena_name(arena: &Arena) -> ArenaName {
     if arena.device().context().bind_to_thread().is_err() {
         return ArenaName::new();
     }
-    // SAFETY: the address is that of an allocation of this process; only `handle` is written.
+    // SAFETY: the address belongs to an allocation of this process; only `handle` is written.
     let done = unsafe { sys::cuIpcGetMemHandle(&mut handle, arena.address()) };
     match done.result() {
         Ok(()) => handle.reserved.iter().map(|&byte| byte as u8).collect(),

@@ -24,7 +24,7 @@ impl<'a> Block<'a> {
         self.offsets.len() - 1
     }
 
-    /// Returns the number after that of the last row.
+    /// Returns the number of the last row plus one.
     pub fn end_row(&self) -> u32 {
         self.first_row + self.rows() as u32
     }

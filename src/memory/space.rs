@@ -1,5 +1,5 @@
 //! Address space of this process, which `ulimit -v` limits, and settings of the allocator for it.
-#![allow(unsafe_code)] // the C library is told how its allocator works
+#![allow(unsafe_code)] // sets parameters of the C library's allocator
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;

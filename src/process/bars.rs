@@ -11,12 +11,12 @@ pub(super) fn all() -> &'static MultiProgress {
     BARS.get_or_init(MultiProgress::new)
 }
 
-/// Runs `f` while the bars are off the terminal, so that it can print lines.
+/// Runs `f` with the bars removed from the terminal, so that it can print lines.
 pub(super) fn suspended(f: impl FnOnce()) {
     if log::has_bars() { all().suspend(f) } else { f() }
 }
 
-/// Adds a bar for a stage of this much work.
+/// Adds a bar for the stage `name` with `total` work.
 pub(super) fn add(name: &str, total: u64) -> ProgressBar {
     dressed(all().add(ProgressBar::new(total.max(1))), name)
 }
@@ -36,7 +36,7 @@ mod tests {
     use std::io::Result;
     use std::sync::{Arc, Mutex};
 
-    /// A terminal of so many columns, and what was written to it.
+    /// A terminal with its number of columns, and the text written to it.
     #[derive(Debug, Clone)]
     struct Terminal(u16, Arc<Mutex<String>>);
 

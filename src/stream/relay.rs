@@ -1,18 +1,19 @@
-//! Copies a batch that all ranks of a machine need resident from the host only once: each rank copies a part to its GPU, and the other
-//! parts from the other ranks' GPUs. So a batch takes the link from the host, which ranks share, once rather than once for each rank.
+//! Copies a batch that all ranks of a machine need resident from the host only once. Each rank copies one part from the
+//! host to its GPU, and the other parts from the other ranks' GPUs. Ranks share the link from the host, so this loads
+//! the link once rather than once for each rank.
 
 use super::GoOn;
 use crate::comm::SharedCounters;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
 
-/// Counters that ranks publish: the steps that they have copied from the host, and those copied from the other ranks.
+/// Counters that each rank publishes: steps copied from the host, and steps copied from the other ranks.
 const BROUGHT: usize = 0;
 const COPIED: usize = 1;
 /// Granularity of the ranks' parts of a step, in bytes.
 const GRAIN: u64 = 256;
 
-/// The ranks of a machine that bring the same batches, step by step, to the same offsets of their arenas.
+/// The ranks of a machine that load the same batches, step by step, to the same offsets of their arenas.
 pub struct Relay<'a> {
     peers: PeerMemory<'a>,
     counters: SharedCounters,
@@ -21,7 +22,7 @@ pub struct Relay<'a> {
 }
 
 impl<'a> Relay<'a> {
-    /// Opens the relay of all ranks. Returns `None`, on all of them, if they share no memory. Collective.
+    /// Opens the relay of all ranks. Returns `None` on all ranks if they share no memory. Collective.
     pub fn open(peers: PeerMemory<'a>) -> Option<Relay<'a>> {
         let counters = peers.comm.shared_counters(2)?;
         tracing::debug!("ranks bring batches together");
@@ -31,16 +32,17 @@ impl<'a> Relay<'a> {
     /// Waits until no rank needs this rank's part of the previous batch any more.
     ///
     /// # Errors
-    /// That of `go_on`.
+    /// The error of `go_on`.
     pub fn begin(&self, go_on: GoOn<'_>) -> Result<()> {
         self.others().try_for_each(|rank| self.wait(rank, COPIED, go_on))
     }
 
-    /// Copies every part of a step to its place in this rank's `arena`, as [`Uploader::upload`] does: `own` parts from the host, the others
-    /// from the host or another rank. They must stay unchanged there until [`Self::end`].
+    /// Copies every part of a step to its place in this rank's `arena`, like [`Uploader::upload`]. `own` parts come
+    /// from the host, and `parts` from the host or another rank. `parts` must stay unchanged in the arena until
+    /// [`Self::end`].
     ///
     /// # Errors
-    /// That of `go_on`, [`crate::Error::Lost`], those of reading.
+    /// The error of `go_on`, [`crate::Error::Lost`], and errors of reading.
     pub fn bring(
         &mut self,
         uploader: &mut Uploader,
@@ -80,13 +82,13 @@ impl<'a> Relay<'a> {
         (0..self.peers.comm.ranks()).filter(move |&rank| rank != mine)
     }
 
-    /// Waits until `rank` has done as many steps as this one. If that rank is gone, this waits until the job is ended.
+    /// Waits until `rank` has done as many steps as this rank. If `rank` is gone, this waits until the job is ended.
     fn wait(&self, rank: usize, which: usize, go_on: GoOn<'_>) -> Result<()> {
         self.counters.wait(rank, which, self.steps, go_on).map(drop)
     }
 }
 
-/// Returns bytes `from..end` of all parts, as if they were one after the other.
+/// Returns the bytes `from..end` of all parts, counted as if the parts followed each other.
 fn within<'s>(
     parts: &[(CopySource<'s>, DeviceSlice<u8>)],
     from: u64,

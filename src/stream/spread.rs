@@ -1,5 +1,6 @@
-//! Spreads the blocks of a graph over the GPUs of all ranks. If every rank needs most blocks, each block would be copied from the host once
-//! for each rank, over a link that ranks of a machine share. Instead each rank copies some blocks to its GPU once, and all copy from there.
+//! Spreads the blocks of a graph over the GPUs of all ranks. If every rank needs most blocks, each block would
+//! otherwise be copied from the host once for each rank, over a link that the ranks of a machine share. Instead each
+//! rank copies some blocks to its GPU once, and all ranks copy them from there.
 
 use super::location::copies_from_host;
 use crate::error::Result;
@@ -8,14 +9,15 @@ use crate::graph::catalogue::Catalogue;
 use crate::graph::placement::{BlockSize, DeviceBlock, Placement};
 use std::time::Instant;
 
-/// Blocks may take this fraction of a GPU's memory: one part of so many.
+/// Blocks take at most a GPU's memory divided by this number.
 const PART: u64 = 3;
 
-/// Copies the blocks of `graph` to the GPUs of all ranks. Each rank calls this before anything is taken from its arena. Returns their
-/// placement; `None`, on all ranks alike, if a GPU would have less than `least` bytes left. Collective.
+/// Copies the blocks of `graph` to the GPUs of all ranks, and returns their placement. Each rank must call it before
+/// anything is taken from its arena. Returns `None` on all ranks if a GPU would have less than `least` bytes left, or
+/// if blocks would take too large a part of it. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Lost`], those of reading blocks.
+/// [`crate::Error::Lost`], and errors of reading blocks.
 pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMemory<'_>) -> Result<Option<Placement>> {
     let comm = peers.comm;
     let sizes: Vec<BlockSize> = (0..graph.len()).map(|block| graph.size(block)).collect();
@@ -41,7 +43,7 @@ pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMem
     Ok(Some(placement))
 }
 
-/// Returns the rank of each block: consecutive blocks, and nearly as many bytes for each rank.
+/// Assigns each block to a rank. Each rank gets consecutive blocks with nearly the same number of bytes.
 fn shared_out(sizes: &[BlockSize], ranks: usize) -> Vec<u32> {
     let bytes = |size: &BlockSize| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries);
     let all = sizes.iter().map(bytes).sum::<u64>().max(1);

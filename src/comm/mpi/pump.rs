@@ -1,8 +1,8 @@
 //! The messages of an exchange that are in flight: outgoing and incoming. It also finds out when no rank has any left.
 //!
 //! Sends are synchronous (`MPI_Issend`): a send is done when its receiver has begun to take it, so nothing accumulates
-//! in MPI's own memory. Receives are posted in advance, from any rank. When its work is done, a rank tells every other
-//! rank how many messages it has sent there (`MPI_Ialltoall`). So each rank knows when it has received all.
+//! in MPI's own memory. Receives are posted in advance, from any rank. When its work is done, a rank sends every other
+//! rank the number of messages that it has sent there (`MPI_Ialltoall`). So each rank knows when it has received all.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;

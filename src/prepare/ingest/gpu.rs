@@ -181,8 +181,8 @@ impl Counting for Counters<'_> {
             // Every arena has its degrees at the same place, since they are allocated first.
             let other = beside.span(rank, at, len, *counted);
             let arguments = (mine.address(), other.address(), len);
-            // SAFETY: the arguments are as the kernel declares them. Each rank writes only to its own share, and only it reads that of
-            // others.
+            // SAFETY: the arguments are as the kernel declares them. Each rank writes only to its own share, and no
+            // other rank reads that share.
             unsafe { queue.launch(add, queue.grid(len), arguments)? };
         }
         queue.finish()?;

@@ -39,7 +39,7 @@ pub trait SortBin: Send {
     /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose memory is reused.
     ///
     /// # Errors
-    /// Those of reading spilled entries back, [`crate::Error::Lost`].
+    /// Errors of reading spilled entries back, and [`crate::Error::Lost`].
     fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted>;
 }
 
@@ -94,7 +94,7 @@ impl Sorter {
     /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose memory is reused. Returns the number of edges, repeats included.
     ///
     /// # Errors
-    /// Those of reading spilled entries back.
+    /// Errors of reading spilled entries back.
     pub fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<u64> {
         // A row has no more distinct entries than there are vertices smaller than its own.
         let direction = bin.direction();

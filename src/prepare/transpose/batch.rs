@@ -115,9 +115,9 @@ impl Batch {
     }
 
     /// Writes the entries of `target` to `out` in the order of bins; within a bin they stay in the order of rows. An
-    /// entry has two 16-bit offsets: that of its lower row from the batch's first row, and that of its upper row from
-    /// its bin's first row. `counts` become the starts of bins: the entries of bin `i` are at `counts[i]..counts[i +
-    /// 1]`. If edges are `WEIGHTED`, their weights go to the same places of `weights`.
+    /// entry has two 16-bit offsets: of its lower row from the batch's first row, and of its upper row from its bin's
+    /// first row. `counts` become the starts of bins: the entries of bin `i` are at `counts[i]..counts[i + 1]`. If
+    /// edges are `WEIGHTED`, their weights go to the same places of `weights`.
     pub(super) fn place<const WEIGHTED: bool>(
         &self,
         lower: &Catalogue,

@@ -12,7 +12,7 @@ const SEGMENT: u64 = 12 << 10;
 pub struct Shape {
     /// Most words of a message. From about 10,000 words on, messages keep a network busy; 65,536 words are 256 KiB.
     pub words: usize,
-    /// Most outgoing messages in flight; [`Outbox::send`] waits for one of them to leave.
+    /// Most outgoing messages in flight. If there are more, [`Outbox::send`] waits until one has left.
     pub outgoing: usize,
     /// Most messages that are arriving, waiting or being taken; other ranks' sends wait until there are fewer. It
     /// should be a few more than `takers`.

@@ -377,7 +377,7 @@ impl Comm {
         }
     }
 
-    /// Ends the job on all ranks with this exit code. Any thread may call it.
+    /// Ends the job on all ranks with the exit code `code`. Any thread may call it.
     pub fn abort(&self, code: u8) -> ! {
         match self {
             Comm::Solo => std::process::exit(code.into()),

@@ -70,7 +70,7 @@ pub struct Pass<'c> {
     number: u64,
 }
 
-/// Numbers of pieces taken from a rank's share.
+/// State of a rank's share: the number of pieces taken from its front and from its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     /// Rank that owns the share.
@@ -82,7 +82,8 @@ pub struct Taken {
 }
 
 impl Pass<'_> {
-    /// Takes the next piece of this rank's own share, which has `len` pieces. Returns its number in the share, or `None` if none is left.
+    /// Takes the next piece of this rank's own share, which has `len` pieces. Returns the piece's number in the share,
+    /// or `None` if no piece is left.
     pub fn take(&self, len: u64) -> Option<u64> {
         let word = self.stealing.word(self.stealing.rank);
         // Pieces carry no data of other ranks, so the counter needs no ordering with other memory.

@@ -1,4 +1,4 @@
-//! The single allocation of GPU memory that a job makes, and slices of it.
+//! The arena, which is the only allocation of GPU memory that a job makes, and slices of it.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::device::Device;
@@ -42,7 +42,7 @@ pub struct Arena {
 impl Arena {
     pub(super) fn new(device: &Device, bytes: u64) -> std::result::Result<Arena, DriverError> {
         device.context().bind_to_thread()?;
-        // SAFETY: the context is current; the memory is freed on drop alone.
+        // SAFETY: the context is current; the memory is freed only on drop.
         let start = unsafe { result::malloc_sync(bytes as usize)? };
         let arena = Arena { device: device.clone(), start, bytes, used: 0, held: 0, last: 0 };
         arena.tell();

@@ -84,7 +84,7 @@ impl Device {
         &self.0.gpu
     }
 
-    /// Returns `limits.gpu_memory` in bytes.
+    /// Returns the limit of GPU memory (`limits.gpu_memory`) in bytes.
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
@@ -152,7 +152,7 @@ impl Device {
                     if bytes <= least {
                         return Err(short(format!("{} ({} of it free)", size::show(limit), size::show(free))));
                     }
-                    // The largest allocation may be smaller than all that is free.
+                    // The largest possible allocation may be smaller than the free memory.
                     bytes = whole_pieces(free.min(bytes / 8 * 7)).max(least);
                 }
                 Err(e) => return Err(self.lost("take memory", e)),
@@ -205,7 +205,7 @@ impl Device {
 /// Converts an error of the driver on `gpu`. `device` is the GPU if it is open.
 fn failed(gpu: &Gpu, device: Option<&Device>, doing: &str, error: DriverError) -> Error {
     if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-        // Without a context only NVML knows what is free.
+        // Without a context only NVML knows how much memory is free.
         let (free, remedy) = device.map_or((0, "wait for other processes".into()), Device::remedy);
         let (free, total) = (size::show(free), size::show(gpu.memory));
         return Error::GpuFull(format!(

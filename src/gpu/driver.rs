@@ -1,4 +1,4 @@
-//! CUDA through its driver, which is loaded at run time.
+//! Access to CUDA through its driver, which is loaded at run time.
 #![allow(unsafe_code)] // cudarc's functions that look for a library are unsafe
 
 use super::{Cuda, Gpu, visible};
@@ -10,7 +10,7 @@ use cudarc::driver::{CudaContext, result};
 
 const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and what the job asked for";
 
-/// Loads the driver and NVRTC. Returns true for each of the two that is present.
+/// Loads the driver and NVRTC. Returns whether the driver is present, and whether NVRTC is.
 pub fn load() -> (bool, bool) {
     use cudarc::{driver::sys as driver, nvrtc::sys as nvrtc};
     // SAFETY: these only load a library by its name. `culib` keeps it loaded. It is called only if the library is

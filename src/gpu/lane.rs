@@ -78,7 +78,7 @@ impl<'u> Lane<'u> {
         self.slots[0].words.len()
     }
 
-    /// Returns the current slot, waiting until the GPU no longer uses it.
+    /// Waits until the GPU no longer uses the current slot, and returns the slot.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

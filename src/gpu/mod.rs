@@ -63,7 +63,7 @@ pub struct Gpu {
     pub memory_free: Option<u64>,
 }
 
-/// Parts of CUDA that were found, and those that are missing.
+/// Parts of CUDA that were found, and parts that are missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cuda {
     /// Version of the driver, as in `13.0`; `None` without a driver.

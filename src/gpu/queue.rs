@@ -32,7 +32,7 @@ pub struct Event {
 pub struct Grid {
     /// Number of blocks of threads.
     pub blocks: u32,
-    /// Threads of each block.
+    /// Number of threads of each block.
     pub threads: u32,
     /// Bytes of dynamic shared memory of each block.
     pub shared: u32,
@@ -81,7 +81,7 @@ impl Queue {
         Grid { blocks, threads: THREADS, shared: 0 }
     }
 
-    /// Queues a kernel.
+    /// Queues the launch of a kernel.
     ///
     /// # Safety
     /// `arguments` must match the kernel's parameters in type and order. Until the kernel has ended, every address
@@ -132,7 +132,7 @@ impl Queue {
         if span.is_empty() {
             return Ok(());
         }
-        // SAFETY: a slice lies in its arena, and queues order the use of that.
+        // SAFETY: a slice lies in its arena, and queues order the use of the arena.
         unsafe { result::memset_d8_async(span.address(), byte, span.bytes() as usize, self.stream.cu_stream()) }
             .map_err(|e| self.device.lost("fill memory", e))
     }
@@ -174,7 +174,7 @@ impl Queue {
     pub fn copy<T: Plain>(&self, from: DeviceSlice<T>, to: DeviceSlice<T>) -> Result<()> {
         debug_assert!(from.len() <= to.len());
         self.bind()?;
-        // SAFETY: both are slices of arenas, and queues order the use of those.
+        // SAFETY: both are slices of arenas, and queues order the use of arenas.
         unsafe {
             result::memcpy_dtod_async(to.address(), from.address(), from.bytes() as usize, self.stream.cu_stream())
         }

@@ -1,6 +1,6 @@
 //! Sources of the programs in `kernels/`. The module that launches a program declares it.
 
-/// The source of one program.
+/// Source of a program of kernels.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramSource {
     /// Name of the program's file.

@@ -18,7 +18,7 @@ use std::time::Instant;
 pub struct Workspace {
     /// The GPU.
     pub device: Device,
-    // Fields are dropped in this order: no work is queued any more when the memory is freed.
+    // Fields are dropped in this order, so that no work is queued any more when the memory is freed.
     /// Queue for kernels and small copies.
     pub queue: Queue,
     /// Uploader for large copies.

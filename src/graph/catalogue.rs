@@ -275,7 +275,7 @@ impl Catalogue {
         self.sizes.iter().map(|size| size.entries).sum()
     }
 
-    /// Returns the bytes of all blocks.
+    /// Returns the total bytes of all blocks.
     pub fn bytes(&self) -> u64 {
         (0..self.len()).map(|b| self.bytes_of(b)).sum()
     }
@@ -285,7 +285,7 @@ impl Catalogue {
         self.weights.iter().map(StoredWeights::bytes).sum()
     }
 
-    /// Returns the bytes of block `b`.
+    /// Returns the bytes of block `b` in its stored form.
     pub fn bytes_of(&self, b: usize) -> u64 {
         body_bytes(self.sizes[b].rows, self.sizes[b].entries)
     }

@@ -6,15 +6,16 @@ use std::ops::Range;
 /// that are smaller than `v`, ascending and without repeats. Vertices are numbered by descending degree, so these are
 /// the neighbours of higher degree. Row `v` of the upper half has the larger neighbours, in the same form.
 ///
-/// Invariants, checked by `StoredBlock::verify`: `offsets` has one entry for each row and one more, starts at 0, never decreases and ends
-/// at `targets.len()`; every target of row `v` is `< v` in the lower half, `> v` in the upper.
+/// Invariants, which `StoredBlock::verify` checks: `offsets` has one element more than there are rows, starts at 0,
+/// never decreases, and ends at `targets.len()`. Every target of row `v` is `< v` in the lower half and `> v` in the
+/// upper half.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
-    /// Id of the first row.
+    /// Number of the first row.
     pub first_row: u32,
     /// Start of each row in `targets`, and the end of the last row.
     pub offsets: &'a [u32],
-    /// Neighbour ids, row after row.
+    /// Neighbours of all rows, row after row.
     pub targets: &'a [u32],
 }
 

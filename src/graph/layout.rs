@@ -194,7 +194,7 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Returns the most entries that any bin may have.
+    /// Returns an upper bound of the entries of any bin.
     pub fn largest(&self) -> u64 {
         self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
     }

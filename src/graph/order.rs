@@ -1,4 +1,4 @@
-//! The degree order of vertices: by descending degree, hubs first.
+//! The degree order of vertices: vertices by descending degree, hubs first.
 
 use super::bins::{Bin, Bins};
 
@@ -6,8 +6,8 @@ use super::bins::{Bin, Bins};
 /// counts, repeats included and loops excluded. Isolated vertices are left out. The table stays small, because `r`
 /// different degrees need at least r²/4 edges.
 ///
-/// Edges are oriented by this order, from lower to higher degree, so no row is longer than √(2m) (Chiba and Nishizeki 1985; Schank and
-/// Wagner 2005; Latapy 2008).
+/// Edges are oriented by this order, from lower to higher degree, so no row of a graph with m edges is longer than
+/// √(2m) (Chiba and Nishizeki 1985; Schank and Wagner 2005; Latapy 2008).
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DegreeRuns(Vec<(u32, u32)>);
 

@@ -160,7 +160,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Reserves `more` bytes.
+    /// Adds `more` bytes to the reservation.
     ///
     /// # Errors
     /// [`Error::Limit`]; the reservation is then unchanged.

@@ -22,7 +22,7 @@ const GIVEN_BACK: libc::c_int = 1 << 20;
 /// allocates first.
 pub fn set_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: sets numbers of the allocator's; it is called before there are other threads.
+    // SAFETY: this sets parameters of the allocator, and is called before there are other threads.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK);
         libc::mallopt(libc::M_TRIM_THRESHOLD, GIVEN_BACK);

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Builds the stored blocks from the filled bins.
+/// Builder of the stored blocks, from filled bins.
 pub struct Builder<'a, 'p> {
     /// The filled bins.
     pub partition: &'a Partition<'p>,
@@ -30,7 +30,7 @@ pub struct Builder<'a, 'p> {
     pub wanted: &'a [bool],
     /// Array that receives the degrees of the simple graph.
     pub degrees: &'a Degrees,
-    /// The folder that blocks are written to.
+    /// Folder to which blocks are written.
     pub folder: &'a Path,
     /// Key of the graph.
     pub key: u64,
@@ -48,7 +48,7 @@ pub struct Builder<'a, 'p> {
 pub struct Built {
     /// Stored entries, one for each distinct edge.
     pub entries: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes: u64,
 }
 

@@ -163,7 +163,7 @@ impl Dictionary {
 pub struct Numbered<'d, V> {
     dictionary: Option<&'d Dictionary>,
     source: &'d str,
-    /// The visitor that edges are passed on to.
+    /// Visitor to which edges are passed on.
     pub inner: V,
     batch: Vec<[u32; 2]>,
 }

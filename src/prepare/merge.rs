@@ -31,7 +31,7 @@ pub struct Merge<'a> {
     pub wanted: &'a [bool],
     /// Array that receives the degrees of the rows in the blocks that are built.
     pub degrees: &'a Degrees,
-    /// The folder that blocks are written to.
+    /// Folder to which blocks are written.
     pub folder: &'a Path,
     /// Key of the undirected graph, for its files.
     pub key: u64,

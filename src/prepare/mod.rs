@@ -6,7 +6,7 @@
 //! partition  input → oriented edges in bins of rows          one pass
 //! sort       bins → sorted rows without repeats → blocks     in cache, bin by bin
 //! transpose  blocks → blocks of the upper half of rows        if a task needs it
-//! merge      out-rows and in-rows → rows of all neighbours    if a task does not take the direction of a graph that keeps it
+//! merge      out-rows and in-rows → rows of all neighbours    if a task ignores the direction of a directed graph
 //! ```
 //!
 //! Sparse 64-bit ids take one more pass first (`dictionary`). Preparation takes 4 bytes of memory for each id, and the

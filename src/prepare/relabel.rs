@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A stable comparison sort of all vertices.
+    /// Returns the expected map, from a stable comparison sort of all vertices.
     fn oracle(degrees: &[u32]) -> Vec<u32> {
         let mut ids: Vec<usize> = (0..degrees.len()).filter(|&id| degrees[id] > 0).collect();
         ids.sort_by_key(|&id| std::cmp::Reverse(degrees[id]));

@@ -58,7 +58,7 @@ fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
     let mut length = 0;
     let mut chunk = [0_u8; 4096];
     loop {
-        // SAFETY: `chunk` has room for as many bytes.
+        // SAFETY: `chunk` has room for that many bytes.
         let read = unsafe { libc::read(list, chunk.as_mut_ptr().cast(), chunk.len()) };
         // `read` is 0 at the end, and negative if there is no list.
         let bytes = chunk.get(..usize::try_from(read).ok()?).filter(|bytes| !bytes.is_empty())?;

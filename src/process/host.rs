@@ -166,7 +166,8 @@ pub fn free_disk(path: &Path) -> std::io::Result<u64> {
     os::free_bytes(&existing(path))
 }
 
-/// Returns the type of the file system of `path`, or of its nearest existing ancestor, such as `ext4`, `lustre` or `nfs4`.
+/// Returns the type of the file system (such as `ext4`, `lustre` or `nfs4`) of `path`, or of its nearest existing
+/// ancestor.
 pub fn filesystem(path: &Path) -> Option<String> {
     let path = std::fs::canonicalize(existing(path)).ok()?;
     let mounts = mounts(&read("/proc/self/mountinfo")?);
@@ -254,7 +255,8 @@ fn cgroup_free() -> Option<u64> {
     least
 }
 
-/// Returns limit − usage + reclaimable page cache of one cgroup; `None` if it has no limit.
+/// Returns the bytes that one cgroup has left: limit − usage + reclaimable page cache. Returns `None` if it has no
+/// limit.
 fn left_in(folder: &Path, version: u8) -> Option<u64> {
     let number = |name: &str| read(folder.join(name))?.trim().parse::<u64>().ok();
     let (limit, usage, cache) = match version {

@@ -25,7 +25,7 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use super::bars;
 
-/// Format of log lines: `--log-format`.
+/// Format of log lines, set by `--log-format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Format {
     /// Lines for people: `2026-11-20T12:00:00Z  INFO message key=value`.
@@ -42,7 +42,7 @@ const LAST: &str = "gpugraph::last";
 static STYLE: AtomicU8 = AtomicU8::new(0);
 const JSON: u8 = 1;
 const BARS: u8 = 2;
-/// Target of lines about stages too short to be of interest on stderr; `run.log` has them.
+/// Target of lines about short stages. They go only to `run.log`, because they are of no interest on stderr.
 pub(super) const SHORT_STAGES: &str = "gpugraph::short_stages";
 
 /// Starts logging. `quiet` restricts stderr to warnings and errors, while `run.log` still gets every line. The

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static SENT: AtomicU64 = AtomicU64::new(0);
 
-/// Counts bytes that are sent.
+/// Counts `bytes` bytes as sent to other ranks.
 pub fn count(bytes: u64) {
     SENT.fetch_add(bytes, Relaxed);
 }

@@ -23,11 +23,11 @@ use super::replace::{sync_folder, temp_path};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
-/// Version of the layout above and of all contents.
+/// Version of the layout of sealed files and of all contents.
 pub const VERSION: u32 = 1;
 /// Number of bytes of the header, and of the footer.
 pub const FRAME_BYTES: usize = 64;
-/// Bytes of the body under one chunk checksum.
+/// Number of bytes of the body that one chunk checksum covers.
 pub const CHUNK: usize = 4 << 20;
 
 const MAGIC: &[u8; 8] = b"gpugraph";
@@ -264,7 +264,7 @@ impl NewFile {
         })
     }
 
-    /// Appends to the body. Large pieces are written directly from `bytes`.
+    /// Appends `bytes` to the body. Large pieces are written without a copy.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]; the file can then not be finished.

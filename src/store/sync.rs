@@ -83,7 +83,8 @@ impl Syncer {
     /// Waits until every file pushed so far is durable under its name. Call it before the manifest records the files.
     ///
     /// # Errors
-    /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. Files pushed since then may not be durable.
+    /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. Files pushed since then may then not be
+    /// durable.
     pub fn wait(&self) -> Result<()> {
         let mut state = self.shared.lock();
         while state.busy || !state.queue.is_empty() {

@@ -12,7 +12,7 @@ use crate::graph::placement::Placement;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
-/// Rows in device memory.
+/// Rows of a batch in device memory.
 #[derive(Clone, Copy)]
 pub struct ResidentRows {
     /// Start of each row among the targets, and the end of the last row: a word for each row and one more.
@@ -68,7 +68,7 @@ pub type Step<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
 
 /// Loader of batches, which copies batches while others are worked on.
 pub struct Loader<'l, 'r> {
-    /// The graph.
+    /// Graph whose rows are loaded.
     pub graph: &'l Catalogue,
     /// Placement of the graph's blocks on GPUs; `None` if they come from the host.
     pub placement: Option<&'l Placement>,
@@ -78,7 +78,7 @@ pub struct Loader<'l, 'r> {
     pub uploader: &'l mut Uploader,
     /// Function that returns the number of the next passing batch; a number that is too large ends the loading.
     pub next: &'l (dyn Fn() -> Result<usize> + Sync),
-    /// Slots that may be filled.
+    /// Channel that delivers the slots that may be filled.
     pub free_slots: Receiver<DeviceSlice<u32>>,
     /// Channel to which arrivals are sent, in order. An error is the last message.
     pub arrivals: Sender<Result<Arrival>>,

@@ -72,7 +72,7 @@ impl<'a> Relay<'a> {
         uploader.upload(&theirs, go_on)
     }
 
-    /// Publishes that all steps of a batch have arrived on this rank.
+    /// Publishes to the other ranks that all steps of a batch have arrived on this rank.
     pub fn end(&self) {
         self.counters.publish(COPIED, self.steps);
     }

@@ -93,7 +93,7 @@ impl Ranks {
     pub(super) fn duplicate(&self, comm: Communicator) -> Communicator {
         // SAFETY: a constant of the library.
         let mut copy = unsafe { ffi::RSMPI_COMM_NULL };
-        // SAFETY: the communicator is valid; the new one is written to `copy`. All ranks call this alike.
+        // SAFETY: the communicator is valid; the new one is written to `copy`. All ranks make this call.
         self.call("MPI_Comm_dup", || unsafe { ffi::MPI_Comm_dup(comm.0, &raw mut copy) });
         Communicator(copy)
     }
@@ -103,7 +103,7 @@ impl Ranks {
         // SAFETY: a constant of the library.
         let mut some = unsafe { ffi::RSMPI_COMM_NULL };
         let key = self.place.rank as c_int;
-        // SAFETY: the communicator and constants are valid; the new one is written to `some`. All ranks call this alike.
+        // SAFETY: the communicator and constants are valid; the new one is written to `some`. All ranks make this call.
         self.call("MPI_Comm_split_type", || unsafe {
             ffi::MPI_Comm_split_type(comm.0, ffi::RSMPI_COMM_TYPE_SHARED, key, ffi::RSMPI_INFO_NULL, &raw mut some)
         });

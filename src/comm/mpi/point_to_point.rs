@@ -8,7 +8,7 @@ use ::mpi::ffi;
 use std::ffi::c_int;
 use std::sync::{MutexGuard, PoisonError};
 
-/// Messages in flight.
+/// Small messages in flight, outgoing and incoming.
 #[derive(Default)]
 pub(super) struct PointToPoint {
     leaving: Vec<(Request, Box<[u8]>)>,

@@ -55,7 +55,7 @@ impl UnderWay {
         let mut count: c_int = 0;
         let (requests, indices) = (self.requests.as_mut_ptr(), self.done.as_mut_ptr());
         let (statuses, all) = (self.statuses.as_mut_ptr(), self.requests.len() as c_int);
-        // SAFETY: the three arrays have as many elements as there are requests.
+        // SAFETY: the three arrays have one element for each request.
         ranks.call("MPI_Testsome", || unsafe { ffi::MPI_Testsome(all, requests, &raw mut count, indices, statuses) });
         // The count is MPI_UNDEFINED, which is negative, if there is nothing to poll.
         let count = count.max(0) as usize;

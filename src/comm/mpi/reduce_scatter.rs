@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Pieces in flight at once in each direction.
+/// Number of pieces in flight at once in each direction.
 const WINDOW: usize = 4;
 
 /// Elements to send to rank `peer` or to receive from it.
@@ -143,7 +143,8 @@ impl Ranks {
                     break;
                 };
                 let bytes = (piece.elements.len() * size_of::<T>()) as c_int;
-                // SAFETY: the piece is within `values`, and nobody writes it meanwhile: pieces received lie elsewhere.
+                // SAFETY: the piece is within `values`, and nobody writes to it during the send, because received
+                // pieces lie elsewhere.
                 let request = self.begin("MPI_Isend", |request| unsafe {
                     let (kind, comm) = (ffi::RSMPI_UINT8_T, self.collective.0);
                     let at = base.add(piece.elements.start);

@@ -89,7 +89,7 @@ impl Segment {
         unsafe { &*self.base.add(at).cast::<AtomicU64>() }
     }
 
-    /// Returns `len` numbers from byte `at` of a rank's part.
+    /// Returns a view of `len` numbers from byte `at` of a rank's part.
     ///
     /// # Safety
     /// While the view exists, no rank may write there. `T` must be a number, or atomic.
@@ -148,7 +148,8 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: `map` made the mapping, and all views have ended, as they borrow it. Other ranks have their own mappings.
+        // SAFETY: `map` made the mapping, and all views have ended, because they borrow it. Other ranks have their own
+        // mappings.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct ShmReduce {
     segment: Segment,
     rank: usize,
     ranks: usize,
-    /// Bytes of half an area.
+    /// Size of half an area in bytes.
     half: usize,
     round: usize,
 }

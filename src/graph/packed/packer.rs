@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 const PURPOSE: &str = "packed rows of whole neighbours";
 
-/// Neighbours of a row that are packed at a time.
+/// Most neighbours of a row that are packed at a time.
 const PART: usize = 1 << 12;
 /// Limits of the bytes that a block reserves at a time for chunks; between them it is an eighth of what the block has.
 const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
@@ -192,7 +192,7 @@ pub struct BlockPacker {
     chunks: Vec<u32>,
     entries: u64,
     reserved: Reservation,
-    /// Bytes reserved for chunks.
+    /// Number of bytes reserved for chunks.
     room: usize,
     /// Counts this block as begun until it is complete.
     place: Option<Place>,

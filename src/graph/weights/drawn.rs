@@ -10,7 +10,7 @@ use crate::graph::direction::Direction;
 use crate::graph::ids::RawId;
 use serde::{Deserialize, Serialize};
 
-/// How weights are drawn.
+/// Distribution from which weights are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DrawnWeights {

@@ -13,7 +13,7 @@ use crate::prepare::sample::Sample;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-/// Counts degrees on the CPU.
+/// Degree counters of all threads on the CPU.
 pub(super) struct CpuCounters<'a> {
     shared: &'a Degrees<'a>,
     expected: u64,

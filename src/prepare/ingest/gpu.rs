@@ -62,7 +62,7 @@ struct Shared<'w> {
     carrying: RwLock<()>,
 }
 
-/// Counts degrees on a GPU, for one thread.
+/// Degree counting by one thread, on its lane of the GPU.
 struct Counter<'w> {
     shared: Arc<Shared<'w>>,
     lane: Lane<'w>,
@@ -178,7 +178,7 @@ impl Counting for Counters<'_> {
         let (at, len) = (4 * share.start as u64, share.len() as u64);
         let mine = counted.part(share.start as u64..share.end as u64);
         for rank in (0..beside.comm.ranks()).filter(|&rank| rank != beside.comm.rank()) {
-            // Every arena has its degrees at the same place, since they are allocated first.
+            // Every rank's arena has its degrees at the same offset, because they are allocated first.
             let other = beside.span(rank, at, len, *counted);
             let arguments = (mine.address(), other.address(), len);
             // SAFETY: the arguments are as the kernel declares them. Each rank writes only to its own share, and no

@@ -67,9 +67,9 @@ pub fn sparse(largest: u64, edges: u64, wide: bool, declared: bool) -> bool {
     largest >= most_dense(edges, wide, declared)
 }
 
-/// Counts degrees while the input is read.
+/// Counting of degrees while the input is read, on the CPU or a device.
 pub trait Counting {
-    /// Returns a visitor for each thread.
+    /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 
     /// Returns the results, after all edges were seen.

@@ -33,7 +33,7 @@ struct Shared<'w, 'r, 'p> {
     bins: Bins,
 }
 
-/// Fills bins on a GPU, for one thread.
+/// Placing of edges by one thread, on its lane of the GPU.
 struct Placer<'w, 'r, 'p> {
     shared: Arc<Shared<'w, 'r, 'p>>,
     lane: Lane<'w>,

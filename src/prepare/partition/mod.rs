@@ -65,7 +65,7 @@ pub struct Partition<'a> {
     spill: Spill,
     /// True if there is memory for the sorted rows of spilled edges.
     rows_have_memory: bool,
-    /// The lines that stay on GPUs.
+    /// Room for lines that stay on GPUs, if there is any.
     device_lines: Option<&'a DeviceLines>,
 }
 
@@ -78,7 +78,7 @@ struct BinLines<'a> {
     last: usize,
     /// Byte offsets of the full chunks in the spill file.
     spilled: Vec<u64>,
-    /// Lines in the memory of GPUs.
+    /// The bin's lines in the memory of GPUs.
     runs: Vec<LineRun>,
 }
 
@@ -344,10 +344,10 @@ impl Drop for BinReader<'_, '_> {
 
 /// Places edges in bins while the input is read.
 pub trait Placing {
-    /// Returns a visitor for each thread.
+    /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 
-    /// Stores the lines that are left after all edges were seen. Returns the number of loops.
+    /// Stores the partly filled lines after all edges were seen. Returns the number of loops.
     ///
     /// # Errors
     /// Errors of the spill file, an input that has changed, and [`Error::Lost`].

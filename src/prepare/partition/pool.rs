@@ -1,6 +1,6 @@
 //! The memory of the bins, divided into chunks. The chunks of a block lie together.
 
-/// Words of a slab of chunks.
+/// Largest size of a slab of chunks, in words.
 const SLAB: usize = (4 << 20) / 4;
 
 /// The chunks that no bin uses yet.

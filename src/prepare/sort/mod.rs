@@ -43,10 +43,10 @@ pub trait SortBin: Send {
     fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted>;
 }
 
-/// The number of edges of a sorted bin.
+/// Summary of a sorted bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sorted {
-    /// Edges, repeats included.
+    /// Number of edges, repeats included.
     pub edges: u64,
     /// True if the distinct edges are already counted in the degrees.
     pub counted: bool,
@@ -54,7 +54,7 @@ pub struct Sorted {
 
 /// Sorting of bins on a device other than the CPU.
 pub trait Sorting {
-    /// Returns a sorter for each thread.
+    /// Returns one sorter for each thread.
     fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>>;
 
     /// Adds the degrees that were counted on the device to `degrees`.

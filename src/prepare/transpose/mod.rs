@@ -73,7 +73,7 @@ pub struct Transpose<'a> {
 /// Where the blocks of the upper half go.
 #[derive(Clone, Copy)]
 pub enum Destination<'a> {
-    /// Files.
+    /// Files in a folder.
     Files {
         /// Folder of the files.
         folder: &'a Path,
@@ -93,7 +93,7 @@ pub struct Transposed {
     pub entries: u64,
     /// Number of passes over the lower half.
     pub passes: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The entries of a window in the order of bins, batch by batch.
+//! Takes the entries of a window from the lower half, and keeps them batch by batch in the order of bins.
 
 use super::batch::{Batch, Target};
 use super::{Transpose, Work};

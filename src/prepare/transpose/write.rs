@@ -82,7 +82,7 @@ impl<'t, 'a> Files<'t, 'a> {
         Files { work, open: None, written: Transposed::default() }
     }
 
-    /// Returns what was written so far.
+    /// Returns the totals of what was written so far.
     pub(super) fn written(&self) -> Transposed {
         self.written
     }
@@ -158,7 +158,7 @@ impl<'t, 'a> Files<'t, 'a> {
     }
 }
 
-/// Returns the bins of a block.
+/// Returns the range of bins that belong to `block`.
 pub(super) fn bins_of_block(work: Work<'_, '_>, block: usize) -> Range<usize> {
     let start = |block: usize| work.transpose.bins.block_of.partition_point(|&b| b < block);
     start(block)..start(block + 1)

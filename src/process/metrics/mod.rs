@@ -16,7 +16,7 @@ use crate::store::replace::replace_volatile;
 pub use recorder::Recorder;
 pub use sampler::{Measured, Meter, OpenMeter};
 
-/// Name of the file in the workdir.
+/// Name of the metrics file in the workdir.
 pub const FILE: &str = "metrics.json";
 
 /// Version of the file; it changes when a field changes its meaning.

@@ -57,7 +57,7 @@ struct State {
     spent: Spent,
     /// Stages in progress, the newest last.
     stages: Vec<Arc<Stage>>,
-    /// The stage that ended last, for the last status.
+    /// The stage that has ended last; the last status reports it.
     ended: Option<Arc<Stage>>,
 }
 
@@ -69,7 +69,7 @@ pub struct StageProgress {
     finished: bool,
 }
 
-/// Results of a stage's progress.
+/// Summary of a stage that has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StageEnd {
     /// Wall time in seconds.
@@ -175,7 +175,7 @@ impl Drop for Progress {
 }
 
 impl StageProgress {
-    /// Adds work done.
+    /// Adds `n` to the work done.
     #[inline]
     pub fn advance(&self, n: u64) {
         self.stage.done.fetch_add(n, Relaxed);
@@ -308,7 +308,7 @@ impl Shared {
             pid: std::process::id(),
             updated_at: log::timestamp(SystemTime::now()),
         };
-        // A full disk or a lost folder causes errors elsewhere; this file is optional.
+        // Ignore errors: a full disk or a lost folder causes errors elsewhere, and this file is optional.
         let _ = serde_json::to_vec(&status).map(|json| replace_volatile(&workdir.join("status.json"), &json));
     }
 }

@@ -28,7 +28,7 @@ const HEADER: usize = 2;
 /// Tag of the first links; exchanges use the tags before.
 const TAG: usize = 2;
 
-/// A message and its operation.
+/// The buffer of a message, and its MPI operation.
 struct Slot {
     request: ffi::MPI_Request,
     /// Header and content.
@@ -50,7 +50,7 @@ struct Window {
 pub(super) struct MessageLinks {
     ranks: Arc<Ranks>,
     tag: c_int,
-    /// Bytes that a message carries.
+    /// Most bytes of content in a message.
     room: usize,
     /// Bytes of the buffers of a reduction.
     reduction: usize,
@@ -60,7 +60,7 @@ pub(super) struct MessageLinks {
 }
 
 impl MessageLinks {
-    /// Posts the first receives. Collective.
+    /// Opens the links: posts the first receives. Collective.
     pub(super) fn open(ranks: &Arc<Ranks>, shape: RoundShape) -> MessageLinks {
         // MPI allows tags up to 32,767 at least.
         let tag = (TAG + ranks.rounds.fetch_add(1, Ordering::SeqCst) % 30_000) as c_int;
@@ -92,7 +92,7 @@ impl MessageLinks {
         });
     }
 
-    /// Returns true if the next message to rank `to` may be written.
+    /// Whether the next message to rank `to` may be written, because its previous content has left.
     fn free(&mut self, to: usize) -> bool {
         let window = &mut self.sending[to];
         self.ranks.test(&mut window.slots[window.next].request)

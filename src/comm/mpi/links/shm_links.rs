@@ -38,9 +38,9 @@ pub(super) struct ShmLinks {
     stores: Vec<Stores>,
     rank: usize,
     ranks: usize,
-    /// Bytes of a ring.
+    /// Size of a ring in bytes.
     capacity: usize,
-    /// Positions in the rings to and from each rank.
+    /// This rank's positions in the rings to each rank, and in the rings from each rank.
     written: Vec<u64>,
     read: Vec<u64>,
     /// Positions of the readers, as this rank read them last.

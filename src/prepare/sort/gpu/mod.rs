@@ -23,7 +23,7 @@ const RESULT_WORDS: usize = 4;
 pub struct SortPlan {
     lanes: usize,
     threads: usize,
-    /// Most lines and rows of a bin.
+    /// Most lines of a bin, and most rows.
     lines: u64,
     rows: u64,
     /// Number of rows of the graph if degrees are counted on the GPU, else 0.
@@ -94,7 +94,7 @@ struct SortedBin {
     uploaded: Duration,
 }
 
-/// Sorts bins on a GPU, for one thread.
+/// Sorter of one thread, on its lane of the GPU.
 struct OnGpu<'w> {
     kernels: Arc<Kernels>,
     lane: Lane<'w>,

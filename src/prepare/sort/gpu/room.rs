@@ -15,7 +15,7 @@ pub(super) struct Room {
     /// Words of a line.
     pub(super) line_words: usize,
     pub(super) targets: DeviceSlice<u32>,
-    /// The neighbours, and then their weights if edges have some.
+    /// The sorted neighbours, and then their weights if edges have some.
     pub(super) out: DeviceSlice<u32>,
     /// This array and the next four have an element for each row.
     pub(super) ends: DeviceSlice<u32>,

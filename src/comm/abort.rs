@@ -41,7 +41,7 @@ pub fn report_panics() {
         }
         let payload = panic.payload();
         let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("of unknown cause");
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown cause");
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
         let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comm = OPEN.get();
@@ -56,7 +56,7 @@ pub fn report_panics() {
             }
         }
         // Don't use the log, because the log may be what panicked.
-        let what = format!("panicked{place}: {text}; this is a mistake of gpugraph, please report it");
+        let what = format!("panicked{place}: {text}; this is a bug of gpugraph, please report it");
         print(&with_rank(comm, &what));
         if let Some(comm) = comm.filter(|comm| comm.ranks() > 1) {
             comm.abort(LOST);

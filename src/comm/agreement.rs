@@ -15,7 +15,7 @@ pub fn agreed<T: Serialize + DeserializeOwned>(comm: &Comm, decide: impl FnOnce(
     if comm.ranks() == 1 {
         return decide();
     }
-    let wrong = |e| Error::internal("tell other ranks", e);
+    let wrong = |e| Error::internal("send a decision to other ranks", e);
     if comm.leads() {
         let decided = decide()?;
         comm.broadcast(serde_json::to_vec(&decided).map_err(wrong)?);

@@ -39,7 +39,7 @@ impl Shape {
     pub(super) fn checked(self) -> Result<Self> {
         let least = self.words.min(self.outgoing).min(self.incoming).min(self.takers);
         if least == 0 || self.words > i32::MAX as usize / 4 {
-            return Err(Error::internal("exchange messages between ranks", format!("no exchange has {self:?}")));
+            return Err(Error::internal("exchange messages between ranks", format!("invalid shape {self:?}")));
         }
         Ok(self)
     }

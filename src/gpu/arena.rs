@@ -157,7 +157,7 @@ impl Arena {
     /// # Errors
     /// [`Error::internal`] if there is too little room.
     pub fn take_planned<T>(&mut self, len: u64) -> Result<DeviceSlice<T>> {
-        self.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
+        self.take(len).ok_or_else(|| Error::internal("divide GPU memory", "less than planned"))
     }
 }
 

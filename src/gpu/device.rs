@@ -47,22 +47,22 @@ impl Device {
             let why = match visible::visible_gpu() {
                 Some(VisibleGpu { index, of }) => {
                     format!(
-                        "{why}; gpugraph showed CUDA the one numbered {index} of {of} alone: name in CUDA_VISIBLE_DEVICES those that work"
+                        "{why}; gpugraph lets CUDA see only GPU {index} of {of}: list the GPUs that work in CUDA_VISIBLE_DEVICES"
                     )
                 }
                 None => why,
             };
             return Err(Error::Usage(format!("no GPU to compute with: missing {why}")));
         };
-        let context = CudaContext::new(driver::ordinal(index)).map_err(|e| failed(&gpu, None, "open it", e))?;
+        let context = CudaContext::new(driver::ordinal(index)).map_err(|e| failed(&gpu, None, "open a context", e))?;
         // This crate orders all work between queues by its own events. SAFETY: nothing has been allocated yet whose use
         // the context would have to track.
         unsafe { context.disable_event_tracking() };
-        let attribute = |which| context.attribute(which).map_err(|e| failed(&gpu, None, "ask what it has", e));
+        let attribute = |which| context.attribute(which).map_err(|e| failed(&gpu, None, "report its properties", e));
         let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         let shared_memory = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32;
         let cache = attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as u64;
-        let (free, total) = context.mem_get_info().map_err(|e| failed(&gpu, None, "ask for its memory", e))?;
+        let (free, total) = context.mem_get_info().map_err(|e| failed(&gpu, None, "report its memory", e))?;
         let limit = limit.unwrap_or_else(|| default_limit(free as u64));
         let before = (total - free) as u64;
         let inner = Inner {
@@ -143,7 +143,7 @@ impl Device {
                     self.look(bytes);
                     if bytes < whole {
                         let (index, bytes) = (self.0.gpu.index, size::show(bytes));
-                        tracing::warn!("GPU {index} has less than limits.gpu_memory free: going on with {bytes}");
+                        tracing::warn!("GPU {index} has less than limits.gpu_memory free: continuing with {bytes}");
                     }
                     return Ok(arena);
                 }
@@ -155,7 +155,7 @@ impl Device {
                     // The largest possible allocation may be smaller than the free memory.
                     bytes = whole_pieces(free.min(bytes / 8 * 7)).max(least);
                 }
-                Err(e) => return Err(self.lost("take memory", e)),
+                Err(e) => return Err(self.lost("allocate memory", e)),
             }
         }
     }
@@ -165,7 +165,7 @@ impl Device {
     /// # Errors
     /// [`Error::Lost`].
     pub fn queue(&self) -> Result<Queue> {
-        let stream = self.0.context.new_stream().map_err(|e| self.lost("make a queue", e))?;
+        let stream = self.0.context.new_stream().map_err(|e| self.lost("create a queue", e))?;
         Ok(Queue::new(self.clone(), stream))
     }
 

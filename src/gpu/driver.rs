@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUdevice_attribute::{
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaContext, result};
 
-const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and what the job asked for";
+const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and the GPUs that the job requested";
 
 /// Loads the driver and NVRTC. Returns whether the driver is present, and whether NVRTC is.
 pub fn load() -> (bool, bool) {

@@ -70,7 +70,7 @@ impl Program {
     /// [`Error::Lost`] if the program has no such kernel or the GPU has less shared memory.
     pub fn kernel(&self, name: &'static str, shared: u32) -> Result<Kernel> {
         // The calling thread may not have used the GPU before.
-        self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))?;
+        self.device.context().bind_to_thread().map_err(|e| self.device.lost("attach a thread", e))?;
         let function = self.module.load_function(name).map_err(|e| self.device.lost(name, e))?;
         if shared > 48 << 10 {
             let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -118,7 +118,8 @@ impl Kernel {
 
 /// Returns the options with which NVRTC compiles for a device.
 fn options(device: &Device) -> Result<[String; 2]> {
-    let (major, minor) = device.context().compute_capability().map_err(|e| device.lost("say what it is", e))?;
+    let (major, minor) =
+        device.context().compute_capability().map_err(|e| device.lost("report its compute capability", e))?;
     Ok([format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()])
 }
 
@@ -158,7 +159,7 @@ fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
     // SAFETY: only tries to load the library by its name.
     if !unsafe { sys::is_culib_present() } {
         return Err(Error::Usage(
-            "no kernels for this GPU yet, and NVRTC (libnvrtc.so) to compile them is missing: load the site's CUDA \
+            "NVRTC (libnvrtc.so) is missing, and the kernels for this GPU are not compiled yet: load the site's CUDA \
              module, or install the package cuda-nvrtc"
                 .into(),
         ));
@@ -191,7 +192,7 @@ fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
 
 fn failed(source: &ProgramSource, why: impl std::fmt::Display) -> Error {
     let name = source.name;
-    let remedy = "install an NVRTC that knows this GPU, or set run.device = \"cpu\"";
+    let remedy = "install an NVRTC that supports this GPU, or set run.device = \"cpu\"";
     Error::Usage(format!("NVRTC did not compile {name}: {why}: {remedy}"))
 }
 

@@ -19,7 +19,7 @@ pub struct Queue {
     stream: Arc<CudaStream>,
 }
 
-#[must_use = "what was queued is done only when the event is"]
+#[must_use = "queued work is done only when the event is"]
 /// A point in a queue. It is done when everything queued before it is.
 #[derive(Debug)]
 pub struct Event {
@@ -206,7 +206,7 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn record(&self) -> Result<Event> {
-        let event = self.stream.record_event(None).map_err(|e| self.device.lost("mark a place in a queue", e))?;
+        let event = self.stream.record_event(None).map_err(|e| self.device.lost("record an event", e))?;
         Ok(Event { device: self.device.clone(), event })
     }
 
@@ -216,7 +216,7 @@ impl Queue {
     /// [`crate::Error::Lost`].
     pub fn record_timed(&self) -> Result<Event> {
         let event = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-        let event = event.map_err(|e| self.device.lost("mark a place in a queue", e))?;
+        let event = event.map_err(|e| self.device.lost("record an event", e))?;
         Ok(Event { device: self.device.clone(), event })
     }
 
@@ -225,7 +225,7 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn mark(&self, event: &Event) -> Result<()> {
-        event.event.record(&self.stream).map_err(|e| self.device.lost("mark a place in a queue", e))
+        event.event.record(&self.stream).map_err(|e| self.device.lost("record an event", e))
     }
 
     /// Makes work that is queued from now on begin only after `event`.
@@ -233,7 +233,7 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn after(&self, event: &Event) -> Result<()> {
-        self.stream.wait(&event.event).map_err(|e| self.device.lost("order two queues", e))
+        self.stream.wait(&event.event).map_err(|e| self.device.lost("wait for an event", e))
     }
 
     /// Waits until everything that is queued is done.
@@ -245,7 +245,7 @@ impl Queue {
     }
 
     fn bind(&self) -> Result<()> {
-        self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))
+        self.device.context().bind_to_thread().map_err(|e| self.device.lost("attach a thread", e))
     }
 }
 
@@ -255,7 +255,7 @@ impl Event {
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn is_done(&self) -> Result<bool> {
-        self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))?;
+        self.device.context().bind_to_thread().map_err(|e| self.device.lost("attach a thread", e))?;
         self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
     }
 

@@ -93,7 +93,7 @@ impl Drop for Registered<'_> {
 
 /// Pins memory that begins at a page. It must be unregistered before it is unmapped.
 fn register(device: &Device, memory: &[u8], budget: &Budget) -> Result<()> {
-    device.context().bind_to_thread().map_err(|e| device.lost("take a thread", e))?;
+    device.context().bind_to_thread().map_err(|e| device.lost("attach a thread", e))?;
     let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
     let bytes = memory.len().next_multiple_of(4096);
     // SAFETY: whole pages of a mapping. It outlives the registration, because its borrower or owner unregisters it.
@@ -212,7 +212,7 @@ impl<'s> CopySource<'s> {
                 let gone = |e| Error::Lost(format!("the memory of another rank can't be read: {e}"));
                 process.read(start, to).map_err(gone)?;
             }
-            CopySource::Gpu(_) => return Err(Error::internal("copy to a GPU", "what is on one passes the host")),
+            CopySource::Gpu(_) => return Err(Error::internal("copy to a GPU", "the source is on a GPU already")),
         }
         Ok(())
     }

@@ -139,7 +139,7 @@ impl BlockWriter {
     pub fn finish(mut self) -> Result<Pending> {
         self.targets(&[])?;
         if (u64::from(self.end), self.file.len()) != (self.entries, body_bytes(self.rows, self.entries)) {
-            let what = format!("{} entries by its rows, {} expected", self.end, self.entries);
+            let what = format!("the lengths of its rows sum to {} entries, expected {}", self.end, self.entries);
             return Err(Error::Validation(format!("{}: {what}", self.path.display())));
         }
         self.file.finish_deferred()
@@ -153,7 +153,7 @@ fn too_many(path: &Path, row: u64, entries: u64) -> Error {
         At::File,
         "rows of under 2^32 neighbours",
         format!("{entries} in the block from vertex {row} on"),
-        "the graph has a vertex of more edges than this version takes",
+        "the graph has a vertex with more edges than this version supports",
     )
 }
 
@@ -192,7 +192,7 @@ impl StoredBlock {
         };
         if (i, first_row, rows) != (index as u64, span.rows.start, span.len() as u64) {
             return Err(wrong(format!(
-                "block {i} with {rows} rows from {first_row}, where block {index} with {} rows from {} belongs",
+                "found block {i} with {rows} rows from {first_row}, expected block {index} with {} rows from {}",
                 span.len(),
                 span.rows.start
             )));

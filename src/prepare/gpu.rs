@@ -94,7 +94,7 @@ impl<'b, W: DerefMut<Target = Workspace>> Gpu<'b, W> {
 /// Logs that the CPU does a stage, and why.
 fn left(stage: &str, workspace: &Workspace) {
     let bytes = size::show(workspace.arena.bytes());
-    tracing::info!("{stage} on the CPU: this graph takes more than the {bytes} of GPU memory");
+    tracing::info!("{stage} on the CPU: this graph needs more than the {bytes} of GPU memory");
 }
 
 impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {

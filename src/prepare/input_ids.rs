@@ -41,7 +41,7 @@ impl InputIds {
         if let Some(list) = &list
             && list.body().len() != 8 * map.len()
         {
-            let what = format!("{} bytes, where {} ids are ordered", list.body().len(), map.len());
+            let what = format!("{} bytes, but the vertex order has {} ids", list.body().len(), map.len());
             return Err(Error::corrupt(list.path(), At::File, what));
         }
         Ok(InputIds { dense, list, first_id: info.first_id })

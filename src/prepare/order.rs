@@ -92,7 +92,7 @@ fn open(folder: &Path, key: u64) -> Result<Parts> {
     let file = Mapped::open(&path, ORDER, key)?;
     file.verify_checksum()?;
     let words = file.body_as_u32()?;
-    let wrong = || Error::corrupt(&path, At::File, format!("{} bytes are no order of vertices", file.body().len()));
+    let wrong = || Error::corrupt(&path, At::File, format!("{} bytes are not a valid vertex order", file.body().len()));
     let &[runs, runs_high, ids, ids_high, ..] = words else { return Err(wrong()) };
     if runs_high != 0 || ids_high != 0 || body_bytes(ids.into(), runs.into()) != file.body().len() as u64 {
         return Err(wrong());

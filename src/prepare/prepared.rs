@@ -113,7 +113,7 @@ pub fn numbering(counts_from_one: bool, first_id: FirstId) -> Option<&'static st
     match (counts_from_one, first_id) {
         (false, _) => None,
         (true, FirstId(0)) => {
-            Some("ids count from 0: node 1 of the file is 0 (first_id = 1 in [input] keeps the file's)")
+            Some("ids count from 0: node 1 of the file is 0 (first_id = 1 in [input] keeps the file's ids)")
         }
         (true, _) => Some("ids count from 1, as in the file"),
     }
@@ -259,7 +259,7 @@ impl Graph {
         let catalogue = Catalogue::open(&folder, info.content, Half::Lower, layout)?;
         let catalogue = catalogue.with_weights(&folder, Half::Lower, weights)?;
         if catalogue.edges() != stored.edges {
-            let found = format!("{} edges in its blocks, where the manifest has {}", catalogue.edges(), stored.edges);
+            let found = format!("{} edges in its blocks, but {} in the manifest", catalogue.edges(), stored.edges);
             return Err(Error::corrupt(&folder, crate::error::At::File, found));
         }
         Ok(Graph::new(folder, info, stored, catalogue))

@@ -40,7 +40,7 @@ extern "C" fn on_bus_error(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
     let mut line = [0; LONGEST];
     tell(b"error: ");
     tell(mapped_at(address, &mut line).unwrap_or(b"a mapped file"));
-    tell(b": was truncated, or its disk failed, while it was read; leave files alone that a job reads, and run the same line again\n");
+    tell(b": was truncated, or its disk failed, while it was read; don't change files that a job reads; run the same line again\n");
     // SAFETY: it ends the process.
     unsafe { libc::_exit(3) };
 }

@@ -133,7 +133,7 @@ pub fn attach(workdir: &Path) -> Result<()> {
         Ok(file) => RunLog::Open(file),
         Err(e) if regular::refuses(&e) => return Err(Error::io("open the log", &path, e)),
         Err(e) => {
-            print_line(format_args!("gpugraph: {}: can't write the log: {e}; going on without", path.display()));
+            print_line(format_args!("gpugraph: {}: can't write the log: {e}; continuing without it", path.display()));
             RunLog::Off
         }
     };
@@ -181,7 +181,7 @@ impl Write for RunLogWriter {
                 if let Err(e) = file.write_all(line) {
                     *log = RunLog::Off;
                     drop(log);
-                    print_line(format_args!("gpugraph: run.log can't be written: {e}; going on without"));
+                    print_line(format_args!("gpugraph: run.log can't be written: {e}; continuing without it"));
                 }
             }
         }

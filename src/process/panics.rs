@@ -22,7 +22,9 @@ pub fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     CATCHING.set(before);
     done.map_err(|payload| {
         let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave up");
+        let text = text
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("it panicked without a message");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     })
 }

@@ -57,7 +57,7 @@ impl Checkpoint {
             Ok(saved) => Ok(Some(saved)),
             Err(e) if e.is_missing() => Ok(None),
             Err(e @ Error::Corrupt { .. }) => {
-                tracing::warn!("{e}: beginning anew");
+                tracing::warn!("{e}; starting from the beginning");
                 Ok(None)
             }
             Err(e) => Err(e),
@@ -113,7 +113,8 @@ impl Saved {
         let file = Mapped::open(path, KIND, key)?;
         file.verify_checksum()?;
         let words = as_u64(file.body()).unwrap_or_default();
-        let wrong = || Error::corrupt(path, At::File, format!("{} bytes are no checkpoint", file.body().len()));
+        let wrong =
+            || Error::corrupt(path, At::File, format!("{} bytes are not a valid checkpoint", file.body().len()));
         let [done, total, number] = *words.first_chunk::<HEAD>().ok_or_else(wrong)?;
         let lengths = words[HEAD..].get(..number as usize).ok_or_else(wrong)?;
         let mut at = 8 * (HEAD + lengths.len());

@@ -127,7 +127,7 @@ pub(crate) fn check_header(path: &Path, found: &[u8; FRAME_BYTES], kind: Kind, s
     }
     let found_kind = Kind((u64_at(found, 8) >> 32) as u32);
     if found_kind != kind {
-        return corrupt(12, format!("the file holds {found_kind:#}, expected {kind:#}"));
+        return corrupt(12, format!("the file contains {found_kind:#}, expected {kind:#}"));
     }
     let found_salt = u64_at(found, 16);
     if found_salt != salt {

@@ -229,7 +229,7 @@ impl Default for Peek {
 pub fn peek(path: &Path, key: u64) -> Result<Peek> {
     let bytes = regular::read(path).map_err(|e| Error::io("read", path, e))?;
     let header = bytes.first_chunk::<FRAME_BYTES>().ok_or_else(|| {
-        Error::corrupt(path, At::Byte(bytes.len() as u64), format!("{} bytes are no journal", bytes.len()))
+        Error::corrupt(path, At::Byte(bytes.len() as u64), format!("{} bytes are too few for a journal", bytes.len()))
     })?;
     check_header(path, header, KIND, key)?;
     Ok(read(&bytes, key))

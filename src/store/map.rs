@@ -95,7 +95,11 @@ impl Mapped {
     }
 
     fn not_whole(&self, of: usize) -> Error {
-        Error::corrupt(&self.path, At::File, format!("{} bytes of body are no multiple of {of}", self.seal.bytes))
+        Error::corrupt(
+            &self.path,
+            At::File,
+            format!("the body has {} bytes, which is not a multiple of {of}", self.seal.bytes),
+        )
     }
 
     /// Reads the whole body in parallel, and compares its checksum with the footer's. It drops the pages of each chunk

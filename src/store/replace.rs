@@ -50,7 +50,7 @@ pub fn target(path: &Path) -> Result<PathBuf> {
         target.set_file_name(next); // the link's target is relative to its folder, unless it is absolute
     }
     match target.file_name() {
-        None => Err(refused("no name of a file")),
+        None => Err(refused("a path without a file name")),
         // Links below /proc may point to such a file.
         Some(_) if there && !target.exists() => Err(refused("an open file without a name")),
         Some(_) => Ok(target),

@@ -73,7 +73,7 @@ impl Ranks {
         let text = String::from_utf8_lossy(&text[..(length.max(0) as usize).min(text.len())]).replace('\n', " ");
         let rank = self.place.rank;
         let line = format!(
-            "error: rank {rank}: {name} failed: {text}; another rank or the network was lost: finished work is kept, run \
+            "error: rank {rank}: {name} failed: {text}; another rank or the network was lost; finished work is kept, run \
              the same line again\n"
         );
         let _ = std::io::stderr().write_all(line.as_bytes());

@@ -79,7 +79,9 @@ impl Ranks {
                 // Return the error of `take` first: `work` may have failed only because sends were refused after that.
                 (Err(Some(cause)), _) => Err(cause),
                 (_, Err(cause)) => Err(cause),
-                (Err(None), Ok(_)) => Err(Error::internal("exchange messages", "work failed and then did not")),
+                (Err(None), Ok(_)) => {
+                    Err(Error::internal("exchange messages", "work reported a failure but returned no error"))
+                }
                 (Ok(exchanged), Ok(done)) => Ok((done, exchanged)),
             }
         });

@@ -30,7 +30,7 @@ pub(super) fn watch() -> Option<Sender<()>> {
         if !over(slow) {
             return;
         }
-        let reason = "it waits for ranks that have not begun or can't be reached";
+        let reason = "it waits for ranks that have not started or can't be reached";
         print(format!("warning: MPI has not started for {} s: {reason}", slow.as_secs()));
         if limit.is_zero() || !over(limit - slow + if leads { Duration::ZERO } else { ALIKE }) {
             return;

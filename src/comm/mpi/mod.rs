@@ -89,15 +89,15 @@ impl Ranks {
         let (rank, ranks) = call::size_of(world);
         if expected.is_some_and(|expected| expected != ranks) {
             return Err(Error::Usage(format!(
-                "started as {} ranks, but MPI finds {ranks}: start gpugraph by the mpirun of {}, which it was built \
-                 for, or by `srun --mpi=pmix` (`srun --mpi=list` has others)",
+                "started as {} ranks, but MPI finds {ranks}: start gpugraph with the mpirun of {}, for which it was \
+                 built, or with `srun --mpi=pmix` (`srun --mpi=list` lists others)",
                 expected.unwrap_or(0),
                 version().unwrap_or_default()
             )));
         }
         if provided < serialized {
             return Err(Error::Usage(
-                "this MPI library can't be called from several threads: use one that gives MPI_THREAD_SERIALIZED"
+                "this MPI library can't be called from several threads: use one that supports MPI_THREAD_SERIALIZED"
                     .into(),
             ));
         }

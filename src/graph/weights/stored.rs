@@ -156,7 +156,7 @@ impl StoredWeights {
             return Err(Error::corrupt(&path, At::File, what));
         }
         if file.body()[..HEAD] != *bytes_of(&head(weights, layout, index, entries)) {
-            let what = format!("its head is not that of {} weights of block {index}", weights.kind);
+            let what = format!("its head does not belong to {} weights of block {index}", weights.kind);
             return Err(Error::corrupt(&path, At::File, what));
         }
         Ok(StoredWeights { file, kind: weights.kind })
@@ -177,7 +177,7 @@ impl StoredWeights {
         self.file.verify_checksum()?;
         match self.kind {
             WeightType::F32 if self.weights().iter().any(|&bits| bits >= NOT_FINITE) => {
-                Err(Error::corrupt(self.file.path(), At::File, "a weight that is no finite number from 0 on"))
+                Err(Error::corrupt(self.file.path(), At::File, "a weight is negative or not finite"))
             }
             _ => Ok(()),
         }

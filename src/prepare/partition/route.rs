@@ -236,7 +236,7 @@ impl Partition<'_> {
     /// # Errors
     /// Errors of the spill file; a malformed message.
     pub fn take_message(&self, mut message: &[u32]) -> Result<()> {
-        let torn = || Error::internal("take edges of another rank", "a message that is no run of lines");
+        let torn = || Error::internal("take edges of another rank", "a malformed message");
         while let [bin, lines, rest @ ..] = message {
             let on_device = bin & ON_DEVICE != 0;
             let words = rest.get(..if on_device { 1 } else { *lines as usize * self.words }).ok_or_else(torn)?;

@@ -55,13 +55,13 @@ impl Lengths<'_> {
 
     /// Returns the error for a vertex whose degree differs from the number of its entries.
     pub(super) fn differ(&self, v: u32) -> Error {
-        let what = format!("the degree of vertex {v} is not that of its rows");
+        let what = format!("the degree of vertex {v} does not match its rows");
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }
 
     /// Returns the error for vertices `rows`, if the degree of some of them differs from the number of its entries.
     pub(super) fn differ_among(&self, rows: Range<u64>) -> Error {
-        let what = format!("the degrees of vertices {} to {} are not those of their rows", rows.start, rows.end - 1);
+        let what = format!("some degrees of vertices {} to {} do not match their rows", rows.start, rows.end - 1);
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }
 }

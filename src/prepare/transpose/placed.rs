@@ -41,7 +41,7 @@ impl<'b> Placed<'b> {
         let first = target.rows().start;
         let batches = &work.batches[work.batches.partition_point(|batch| u64::from(batch.rows[1]) <= first)..];
         let (round, width) = (BATCHES * rayon::current_num_threads(), range.len());
-        let purpose = "entries on their way to the upper half";
+        let purpose = "entries for the upper half";
         let mut starts = budget.zeroed::<u32>(batches.len() * width, purpose)?;
         let sum: u64 = work.entries[range.clone()].iter().sum();
         let mut entries = budget.zeroed::<u32>(sum as usize, purpose)?;

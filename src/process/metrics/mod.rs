@@ -154,7 +154,7 @@ impl Metrics {
             return Err("another version of gpugraph made it".to_owned());
         }
         let metrics: Metrics = serde_json::from_value(read).map_err(|e| e.to_string())?;
-        if metrics.are_plausible() { Ok(Some(metrics)) } else { Err("it has numbers that no run has".to_owned()) }
+        if metrics.are_plausible() { Ok(Some(metrics)) } else { Err("it has implausible numbers".to_owned()) }
     }
 
     /// Whether all numbers are so small that sums can't overflow. A damaged file may have any numbers.
@@ -323,7 +323,7 @@ mod tests {
             assert!(whole.contains(part), "{part} in {whole}");
             std::fs::write(folder.path().join(FILE), whole.replacen(part, other, 1)).expect("written");
             let said = Metrics::read(folder.path()).expect_err("damaged");
-            assert!(said.contains("numbers that no run has"), "{said}");
+            assert!(said.contains("implausible numbers"), "{said}");
         }
     }
 

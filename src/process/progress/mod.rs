@@ -94,7 +94,7 @@ impl Progress {
         let for_thread = Arc::clone(&shared);
         let ticker = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&for_thread));
         if let Err(e) = &ticker {
-            tracing::warn!(error = %e, "no thread for progress: none will be shown");
+            tracing::warn!(error = %e, "can't start the progress thread: no progress will be shown");
         }
         Progress { shared, ticker: ticker.ok() }
     }
@@ -232,7 +232,7 @@ impl StageProgress {
         let now = done - stage.before.load(Relaxed).min(done);
         let rate = now as f64 / seconds.max(1e-9);
         let end = StageEnd { seconds, done, peak_memory: stage.peak.load(Relaxed) };
-        let how = if self.finished { "done" } else { "broken off" };
+        let how = if self.finished { "done" } else { "stopped early" };
         let name = &stage.name;
         if log::is_json() {
             let unit = stage.unit.word();

@@ -10,26 +10,26 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 /// Time that a rank other than 0 waits to be ended by rank 0, after an error that rank 0 probably has as well.
-const ALIKE: Duration = Duration::from_secs(5);
+const SAME_ERROR_WAIT: Duration = Duration::from_secs(5);
 /// Time that a stopped rank waits for rank 0 to save finished work.
-const SAVING: Duration = Duration::from_secs(8);
+const SAVE_WAIT: Duration = Duration::from_secs(8);
 /// Time that rank 0 waits for the others to stop and close their files.
-const STOPPING: Duration = Duration::from_secs(2);
+const STOP_WAIT: Duration = Duration::from_secs(2);
 
 /// Time that a launcher gets to read a process's last line before the process ends.
-const READING: Duration = Duration::from_secs(1);
+const READ_WAIT: Duration = Duration::from_secs(1);
 
 /// Exit code of a job that lost a rank.
 const LOST: u8 = 9;
 
 /// True once a launcher has begun to end this process. Open MPI sends CONT at once, then TERM and KILL, each after a
 /// delay. Other launchers begin with TERM.
-static ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+static LAUNCHER_ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Installs the signal handler that notices when a launcher begins to end this process.
 pub(super) fn watch_launcher() {
     // If the handler is missing, the worst is that several ranks print the same line.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, ENDING.clone());
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, LAUNCHER_ENDING.clone());
 }
 
 /// Installs a panic hook that prints one line and, if there are several ranks, ends all of them with exit code 9. It
@@ -84,8 +84,8 @@ pub fn end_with(error: &Error) -> ! {
     };
     if started_together {
         // If another rank has begun to end the job since then, it has printed the error already.
-        let (ending, asked) = (ENDING.load(SeqCst), signals::stop_requested().is_some());
-        let ended = || !ending && ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some();
+        let (ending, asked) = (LAUNCHER_ENDING.load(SeqCst), signals::stop_requested().is_some());
+        let ended = || !ending && LAUNCHER_ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some();
         let watch = || {
             if ended() {
                 leave()
@@ -96,20 +96,20 @@ pub fn end_with(error: &Error) -> ! {
                 // Print the error first, because a launcher that is asked to stop may not leave the other ranks enough
                 // time.
                 report(comm, error);
-                comm.into_iter().for_each(|comm| comm.meet(STOPPING, &|| ()));
+                comm.into_iter().for_each(|comm| comm.meet(STOP_WAIT, &|| ()));
                 leave();
             }
             (Error::Stopped(_), _) => {
                 // After this barrier rank 0 is about to end the job.
-                comm.into_iter().for_each(|comm| comm.meet(SAVING - STOPPING, &watch));
-                wait(STOPPING, &watch);
+                comm.into_iter().for_each(|comm| comm.meet(SAVE_WAIT - STOP_WAIT, &watch));
+                wait(STOP_WAIT, &watch);
                 if ending {
                     leave();
                 }
             }
             // Not all processes have become ranks, and a slow one may not notice that rank 0 has printed the error.
             (Error::Usage(_), 1..) if comm.is_none() => {
-                wait(ALIKE, &watch);
+                wait(SAME_ERROR_WAIT, &watch);
                 leave();
             }
             (
@@ -123,7 +123,7 @@ pub fn end_with(error: &Error) -> ! {
             ) => {
                 // CONT alone may come from a scheduler that resumes a suspended job. The error must then still be
                 // printed.
-                wait(if ending { ALIKE * 3 } else { ALIKE }, &watch);
+                wait(if ending { SAME_ERROR_WAIT * 3 } else { SAME_ERROR_WAIT }, &watch);
             }
             _ => {}
         }
@@ -171,7 +171,7 @@ fn wait_for_launcher() {
     if !launch::is_launched(&|name| std::env::var(name).ok()) {
         return;
     }
-    let until = Instant::now() + READING;
+    let until = Instant::now() + READ_WAIT;
     while Instant::now() < until && os::unread(&std::io::stderr()).is_some_and(|bytes| bytes > 0) {
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_one_machine_wait_for_those_before_them() {
+    fn later_ranks_of_one_machine_wait_for_earlier_ones() {
         let waiting = |environment: &[(&str, &str)]| {
             starts_later(&|name| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
         };
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn launchers_are_told_from_batch_scripts() {
+    fn launchers_are_distinguished_from_batch_scripts() {
         assert_eq!(of(&[]), (Started::Alone, 0));
         assert_eq!(of(&[("SLURM_NTASKS", "8"), ("SLURM_JOB_ID", "3"), ("SLURM_PROCID", "0")]), (Started::Alone, 0));
         assert_eq!(

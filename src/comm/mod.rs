@@ -51,7 +51,7 @@ static OPEN: OnceLock<Comm> = OnceLock::new();
 /// machine.
 const MPI_AT_START: u64 = 8 << 20;
 /// Further bytes that MPI takes for each rank of the machine from which messages come.
-const MPI_OF_A_PEER: u64 = 1 << 20;
+const MPI_PER_PEER: u64 = 1 << 20;
 
 /// Communicator, by which this process reaches the other ranks of its job. It is cheap to clone.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ impl Comm {
     /// machine. Plans that are made before MPI starts use it. No MPI that was tried took more, but networks with
     /// buffers of their own do.
     pub fn expected_bytes(local_ranks: usize) -> u64 {
-        MPI_AT_START + local_ranks as u64 * MPI_OF_A_PEER
+        MPI_AT_START + local_ranks as u64 * MPI_PER_PEER
     }
 
     /// Opens the communicator of the processes that were started together. There are several ranks if `mpirun` or
@@ -177,7 +177,7 @@ impl Comm {
     pub fn own_bytes(&self) -> u64 {
         match self {
             Comm::Solo => 0,
-            Comm::Mpi(_) => self.taken() + self.local_ranks() as u64 * MPI_OF_A_PEER,
+            Comm::Mpi(_) => self.taken() + self.local_ranks() as u64 * MPI_PER_PEER,
         }
     }
 

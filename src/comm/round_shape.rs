@@ -20,16 +20,16 @@ impl RoundShape {
     const MOST: u64 = 4 << 20;
     /// Bytes of a pair of links in addition to their content: two cache lines of positions, or the headers and requests
     /// of messages; and a grain of a reduction in each of its buffers.
-    const OF_A_PEER: u64 = 512 + 4 * share::GRAIN as u64 * 8;
+    const PEER_BYTES: u64 = 512 + 4 * share::GRAIN as u64 * 8;
     /// Bytes of a rank in addition to its links.
-    const OF_A_RANK: u64 = 12 << 10;
-    const HEADS: u64 = 8 << 10;
+    const RANK_BYTES: u64 = 12 << 10;
+    const HEAD_BYTES: u64 = 8 << 10;
 
     /// Returns the largest useful shape whose [`Self::bytes`] are within `budget` bytes for each of `ranks` ranks, or
     /// else the smallest shape. Half of the budget is for links, half for reductions.
     pub fn within(budget: u64, ranks: usize) -> RoundShape {
         let peers = ranks.max(2) as u64 - 1;
-        let room = budget.saturating_sub(peers * Self::OF_A_PEER + Self::OF_A_RANK + Self::HEADS);
+        let room = budget.saturating_sub(peers * Self::PEER_BYTES + Self::RANK_BYTES + Self::HEAD_BYTES);
         // Links are whole cache lines.
         let link = ((room / 2 / peers).min(Self::MOST) / 64 * 64).max(Self::LEAST as u64);
         // Even the shortest links may take more than half.
@@ -42,11 +42,11 @@ impl RoundShape {
     /// rank.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
         let (ranks, link) = (ranks as u64, self.link_bytes() as u64);
-        let each = ranks.saturating_sub(1) * (link + Self::OF_A_PEER) + self.reduction_bytes() as u64;
+        let each = ranks.saturating_sub(1) * (link + Self::PEER_BYTES) + self.reduction_bytes() as u64;
         match nodes {
             _ if ranks <= 1 => 0,
-            1 => ranks * (each + Self::OF_A_RANK) + Self::HEADS,
-            _ => each + Self::OF_A_RANK,
+            1 => ranks * (each + Self::RANK_BYTES) + Self::HEAD_BYTES,
+            _ => each + Self::RANK_BYTES,
         }
     }
 
@@ -76,7 +76,7 @@ mod tests {
                 assert!(several <= budget, "{ranks}, {budget}: {shape:?} takes {several}");
                 // The rest is less than a cache line for each link, and the heads, which the ranks of a machine share.
                 let left = budget - several;
-                let most = ranks as u64 * (64 + RoundShape::OF_A_PEER) + RoundShape::HEADS + 1000;
+                let most = ranks as u64 * (64 + RoundShape::PEER_BYTES) + RoundShape::HEAD_BYTES + 1000;
                 assert!(left < most || shape.reduction as u64 == RoundShape::MOST, "{ranks}, {budget}: {left} left");
             }
             assert_eq!(RoundShape { link: usize::MAX, reduction: usize::MAX }.link_bytes(), 1 << 30);

@@ -52,7 +52,7 @@ impl Rounds {
     /// # Errors
     /// [`Error::Io`] if an earlier round or reduction failed. The job must then be ended on all ranks.
     pub fn begin<T: Number>(&mut self) -> Result<Round<'_, T>> {
-        self.enter()?;
+        self.begin_operation()?;
         // Each rank begins with another one, so that not all send to the same rank.
         let others = (1..self.ranks).map(|turn| (self.rank + turn) % self.ranks);
         self.open_to = others.collect();
@@ -71,7 +71,7 @@ impl Rounds {
             return Err(Error::internal("exchange words in a round", why));
         }
         let mut round = self.begin()?;
-        round.rounds.keep(&mut take, to[round.rounds.rank])?;
+        round.rounds.take_own(&mut take, to[round.rounds.rank])?;
         round.flow(&mut to.to_vec(), &mut take)
     }
 
@@ -119,7 +119,7 @@ impl Rounds {
 
     fn reduce<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T], everywhere: bool) -> Result<()> {
         if size_of_val(values) > size_of::<Line>() {
-            self.enter()?;
+            self.begin_operation()?;
             if let Some(links) = &mut self.links {
                 links.reduce(how, values, everywhere);
             }
@@ -139,7 +139,7 @@ impl Rounds {
     }
 
     fn lines(&mut self, mine: Line) -> Result<Vec<Line>> {
-        self.enter()?;
+        self.begin_operation()?;
         let lines = match &mut self.links {
             None => vec![mine],
             Some(links) => links.gather_lines(mine),
@@ -148,7 +148,7 @@ impl Rounds {
         Ok(lines)
     }
 
-    fn enter(&mut self) -> Result<()> {
+    fn begin_operation(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.unfinished, true) {
             return Err(Error::internal("begin a round between ranks", "an earlier round or reduction failed"));
         }
@@ -165,7 +165,7 @@ impl Rounds {
     }
 
     /// Passes the words that this rank sends to itself to `take`.
-    fn keep<T>(&self, take: TakeWords<'_, T>, words: &[T]) -> Result<()> {
+    fn take_own<T>(&self, take: TakeWords<'_, T>, words: &[T]) -> Result<()> {
         if words.is_empty() { Ok(()) } else { take(self.rank, words) }
     }
 
@@ -209,7 +209,7 @@ impl<T: Number> Round<'_, T> {
     /// on all ranks.
     pub fn send(&mut self, to: usize, mut words: &[T], mut take: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
         if to == self.rounds.rank {
-            return self.rounds.keep(&mut take, words);
+            return self.rounds.take_own(&mut take, words);
         }
         if to >= self.rounds.ranks {
             return Err(Error::internal("send in a round", format!("rank {to} is not one of {}", self.rounds.ranks)));

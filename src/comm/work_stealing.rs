@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_found_behind_may_have_gone_on() {
+    fn helping_fails_if_a_piece_was_taken_since() {
         let stealing = WorkStealing::within(2);
         let (own, other) = (stealing[0].begin(), stealing[1].begin());
         let taken = own.most_left(|_| 3).expect("nothing was taken");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_beyond_those_that_a_word_can_tell_apart_begin_anew() {
+    fn pass_numbers_wrap_around() {
         let stealing = WorkStealing::within(1);
         for _ in 0..300 {
             let pass = stealing[0].begin();

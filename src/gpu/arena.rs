@@ -45,7 +45,7 @@ impl Arena {
         // SAFETY: the context is current; the memory is freed only on drop.
         let start = unsafe { result::malloc_sync(bytes as usize)? };
         let arena = Arena { device: device.clone(), start, bytes, used: 0, held: 0, last: 0 };
-        arena.tell();
+        arena.report_use();
         Ok(arena)
     }
 
@@ -82,7 +82,7 @@ impl Arena {
     }
 
     /// Reports the number of bytes taken to the job's metrics.
-    fn tell(&self) {
+    fn report_use(&self) {
         gpu_use::take(self.used + self.last);
     }
 
@@ -111,7 +111,7 @@ impl Arena {
     /// must not be used any more.
     pub fn reset(&mut self, mark: u64) {
         self.used = mark.clamp(self.held, self.used);
-        self.tell();
+        self.report_use();
     }
 
     /// Holds the first `bytes` bytes, so that they are not reset until [`Self::let_go`].
@@ -129,14 +129,14 @@ impl Arena {
         self.last += rounded;
         let at = (self.bytes - self.last) / ALIGN * ALIGN;
         self.last = self.bytes - at;
-        self.tell();
+        self.report_use();
         Some((at, DeviceSlice { start: self.start + at, len: bytes, element: PhantomData }))
     }
 
     /// Frees the bytes that are held or were taken from the end.
     pub fn let_go(&mut self) {
         (self.held, self.last) = (0, 0);
-        self.tell();
+        self.report_use();
     }
 
     /// Takes a slice of `len` elements; their contents are undefined. Returns `None` if there is too little room.
@@ -148,7 +148,7 @@ impl Arena {
         debug_assert!(self.used.is_multiple_of(ALIGN), "a part of the arena that kernels can't read");
         let start = self.start + self.used;
         self.used += bytes;
-        self.tell();
+        self.report_use();
         Some(DeviceSlice { start, len, element: PhantomData })
     }
 
@@ -244,7 +244,7 @@ mod tests {
     use super::{PIECE, at_least, whole_pieces};
 
     #[test]
-    fn a_limit_that_is_named_makes_an_arena_that_does() {
+    fn the_named_limit_makes_an_arena_that_is_large_enough() {
         for least in [1, 1000, 1 << 20, PIECE - 1, PIECE, PIECE + 1, 3 << 20, 123_456_789] {
             let named = crate::size::parse(&at_least(least)).expect("a size");
             assert!(whole_pieces(named) >= least, "{least}: {named}");

@@ -3,7 +3,7 @@
 
 use super::arena::{Arena, at_least, whole_pieces};
 use super::queue::Queue;
-use super::users::{default_limit, others};
+use super::users::{default_limit, other_users};
 use super::visible::{self, VisibleGpu};
 use super::{Cuda, Gpu, driver};
 use crate::error::{Error, Result};
@@ -129,7 +129,7 @@ impl Device {
                 "this graph on GPU {} ({}){}",
                 self.0.gpu.index,
                 self.0.gpu.name,
-                others(&self.0.gpu.uuid)
+                other_users(&self.0.gpu.uuid)
             ),
         };
         let whole = whole_pieces(limit);
@@ -140,7 +140,7 @@ impl Device {
         loop {
             match Arena::new(self, bytes) {
                 Ok(arena) => {
-                    self.look(bytes);
+                    self.record_memory(bytes);
                     if bytes < whole {
                         let (index, bytes) = (self.0.gpu.index, size::show(bytes));
                         tracing::warn!("GPU {index} has less than limits.gpu_memory free: continuing with {bytes}");
@@ -174,7 +174,7 @@ impl Device {
     }
 
     /// Records the size of an arena of `bytes` bytes, and the memory that the driver uses in addition to it now.
-    fn look(&self, bytes: u64) {
+    fn record_memory(&self, bytes: u64) {
         self.0.peak.fetch_max(bytes, Ordering::Relaxed);
         if let Ok((free, total)) = self.0.context.mem_get_info() {
             let used = ((total - free) as u64).saturating_sub(self.0.before);
@@ -212,7 +212,7 @@ fn failed(gpu: &Gpu, device: Option<&Device>, doing: &str, error: DriverError) -
             "GPU {} ({}) has no memory left ({doing}): {free} of {total} are free{}; {remedy}, or set run.device = \"cpu\"",
             gpu.index,
             gpu.name,
-            others(&gpu.uuid)
+            other_users(&gpu.uuid)
         ));
     }
     let name = error.error_name().map_or_else(|_| format!("{:?}", error.0), |name| name.to_string_lossy().into_owned());

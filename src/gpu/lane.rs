@@ -165,7 +165,7 @@ impl<'u> Lane<'u> {
         step: usize,
         mut take: impl FnMut(&[u32]) -> Result<()>,
     ) -> Result<()> {
-        self.receive_beside([from], step, |[words]| take(words))
+        self.receive_slices([from], step, |[words]| take(words))
     }
 
     /// Copies several slices of the same length, like [`Self::receive`], and passes the same part of each to `take` at
@@ -173,7 +173,7 @@ impl<'u> Lane<'u> {
     ///
     /// # Errors
     /// Errors of [`Self::receive`].
-    pub fn receive_beside<const N: usize>(
+    pub fn receive_slices<const N: usize>(
         &mut self,
         from: [DeviceSlice<u32>; N],
         step: usize,

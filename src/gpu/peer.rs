@@ -13,14 +13,14 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// Bytes of an IPC handle.
-const NAME: usize = 64;
+const HANDLE_BYTES: usize = 64;
 
 /// IPC handle by which other processes of this machine open an arena. It is empty if the driver has no IPC handles.
 pub type ArenaName = Vec<u8>;
 
 /// Returns the IPC handle of an arena, for other processes.
 pub fn arena_name(arena: &Arena) -> ArenaName {
-    let mut handle = sys::CUipcMemHandle { reserved: [0; NAME] };
+    let mut handle = sys::CUipcMemHandle { reserved: [0; HANDLE_BYTES] };
     if arena.device().context().bind_to_thread().is_err() {
         return ArenaName::new();
     }
@@ -42,7 +42,7 @@ pub struct Peer {
 impl Peer {
     /// Opens an arena by its IPC handle. Returns `None` if the two GPUs can't reach each other.
     pub fn open(device: &Device, name: &[u8]) -> Option<Peer> {
-        let name = name.first_chunk::<NAME>()?;
+        let name = name.first_chunk::<HANDLE_BYTES>()?;
         device.context().bind_to_thread().ok()?;
         let handle = sys::CUipcMemHandle { reserved: name.map(|byte| byte as _) };
         let mut start = 0;
@@ -73,7 +73,7 @@ impl Drop for Peer {
 #[derive(Debug)]
 pub struct Peers {
     comm: Comm,
-    names: Option<Arc<Names>>,
+    handles: Option<Arc<Handles>>,
     /// This rank's GPU and the IPC handle of its arena.
     mine: OnceLock<(Device, ArenaName)>,
     /// Thread that opens every other rank's arena as soon as its IPC handle is published.
@@ -84,27 +84,27 @@ pub struct Peers {
 impl Peers {
     /// Makes the peers for all ranks of `comm`. Nothing is reachable yet. Collective.
     pub fn new(comm: Comm) -> Peers {
-        let names = comm.shared_counters(1 + NAME / 8).map(|counters| Names {
+        let handles = comm.shared_counters(1 + HANDLE_BYTES / 8).map(|counters| Handles {
             counters,
             rank: comm.rank(),
             ranks: comm.ranks(),
             abandoned: AtomicBool::new(false),
         });
         let (mine, met) = (OnceLock::new(), OnceLock::new());
-        Peers { comm, names: names.map(Arc::new), mine, opening: Mutex::new(None), met }
+        Peers { comm, handles: handles.map(Arc::new), mine, opening: Mutex::new(None), met }
     }
 
     /// Publishes the IPC handle of this rank's arena, if the rank has a GPU. If ranks share memory, this begins to open
     /// the other ranks' arenas in the background, because each takes a while. It must be called once.
     pub fn begin(&self, mine: Option<(&Device, &ArenaName)>) {
         mine.into_iter().for_each(|(device, name)| drop(self.mine.set((device.clone(), name.clone()))));
-        let Some(names) = &self.names else { return };
-        names.publish(mine.map_or(&[], |(_, name)| name));
+        let Some(handles) = &self.handles else { return };
+        handles.publish(mine.map_or(&[], |(_, name)| name));
         if let Some((device, _)) = mine {
-            let (names, device) = (names.clone(), device.clone());
+            let (handles, device) = (handles.clone(), device.clone());
             let open = move || {
-                let others = (0..names.ranks).filter(|&rank| rank != names.rank);
-                others.map(|rank| Peer::open(&device, &names.wait_for(rank)?)).collect()
+                let others = (0..handles.ranks).filter(|&rank| rank != handles.rank);
+                others.map(|rank| Peer::open(&device, &handles.wait_for(rank)?)).collect()
             };
             // If the thread does not start, this rank reaches no other rank.
             let thread = std::thread::Builder::new().name("peers".into()).spawn(open).ok();
@@ -122,14 +122,14 @@ impl Peers {
             }
             let started = Instant::now();
             let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let peers = match &self.names {
+            let peers = match &self.handles {
                 Some(_) => {
                     opening.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 }
                 None => {
                     let mine = self.mine.get();
-                    let names = self.comm.all_gather(mine.map_or(&[], |(_, name)| name));
-                    let others = names.iter().enumerate().filter(|&(rank, _)| rank != self.comm.rank());
+                    let handles = self.comm.all_gather(mine.map_or(&[], |(_, name)| name));
+                    let others = handles.iter().enumerate().filter(|&(rank, _)| rank != self.comm.rank());
                     mine.and_then(|(device, _)| others.map(|(_, name)| Peer::open(device, name)).collect())
                 }
             };
@@ -159,7 +159,7 @@ impl Peers {
 
 impl Drop for Peers {
     fn drop(&mut self) {
-        self.names.iter().for_each(|names| names.abandoned.store(true, Relaxed));
+        self.handles.iter().for_each(|handles| handles.abandoned.store(true, Relaxed));
         let opening = self.opening.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // Ranks that need the result have called `meet` already.
         let _ = opening.map(JoinHandle::join);
@@ -167,7 +167,7 @@ impl Drop for Peers {
 }
 
 /// IPC handles of the arenas of one machine's ranks, published in shared counters.
-struct Names {
+struct Handles {
     counters: SharedCounters,
     rank: usize,
     ranks: usize,
@@ -176,34 +176,34 @@ struct Names {
 }
 
 /// Values of a rank's first counter: the other counters contain its IPC handle, or it has none.
-const NAMED: u64 = 1;
-const NAMELESS: u64 = 2;
+const PUBLISHED: u64 = 1;
+const NO_HANDLE: u64 = 2;
 
-impl Names {
+impl Handles {
     fn publish(&self, name: &[u8]) {
-        let name = name.first_chunk::<NAME>();
+        let name = name.first_chunk::<HANDLE_BYTES>();
         let words = name.iter().flat_map(|name| name.as_chunks::<8>().0);
         for (at, word) in words.enumerate() {
             self.counters.publish(1 + at, u64::from_le_bytes(*word));
         }
-        self.counters.publish(0, if name.is_some() { NAMED } else { NAMELESS });
+        self.counters.publish(0, if name.is_some() { PUBLISHED } else { NO_HANDLE });
     }
 
     /// Waits until a rank has published the IPC handle of its arena, and returns the handle.
-    fn wait_for(&self, rank: usize) -> Option<[u8; NAME]> {
+    fn wait_for(&self, rank: usize) -> Option<[u8; HANDLE_BYTES]> {
         let go_on = || if self.abandoned.load(Relaxed) { Err(()) } else { Ok(()) };
         let published = self.counters.wait(rank, 0, 1, go_on).ok()?;
-        let mut name = [0; NAME];
+        let mut name = [0; HANDLE_BYTES];
         for (at, word) in name.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             *word = self.counters.read(rank, 1 + at).to_le_bytes();
         }
-        (published == NAMED).then_some(name)
+        (published == PUBLISHED).then_some(name)
     }
 }
 
-impl fmt::Debug for Names {
+impl fmt::Debug for Handles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Names").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
+        f.debug_struct("Handles").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
     }
 }
 

@@ -235,7 +235,7 @@ pub struct Uploader {
     /// One queue for each lane.
     queues: Vec<Queue>,
     /// Queue that waits for all lanes.
-    meeting: Queue,
+    join_queue: Queue,
     pinned: Pinned,
     slot: usize,
     pool: ThreadPool,
@@ -273,7 +273,7 @@ impl Uploader {
     pub(super) fn new(device: &Device, threads: usize, memory: Buffer<u8>, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::of(device, memory, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
-        let meeting = device.queue()?;
+        let join_queue = device.queue()?;
         let queues = (0..threads).map(|_| device.queue()).collect::<Result<Vec<_>>>()?;
         let lane = |queue: &Queue| -> Result<Lane> {
             let copied = (0..SLOTS).map(|_| queue.record()).collect::<Result<_>>()?;
@@ -283,7 +283,7 @@ impl Uploader {
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
         let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
         let pool = pool.map_err(no_threads)?;
-        Ok(Uploader { lanes, queues, meeting, pinned, slot: slot(budget.limit()), pool })
+        Ok(Uploader { lanes, queues, join_queue, pinned, slot: slot(budget.limit()), pool })
     }
 
     /// Lends the threads' queues and slots, as lanes, to work that copies its own data and results.
@@ -321,7 +321,7 @@ impl Uploader {
         let of_host = |part: &&(CopySource<'_>, DeviceSlice<u8>)| !matches!(part.0, CopySource::Gpu(_));
         for &(from, to) in parts {
             if let CopySource::Gpu(span) = from {
-                self.meeting.copy(span, to)?;
+                self.join_queue.copy(span, to)?;
             }
         }
         let pieces = parts.iter().filter(of_host).flat_map(|&(from, to)| {
@@ -341,8 +341,8 @@ impl Uploader {
         let lanes = lanes.into_par_iter().with_max_len(1).enumerate();
         let ends: Vec<Result<()>> = self.pool.install(|| lanes.map(work).collect());
         ends.into_iter().collect::<Result<()>>()?;
-        self.lanes.iter().take(busy).try_for_each(|lane| self.meeting.after(&lane.done))?;
-        self.meeting.record()
+        self.lanes.iter().take(busy).try_for_each(|lane| self.join_queue.after(&lane.done))?;
+        self.join_queue.record()
     }
 
     /// Waits until all copies are done.
@@ -351,7 +351,7 @@ impl Uploader {
     /// [`Error::Lost`].
     pub fn finish(&mut self) -> Result<()> {
         self.queues.iter().try_for_each(Queue::finish)?;
-        self.meeting.finish()
+        self.join_queue.finish()
     }
 }
 

@@ -6,19 +6,19 @@ use nvml_wrapper::enums::device::UsedGpuMemory;
 
 /// Bytes that a job leaves free by default, for contexts of other processes and the local memory of their kernels,
 /// which drivers take with the first launch. If less than twice as much is free, it leaves half.
-const LEFT: u64 = 1 << 30;
+const LEFT_FREE: u64 = 1 << 30;
 /// Most processes that a message names.
-const NAMED: usize = 4;
+const MOST_NAMED: usize = 4;
 
 /// Returns the bytes that a job takes by default if `free` bytes are free: 90 %, or less if that would leave less than
 /// 1 GiB.
 pub fn default_limit(free: u64) -> u64 {
-    (free / 10 * 9).min(free.saturating_sub(LEFT).max(free / 2))
+    (free / 10 * 9).min(free.saturating_sub(LEFT_FREE).max(free / 2))
 }
 
 /// Returns the processes that use memory of the GPU with this uuid, largest first, as in ", process 4711 (gpugraph) has
 /// 70 GiB". Empty if the driver does not report them.
-pub(super) fn others(uuid: &str) -> String {
+pub(super) fn other_users(uuid: &str) -> String {
     let Ok(library) = nvml_wrapper::Nvml::init() else { return String::new() };
     let processes =
         library.device_by_uuid(energy::nvml_uuid(uuid).as_str()).and_then(|gpu| gpu.running_compute_processes());
@@ -33,10 +33,10 @@ pub(super) fn others(uuid: &str) -> String {
 /// Formats processes with their bytes as a part of a sentence.
 fn named(mut processes: Vec<(u32, Option<u64>)>) -> String {
     processes.sort_by_key(|&(pid, bytes)| (std::cmp::Reverse(bytes), pid));
-    let more = processes.len().saturating_sub(NAMED);
+    let more = processes.len().saturating_sub(MOST_NAMED);
     let mut text: String = processes
         .iter()
-        .take(NAMED)
+        .take(MOST_NAMED)
         .map(|(pid, bytes)| {
             // The name of a process in another namespace or of another user may be hidden.
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -76,6 +76,6 @@ mod tests {
         );
         assert_eq!(text, expected);
         let many = named((0..6).map(|n| (u32::MAX - n, Some(1 << 20))).collect());
-        assert!(many.matches("process").count() == NAMED && many.ends_with(", and 2 more have some"), "{many}");
+        assert!(many.matches("process").count() == MOST_NAMED && many.ends_with(", and 2 more have some"), "{many}");
     }
 }

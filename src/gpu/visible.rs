@@ -35,7 +35,7 @@ pub unsafe fn see_one(wanted: Option<u32>, local_rank: usize) {
         Err(std::env::VarError::NotPresent) => (0..devices()).map(|index| index.to_string()).collect(),
         Err(_) => return,
     };
-    let Some((seen, name)) = one(&names, wanted, local_rank) else { return };
+    let Some((seen, name)) = choose(&names, wanted, local_rank) else { return };
     // SAFETY: the caller's promise.
     unsafe { std::env::set_var(VARIABLE, name) };
     let _ = VISIBLE.set(seen);
@@ -67,7 +67,7 @@ pub fn visible_gpu() -> Option<VisibleGpu> {
     VISIBLE.get().copied()
 }
 
-fn one(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(VisibleGpu, &String)> {
+fn choose(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(VisibleGpu, &String)> {
     let of = names.len();
     if of < 2 {
         return None;
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn ranks_take_turns_unless_one_is_wanted() {
         let names = listed("3,1,GPU-7");
-        let of = |wanted, rank| one(&names, wanted, rank).map(|(seen, name)| (seen.index, seen.of, name.as_str()));
+        let of = |wanted, rank| choose(&names, wanted, rank).map(|(seen, name)| (seen.index, seen.of, name.as_str()));
         assert_eq!(
             [0, 1, 2, 3].map(|rank| of(None, rank).map(|(index, ..)| index)),
             [Some(0), Some(1), Some(2), Some(0)]
@@ -123,6 +123,6 @@ mod tests {
         assert_eq!(of(None, 2), Some((2, 3, "GPU-7")));
         assert_eq!(of(Some(1), 2), Some((1, 3, "1")));
         assert_eq!(of(Some(3), 0), None);
-        assert_eq!(one(&listed("5"), None, 0), None);
+        assert_eq!(choose(&listed("5"), None, 0), None);
     }
 }

@@ -44,7 +44,7 @@ pub trait StartTurn {
 impl StartTurn for () {}
 
 /// Smallest GPU memory with which a job can do anything, in bytes.
-const LEAST: u64 = 1 << 20;
+const LEAST_MEMORY: u64 = 1 << 20;
 
 impl Workspace {
     /// Opens GPU `index` (or the first one), takes `limit` bytes of its memory (or the default limit), and begins to
@@ -83,7 +83,7 @@ impl Workspace {
             queue: device.queue()?,
             uploader: Uploader::new(&device, threads, memory, budget)?,
             stop_flag: StopFlag::new(&device, budget)?,
-            arena: device.arena(LEAST)?,
+            arena: device.arena(LEAST_MEMORY)?,
             device,
         };
         let (gpu, alone) = (workspace.device.gpu().index, visible::visible_gpu().is_some());

@@ -92,7 +92,7 @@ impl BlockWriter {
         let path = path(folder, half, index);
         let rows = layout.block(index).rows;
         if u32::try_from(entries).is_err() {
-            return Err(too_many(&path, rows.start, entries));
+            return Err(too_many_entries(&path, rows.start, entries));
         }
         let mut file = NewFile::create(&path, kind(half), salt(key, index))?;
         let count = rows.end - rows.start;
@@ -147,7 +147,7 @@ impl BlockWriter {
 }
 
 /// Returns the error for a block of 2^32 entries. Blocks are cut between rows, so one of its rows is too long.
-fn too_many(path: &Path, row: u64, entries: u64) -> Error {
+fn too_many_entries(path: &Path, row: u64, entries: u64) -> Error {
     Error::input(
         path,
         At::File,
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_row_that_is_too_long_is_bad_input() {
-        let error = too_many(Path::new("lower.000000.block"), 7, 1 << 32);
+        let error = too_many_entries(Path::new("lower.000000.block"), 7, 1 << 32);
         assert_eq!(error.exit_code(), 3);
         assert!(error.to_string().contains("4294967296"), "{error}");
     }

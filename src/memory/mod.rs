@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_limit_leaves_more_and_the_smallest_that_leaves_so_much_leaves_no_more() {
+    fn a_larger_limit_leaves_more_and_limit_leaving_is_minimal() {
         for threads in [1, 2, 7, 64, 500] {
             let left = |limit: u64| limit.saturating_sub(own_bytes(limit, threads));
             assert!((0..400u64).all(|mib| left(mib << 20) <= left((mib << 20) + (1 << 19))), "{threads}");
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_names_the_limit_that_would_do() {
+    fn an_error_names_a_limit_that_is_enough() {
         let budget = budget(1 << 20);
         let held = budget.reserve(1 << 19, "half").expect("fits");
         let e = budget.zeroed::<u64>(1 << 17, "the rest").expect_err("too much");

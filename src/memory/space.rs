@@ -14,7 +14,7 @@ pub fn addresses_left() -> Option<u64> {
 
 /// Smallest allocation that gets a mapping of its own, and most freed memory that an arena keeps at its end, in bytes.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const GIVEN_BACK: libc::c_int = 1 << 20;
+const TRIM_BYTES: libc::c_int = 1 << 20;
 
 /// Makes the allocator give freed memory back to the system. By default, glibc keeps up to 64 MiB in each arena once
 /// something large was freed, and nobody has reserved that. If `ulimit -v` limits addresses, all threads share one
@@ -24,8 +24,8 @@ pub fn set_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: this sets parameters of the allocator, and is called before there are other threads.
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, GIVEN_BACK);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, TRIM_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, TRIM_BYTES);
         if addresses_left().is_some() {
             libc::mallopt(libc::M_ARENA_MAX, 1);
         }

@@ -77,7 +77,7 @@ impl<'p> Builder<'_, 'p> {
             spare: Mutex::default(),
         };
         // Nobody waits for a block that is stored already.
-        self.pass_stored(&shared);
+        self.advance_front(&shared);
         std::thread::scope(|scope| {
             let work = |sorter| self.work(sorter, &shared, watch);
             let workers: Vec<_> = sorters.into_iter().map(|sorter| scope.spawn(move || work(sorter))).collect();
@@ -87,9 +87,9 @@ impl<'p> Builder<'_, 'p> {
     }
 
     fn work(&self, mut sorter: Box<dyn SortBin + '_>, shared: &Shared<'p>, watch: &dyn Watch) -> Result<()> {
-        let alarm = Alarm(shared);
+        let guard = WakeOnFailure(shared);
         self.sort_bins(&mut *sorter, shared, watch)?;
-        std::mem::forget(alarm);
+        std::mem::forget(guard);
         Ok(())
     }
 
@@ -173,7 +173,7 @@ impl<'p> Builder<'_, 'p> {
         self.partition.release(block, staged);
         shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
         shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner).written = true;
-        self.pass_stored(shared);
+        self.advance_front(shared);
         Ok(())
     }
 
@@ -195,7 +195,7 @@ impl<'p> Builder<'_, 'p> {
     }
 
     /// Moves `shared.front` past all blocks that are stored.
-    fn pass_stored(&self, shared: &Shared<'p>) {
+    fn advance_front(&self, shared: &Shared<'p>) {
         let mut front = shared.front.lock().unwrap_or_else(PoisonError::into_inner);
         while *front < shared.slots.len()
             && (!self.wanted[*front] || shared.slots[*front].lock().unwrap_or_else(PoisonError::into_inner).written)
@@ -207,9 +207,9 @@ impl<'p> Builder<'_, 'p> {
 }
 
 /// Guard that wakes the threads waiting for this one. An error or a panic drops it; a thread that succeeds forgets it.
-struct Alarm<'a, 'p>(&'a Shared<'p>);
+struct WakeOnFailure<'a, 'p>(&'a Shared<'p>);
 
-impl Drop for Alarm<'_, '_> {
+impl Drop for WakeOnFailure<'_, '_> {
     fn drop(&mut self) {
         self.0.failed.store(true, Ordering::Release);
         let _front = self.0.front.lock();

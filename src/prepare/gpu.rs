@@ -22,15 +22,15 @@ const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", include_str!("../../k
 
 const PARTITION_TEXT: &str = include_str!("../../kernels/partition.cu");
 const SORT_TEXT: &str = include_str!("../../kernels/sort.cu");
-const HEADERS_OF_WEIGHTED: &[(&str, &str)] =
+const WEIGHTED_HEADERS: &[(&str, &str)] =
     &[HEADERS[0], HEADERS[1], ("partition.cu", PARTITION_TEXT), ("sort.cu", SORT_TEXT)];
 
 const fn program(name: &'static str, text: &'static str) -> ProgramSource {
     ProgramSource { name, text, headers: HEADERS }
 }
 
-const fn weighted(name: &'static str, text: &'static str) -> ProgramSource {
-    ProgramSource { name, text, headers: HEADERS_OF_WEIGHTED }
+const fn weighted_program(name: &'static str, text: &'static str) -> ProgramSource {
+    ProgramSource { name, text, headers: WEIGHTED_HEADERS }
 }
 
 /// The kernels that count degrees.
@@ -38,10 +38,11 @@ pub static INGEST: ProgramSource = program("ingest.cu", include_str!("../../kern
 /// The kernels that place edges in bins of rows.
 pub static PARTITION: ProgramSource = program("partition.cu", PARTITION_TEXT);
 static WEIGHTED_PARTITION: ProgramSource =
-    weighted("partition_weighted.cu", include_str!("../../kernels/partition_weighted.cu"));
+    weighted_program("partition_weighted.cu", include_str!("../../kernels/partition_weighted.cu"));
 /// The kernels that sort bins into rows.
 pub static SORT: ProgramSource = program("sort.cu", SORT_TEXT);
-static WEIGHTED_SORT: ProgramSource = weighted("sort_weighted.cu", include_str!("../../kernels/sort_weighted.cu"));
+static WEIGHTED_SORT: ProgramSource =
+    weighted_program("sort_weighted.cu", include_str!("../../kernels/sort_weighted.cu"));
 
 /// The kernels that build the upper half of rows from the lower half.
 pub static TRANSPOSE: ProgramSource = program("transpose.cu", include_str!("../../kernels/transpose.cu"));
@@ -85,14 +86,14 @@ impl<'b, W: DerefMut<Target = Workspace>> Gpu<'b, W> {
         if self.peers.comm().local_ranks() < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
     }
 
-    fn ready(&mut self) -> &mut Workspace {
+    fn reset_workspace(&mut self) -> &mut Workspace {
         self.workspace.arena.reset(0);
         &mut self.workspace
     }
 }
 
 /// Logs that the CPU does a stage, and why.
-fn left(stage: &str, workspace: &Workspace) {
+fn log_fallback(stage: &str, workspace: &Workspace) {
     let bytes = size::show(workspace.arena.bytes());
     tracing::info!("{stage} on the CPU: this graph needs more than the {bytes} of GPU memory");
 }
@@ -106,9 +107,9 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         budget: &Budget,
     ) -> Result<Option<Box<dyn Counting + 's>>> {
         let (peers, batch) = (self.peers, self.largest_batch());
-        let workspace = self.ready();
+        let workspace = self.reset_workspace();
         let Some(plan) = Counters::plan(workspace, end, exact, batch) else {
-            left("ingest", workspace);
+            log_fallback("ingest", workspace);
             return Ok(None);
         };
         Ok(Some(Box::new(Counters::new(workspace, plan, expected_edges, budget, peers)?)))
@@ -122,9 +123,9 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         source: &'s str,
     ) -> Result<Option<Box<dyn Placing + 's>>> {
         let batch = self.largest_batch();
-        let workspace = self.ready();
+        let workspace = self.reset_workspace();
         let Some(plan) = PlacerPlan::new(workspace, route, map, device_map.is_some(), batch) else {
-            left("partition", workspace);
+            log_fallback("partition", workspace);
             return Ok(None);
         };
         Ok(Some(Box::new(Placers::new(workspace, plan, route, (map, device_map), source)?)))
@@ -138,19 +139,19 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         most: u64,
         weighted: bool,
     ) -> Result<Option<Box<dyn Sorting + 's>>> {
-        let workspace = self.ready();
+        let workspace = self.reset_workspace();
         let Some(plan) = Sorters::plan(workspace, bins, rows, threads, most, weighted) else {
-            left("sort", workspace);
+            log_fallback("sort", workspace);
             return Ok(None);
         };
         Ok(Some(Box::new(Sorters::new(workspace, plan)?)))
     }
 
     fn transposing(&mut self, transpose: &Transpose<'_>, watch: &dyn Watch) -> Result<Option<Transposed>> {
-        let workspace = self.ready();
+        let workspace = self.reset_workspace();
         let done = transpose::gpu::build(transpose, workspace, watch)?;
         if done.is_none() {
-            left("transpose", self.ready());
+            log_fallback("transpose", self.reset_workspace());
         }
         Ok(done)
     }

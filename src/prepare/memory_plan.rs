@@ -39,13 +39,13 @@ pub struct LayoutShape {
 }
 
 /// Returns the bytes of a block's sorted rows and of the offsets that are written with them.
-fn of_rows(block: BlockSize) -> u64 {
+fn rows_bytes(block: BlockSize) -> u64 {
     4 * (block.entries + 2 * block.rows)
 }
 
 /// Returns the most bytes of a block's sorted rows that do not fit into the memory of its bins: the lengths, because an
 /// edge takes more bytes in a bin than in a row. Lists of the pieces of rows may take as much again.
-fn of_tails(block: BlockSize) -> u64 {
+fn tails_bytes(block: BlockSize) -> u64 {
     8 * block.rows
 }
 
@@ -58,8 +58,8 @@ impl LayoutShape {
             largest_bin: bins.largest(),
             most_rows: bins.most_rows(),
             rows: layout.rows(),
-            in_flight: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, of_rows)),
-            tails: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, of_tails)),
+            in_flight: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, rows_bytes)),
+            tails: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, tails_bytes)),
         };
         (shape, bins)
     }
@@ -86,8 +86,8 @@ impl LayoutShape {
             largest_bin: bin,
             most_rows: direction.rows(bin + 1).min(rows).min(BIN_ROWS),
             rows,
-            in_flight: IN_FLIGHT.map(|n| of_blocks(n, of_rows)),
-            tails: IN_FLIGHT.map(|n| of_blocks(n, of_tails).min(8 * rows)),
+            in_flight: IN_FLIGHT.map(|n| of_blocks(n, rows_bytes)),
+            tails: IN_FLIGHT.map(|n| of_blocks(n, tails_bytes).min(8 * rows)),
         }
     }
 }

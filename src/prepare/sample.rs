@@ -7,9 +7,9 @@
 use crate::comm::Comm;
 
 /// Target size of a sample in edges; six standard deviations are then 2.4 %.
-const AIM: u64 = 1 << 16;
+const TARGET: u64 = 1 << 16;
 /// Number of hashes at which a sample is thinned.
-const MOST: u64 = 4 * AIM;
+const MAX_HASHES: u64 = 4 * TARGET;
 
 /// A sample of the distinct edges seen so far.
 #[derive(Debug)]
@@ -22,12 +22,12 @@ pub struct Sample {
 impl Sample {
     /// Returns the most bytes that a sample of at most `edges` edges takes.
     pub fn bytes(edges: u64) -> u64 {
-        8 * edges.clamp(4, MOST).next_power_of_two()
+        8 * edges.clamp(4, MAX_HASHES).next_power_of_two()
     }
 
     /// Makes an empty sample that will keep about 2^16 of `expected_edges` edges.
     pub fn new(expected_edges: u64) -> Self {
-        let thinning = (expected_edges / AIM).max(1).ilog2();
+        let thinning = (expected_edges / TARGET).max(1).ilog2();
         Sample { shift: 64 - thinning, hashes: Vec::new() }
     }
 
@@ -56,7 +56,7 @@ impl Sample {
     #[cold]
     fn keep(&mut self, hash: u64) {
         self.hashes.push(hash);
-        if self.hashes.len() as u64 >= MOST {
+        if self.hashes.len() as u64 >= MAX_HASHES {
             self.compact();
         }
     }
@@ -65,7 +65,7 @@ impl Sample {
     fn compact(&mut self) {
         self.hashes.sort_unstable();
         self.hashes.dedup();
-        while self.hashes.len() as u64 > MOST / 2 && self.shift > 1 {
+        while self.hashes.len() as u64 > MAX_HASHES / 2 && self.shift > 1 {
             self.shift -= 1;
             let shift = self.shift;
             self.hashes.retain(|hash| hash >> shift == 0);

@@ -27,8 +27,8 @@ pub(super) fn install() -> io::Result<()> {
 }
 
 extern "C" fn on_bus_error(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
-    static TOLD: AtomicBool = AtomicBool::new(false);
-    if TOLD.swap(true, Ordering::SeqCst) {
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    if REPORTED.swap(true, Ordering::SeqCst) {
         // Other threads may touch the same file. The first one ends the process.
         loop {
             // SAFETY: it only waits.
@@ -38,14 +38,14 @@ extern "C" fn on_bus_error(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
     // SAFETY: the system passes the description of the signal; for SIGBUS it has an address.
     let address = unsafe { (*info).si_addr() } as usize;
     let mut line = [0; LONGEST];
-    tell(b"error: ");
-    tell(mapped_at(address, &mut line).unwrap_or(b"a mapped file"));
-    tell(b": was truncated, or its disk failed, while it was read; don't change files that a job reads; run the same line again\n");
+    write_stderr(b"error: ");
+    write_stderr(mapped_at(address, &mut line).unwrap_or(b"a mapped file"));
+    write_stderr(b": was truncated, or its disk failed, while it was read; don't change files that a job reads, and run the same line again\n");
     // SAFETY: it ends the process.
     unsafe { libc::_exit(3) };
 }
 
-fn tell(text: &[u8]) {
+fn write_stderr(text: &[u8]) {
     // SAFETY: the slice has that length.
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
 }
@@ -68,7 +68,7 @@ fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
                 length += 1;
                 continue;
             }
-            if holds(line.get(..length)?, address) {
+            if contains_address(line.get(..length)?, address) {
                 let path = line[..length].iter().position(|&byte| byte == b'/')?;
                 return line.get(path..length);
             }
@@ -78,7 +78,7 @@ fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
 }
 
 /// Whether `address` lies in the range with which `line` begins.
-fn holds(line: &[u8], address: usize) -> bool {
+fn contains_address(line: &[u8], address: usize) -> bool {
     let mut parts = line.split(|byte| matches!(byte, b'-' | b' '));
     let mut number = || parts.next().map(|digits| digits.iter().fold(0, |sum, &digit| sum << 4 | hex(digit)));
     let (from, to) = (number(), number());

@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_has_something_of_each() {
+    fn this_machine_has_a_name_cores_memory_and_disk() {
         assert!(!name().is_empty());
         assert!(cores() >= 1);
         let memory = memory();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_those_that_the_site_grants() {
+    fn threads_follow_the_grant_of_the_site() {
         let granted = |at_hand, variables: &[(&str, &str)]| {
             let variable =
                 |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());

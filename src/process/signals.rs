@@ -29,12 +29,12 @@ const STOPPING: [(i32, &str); 6] = [
 
 /// Time after the first signal from which a second one counts. Within this time `timeout` and some launchers send the
 /// same signal twice, and so does a scheduler together with a job script that passes its signals on.
-const TWICE: Duration = Duration::from_secs(1);
+const SECOND_AFTER: Duration = Duration::from_secs(1);
 
 /// Cause of the stop: index + 1 in [`STOPPING`], or one past the last for [`REASON`]; 0 if no stop was requested.
-static ASKED: AtomicUsize = AtomicUsize::new(0);
+static STOP_CAUSE: AtomicUsize = AtomicUsize::new(0);
 /// Time of the first signal, in milliseconds since `install`.
-static ASKED_AT: AtomicU64 = AtomicU64::new(0);
+static STOP_TIME: AtomicU64 = AtomicU64::new(0);
 static REASON: OnceLock<&'static str> = OnceLock::new();
 
 /// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set the flag of [`stop_requested`]; a
@@ -75,9 +75,9 @@ fn is_ignored(signal: i32) -> bool {
 
 fn on_stop(which: usize, start: Instant) {
     let now = start.elapsed().as_millis() as u64;
-    if ASKED.compare_exchange(0, which, SeqCst, SeqCst).is_ok() {
-        ASKED_AT.store(now, SeqCst);
-    } else if now >= ASKED_AT.load(SeqCst) + TWICE.as_millis() as u64 {
+    if STOP_CAUSE.compare_exchange(0, which, SeqCst, SeqCst).is_ok() {
+        STOP_TIME.store(now, SeqCst);
+    } else if now >= STOP_TIME.load(SeqCst) + SECOND_AFTER.as_millis() as u64 {
         low_level::exit(75);
     }
 }
@@ -86,7 +86,7 @@ fn on_stop(which: usize, start: Instant) {
 /// is cheap enough for inner loops.
 #[inline]
 pub fn stop_requested() -> Option<&'static str> {
-    match ASKED.load(std::sync::atomic::Ordering::Relaxed) {
+    match STOP_CAUSE.load(std::sync::atomic::Ordering::Relaxed) {
         0 => None,
         i => Some(STOPPING.get(i - 1).map_or_else(|| REASON.get().copied().unwrap_or("a request"), |s| s.1)),
     }
@@ -95,7 +95,7 @@ pub fn stop_requested() -> Option<&'static str> {
 /// Requests a stop, like a signal. Call it if going on would do harm, such as after losing the lock.
 pub fn request_stop(reason: &'static str) {
     let _ = REASON.set(reason);
-    let _ = ASKED.compare_exchange(0, STOPPING.len() + 1, SeqCst, SeqCst);
+    let _ = STOP_CAUSE.compare_exchange(0, STOPPING.len() + 1, SeqCst, SeqCst);
 }
 
 /// Returns an error if a stop was requested. Long loops call it in every iteration.

@@ -72,25 +72,25 @@ impl Record {
         out.extend_from_slice(&checksum.to_le_bytes());
     }
 
-    fn decode(bytes: &[u8], key: u64, at: u64) -> Found {
-        let Some(head) = bytes.first_chunk::<HEAD>() else { return Found::Torn };
+    fn decode(bytes: &[u8], key: u64, at: u64) -> DecodedRecord {
+        let Some(head) = bytes.first_chunk::<HEAD>() else { return DecodedRecord::Torn };
         let [_, _, _, _, _, _, _, _, length @ .., _, _, _, _] = *head;
         let length = u32::from_le_bytes(length) as usize;
         if head[12..] != head_check(&head[..12], key, at) || length > LONGEST {
-            return Found::Damaged;
+            return DecodedRecord::Damaged;
         }
-        let Some(all) = bytes.get(..HEAD + length + TAIL) else { return Found::Torn };
+        let Some(all) = bytes.get(..HEAD + length + TAIL) else { return DecodedRecord::Torn };
         let (body, tail) = all.split_at(HEAD + length);
         if tail != xxh3_64_with_seed(body, seed(key, at)).to_le_bytes() {
-            return Found::Damaged;
+            return DecodedRecord::Damaged;
         }
         let [unit @ .., _, _, _, _, _, _, _, _] = *head;
-        Found::Whole(Record { unit: u64::from_le_bytes(unit), result: body[HEAD..].into() })
+        DecodedRecord::Whole(Record { unit: u64::from_le_bytes(unit), result: body[HEAD..].into() })
     }
 }
 
 /// What a journal has at some byte.
-enum Found {
+enum DecodedRecord {
     Whole(Record),
     /// Only the beginning of a record.
     Torn,
@@ -242,12 +242,12 @@ fn read(bytes: &[u8], key: u64) -> Peek {
         let at = found.end;
         match bytes.get(at as usize..).filter(|rest| !rest.is_empty()).map(|rest| Record::decode(rest, key, at)) {
             None => return found,
-            Some(Found::Whole(record)) => {
+            Some(DecodedRecord::Whole(record)) => {
                 found.end += Record::bytes(record.result.len() as u64);
                 found.records.push(record);
             }
-            Some(Found::Torn) => return Peek { torn: bytes.len() as u64 - at, ..found },
-            Some(Found::Damaged) => return Peek { damaged_at: Some(at), ..found },
+            Some(DecodedRecord::Torn) => return Peek { torn: bytes.len() as u64 - at, ..found },
+            Some(DecodedRecord::Damaged) => return Peek { damaged_at: Some(at), ..found },
         }
     }
 }
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_changed_places_are_none() {
+    fn records_at_other_offsets_are_invalid() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("j");
         let (mut journal, _) = Journal::open(&path, 4).unwrap();

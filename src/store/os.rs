@@ -118,7 +118,7 @@ mod tests {
     use std::io::{Read, Write};
 
     #[test]
-    fn what_nobody_read_from_a_pipe_is_known() {
+    fn unread_bytes_of_a_pipe_are_counted() {
         let (mut reader, mut writer) = io::pipe().unwrap();
         writer.write_all(b"four").unwrap();
         assert_eq!(unread(&writer), Some(4));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_local_and_proc_is_not_known() {
+    fn shared_memory_is_local_and_proc_is_unknown() {
         if Path::new("/dev/shm").is_dir() {
             assert!(is_local(Path::new("/dev/shm/there/is/no/such/folder")));
         }

@@ -46,12 +46,12 @@ impl Placed {
     /// [`Error::Corrupt`] if the file is missing or shorter; [`Error::Io`].
     pub fn open(path: PathBuf, bytes: u64) -> Result<Placed> {
         let file = match regular::open_to_write(File::options().read(true), &path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(lacks(&path, bytes, 0)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(too_short(&path, bytes, 0)),
             other => other.map_err(|e| Error::io("open", &path, e))?,
         };
         let placed = Placed { file, path, written: AtomicBool::new(false) };
         match placed.bytes()? {
-            found if found < bytes => Err(lacks(&placed.path, bytes, found)),
+            found if found < bytes => Err(too_short(&placed.path, bytes, found)),
             _ => Ok(placed),
         }
     }
@@ -108,7 +108,7 @@ impl Placed {
     }
 }
 
-fn lacks(path: &Path, bytes: u64, found: u64) -> Error {
+fn too_short(path: &Path, bytes: u64, found: u64) -> Error {
     Error::corrupt(path, At::File, format!("{bytes} bytes were written, {found} are left"))
 }
 
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_lie_where_they_were_put_and_what_lacks_is_told() {
+    fn bytes_are_at_their_offsets_and_missing_bytes_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p");
         assert_eq!(Placed::open(path.clone(), 0).unwrap_err().exit_code(), 4);

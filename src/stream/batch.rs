@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_what_fits() {
+    fn edge_cases_of_what_fits() {
         let graph = graph(&[50; 400], 2000);
         let all = |fits: &dyn Fn(&RowBatch) -> bool| batches(&graph, 0..graph.len(), Cut::Rows, fits);
         assert!(graph.len() > 5);

@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
 
 /// Counters that each rank publishes: steps copied from the host, and steps copied from the other ranks.
-const BROUGHT: usize = 0;
-const COPIED: usize = 1;
+const FROM_HOST: usize = 0;
+const FROM_RANKS: usize = 1;
 /// Granularity of the ranks' parts of a step, in bytes.
 const GRAIN: u64 = 256;
 
@@ -34,7 +34,7 @@ impl<'a> Relay<'a> {
     /// # Errors
     /// The error of `go_on`.
     pub fn begin(&self, go_on: GoOn<'_>) -> Result<()> {
-        self.others().try_for_each(|rank| self.wait(rank, COPIED, go_on))
+        self.others().try_for_each(|rank| self.wait(rank, FROM_RANKS, go_on))
     }
 
     /// Copies every part of a step to its place in this rank's `arena`, like [`Uploader::upload`]. `own` parts come
@@ -60,10 +60,10 @@ impl<'a> Relay<'a> {
         let of = |rank: usize| within(parts, if rank == 0 { 0 } else { end(rank - 1) }, end(rank));
         uploader.upload(&[own, of(comm.rank())].concat(), go_on)?.wait()?;
         self.steps += 1;
-        self.counters.publish(BROUGHT, self.steps);
+        self.counters.publish(FROM_HOST, self.steps);
         let mut theirs = Vec::new();
         for rank in self.others() {
-            self.wait(rank, BROUGHT, go_on)?;
+            self.wait(rank, FROM_HOST, go_on)?;
             theirs.extend(of(rank).into_iter().map(|(_, to)| {
                 let from = self.peers.span(rank, to.address() - arena.address(), to.len() / 4, arena);
                 (CopySource::Gpu(from.as_bytes()), to)
@@ -74,7 +74,7 @@ impl<'a> Relay<'a> {
 
     /// Publishes to the other ranks that all steps of a batch have arrived on this rank.
     pub fn end(&self) {
-        self.counters.publish(COPIED, self.steps);
+        self.counters.publish(FROM_RANKS, self.steps);
     }
 
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_cut_where_they_are_told_and_none_is_lost() {
+    fn parts_are_cut_at_the_given_bytes_and_none_is_lost() {
         let bytes: Vec<u8> = (0..200).collect();
         let lengths = [0usize, 7, 50, 0, 1, 142];
         let (mut parts, mut at) = (Vec::new(), 0);

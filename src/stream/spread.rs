@@ -21,7 +21,7 @@ const PART: u64 = 3;
 pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMemory<'_>) -> Result<Option<Placement>> {
     let comm = peers.comm;
     let sizes: Vec<BlockSize> = (0..graph.len()).map(|block| graph.size(block)).collect();
-    let ranks = shared_out(&sizes, comm.ranks());
+    let ranks = assign_ranks(&sizes, comm.ranks());
     let bytes = |rank| Placement::bytes(sizes.iter().zip(&ranks).filter(|&(_, &of)| of == rank).map(|(&size, _)| size));
     let most = (0..comm.ranks() as u32).map(bytes).max().unwrap_or(0);
     if most > gpu.arena.bytes() / PART || gpu.arena.bytes() - most < least {
@@ -44,7 +44,7 @@ pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMem
 }
 
 /// Assigns each block to a rank. Each rank gets consecutive blocks with nearly the same number of bytes.
-fn shared_out(sizes: &[BlockSize], ranks: usize) -> Vec<u32> {
+fn assign_ranks(sizes: &[BlockSize], ranks: usize) -> Vec<u32> {
     let bytes = |size: &BlockSize| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries);
     let all = sizes.iter().map(bytes).sum::<u64>().max(1);
     let mut before = 0;

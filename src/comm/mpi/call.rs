@@ -32,7 +32,7 @@ impl Ranks {
     /// Makes one call to MPI while no other thread calls it. A failure ends the job on all ranks.
     pub(super) fn call(&self, name: &str, call: impl FnOnce() -> c_int) {
         let status = {
-            let _alone = self.alone();
+            let _alone = self.lock_calls();
             call()
         };
         if status != ffi::MPI_SUCCESS as c_int {

@@ -121,7 +121,7 @@ impl Mover<'_, '_> {
                 moved = true;
             }
             if working == DONE {
-                self.pump.no_more();
+                self.pump.end_sending();
             }
             self.pump.poll_sent(|message| {
                 self.outbox.recycle(message);

@@ -8,17 +8,17 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 /// Time after which a warning says that ranks still wait.
-const SLOW: Duration = Duration::from_secs(60);
+const WARN_AFTER: Duration = Duration::from_secs(60);
 /// Seconds after which ranks give up. `GPUGRAPH_MPI_START` overrides it; 0 means never. With thousands of ranks the
 /// start takes minutes.
-const LIMIT: u64 = 15 * 60;
+const DEFAULT_LIMIT: u64 = 15 * 60;
 /// Further time that ranks other than 0 wait, so that rank 0 prints the error first.
-const ALIKE: Duration = Duration::from_secs(5);
+const FOLLOWER_WAIT: Duration = Duration::from_secs(5);
 
 /// Starts the watchdog. Dropping the returned sender stops it; MPI has then started.
 pub(super) fn watch() -> Option<Sender<()>> {
     let get = |name: &str| std::env::var(name).ok();
-    let limit = get("GPUGRAPH_MPI_START").and_then(|text| text.trim().parse().ok()).unwrap_or(LIMIT);
+    let limit = get("GPUGRAPH_MPI_START").and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_LIMIT);
     let leads = launch::rank(&get) == 0;
     let (started, ended) = mpsc::channel();
     let wait = move || {
@@ -26,13 +26,13 @@ pub(super) fn watch() -> Option<Sender<()>> {
         // The log is opened later, so messages go to stderr.
         let print = |what: String| leads.then(|| std::io::stderr().write_all(format!("{what}\n").as_bytes()));
         let limit = Duration::from_secs(limit);
-        let slow = if limit.is_zero() { SLOW } else { SLOW.min(limit / 2) };
+        let slow = if limit.is_zero() { WARN_AFTER } else { WARN_AFTER.min(limit / 2) };
         if !over(slow) {
             return;
         }
         let reason = "it waits for ranks that have not started or can't be reached";
         print(format!("warning: MPI has not started for {} s: {reason}", slow.as_secs()));
-        if limit.is_zero() || !over(limit - slow + if leads { Duration::ZERO } else { ALIKE }) {
+        if limit.is_zero() || !over(limit - slow + if leads { Duration::ZERO } else { FOLLOWER_WAIT }) {
             return;
         }
         let longer = "GPUGRAPH_MPI_START=SECONDS waits longer";

@@ -202,7 +202,7 @@ impl Ranks {
     }
 
     /// Returns a guard. No other thread calls MPI until it is dropped.
-    fn alone(&self) -> std::sync::MutexGuard<'_, ()> {
+    fn lock_calls(&self) -> std::sync::MutexGuard<'_, ()> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,8 +18,8 @@ pub(super) struct Pump<'a> {
     /// Tag that distinguishes the messages of this exchange from those of the next one, which another rank may have
     /// begun.
     tag: c_int,
-    leaving: UnderWay,
-    arriving: UnderWay,
+    leaving: Operations,
+    arriving: Operations,
     /// Number of messages sent to each rank and, once all ranks have reported it, the number that come from each rank.
     sent: Vec<u64>,
     coming: Vec<u64>,
@@ -31,14 +31,14 @@ pub(super) struct Pump<'a> {
 
 /// Operations in progress with their buffers, and arrays in which MPI reports which are done.
 #[derive(Default)]
-struct UnderWay {
+struct Operations {
     requests: Vec<ffi::MPI_Request>,
     buffers: Vec<Vec<u32>>,
     done: Vec<c_int>,
     statuses: Vec<ffi::MPI_Status>,
 }
 
-impl UnderWay {
+impl Operations {
     fn push(&mut self, request: ffi::MPI_Request, buffer: Vec<u32>) {
         self.requests.push(request);
         self.buffers.push(buffer);
@@ -85,8 +85,8 @@ impl<'a> Pump<'a> {
             // Two tags are enough. No rank is two exchanges ahead, because each exchange ends with counts from all
             // ranks.
             tag: (number % 2) as c_int,
-            leaving: UnderWay::default(),
-            arriving: UnderWay::default(),
+            leaving: Operations::default(),
+            arriving: Operations::default(),
             sent: vec![0; count],
             coming: vec![0; count],
             counting: None,
@@ -121,7 +121,7 @@ impl<'a> Pump<'a> {
     }
 
     /// Declares that this rank sends no more messages. Calls after the first do nothing.
-    pub(super) fn no_more(&mut self) {
+    pub(super) fn end_sending(&mut self) {
         if self.counting.is_some() {
             return;
         }

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "gpugraph-";
 /// Age above which a file belongs to no running job, because a job's file has a name only for moments.
-const LEFT: Duration = Duration::from_secs(3600);
+const STALE_AGE: Duration = Duration::from_secs(3600);
 /// Bytes before the first part; they contain the words of [`Segment::word`].
 const HEAD: usize = 4096;
 const PAGE: usize = 4096;
@@ -164,7 +164,7 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     // Largest size of the file in bytes. With 0 all data goes through MPI.
     let allowed = std::env::var("GPUGRAPH_SHARED_MEMORY").ok().map_or(Some(u64::MAX), |text| text.trim().parse().ok());
-    remove_left(Path::new(FOLDER), SystemTime::now());
+    remove_stale(Path::new(FOLDER), SystemTime::now());
     let free = os::free_bytes(Path::new(FOLDER)).ok()? / 2;
     if bytes as u64 > free.min(allowed.unwrap_or(0)) {
         return None;
@@ -190,11 +190,11 @@ fn is_name(name: &OsStr) -> bool {
 
 /// Removes files of ranks that were killed before they unlinked them. The files would take memory until the machine is
 /// rebooted.
-fn remove_left(folder: &Path, now: SystemTime) {
+fn remove_stale(folder: &Path, now: SystemTime) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = is_name(&entry.file_name());
         let made = entry.metadata().ok().filter(|file| is_ours && file.is_file()).and_then(|file| file.modified().ok());
-        if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > LEFT) {
+        if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > STALE_AGE) {
             // The files of other users stay.
             let _ = std::fs::remove_file(entry.path());
         }
@@ -220,14 +220,14 @@ mod tests {
         let now = SystemTime::now();
         for &name in &names {
             let file = File::create(folder.path().join(name)).expect("a file");
-            let age = if name == "gpugraph-2-0-6" { LEFT / 2 } else { 2 * LEFT };
+            let age = if name == "gpugraph-2-0-6" { STALE_AGE / 2 } else { 2 * STALE_AGE };
             file.set_modified(now - age).expect("another time");
         }
         // Files that a job makes itself are recognised by their name.
         let (made, _) = create(PAGE).expect("/dev/shm has some KiB");
         std::fs::remove_file(&made).expect("removed");
         assert!(made.file_name().is_some_and(is_name), "{}", made.display());
-        remove_left(folder.path(), now);
+        remove_stale(folder.path(), now);
         let removed: Vec<&&str> = names.iter().filter(|name| !folder.path().join(name).exists()).collect();
         assert_eq!(removed, [&"gpugraph-1-0-5"]);
     }

@@ -178,14 +178,17 @@ mod tests {
     use crate::comm::mpi::segment;
 
     #[test]
-    fn a_shape_tells_no_less_than_its_segment_takes() {
+    fn the_bytes_of_a_shape_bound_its_segment() {
         for ranks in [2, 3, 8, 100] {
             for (words, messages) in [(1, 1), (100, 3), (1 << 16, 44), (5000, 63)] {
                 let shape = Shape { words, outgoing: messages, incoming: 2, takers: 1 };
                 let (_, _, part) = sizes(shape, ranks).expect("no overflow");
-                let (takes, told) = (segment::bytes(part, ranks).expect("no overflow") as u64, shape.bytes(ranks, 1));
-                assert!(takes <= told, "{takes} of {told} by {ranks} ranks with {shape:?}");
-                assert!(told <= 2 * takes + ranks as u64 * 16384, "{takes} of {told} by {ranks} ranks with {shape:?}");
+                let (takes, bound) = (segment::bytes(part, ranks).expect("no overflow") as u64, shape.bytes(ranks, 1));
+                assert!(takes <= bound, "{takes} of {bound} by {ranks} ranks with {shape:?}");
+                assert!(
+                    bound <= 2 * takes + ranks as u64 * 16384,
+                    "{takes} of {bound} by {ranks} ranks with {shape:?}"
+                );
             }
         }
     }

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Number of elements that a thread copies or adds at a time.
-const GRIP: usize = 32 << 10;
+const PIECE: usize = 32 << 10;
 
 /// Shared memory of reductions, and the current round.
 pub(super) struct ShmReduce {
@@ -73,10 +73,10 @@ impl ShmReduce {
             let others = |from: usize| unsafe { self.segment.view::<T>(from, at(from, rank), mine.len()) };
             let others: Vec<&[T]> = (0..ranks).filter(|&from| from != rank).map(others).collect();
             let add = |(number, sums): (usize, &mut [T])| {
-                let others: Vec<&[T]> = others.iter().map(|other| &other[number * GRIP..][..sums.len()]).collect();
+                let others: Vec<&[T]> = others.iter().map(|other| &other[number * PIECE..][..sums.len()]).collect();
                 fold(how, rank, sums, &others);
             };
-            let sums: Vec<_> = values[mine.clone()].chunks_mut(GRIP).enumerate().collect();
+            let sums: Vec<_> = values[mine.clone()].chunks_mut(PIECE).enumerate().collect();
             match sums.len() {
                 0 | 1 => sums.into_iter().for_each(add),
                 _ => sums.into_par_iter().for_each(add),
@@ -137,7 +137,7 @@ fn part_of(share: Range<usize>, slot: usize, round: usize) -> Range<usize> {
 fn copy<T: Number>(pairs: Vec<(&mut [T], &[T])>) {
     let mut all: Vec<(&mut [T], &[T])> = Vec::new();
     for (to, from) in pairs {
-        all.extend(to.chunks_mut(GRIP).zip(from.chunks(GRIP)));
+        all.extend(to.chunks_mut(PIECE).zip(from.chunks(PIECE)));
     }
     match all.len() {
         // For a single copy, waking other threads would take longer than the copy.

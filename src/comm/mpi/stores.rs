@@ -14,7 +14,7 @@ use std::time::Instant;
 /// Fewest bytes of a copy that is worth timing.
 const LONG: usize = 8 << 10;
 /// One of this many copies tries the way that seems slower, because cores may have moved.
-const TURNS: usize = 256;
+const TRIAL_INTERVAL: usize = 256;
 /// Number of copies of each way whose cost is remembered, so that one interrupted or lucky copy decides nothing for
 /// long.
 const RECENT: usize = 3;
@@ -35,7 +35,7 @@ impl Stores {
         if bytes < LONG {
             return to.copy_from_slice(from);
         }
-        let trial = (self.copies[0] + self.copies[1] + 1).is_multiple_of(TURNS);
+        let trial = (self.copies[0] + self.copies[1] + 1).is_multiple_of(TRIAL_INTERVAL);
         let past = self.past_is_better() != trial;
         let start = Instant::now();
         if past {
@@ -43,7 +43,7 @@ impl Stores {
         } else {
             to.copy_from_slice(from);
         }
-        self.took(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / bytes as u64);
+        self.record_cost(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / bytes as u64);
     }
 
     /// Returns true if stores to the cache take more than three times as long as stores past it, or if a cost is
@@ -55,7 +55,7 @@ impl Stores {
     }
 
     /// Records the cost of a copy in picoseconds a KiB.
-    fn took(&mut self, past: bool, cost: u64) {
+    fn record_cost(&mut self, past: bool, cost: u64) {
         let way = usize::from(past);
         self.costs[way][self.copies[way] % RECENT] = cost.max(1);
         self.copies[way] += 1;
@@ -108,23 +108,23 @@ mod tests {
             let mut target = vec![0u8; 1000];
             copy_past_caches(&mut target[to..to + len], &source[from..from + len]);
             assert_eq!(target[to..to + len], source[from..from + len], "{len} bytes from {from} to {to}");
-            let beside = target[..to].iter().chain(&target[to + len..]);
-            assert!(beside.copied().all(|byte| byte == 0), "{len} bytes from {from} to {to}: more was written");
+            let others = target[..to].iter().chain(&target[to + len..]);
+            assert!(others.copied().all(|byte| byte == 0), "{len} bytes from {from} to {to}: more was written");
         }
     }
 
     #[test]
     fn the_way_past_the_caches_is_taken_while_the_other_is_far_slower() {
         let mut stores = Stores::default();
-        (0..RECENT).for_each(|_| stores.took(true, 62_000));
+        (0..RECENT).for_each(|_| stores.record_cost(true, 62_000));
         assert!(!stores.past_is_better(), "nothing is known of the other");
-        (0..RECENT).for_each(|_| stores.took(false, 430_000));
+        (0..RECENT).for_each(|_| stores.record_cost(false, 430_000));
         assert!(stores.past_is_better());
-        stores.took(false, 90_000);
+        stores.record_cost(false, 90_000);
         assert!(!stores.past_is_better(), "the reader gains more than the writer loses");
-        stores.took(false, 1_000_000_000);
+        stores.record_cost(false, 1_000_000_000);
         assert!(!stores.past_is_better(), "one interrupted copy says nothing");
-        (0..RECENT).for_each(|_| stores.took(false, 430_000));
+        (0..RECENT).for_each(|_| stores.record_cost(false, 430_000));
         assert!(stores.past_is_better(), "cores have moved");
     }
 
@@ -132,7 +132,7 @@ mod tests {
     fn words_arrive_by_either_way() {
         let source: Vec<u32> = (0..LONG as u32).collect();
         let mut stores = Stores::default();
-        for number in 0..TURNS + 10 {
+        for number in 0..TRIAL_INTERVAL + 10 {
             let mut target = vec![0u32; source.len() + 2];
             let from = number % 2;
             stores.copy(&mut target[from..][..LONG], &source);

@@ -39,12 +39,12 @@ pub fn pack_half(
         let place = in_memory.get(b);
         let held = place.and_then(|block| block.lock().unwrap_or_else(PoisonError::into_inner).take());
         let block = held.as_ref().map_or_else(|| half.block(b), HostBlock::block);
-        match packed(&packer, block) {
+        match pack_block(&packer, block) {
             Ok(rows) => {
                 half.release(b);
                 if held.is_some() {
                     drop(held);
-                    free(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
+                    free_reservation(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
                 }
                 packer.take(b, rows)
             }
@@ -101,7 +101,7 @@ impl HalfPacked {
             let block = held.as_ref().map_or_else(|| half.block(b), HostBlock::block);
             store(b, &block.lengths(), block.targets)?;
             drop(held);
-            free(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
+            free_reservation(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
             Ok(())
         })?;
         let budget = packer.budget().clone();
@@ -124,7 +124,7 @@ impl HalfPacked {
 }
 
 /// Packs `block`.
-fn packed(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
+fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
     // A test can use the failpoint to take memory away.
     if failpoint::hit("packed.lower").is_err() {
         packer.budget().reserve(u64::MAX / 2, "packed rows")?;
@@ -139,7 +139,7 @@ fn packed(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
 }
 
 /// Frees the memory that was reserved for block `b`.
-fn free(half: &Catalogue, b: usize, reserved: Option<&mut Reservation>) {
+fn free_reservation(half: &Catalogue, b: usize, reserved: Option<&mut Reservation>) {
     let bytes = HostBlock::bytes(half.size(b).rows, half.size(b).entries);
     reserved.into_iter().for_each(|all| all.shrink(bytes));
 }

@@ -35,9 +35,9 @@ struct Begun {
 
 /// Counts as one block in [`Begun`] until it is dropped.
 #[derive(Debug)]
-struct Place(Arc<Begun>);
+struct BegunGuard(Arc<Begun>);
 
-impl Drop for Place {
+impl Drop for BegunGuard {
     fn drop(&mut self) {
         *self.0.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.changed.notify_all();
@@ -100,7 +100,7 @@ impl Packer {
         }
         *count += 1;
         drop(count);
-        let place = Place(self.begun.clone());
+        let place = BegunGuard(self.begun.clone());
         let reserved = self.budget.reserve(lists_bytes(rows as u64), PURPOSE)?;
         let mut list = Vec::with_capacity(rows);
         lengths(&mut list)?;
@@ -195,11 +195,11 @@ pub struct BlockPacker {
     /// Number of bytes reserved for chunks.
     room: usize,
     /// Counts this block as begun until it is complete.
-    place: Option<Place>,
+    place: Option<BegunGuard>,
 }
 
 impl BlockPacker {
-    fn new(lengths: Vec<u32>, reserved: Reservation, place: Place) -> BlockPacker {
+    fn new(lengths: Vec<u32>, reserved: Reservation, place: BegunGuard) -> BlockPacker {
         let mut starts = Vec::with_capacity(lengths.len() + 1);
         starts.push(0);
         let mut packer = BlockPacker {

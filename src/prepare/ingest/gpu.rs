@@ -140,7 +140,7 @@ impl Counting for Counters<'_> {
             counter.launch()?;
             counter.lane.finish()?;
             tracing::debug!(waited = counter.lane.waited().as_secs_f64(), "a lane's ingest");
-            (0..counter.pending.len()).try_for_each(|_| counter.look_back())?;
+            (0..counter.pending.len()).try_for_each(|_| counter.finish_slot())?;
             let found = std::mem::replace(&mut counter.found, Found::none(self.shared.expected));
             all.loops += found.loops;
             all.first_loop = all.first_loop.min(found.first_loop);
@@ -171,15 +171,15 @@ impl Counting for Counters<'_> {
 
     fn sum(&mut self, degrees: &mut [u32], share: Range<usize>) -> Result<()> {
         let Shared { peers, degrees: counted, add, .. } = &*self.shared;
-        let Some(beside) = peers.reachable() else {
+        let Some(peer_memory) = peers.reachable() else {
             return Err(Error::internal("sum degrees", "no GPUs of other ranks"));
         };
         let queue = self.lanes[0].lane.queue();
         let (at, len) = (4 * share.start as u64, share.len() as u64);
         let mine = counted.part(share.start as u64..share.end as u64);
-        for rank in (0..beside.comm.ranks()).filter(|&rank| rank != beside.comm.rank()) {
+        for rank in (0..peer_memory.comm.ranks()).filter(|&rank| rank != peer_memory.comm.rank()) {
             // Every rank's arena has its degrees at the same offset, because they are allocated first.
-            let other = beside.span(rank, at, len, *counted);
+            let other = peer_memory.span(rank, at, len, *counted);
             let arguments = (mine.address(), other.address(), len);
             // SAFETY: the arguments are as the kernel declares them. Each rank writes only to its own share, and no
             // other rank reads that share.
@@ -231,7 +231,7 @@ impl Counter<'_> {
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
             if self.lane.filled() == 0 {
-                self.look_back_at_turn()?;
+                self.read_results()?;
             }
             if self.lane.put(&mut ids, self.batch)? {
                 self.launch()?;
@@ -276,7 +276,7 @@ impl Counter<'_> {
     }
 
     /// Reads the results of the batch in the current slot, before another batch takes the slot.
-    fn look_back_at_turn(&mut self) -> Result<()> {
+    fn read_results(&mut self) -> Result<()> {
         let words = std::mem::take(&mut self.pending[self.lane.turn()]);
         if words == 0 {
             return Ok(());
@@ -316,13 +316,13 @@ impl Counter<'_> {
     }
 
     /// Reads the results in the current slot, and goes to the next slot.
-    fn look_back(&mut self) -> Result<()> {
-        self.look_back_at_turn()?;
+    fn finish_slot(&mut self) -> Result<()> {
+        self.read_results()?;
         self.lane.pass()
     }
 
     /// Handles an edge with an id that does not fit the GPU's 32 bits.
-    fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
+    fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         self.found.largest = self.found.largest.max(Some(u.max(v)));
         if u == v {
             self.found.loops += 1;
@@ -336,7 +336,7 @@ impl Counter<'_> {
 
 impl Visitor for Counter<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        narrow(self, edges, Counter::push, Counter::beyond)
+        narrow(self, edges, Counter::push, Counter::oversized)
     }
 }
 

@@ -151,7 +151,7 @@ enum Pass {
     /// there are far more edges than the input's size suggested.
     Partial { largest: u32 },
     /// A device has too little memory, so the CPU must do the pass.
-    Left(Error),
+    DeviceTooSmall(Error),
 }
 
 /// The first pass over the input, with everything that it needs.
@@ -194,7 +194,7 @@ impl Ingest<'_, '_> {
                     self.cache.release_all();
                 }
                 Pass::Partial { .. } => return Err(changed(&self.input.name())),
-                Pass::Left(why) => {
+                Pass::DeviceTooSmall(why) => {
                     tracing::info!("ingest on the CPU: {why}");
                     device = None;
                 }
@@ -229,14 +229,14 @@ impl Ingest<'_, '_> {
         let (seen, mut found) = match scanned.and_then(|seen| Ok((seen, counting.finish()?))) {
             Err(e @ Error::Limit { limit: "gpu_memory", .. }) => {
                 comm.all_max(&mut [1]);
-                return Ok(Pass::Left(e));
+                return Ok(Pass::DeviceTooSmall(e));
             }
             done => done?,
         };
         let mut left = [0];
         comm.all_max(&mut left);
         if left != [0] {
-            return Ok(Pass::Left(Error::Usage("another rank's GPU has too little memory".into())));
+            return Ok(Pass::DeviceTooSmall(Error::Usage("another rank's GPU has too little memory".into())));
         }
         meet();
         found.join(comm);

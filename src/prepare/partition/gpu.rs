@@ -201,7 +201,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         self.gathered += edges;
         // Make lines now if the next batch would not fit.
         if self.gathered + (self.batch / self.edge) as u64 > self.most {
-            self.hand_over(false).map(drop)
+            self.make_lines(false).map(drop)
         } else {
             Ok(())
         }
@@ -209,7 +209,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
     /// Makes lines of the gathered edges and puts the lines into their bins. Edges that fill no whole line stay for the
     /// next time, unless this is the `last`. Returns the number of loops so far.
-    fn hand_over(&mut self, last: bool) -> Result<u64> {
+    fn make_lines(&mut self, last: bool) -> Result<u64> {
         let Placer { shared, lane, number, lines, results, unit, gathered, line: line_words, .. } = self;
         let line_words = *line_words;
         let started = Instant::now();
@@ -298,7 +298,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
                                 words[filled] = [u, v, weight];
                                 filled += 1;
                             }
-                            _ => self.beyond(u, v)?,
+                            _ => self.oversized(u, v)?,
                         }
                     }
                     self.push(words[..filled].as_flattened())?;
@@ -309,7 +309,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     }
 
     /// Handles an edge with an id that does not fit the GPU's 32 bits. Ingest has met no such edge except loops.
-    fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
+    fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         if u != v {
             return Err(changed(self.shared.source));
         }
@@ -319,7 +319,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
     fn finish(mut self) -> Result<u64> {
         self.gather()?;
-        let loops = self.loops + self.hand_over(true)?;
+        let loops = self.loops + self.make_lines(true)?;
         // Other ranks read the lines that this rank copied to them, so the copies must have ended.
         self.lane.finish()?;
         let Placer { turns, making, storing, lane, .. } = &self;
@@ -332,7 +332,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 impl Visitor for Placer<'_, '_, '_> {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
         if self.edge == 2 {
-            return narrow(self, edges, Placer::push, Placer::beyond);
+            return narrow(self, edges, Placer::push, Placer::oversized);
         }
         self.weighted(edges, weights)
     }

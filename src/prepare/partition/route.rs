@@ -236,19 +236,19 @@ impl Partition<'_> {
     /// # Errors
     /// Errors of the spill file; a malformed message.
     pub fn take_message(&self, mut message: &[u32]) -> Result<()> {
-        let torn = || Error::internal("take edges of another rank", "a malformed message");
+        let malformed = || Error::internal("take edges of another rank", "a malformed message");
         while let [bin, lines, rest @ ..] = message {
             let on_device = bin & ON_DEVICE != 0;
-            let words = rest.get(..if on_device { 1 } else { *lines as usize * self.words }).ok_or_else(torn)?;
+            let words = rest.get(..if on_device { 1 } else { *lines as usize * self.words }).ok_or_else(malformed)?;
             let bin = Some((bin & !ON_DEVICE) as usize);
-            let bin = bin.filter(|&bin| self.wanted.get(bin) == Some(&true)).ok_or_else(torn)?;
+            let bin = bin.filter(|&bin| self.wanted.get(bin) == Some(&true)).ok_or_else(malformed)?;
             match on_device {
                 true => self.add_run(bin, LineRun { first: words[0], lines: *lines }),
                 false => self.append_lines(bin, words)?,
             }
             message = &rest[words.len()..];
         }
-        if message.is_empty() { Ok(()) } else { Err(torn()) }
+        if message.is_empty() { Ok(()) } else { Err(malformed()) }
     }
 }
 

@@ -154,7 +154,7 @@ impl Sorter {
                 start = end;
             } else {
                 let end = start + most(r) as usize;
-                let set = spread(&mut targets[start..end]);
+                let set = expand_bitmap(&mut targets[start..end]);
                 targets.copy_within(end - set..end, kept);
                 kept += set;
                 start = end;
@@ -174,7 +174,7 @@ impl SortBin for Sorter {
 
 /// Replaces the bitmap at the row's start by the ids that are set in it, ascending, at the row's end. Returns the
 /// number of ids.
-fn spread(row: &mut [u32]) -> usize {
+fn expand_bitmap(row: &mut [u32]) -> usize {
     let mut at = row.len();
     // The loop goes from the last word down. It never overwrites a word that it has still to read, because each earlier
     // word has room for 32 ids behind it.

@@ -26,12 +26,12 @@ impl Lengths<'_> {
             let end = rows.end.min(block.end_row().into()).min(from + CHUNK as u64);
             let local = from as usize - block.first_row as usize;
             let Some(degrees) = self.degrees.get(from as usize..end as usize) else {
-                return Err(self.differ(from as u32));
+                return Err(self.mismatch(from as u32));
             };
             lengths.clear();
             for (i, &degree) in degrees.iter().enumerate() {
                 let lower = block.offsets[local + i + 1] - block.offsets[local + i];
-                let Some(upper) = degree.checked_sub(lower) else { return Err(self.differ(from as u32 + i as u32)) };
+                let Some(upper) = degree.checked_sub(lower) else { return Err(self.mismatch(from as u32 + i as u32)) };
                 lengths.push(upper);
             }
             each(&lengths)?;
@@ -54,13 +54,13 @@ impl Lengths<'_> {
     }
 
     /// Returns the error for a vertex whose degree differs from the number of its entries.
-    pub(super) fn differ(&self, v: u32) -> Error {
+    pub(super) fn mismatch(&self, v: u32) -> Error {
         let what = format!("the degree of vertex {v} does not match its rows");
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }
 
     /// Returns the error for vertices `rows`, if the degree of some of them differs from the number of its entries.
-    pub(super) fn differ_among(&self, rows: Range<u64>) -> Error {
+    pub(super) fn mismatch_among(&self, rows: Range<u64>) -> Error {
         let what = format!("some degrees of vertices {} to {} do not match their rows", rows.start, rows.end - 1);
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }

@@ -73,23 +73,23 @@ impl TransposeShape {
     }
 
     /// Returns the bytes of the list of batches, and of the start of each batch.
-    fn list(&self) -> u64 {
+    fn list_bytes(&self) -> u64 {
         (BATCH_BYTES + 4) * self.batches
     }
 
     /// Returns the bytes in which one maker builds the rows of a bin.
-    fn maker(&self) -> u64 {
+    fn maker_bytes(&self) -> u64 {
         self.largest.max(4 * entry_words(self.weighted) * PIECE as u64)
     }
 
     /// Returns the bytes of all entries in the order of bins.
-    fn all(&self) -> u64 {
+    fn all_bytes(&self) -> u64 {
         4 * entry_words(self.weighted) * self.entries + 4 * self.bins * self.batches
     }
 
     /// Returns the fewest bytes that are enough.
     pub fn least(&self) -> u64 {
-        self.list() + self.maker() + self.largest + bin_bytes(0, self.batches, self.weighted)
+        self.list_bytes() + self.maker_bytes() + self.largest + bin_bytes(0, self.batches, self.weighted)
     }
 }
 
@@ -121,17 +121,17 @@ impl TransposeMemory {
         }
         // Another pass over the lower half costs more than a thread that waits. So if memory is scarce, rows that are
         // being built get little of it.
-        let free = free - shape.list();
-        let most = shape.all().max(shape.largest + bin_bytes(0, shape.batches, shape.weighted));
+        let free = free - shape.list_bytes();
+        let most = shape.all_bytes().max(shape.largest + bin_bytes(0, shape.batches, shape.weighted));
         let room = (free / 8).max(free.saturating_sub(most));
-        let makers = (room / shape.maker()).clamp(1, threads as u64);
-        let window = (free - makers * shape.maker()).min(most);
+        let makers = (room / shape.maker_bytes()).clamp(1, threads as u64);
+        let window = (free - makers * shape.maker_bytes()).min(most);
         Ok(TransposeMemory { batch: BATCH as usize, makers: makers as usize, window })
     }
 
     /// Returns the total bytes of this division.
     pub fn bytes(&self, shape: &TransposeShape) -> u64 {
-        self.window + self.makers as u64 * shape.maker() + shape.list()
+        self.window + self.makers as u64 * shape.maker_bytes() + shape.list_bytes()
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_keeps_within_what_is_free_and_the_least_does(
+        fn the_division_fits_free_memory_and_the_least_is_enough(
             runs in prop::collection::btree_map(1u32..50_000, 1u32..300_000, 1..40),
             free in 1u64 << 12..1 << 34,
             threads in 1usize..64,

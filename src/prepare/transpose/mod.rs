@@ -201,7 +201,7 @@ impl Work<'_, '_> {
             from = rows.end;
         }
         if sum != self.entries[bin] {
-            return Err(self.lengths.differ(row));
+            return Err(self.lengths.mismatch(row));
         }
         files.end_of_bin(bin)
     }

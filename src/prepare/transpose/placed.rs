@@ -63,12 +63,12 @@ impl<'b> Placed<'b> {
             let before = bounds.len();
             let counts = counts.par_chunks_mut(width);
             let places: Option<Vec<Range<usize>>> = batches.par_iter().zip(counts).map(place).collect();
-            bounds.extend(places.ok_or_else(|| work.lengths.differ_among(target.rows()))?);
+            bounds.extend(places.ok_or_else(|| work.lengths.mismatch_among(target.rows()))?);
             release(work, batches);
             work.advance(bounds[before..].iter().map(|place| place.len() as u64).sum::<u64>() / 2)?;
         }
         if !free.into_inner().unwrap_or_else(PoisonError::into_inner).1[0].is_empty() {
-            return Err(work.lengths.differ_among(target.rows()));
+            return Err(work.lengths.mismatch_among(target.rows()));
         }
         Ok(Placed { batches, bins: range, entries, weights, bounds, starts })
     }

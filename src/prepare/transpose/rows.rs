@@ -113,7 +113,7 @@ impl Maker {
         });
         written?;
         if sum != work.entries[bin] {
-            return Err(work.lengths.differ(work.transpose.bins.spans[bin].rows.start as u32));
+            return Err(work.lengths.mismatch(work.transpose.bins.spans[bin].rows.start as u32));
         }
         files.append(bin, &targets[..filled], if WEIGHTED { &weights[..filled] } else { &[] })
     }
@@ -129,7 +129,7 @@ fn each_row(lengths: &Lengths<'_>, rows: Range<u64>, mut each: impl FnMut(usize,
     lengths.chunks(rows, |chunk| {
         for &length in chunk {
             if !each(row, start, length) {
-                return Err(lengths.differ(first + row as u32));
+                return Err(lengths.mismatch(first + row as u32));
             }
             (row, start) = (row + 1, start.wrapping_add(length));
         }

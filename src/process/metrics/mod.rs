@@ -28,7 +28,7 @@ const RUNS: usize = 48;
 /// Largest number of stages of all runs together; those of the oldest runs are dropped first.
 const SPANS: usize = 160;
 /// Most characters of the reason why a run ended.
-const WHY: usize = 240;
+const REASON_CHARS: usize = 240;
 
 /// Metrics of a job's runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -215,7 +215,7 @@ impl Metrics {
     }
 
     /// Records that the last run and the stages `stages` are still running.
-    fn at_work(&mut self, seconds: f64, stages: &[&str]) {
+    fn mark_running(&mut self, seconds: f64, stages: &[&str]) {
         stages.iter().for_each(|name| self.end_stage(name, seconds, false));
         self.runs.iter_mut().last().into_iter().for_each(|run| run.seconds = milliseconds(seconds));
     }
@@ -223,7 +223,7 @@ impl Metrics {
     /// Records how the last run ended.
     fn end(&mut self, seconds: f64, why: &str) {
         if let Some(run) = self.runs.last_mut() {
-            (run.seconds, run.ended) = (milliseconds(seconds), Some(why.chars().take(WHY).collect()));
+            (run.seconds, run.ended) = (milliseconds(seconds), Some(why.chars().take(REASON_CHARS).collect()));
         }
     }
 
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_numbers_that_no_run_has_is_damaged() {
+    fn a_file_with_implausible_numbers_is_damaged() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut metrics = Metrics::default();
         metrics.begin(RunMetrics::default());
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_that_goes_on_is_one_and_one_that_is_broken_off_says_so() {
+    fn a_stage_that_continues_is_one_stage_and_an_unfinished_one_is_marked() {
         let mut metrics = Metrics::default();
         metrics.begin_stage("no run", 0.0);
         metrics.begin(RunMetrics::default());
@@ -352,7 +352,7 @@ mod tests {
         metrics.begin_stage("bfs", 2.0);
         metrics.end_stage("bfs", 3.0, true);
         metrics.begin_stage("bfs", 3.01);
-        metrics.at_work(4.0, &["bfs"]);
+        metrics.mark_running(4.0, &["bfs"]);
         let spans: Vec<_> = metrics.runs[0].stages.iter().map(|s| (s.name.as_str(), s.from, s.to, s.done)).collect();
         assert_eq!(spans, [("sort", 0.0, 2.0, true), ("bfs", 2.0, 4.0, false)]);
         assert_eq!((metrics.runs[0].seconds, metrics.runs[0].ended.as_deref()), (4.0, None));

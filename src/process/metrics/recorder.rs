@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Intervals at which the file is written: in the first minute of a run, and later.
-const WRITE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
+const WRITE_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// At the begin of a stage the file is written if the last write is at least this old.
-const AGAIN: Duration = Duration::from_millis(10);
+const REWRITE_AFTER: Duration = Duration::from_millis(10);
 
 /// Recorder of the current run's metrics. It records nothing until it knows the workdir and the first stage has begun.
 #[derive(Default)]
@@ -74,9 +74,9 @@ impl Recorder {
         let State { metrics: Some(metrics), written, .. } = &mut *state else { return };
         let seconds = began.elapsed().as_secs_f64();
         metrics.begin_stage(name, seconds);
-        if written.is_none_or(|written| written.elapsed() >= AGAIN) {
+        if written.is_none_or(|written| written.elapsed() >= REWRITE_AFTER) {
             *written = Some(Instant::now());
-            metrics.at_work(seconds, &[name]);
+            metrics.mark_running(seconds, &[name]);
             metrics.write(&workdir);
         }
     }
@@ -118,10 +118,10 @@ impl Recorder {
             return;
         };
         if sampler.is_due() {
-            metrics.at_work(began.elapsed().as_secs_f64(), stages);
+            metrics.mark_running(began.elapsed().as_secs_f64(), stages);
             metrics.add(sampler.sample());
         }
-        let interval = WRITE[usize::from(began.elapsed() > Duration::from_secs(60))];
+        let interval = WRITE_INTERVALS[usize::from(began.elapsed() > Duration::from_secs(60))];
         if written.get_or_insert_with(Instant::now).elapsed() >= interval {
             *written = Some(Instant::now());
             metrics.write(&workdir);
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_a_job_are_told_one_after_the_other() {
+    fn runs_of_a_job_are_recorded_one_after_the_other() {
         let folder = tempfile::tempdir().expect("a folder");
         for (run, why) in [(1, None), (2, Some("finished"))] {
             let recorder = Recorder::default();

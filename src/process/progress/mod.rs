@@ -316,7 +316,7 @@ impl Shared {
 /// Runs the progress thread: samples, draws and logs until the job's progress is dropped.
 fn tick(shared: &Shared) {
     let (mut drawn, mut written, mut logged) = (Instant::now(), Instant::now(), Instant::now());
-    let mut stop_said = false;
+    let mut stop_logged = false;
     loop {
         let state = shared.lock();
         let waited = shared.closing.wait_timeout_while(state, SAMPLE, |state| !state.closed);
@@ -349,8 +349,8 @@ fn tick(shared: &Shared) {
                 stage.log_line(memory, limit);
             }
         }
-        if let (false, Some(why)) = (stop_said, signals::stop_requested()) {
-            stop_said = true;
+        if let (false, Some(why)) = (stop_logged, signals::stop_requested()) {
+            stop_logged = true;
             tracing::info!(signal = why, "stopping: finished work is being saved");
         }
     }

@@ -19,10 +19,10 @@ use waiting::Waiting;
 /// The links between this rank and each other rank, and memory for reductions of arrays.
 pub(in crate::comm) struct Links {
     waiting: Waiting,
-    ways: Ways,
+    transport: Transport,
 }
 
-enum Ways {
+enum Transport {
     Shm(ShmLinks, ShmReduce),
     Messages(MessageLinks),
 }
@@ -33,14 +33,14 @@ impl Links {
         let local_ranks = ranks.place().local_ranks;
         let shared = ShmLinks::open(ranks, shape).and_then(|links| {
             let reduce = ShmReduce::with(ranks, shape.reduction_bytes() / 2)?;
-            Some(Ways::Shm(links, reduce))
+            Some(Transport::Shm(links, reduce))
         });
-        let ways = shared.unwrap_or_else(|| Ways::Messages(MessageLinks::open(ranks, shape)));
-        let waiting = match ways {
-            Ways::Shm(..) => Waiting::in_memory(local_ranks),
-            Ways::Messages(_) => Waiting::for_messages(local_ranks),
+        let transport = shared.unwrap_or_else(|| Transport::Messages(MessageLinks::open(ranks, shape)));
+        let waiting = match transport {
+            Transport::Shm(..) => Waiting::in_memory(local_ranks),
+            Transport::Messages(_) => Waiting::for_messages(local_ranks),
         };
-        Links { waiting, ways }
+        Links { waiting, transport }
     }
 
     /// Makes waits poll for some milliseconds before they yield the core.
@@ -50,29 +50,29 @@ impl Links {
 
     /// Writes words to rank `to`, as many as there is room for. Returns the number of words written.
     pub(in crate::comm) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
-        match &mut self.ways {
-            Ways::Shm(links, _) => links.push(to, words),
-            Ways::Messages(links) => links.push(to, words),
+        match &mut self.transport {
+            Transport::Shm(links, _) => links.push(to, words),
+            Transport::Messages(links) => links.push(to, words),
         }
     }
 
     /// Ends the round towards rank `to`. Returns false if there is no room yet for the end.
     pub(in crate::comm) fn end(&mut self, to: usize) -> bool {
-        match &mut self.ways {
-            Ways::Shm(links, _) => {
+        match &mut self.transport {
+            Transport::Shm(links, _) => {
                 links.end(to);
                 true
             }
-            Ways::Messages(links) => links.end(to),
+            Transport::Messages(links) => links.end(to),
         }
     }
 
     /// Passes the words that have arrived from rank `from` to `take`. Returns whether there was progress, and whether
     /// that rank has ended the round.
     pub(in crate::comm) fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
-        match &mut self.ways {
-            Ways::Shm(links, _) => links.pull(from, take),
-            Ways::Messages(links) => links.pull(from, take),
+        match &mut self.transport {
+            Transport::Shm(links, _) => links.pull(from, take),
+            Transport::Messages(links) => links.pull(from, take),
         }
     }
 
@@ -88,16 +88,16 @@ impl Links {
     /// Returns true if the messages of this rank need no further calls of MPI. The rank may compute for a long time
     /// after the round, and make none.
     pub(in crate::comm) fn settled(&mut self) -> bool {
-        match &mut self.ways {
-            Ways::Shm(..) => true,
-            Ways::Messages(links) => links.settled(),
+        match &mut self.transport {
+            Transport::Shm(..) => true,
+            Transport::Messages(links) => links.settled(),
         }
     }
 
     /// Begins the next round, after this round has ended in both directions with all ranks.
     pub(in crate::comm) fn next_round(&mut self) {
         self.waiting.reset();
-        if let Ways::Shm(links, _) = &mut self.ways {
+        if let Transport::Shm(links, _) = &mut self.transport {
             links.next_round();
         }
     }
@@ -106,9 +106,9 @@ impl Links {
     pub(in crate::comm) fn gather_lines(&mut self, mine: Line) -> Vec<Line> {
         let waiting = &mut self.waiting;
         waiting.reset();
-        match &mut self.ways {
-            Ways::Shm(links, _) => links.gather_lines(mine, waiting),
-            Ways::Messages(links) => links.gather_lines(mine, waiting),
+        match &mut self.transport {
+            Transport::Shm(links, _) => links.gather_lines(mine, waiting),
+            Transport::Messages(links) => links.gather_lines(mine, waiting),
         }
     }
 
@@ -116,20 +116,20 @@ impl Links {
     pub(in crate::comm) fn reduce<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T], everywhere: bool) {
         let waiting = &mut self.waiting;
         waiting.reset();
-        match &mut self.ways {
-            Ways::Shm(_, reduce) => {
+        match &mut self.transport {
+            Transport::Shm(_, reduce) => {
                 reduce.combine(how, values);
                 if everywhere {
                     reduce.gather(values, |_| true);
                 }
             }
-            Ways::Messages(links) => links.reduce(how, values, everywhere, waiting),
+            Transport::Messages(links) => links.reduce(how, values, everywhere, waiting),
         }
     }
 
     /// Closes the links. After a failure (`failed`) messages may still be in flight.
     pub(in crate::comm) fn close(&mut self, failed: bool) {
-        if let Ways::Messages(links) = &mut self.ways {
+        if let Transport::Messages(links) = &mut self.transport {
             links.close(failed);
         }
     }

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes that are written or taken before the position is published. Ranks write and take by turns of this size, so
 /// that a ring is nearly empty and its content is in cache. Filling the whole ring first is slower, and the more so the
 /// longer the ring. With pieces of 32 KiB a long round takes a twentieth longer.
-const GRIP: usize = 128 << 10;
+const PIECE_BYTES: usize = 128 << 10;
 const CACHE_LINE: usize = 64;
 /// Words that a ring's writer sets: its position, the number of rounds that it has ended, and the positions of the last
 /// two ends.
@@ -87,12 +87,12 @@ impl ShmLinks {
         (position % self.capacity as u64) as usize
     }
 
-    /// Writes words to rank `to`, as many as there is room for and at most `GRIP` bytes. Returns the number of words
+    /// Writes words to rank `to`, as many as there is room for and at most `PIECE_BYTES` bytes. Returns the number of words
     /// written.
     pub(super) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let position = self.written[to];
         let room = |freed: u64| self.capacity.saturating_sub((position - freed) as usize) / size_of::<T>();
-        let straight = (self.capacity - self.offset(position)).min(GRIP) / size_of::<T>();
+        let straight = (self.capacity - self.offset(position)).min(PIECE_BYTES) / size_of::<T>();
         let wanted = straight.min(words.len());
         if room(self.freed[to]) < wanted {
             self.freed[to] = self.reader(self.rank, to).load(Ordering::Acquire);
@@ -117,7 +117,7 @@ impl ShmLinks {
         self.written[to] = self.written[to].next_multiple_of(CACHE_LINE as u64);
     }
 
-    /// Passes at most `GRIP` bytes of the words that have arrived from rank `from` to `take`. Returns whether there was
+    /// Passes at most `PIECE_BYTES` bytes of the words that have arrived from rank `from` to `take`. Returns whether there was
     /// progress, and whether that rank has ended the round and all its words are taken.
     pub(super) fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
         let words = self.writer(from, self.rank);
@@ -128,7 +128,7 @@ impl ShmLinks {
         let position = self.read[from];
         let bytes = until.saturating_sub(position) as usize;
         if bytes > 0 {
-            let bytes = bytes.min(self.capacity - self.offset(position)).min(GRIP);
+            let bytes = bytes.min(self.capacity - self.offset(position)).min(PIECE_BYTES);
             let (at, count) = (self.at(from, self.rank, position), bytes / size_of::<T>());
             if count == 0 {
                 return Err(other_words(from, bytes));

@@ -252,7 +252,7 @@ impl SortBin for &mut OnGpu<'_> {
         let distinct = u64::from(distinct);
         let neighbours = room.out.part(0..distinct);
         if self.weighted {
-            self.lane.receive_beside([neighbours, room.out.part(distinct..2 * distinct)], 1, |[some, of_them]| {
+            self.lane.receive_slices([neighbours, room.out.part(distinct..2 * distinct)], 1, |[some, of_them]| {
                 targets.extend_from_slice(some);
                 weights.extend_from_slice(of_them);
                 Ok(())
@@ -323,11 +323,11 @@ impl OnGpu<'_> {
         if lane.filled() > 0 {
             send(lane)?;
         }
-        self.bring(bin, (sent / self.room.line_words as u64) as u32)
+        self.gather_device_lines(bin, (sent / self.room.line_words as u64) as u32)
     }
 
     /// Copies the bin's lines that lie on GPUs to the lane's memory, from line `at` on.
-    fn bring(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
+    fn gather_device_lines(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
         let OnGpu { lane, room, kernels, .. } = self;
         let (runs, Some(device_lines)) = bin.device_runs() else { return Ok(()) };
         for runs in runs.chunks(lane.slot_words() / 4) {

@@ -179,9 +179,9 @@ impl Sorters<'_> {
         std::thread::scope(|scope| {
             let lanes = self.lanes.iter_mut().map(|lane| {
                 let work = || {
-                    let alarm = Alarm(&shared);
+                    let guard = WakeOnFailure(&shared);
                     shared.work(lane, watch, &put)?;
-                    std::mem::forget(alarm);
+                    std::mem::forget(guard);
                     Ok(())
                 };
                 scope.spawn(work)
@@ -278,9 +278,9 @@ impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
 }
 
 /// Guard that wakes the lanes waiting for this one. An error or a panic drops it; a lane that succeeds forgets it.
-struct Alarm<'a, 'b, 'p, F>(&'a Shared<'b, 'p, F>);
+struct WakeOnFailure<'a, 'b, 'p, F>(&'a Shared<'b, 'p, F>);
 
-impl<F> Drop for Alarm<'_, '_, '_, F> {
+impl<F> Drop for WakeOnFailure<'_, '_, '_, F> {
     fn drop(&mut self) {
         self.0.turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.0.moved.notify_all();

@@ -3,7 +3,7 @@
 
 use super::super::Work;
 use super::super::batch::Batch;
-use super::{Kernels, OnGpu, Rows, side_by_side};
+use super::{Kernels, OnGpu, Rows, on_all_lanes};
 use crate::error::Result;
 use crate::gpu::{CopySource, Event};
 use crate::graph::catalogue::{BlockLocation, Catalogue};
@@ -53,7 +53,7 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
         let share = u128::from(rows.count) * batch.len() as u128 / u128::from(2 * all.max(1));
         work.advance(share as u64)
     };
-    side_by_side(lanes, |on_gpu, next| {
+    on_all_lanes(lanes, |on_gpu, next| {
         let mut all = || {
             loop {
                 let number = next.fetch_add(1, Relaxed);
@@ -61,9 +61,9 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
                 one(on_gpu, number, batch)?;
             }
         };
-        let alarm = Alarm(&turn, &moved);
+        let guard = WakeOnFailure(&turn, &moved);
         all()?;
-        std::mem::forget(alarm);
+        std::mem::forget(guard);
         Ok(())
     })
 }
@@ -94,9 +94,9 @@ pub(super) fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<
 }
 
 /// Guard that wakes the lanes waiting for this one. An error or a panic drops it; a lane that succeeds forgets it.
-struct Alarm<'t>(&'t Mutex<Turn>, &'t Condvar);
+struct WakeOnFailure<'t>(&'t Mutex<Turn>, &'t Condvar);
 
-impl Drop for Alarm<'_> {
+impl Drop for WakeOnFailure<'_> {
     fn drop(&mut self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.1.notify_all();

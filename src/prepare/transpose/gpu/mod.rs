@@ -173,14 +173,14 @@ impl<'w> Transposer<'w> {
         let nobody = || Error::internal("transpose on the GPU", "no lane");
         let kernels = &self.kernels;
         let at = Position { work, bins: bins.clone(), first, slot: self.slot };
-        side_by_side(&mut self.lanes, |on_gpu, next| {
+        on_all_lanes(&mut self.lanes, |on_gpu, next| {
             at.bounds(on_gpu, next, 0, |OnGpu { lane, .. }, row, _| lane.send(ends.part(row..u64::MAX)))
         })?;
         append(&mut self.lanes, kernels, work, rows)?;
         let queue = self.lanes.first().ok_or_else(nobody)?.lane.queue();
         queue.fill(self.differs, 0xff)?;
         queue.finish()?;
-        side_by_side(&mut self.lanes, |on_gpu, next| {
+        on_all_lanes(&mut self.lanes, |on_gpu, next| {
             at.bounds(on_gpu, next, 1, |OnGpu { lane, slots }, row, count| {
                 let slot = slots[lane.turn()];
                 lane.send(slot)?;
@@ -193,7 +193,7 @@ impl<'w> Transposer<'w> {
         let mut differs = [0];
         queue.read(self.differs, &mut differs)?;
         if differs[0] != u32::MAX {
-            return Err(work.lengths.differ(first as u32 + differs[0]));
+            return Err(work.lengths.mismatch(first as u32 + differs[0]));
         }
         // SAFETY: the arguments are as the kernel declares them, and every row has its entries.
         unsafe { queue.launch(&kernels.sort_rows, queue.grid(count.div_ceil(4)), (rows,))? };
@@ -233,7 +233,7 @@ impl<'w> Transposer<'w> {
                 None => on_gpu.lane.receive(part, 1, |targets| append(targets, &[]))?,
                 Some(weights) => {
                     let parts = [part, weights.part(range)];
-                    on_gpu.lane.receive_beside(parts, 1, |[targets, weights]| append(targets, weights))?;
+                    on_gpu.lane.receive_slices(parts, 1, |[targets, weights]| append(targets, weights))?;
                 }
             }
             files.end_of_bin(of.end - 1)
@@ -242,7 +242,7 @@ impl<'w> Transposer<'w> {
             return bring(lane, files, bins.clone());
         }
         let written = Mutex::new(Transposed::default());
-        side_by_side(&mut self.lanes, |on_gpu, next| {
+        on_all_lanes(&mut self.lanes, |on_gpu, next| {
             let mut files = Files::new(work);
             while let Some(block) = blocks.clone().nth(next.fetch_add(1, Relaxed)) {
                 bring(on_gpu, &mut files, bins_of_block(work, block))?;
@@ -257,7 +257,7 @@ impl<'w> Transposer<'w> {
 
 /// Runs `work` for every lane on a thread of its own, with a counter that all lanes share. When it returns, everything
 /// that the lanes queued is done.
-fn side_by_side(
+fn on_all_lanes(
     lanes: &mut [OnGpu<'_>],
     work: impl Fn(&mut OnGpu<'_>, &AtomicUsize) -> Result<()> + Sync,
 ) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use super::super::Work;
 use super::append::{batches_of, copy};
-use super::{Kernels, OnGpu, Rows, side_by_side};
+use super::{Kernels, OnGpu, Rows, on_all_lanes};
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +18,7 @@ pub(super) fn place_weights(
     weights: DeviceSlice<u32>,
 ) -> Result<()> {
     let (lower, batches) = (work.transpose.lower, batches_of(work, rows));
-    side_by_side(lanes, |OnGpu { lane, slots }, next| {
+    on_all_lanes(lanes, |OnGpu { lane, slots }, next| {
         while let Some(batch) = batches.get(next.fetch_add(1, Relaxed)) {
             let out = lane.slot()?;
             let words = copy(lower, batch, out)?;

@@ -83,7 +83,7 @@ pub fn end_with(error: &Error) -> ! {
         }
     };
     if started_together {
-        // If another rank has begun to end the job since then, it has printed the error already.
+        // If another rank begins to end the job while this one waits, it has printed the error already.
         let (ending, asked) = (LAUNCHER_ENDING.load(SeqCst), signals::stop_requested().is_some());
         let ended = || !ending && LAUNCHER_ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some();
         let watch = || {

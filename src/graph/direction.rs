@@ -32,7 +32,7 @@ impl Direction {
         if is_directed { Direction::Directed } else { Direction::Undirected }
     }
 
-    /// Returns the other of the two values.
+    /// Returns `Directed` for `Undirected`, and `Undirected` for `Directed`.
     pub fn other(self) -> Self {
         Direction::of(self == Direction::Undirected)
     }

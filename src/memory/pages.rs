@@ -43,8 +43,8 @@ fn advise<T>(piece: &[T], advice: libc::c_int) {
     }
 }
 
-/// Makes the system allocate the pages of `piece` now, which takes longer than writing to them afterwards. It is a
-/// hint: Linux before 5.14 allocates pages only when they are written.
+/// Makes the system allocate the pages of `piece` now, so that later writes are fast: allocation takes longer than the
+/// writes themselves. It is a hint: Linux before 5.14 allocates pages only when they are written.
 pub fn populate<T>(piece: &mut [T]) {
     let range = piece.as_mut_ptr_range();
     let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);

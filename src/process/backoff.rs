@@ -36,7 +36,7 @@ impl Backoff {
         None
     }
 
-    /// Waits for the next moment of the back-off: yields or sleeps.
+    /// Does one step of the back-off: yields or sleeps.
     pub fn take(&mut self) {
         if let Some(nap) = self.nap() {
             std::thread::sleep(nap);

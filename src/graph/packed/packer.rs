@@ -33,7 +33,7 @@ struct Begun {
     changed: Condvar,
 }
 
-/// Counts as one block in [`Begun`] until it is dropped.
+/// Guard that counts one block as begun until it is dropped.
 #[derive(Debug)]
 struct BegunGuard(Arc<Begun>);
 
@@ -151,7 +151,7 @@ impl Packer {
         Ok(rows)
     }
 
-    /// Returns the first blocks, which have their place, and other blocks that are complete.
+    /// Returns the placed blocks, which are the first ones, and the complete blocks that have no place yet.
     pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
         let State { done, words, reserved, waiting } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut chunks = self.chunks.into_plain();
@@ -289,7 +289,7 @@ impl BlockPacker {
         PackedBlock { before: 0, starts: &self.starts, chunks: &self.chunks }
     }
 
-    /// Whether all rows have their entries.
+    /// Whether all entries of the rows were appended.
     pub fn is_complete(&self) -> bool {
         self.lacks == 0 && self.left.len() == 0
     }

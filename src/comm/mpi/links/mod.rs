@@ -56,7 +56,7 @@ impl Links {
         }
     }
 
-    /// Ends the round towards rank `to`. Returns false if there is no room yet for the end.
+    /// Ends the round towards rank `to`. Returns false if there is no room yet for the message that ends it.
     pub(in crate::comm) fn end(&mut self, to: usize) -> bool {
         match &mut self.transport {
             Transport::Shm(links, _) => {

@@ -87,8 +87,8 @@ impl ShmLinks {
         (position % self.capacity as u64) as usize
     }
 
-    /// Writes words to rank `to`, as many as there is room for and at most `PIECE_BYTES` bytes. Returns the number of words
-    /// written.
+    /// Writes words to rank `to`: at most `PIECE_BYTES` bytes, and only as many as there is room for. Returns the
+    /// number of words written.
     pub(super) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let position = self.written[to];
         let room = |freed: u64| self.capacity.saturating_sub((position - freed) as usize) / size_of::<T>();
@@ -117,8 +117,8 @@ impl ShmLinks {
         self.written[to] = self.written[to].next_multiple_of(CACHE_LINE as u64);
     }
 
-    /// Passes at most `PIECE_BYTES` bytes of the words that have arrived from rank `from` to `take`. Returns whether there was
-    /// progress, and whether that rank has ended the round and all its words are taken.
+    /// Passes the words that have arrived from rank `from` to `take`, at most `PIECE_BYTES` bytes of them. Returns
+    /// whether there was progress, and whether that rank has ended the round and all its words are taken.
     pub(super) fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
         let words = self.writer(from, self.rank);
         // Read the position before the end; otherwise it could belong to the next round.

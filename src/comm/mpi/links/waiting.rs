@@ -49,7 +49,7 @@ impl Waiting {
         self.backoff.reset();
     }
 
-    /// Waits for the next moment of the back-off.
+    /// Does one step of the back-off: polls on, yields or sleeps.
     pub(super) fn take(&mut self) {
         if self.polls < self.spins && !(self.polls == 0 && cores_are_shared()) {
             self.polls += 1;

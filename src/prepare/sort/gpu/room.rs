@@ -17,7 +17,7 @@ pub(super) struct Room {
     pub(super) targets: DeviceSlice<u32>,
     /// The sorted neighbours, and then their weights if edges have some.
     pub(super) out: DeviceSlice<u32>,
-    /// This array and the next four have an element for each row.
+    /// End of each row. `ends` and the next four arrays have one element for each row.
     pub(super) ends: DeviceSlice<u32>,
     pub(super) lengths: DeviceSlice<u32>,
     pub(super) starts: DeviceSlice<u32>,

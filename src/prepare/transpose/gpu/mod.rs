@@ -32,7 +32,7 @@ use std::sync::{Mutex, PoisonError};
 /// Slots for batches take at most the GPU's memory divided by this number.
 const PART: u64 = 8;
 
-/// Fewest words of a slot with which a lane is worth having.
+/// Smallest useful slot of a lane, in words.
 const LEAST_SLOT: u64 = 1 << 10;
 
 /// Most words of the rows of a window, because a position among them is a u32.

@@ -1,4 +1,4 @@
-//! Ends a job of several ranks when one of them can't go on: at once, on all ranks, with the exit code of the cause.
+//! Ends a job of several ranks when one of them can't go on. All ranks end at once, with the exit code of the cause.
 
 use super::{Comm, OPEN, launch};
 use crate::error::Error;
@@ -9,31 +9,31 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// Time that a rank other than 0 waits for rank 0 to end it, after an error that both likely have.
-const ALIKE: Duration = Duration::from_secs(5);
+/// Time that a rank other than 0 waits to be ended by rank 0, after an error that rank 0 probably has as well.
+const SAME_ERROR_WAIT: Duration = Duration::from_secs(5);
 /// Time that a stopped rank waits for rank 0 to save finished work.
-const SAVING: Duration = Duration::from_secs(8);
+const SAVE_WAIT: Duration = Duration::from_secs(8);
 /// Time that rank 0 waits for the others to stop and close their files.
-const STOPPING: Duration = Duration::from_secs(2);
+const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// Time that a launcher gets to read the last line of a process before that ends.
-const READING: Duration = Duration::from_secs(1);
+/// Time that a launcher gets to read a process's last line before the process ends.
+const READ_WAIT: Duration = Duration::from_secs(1);
 
 /// Exit code of a job that lost a rank.
 const LOST: u8 = 9;
 
-/// True once a launcher has begun to end this process. Open MPI sends CONT at once, and TERM and KILL later, each after a delay; other
-/// launchers begin with TERM.
-static ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// True once a launcher has begun to end this process. Open MPI sends CONT at once, then TERM and KILL, each after a
+/// delay. Other launchers begin with TERM.
+static LAUNCHER_ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Notices from now on that a launcher ends this process.
+/// Installs the signal handler that notices when a launcher begins to end this process.
 pub(super) fn watch_launcher() {
-    // Without the handler several ranks may print the same line, nothing worse.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, ENDING.clone());
+    // If the handler is missing, the worst is that several ranks print the same line.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, LAUNCHER_ENDING.clone());
 }
 
-/// Makes a panic print one line and, if there are several ranks, end all of them with exit code 9. It must be called first in `main`: a
-/// panic on one rank would leave the others waiting forever.
+/// Installs a panic hook that prints one line and, if there are several ranks, ends all of them with exit code 9. It
+/// must be called first in `main`, because a panic on one rank would leave the others waiting forever.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if panics::are_caught() {
@@ -41,12 +41,13 @@ pub fn report_panics() {
         }
         let payload = panic.payload();
         let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("of unknown cause");
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown cause");
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
         let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comm = OPEN.get();
         if text.contains("Resource temporarily unavailable") {
-            // A thread that the system did not start is no mistake of this program, and whoever waits for it would do so for ever.
+            // If the system could not start a thread, that is not a bug of this program. The process must end, because
+            // others would wait for that thread forever.
             let error = Error::thread();
             print(&with_rank(comm, &error.to_string()));
             match comm {
@@ -54,8 +55,8 @@ pub fn report_panics() {
                 None => std::process::exit(error.exit_code().into()),
             }
         }
-        // The log is not used, as it may be what panicked.
-        let what = format!("panicked{place}: {text}; this is a mistake of gpugraph, please report it");
+        // Don't use the log, because the log may be what panicked.
+        let what = format!("panicked{place}: {text}; this is a bug of gpugraph, please report it");
         print(&with_rank(comm, &what));
         if let Some(comm) = comm.filter(|comm| comm.ranks() > 1) {
             comm.abort(LOST);
@@ -65,15 +66,16 @@ pub fn report_panics() {
 
 /// Prints `error` and ends the job on all ranks with its exit code.
 ///
-/// Errors that ranks likely have alike (in the job file or the input) are printed by rank 0 alone; the others wait some seconds to be
-/// ended, and print theirs if they are not. A rank that stopped on a signal gives rank 0 time to save.
+/// If all ranks probably have the same error (in the job file or the input), only rank 0 prints it. The other ranks
+/// wait some seconds to be ended, and print their error if they are not. A rank that stopped on a signal gives rank 0
+/// time to save.
 pub fn end_with(error: &Error) -> ! {
     let code = error.exit_code();
     let comm = OPEN.get();
     let several = comm.is_some_and(|comm| comm.ranks() > 1);
     let rank = comm.map_or_else(|| launch::rank(&|name| std::env::var(name).ok()), Comm::rank);
     let started_together = several || launch::started(&|name| std::env::var(name).ok()) != launch::Started::Alone;
-    // Other ranks are ended too: not every launcher notices that a rank is gone.
+    // End the other ranks as well, because not every launcher notices that a rank is gone.
     let leave = || -> ! {
         match comm {
             Some(comm) => comm.abort(code),
@@ -81,9 +83,9 @@ pub fn end_with(error: &Error) -> ! {
         }
     };
     if started_together {
-        // If another rank has ended the job meanwhile, the error is printed already.
-        let (ending, asked) = (ENDING.load(SeqCst), signals::stop_requested().is_some());
-        let ended = || !ending && ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some();
+        // If another rank begins to end the job while this one waits, it has printed the error already.
+        let (ending, asked) = (LAUNCHER_ENDING.load(SeqCst), signals::stop_requested().is_some());
+        let ended = || !ending && LAUNCHER_ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some();
         let watch = || {
             if ended() {
                 leave()
@@ -91,22 +93,23 @@ pub fn end_with(error: &Error) -> ! {
         };
         match (error, rank) {
             (Error::Stopped(_), 0) => {
-                // The error is printed first: a launcher told to stop may not leave the time that other ranks need.
+                // Print the error first, because a launcher that is asked to stop may not leave the other ranks enough
+                // time.
                 report(comm, error);
-                comm.into_iter().for_each(|comm| comm.meet(STOPPING, &|| ()));
+                comm.into_iter().for_each(|comm| comm.meet(STOP_WAIT, &|| ()));
                 leave();
             }
             (Error::Stopped(_), _) => {
-                // Once this rank has met it, rank 0 is about to end the job.
-                comm.into_iter().for_each(|comm| comm.meet(SAVING - STOPPING, &watch));
-                wait(STOPPING, &watch);
+                // After this barrier rank 0 is about to end the job.
+                comm.into_iter().for_each(|comm| comm.meet(SAVE_WAIT - STOP_WAIT, &watch));
+                wait(STOP_WAIT, &watch);
                 if ending {
                     leave();
                 }
             }
-            // Not all processes became ranks, and a slow one may not notice that rank 0 has printed the error.
+            // Not all processes have become ranks, and a slow one may not notice that rank 0 has printed the error.
             (Error::Usage(_), 1..) if comm.is_none() => {
-                wait(ALIKE, &watch);
+                wait(SAME_ERROR_WAIT, &watch);
                 leave();
             }
             (
@@ -118,8 +121,9 @@ pub fn end_with(error: &Error) -> ! {
                 | Error::Occupied { .. },
                 1..,
             ) => {
-                // CONT alone may come from a scheduler that resumes a suspended job: then the error must still be printed.
-                wait(if ending { ALIKE * 3 } else { ALIKE }, &watch);
+                // CONT alone may come from a scheduler that resumes a suspended job. The error must then still be
+                // printed.
+                wait(if ending { SAME_ERROR_WAIT * 3 } else { SAME_ERROR_WAIT }, &watch);
             }
             _ => {}
         }
@@ -145,7 +149,7 @@ fn report(comm: Option<&Comm>, error: &Error) {
     }
 }
 
-/// Prefixes a message with the rank, if there are several.
+/// Prefixes a message with the rank, if there are several ranks.
 fn with_rank(comm: Option<&Comm>, what: &str) -> String {
     match comm {
         Some(comm) if comm.ranks() > 1 => format!("rank {}: {what}", comm.rank()),
@@ -153,7 +157,7 @@ fn with_rank(comm: Option<&Comm>, what: &str) -> String {
     }
 }
 
-/// Prints one line to stderr in a single write, as several ranks share it.
+/// Prints one line to stderr in a single write, because several ranks share stderr.
 fn print(what: &str) {
     // If stderr is full or closed, the exit code still shows the failure.
     let _ = std::io::stderr().write_all(format!("error: {what}\n").as_bytes());
@@ -161,12 +165,13 @@ fn print(what: &str) {
     wait_for_launcher();
 }
 
-/// Waits until the launcher has read what this process printed: a busy one may see the exit code first, and drop the rest.
+/// Waits until the launcher has read what this process printed. A busy launcher may see the exit code first and drop
+/// the output.
 fn wait_for_launcher() {
     if !launch::is_launched(&|name| std::env::var(name).ok()) {
         return;
     }
-    let until = Instant::now() + READING;
+    let until = Instant::now() + READ_WAIT;
     while Instant::now() < until && os::unread(&std::io::stderr()).is_some_and(|bytes| bytes > 0) {
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -1,4 +1,4 @@
-//! Stands for MPI in a build without the feature `mpi`: there are no other ranks, and errors say how to get them.
+//! Replaces MPI in a build without the feature `mpi`. There are no other ranks, and errors say how to build with MPI.
 
 use super::reduction::Operation;
 use super::round_shape::RoundShape;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// The ranks of a job: this build has none.
+/// The ranks of a job. This build has no other ranks, so the type has no value.
 #[derive(Debug)]
 pub enum Ranks {}
 
-/// Memory that ranks share: this build has no other ranks.
+/// Memory that ranks share. This build has no other ranks, so the type has no value.
 pub enum SharedMemory {}
 
 impl SharedMemory {
@@ -22,18 +22,18 @@ impl SharedMemory {
         match *ranks {}
     }
 
-    /// Is never called.
+    /// Never called in this build.
     pub fn numbers<T: SharedNumber>(&self, _at: usize, _len: usize) -> &[T] {
         match *self {}
     }
 
-    /// Is never called.
+    /// Never called in this build.
     pub fn counter(&self, _which: usize) -> &AtomicU64 {
         match *self {}
     }
 }
 
-/// Numbers that ranks share: this build has no other ranks.
+/// Numbers that ranks share. This build has no other ranks, so the type has no value.
 pub enum SharedCounters {}
 
 impl SharedCounters {
@@ -41,17 +41,17 @@ impl SharedCounters {
         match *ranks {}
     }
 
-    /// Is never called.
+    /// Never called in this build.
     pub fn publish(&self, _which: usize, _number: u64) {
         match *self {}
     }
 
-    /// Is never called.
+    /// Never called in this build.
     pub fn read(&self, _rank: usize, _which: usize) -> u64 {
         match *self {}
     }
 
-    /// Is never called.
+    /// Never called in this build.
     ///
     /// # Errors
     /// None.
@@ -65,13 +65,13 @@ impl SharedCounters {
         match *self {}
     }
 
-    /// Is never called.
+    /// Never called in this build.
     pub(super) fn word(&self, _rank: usize, _which: usize) -> &AtomicU64 {
         match *self {}
     }
 }
 
-/// Links of rounds: this build has no other ranks.
+/// Links of rounds. This build has no other ranks, so the type has no value.
 pub(super) enum Links {}
 
 impl Links {
@@ -120,7 +120,7 @@ impl Links {
     }
 }
 
-/// Returns the version of the MPI library: none.
+/// Returns the version of the MPI library; always `None` in this build.
 pub fn version() -> Option<String> {
     None
 }

@@ -1,4 +1,4 @@
-//! Decisions that one rank makes for others.
+//! Decisions that one rank makes for the others.
 
 use super::Comm;
 use crate::error::{Error, Result};
@@ -6,15 +6,16 @@ use crate::process::host;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Returns the result of `decide` on rank 0 to every rank: ranks may see the disk differently, and must do the same. Collective.
+/// Calls `decide` on rank 0 and returns its result on every rank. Ranks may see the disk differently, but must all do
+/// the same. Collective.
 ///
 /// # Errors
-/// Those of `decide`.
+/// Errors of `decide`.
 pub fn agreed<T: Serialize + DeserializeOwned>(comm: &Comm, decide: impl FnOnce() -> Result<T>) -> Result<T> {
     if comm.ranks() == 1 {
         return decide();
     }
-    let wrong = |e| Error::internal("tell other ranks", e);
+    let wrong = |e| Error::internal("send a decision to other ranks", e);
     if comm.leads() {
         let decided = decide()?;
         comm.broadcast(serde_json::to_vec(&decided).map_err(wrong)?);
@@ -24,12 +25,14 @@ pub fn agreed<T: Serialize + DeserializeOwned>(comm: &Comm, decide: impl FnOnce(
     }
 }
 
-/// Returns true on the first rank of each node that is `concerned`: it logs a message for all ranks there. Collective.
+/// Returns true on the first rank of each node for which `concerned` is true. That rank logs a message for all ranks of
+/// the node. Collective.
 pub fn reports_for_node(comm: &Comm, concerned: bool) -> bool {
     is_first_of(comm, concerned.then(host::name).as_deref())
 }
 
-/// Returns true on the first rank of those that have the same name, which is not empty; false without one. Collective.
+/// Returns true on the first rank of those that pass the same `name`, which must not be empty. Returns false on ranks
+/// that pass `None`. Collective.
 pub fn is_first_of(comm: &Comm, name: Option<&str>) -> bool {
     let all = comm.all_gather(name.unwrap_or_default().as_bytes());
     name.is_some_and(|name| all.iter().position(|other| other == name.as_bytes()) == Some(comm.rank()))

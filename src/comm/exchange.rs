@@ -1,34 +1,36 @@
-//! Many-to-many messages, as the code that sends and receives them sees them. The module `mpi` transports them.
+//! Interface of many-to-many messages for the code that sends and receives them. The module `mpi` transports them.
 
 use crate::error::{Error, Result};
 use crate::process::traffic;
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of a rank's shared memory beside messages and queue cells: heads, and the rest of a page.
+/// Bytes of a rank's shared memory in addition to messages and queue cells: heads, and the rest of a page.
 const SEGMENT: u64 = 12 << 10;
 
-/// Bounds on the messages that an exchange has in flight on one rank.
+/// Limits of the messages that an exchange has in flight on one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Most words of a message. About 10,000 and more keep a network busy; 65,536 are 256 KiB.
+    /// Most words of a message. From about 10,000 words on, messages keep a network busy; 65,536 words are 256 KiB.
     pub words: usize,
-    /// Most outgoing messages in flight; [`Outbox::send`] waits for one of them to leave.
+    /// Most outgoing messages in flight. If there are more, [`Outbox::send`] waits until one has left.
     pub outgoing: usize,
-    /// Most messages that are arriving, waiting or being taken; other ranks' sends wait for one of them. It is a few more than `takers`.
+    /// Most messages that are arriving, waiting or being taken; other ranks' sends wait until there are fewer. It
+    /// should be a few more than `takers`.
     pub incoming: usize,
     /// Number of threads that take messages.
     pub takers: usize,
 }
 
 impl Shape {
-    /// Returns the most bytes that an exchange among `ranks` on `nodes` machines holds on one machine. If there is only one, that is what
-    /// all ranks share, as each comes to touch most of it. Buffers that `work` has taken and not yet sent are not included.
+    /// Returns the most bytes that an exchange among `ranks` ranks on `nodes` machines takes of one rank. With one
+    /// machine, that is the memory that all ranks share, because each rank touches most of it. Buffers that `work` has
+    /// taken and not yet sent are not included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
         let (ranks, messages) = (ranks as u64, (self.outgoing + self.incoming) as u64);
         let one = messages * self.words as u64 * 4;
         match nodes {
             _ if ranks == 1 => 0,
-            // Queues have at most two cells for each message, of three words.
+            // Queues have at most two cells of three words for each message.
             1 => ranks * (one + 48 * messages * (ranks + 1) + SEGMENT),
             _ => one,
         }
@@ -37,13 +39,13 @@ impl Shape {
     pub(super) fn checked(self) -> Result<Self> {
         let least = self.words.min(self.outgoing).min(self.incoming).min(self.takers);
         if least == 0 || self.words > i32::MAX as usize / 4 {
-            return Err(Error::internal("exchange messages between ranks", format!("no exchange has {self:?}")));
+            return Err(Error::internal("exchange messages between ranks", format!("invalid shape {self:?}")));
         }
         Ok(self)
     }
 }
 
-/// Traffic of an exchange over this rank's network link; messages to itself are not counted.
+/// Traffic of an exchange over this rank's network link. Messages of the rank to itself are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exchanged {
     /// Bytes sent to other ranks.
@@ -54,7 +56,7 @@ pub struct Exchanged {
     pub seconds: f64,
 }
 
-/// Function that takes a message: the rank that sent it, and its words.
+/// Function that takes a message. Its arguments are the rank that sent the message, and the words.
 pub(super) type Take<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
 
 /// Function that sends a message to another rank as soon as there is room. It may return a free buffer.
@@ -65,7 +67,7 @@ pub(super) fn refused() -> Error {
     Error::internal("send a message", "the exchange has failed")
 }
 
-/// Handle by which `work` of [`Comm::exchange`](super::Comm::exchange) sends its messages, from any number of threads.
+/// Handle by which the `work` of [`Comm::exchange`](super::Comm::exchange) sends messages, from any number of threads.
 pub struct Outbox<'a> {
     pub(super) shape: Shape,
     pub(super) rank: usize,
@@ -83,20 +85,21 @@ impl Outbox<'_> {
         spare.unwrap_or_else(|| Vec::with_capacity(self.shape.words))
     }
 
-    /// Takes a buffer of [`Outbox::buffer`] back.
+    /// Keeps a buffer for a later [`Outbox::buffer`].
     pub(super) fn recycle(&self, mut buffer: Vec<u32>) {
-        // Buffers of other sizes would make memory grow.
+        // Buffers of other sizes are dropped; they would make memory grow.
         if (self.shape.words..=self.shape.words * 2).contains(&buffer.capacity()) {
             buffer.clear();
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
     }
 
-    /// Sends `message`, at most `shape.words` words, to rank `to`, waiting while too many are in flight. An empty message is not sent.
+    /// Sends `message`, of at most `shape.words` words, to rank `to`. Waits while too many messages are in flight. An
+    /// empty message is not sent.
     ///
     /// # Errors
-    /// Any error once the exchange has failed; that of `take` for a message to this rank itself; [`Error::Io`] for an invalid rank and for
-    /// a message that is too long.
+    /// An error once the exchange has failed; the error of `take` for a message to this rank itself; [`Error::Io`]
+    /// for an invalid rank or a message that is too long.
     pub fn send(&self, to: usize, message: Vec<u32>) -> Result<()> {
         if to >= self.ranks || message.len() > self.shape.words {
             let (words, ranks) = (message.len(), self.ranks);
@@ -122,7 +125,7 @@ impl Outbox<'_> {
     }
 }
 
-/// Runs the exchange of a process by itself, which takes what it sends to itself.
+/// Runs the exchange of a process by itself, which takes the messages that it sends to itself.
 pub(super) fn alone<T>(
     shape: Shape,
     work: impl FnOnce(&Outbox<'_>) -> Result<T>,

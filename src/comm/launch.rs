@@ -1,4 +1,5 @@
-//! Finds out how this process was started: MPI launchers set environment variables, which can be read long before MPI starts.
+//! Finds out how this process was started. MPI launchers set environment variables, which can be read long before MPI
+//! starts.
 #![allow(unsafe_code)] // changes the environment, while the process has one thread
 
 /// Number of processes that were started together.
@@ -6,30 +7,31 @@
 pub(super) enum Started {
     /// This process alone.
     Alone,
-    /// Several processes, with their number if the launcher sets it.
+    /// Several processes; their number is known if the launcher sets it.
     Several(Option<usize>),
 }
 
-/// Variables of each launcher (Open MPI and jsrun; PMI: MPICH, Intel, Cray PALS, Flux; MVAPICH): the number of processes, this one's rank, its rank on its machine,
-/// and the number there. The first launcher that is set counts: `mpirun` may itself have been started by `srun`.
+/// Environment variables of each launcher: number of processes, rank of this process, its rank on its machine, number
+/// of processes on its machine. The launchers are Open MPI and jsrun; PMI (MPICH, Intel, Cray PALS, Flux); MVAPICH. The
+/// first launcher whose variables are set counts, because `mpirun` may itself have been started by `srun`.
 const LAUNCHERS: [Launcher; 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
     ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"),
 ];
 
-/// Variables of launchers that set PMI_SIZE and PMI_RANK: this process's rank on its machine, and the number there (Cray PALS; Flux, which
-/// does not set the number).
+/// Environment variables of launchers that set PMI_SIZE and PMI_RANK: rank of this process on its machine, number of
+/// processes on its machine. The launchers are Cray PALS, and Flux, which does not set the number.
 const PLACES: [(&str, &str); 2] = [("PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"), ("FLUX_TASK_LOCAL_ID", "")];
 
 type Launcher = (&'static str, &'static str, &'static str, &'static str);
 
-/// Returns the launcher that started this process, if it is one of these.
+/// Returns the launcher that started this process, if it is in [`LAUNCHERS`].
 fn launcher(get: &dyn Fn(&str) -> Option<String>) -> Option<&'static Launcher> {
     LAUNCHERS.iter().find(|(size, ..)| number(get, size).is_some())
 }
 
-/// Returns true if a launcher started this process, alone or as one of several.
+/// Whether a launcher started this process, alone or as one of several.
 pub(super) fn is_launched(get: &dyn Fn(&str) -> Option<String>) -> bool {
     launcher(get).is_some() || get("PMIX_RANK").is_some() || get("SLURM_STEP_NUM_TASKS").is_some()
 }
@@ -38,10 +40,10 @@ fn number(get: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<usize> {
     get(name)?.trim().parse().ok()
 }
 
-/// Returns how many processes were started together, reading the environment through `get`.
+/// Returns how many processes were started together. `get` reads an environment variable.
 ///
-/// A batch script has SLURM_NTASKS too, but processes that it starts without `srun` are alone. `srun` sets the size of the step and, with
-/// `--mpi=pmix`, the rank.
+/// SLURM_NTASKS is set in a batch script, too, but processes that the script starts without `srun` are alone. `srun`
+/// sets the size of the step and, with `--mpi=pmix`, the rank.
 pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
     let number = |name: &str| number(get, name);
     let launched = launcher(get).and_then(|(size, ..)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
@@ -56,10 +58,11 @@ pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
     }
 }
 
-/// Sets variables that spare MPI needless searches. Returns true if this is one of several ranks.
+/// Sets environment variables that keep MPI from needless searches when it starts. Returns true if this is one of
+/// several ranks.
 ///
 /// # Safety
-/// No other thread runs yet.
+/// No other thread may run yet.
 pub unsafe fn shorten_start() -> bool {
     let get = |name: &str| std::env::var(name).ok();
     let several = super::WITH_MPI && started(&get) != Started::Alone;
@@ -70,11 +73,12 @@ pub unsafe fn shorten_start() -> bool {
     several
 }
 
-/// Returns variables that keep MPI from searching for GPUs and networks, which takes up to a second if there are several GPUs.
+/// Returns the environment variables that keep MPI from searching for GPUs and networks. The search takes up to a
+/// second if there are several GPUs.
 fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'static str)> {
     let number = |name: &str| number(get, name);
     let ranks = number("OMPI_COMM_WORLD_SIZE");
-    // If all ranks of Open MPI are on this machine, messages are few and go through memory that they share.
+    // If all ranks of Open MPI are on this machine, they send few messages, and through shared memory.
     let all_here = ranks.is_some() && ranks == number("OMPI_COMM_WORLD_LOCAL_SIZE");
     let mut found = vec![("HWLOC_COMPONENTS", "-gl,-opencl,-nvml,-cuda,-rsmi")];
     found.extend(all_here.then_some(("OMPI_MCA_pml", "ob1")));
@@ -82,7 +86,7 @@ fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'stati
     found
 }
 
-/// Returns this process's rank, as far as the environment shows; 0 otherwise.
+/// Returns this process's rank if the environment has it, else 0.
 pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
     let number = |name: &str| number(get, name);
     launcher(get)
@@ -92,12 +96,13 @@ pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
         .unwrap_or(0)
 }
 
-/// Returns this process's rank on its machine, before MPI starts. `None` if the launcher does not set it.
+/// Returns this process's rank on its machine, before MPI starts. Returns `None` if the launcher does not set it.
 pub fn launched_local_rank() -> Option<usize> {
     local_rank(&|name| std::env::var(name).ok())
 }
 
-/// Returns true if all processes are on this machine and this is not the first: processes start some things in turn.
+/// Returns true if all processes are on this machine and this is not the first one. Processes then start some things in
+/// turn.
 pub fn launched_later() -> bool {
     starts_later(&|name| std::env::var(name).ok())
 }
@@ -107,7 +112,7 @@ fn starts_later(get: &dyn Fn(&str) -> Option<String>) -> bool {
     local_ranks(get) == Some(ranks) && local_rank(get).is_some_and(|rank| rank > 0)
 }
 
-/// Returns the number of processes on this machine, before MPI starts. `None` if the launcher does not set it.
+/// Returns the number of processes on this machine, before MPI starts. Returns `None` if the launcher does not set it.
 pub fn launched_local_ranks() -> Option<usize> {
     local_ranks(&|name| std::env::var(name).ok())
 }
@@ -130,17 +135,18 @@ fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     let counted = launcher(get)
         .and_then(|(.., locals)| number(get, locals))
         .or_else(|| by_pmi(get).then(|| PLACES.iter().find_map(|(_, locals)| number(get, locals)))?);
-    // A list such as `4(x2),3` has nearly the same number everywhere.
+    // Take the first number of a list such as `4(x2),3`; the numbers of other machines are nearly the same.
     let leading = |text: String| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
     counted.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
 }
 
-/// Returns true if the launcher is known by the variables of PMI.
+/// Whether the launcher sets the variables of PMI.
 fn by_pmi(get: &dyn Fn(&str) -> Option<String>) -> bool {
     launcher(get).is_some_and(|(size, ..)| *size == "PMI_SIZE")
 }
 
-/// Returns true if `srun` started this process: a batch script has the variables of its own step, too.
+/// Whether `srun` started this process. The variables of a step alone don't show that, because a batch script has those
+/// of its own step.
 fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
     let number = |name: &str| number(get, name);
     let Started::Several(ranks) = started(get) else { return false };
@@ -163,18 +169,18 @@ mod tests {
         assert_eq!(of(&[]), Some(0));
         assert_eq!(of(&batch), Some(0));
         assert_eq!(of(&[&mpirun[..], &batch].concat()), Some(1));
-        // Of mpirun in a batch script, which tells no place; of srun.
+        // First mpirun in a batch script, which does not set the local rank; then srun.
         assert_eq!(of(&[&batch[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "0")]].concat()), None);
         assert_eq!(of(&[("PMI_SIZE", "8"), ("PMI_RANK", "3"), ("MPI_LOCALRANKID", "3")]), Some(3));
         let srun = [("SLURM_STEP_NUM_TASKS", "8"), ("SLURM_PROCID", "6"), ("SLURM_LOCALID", "2")];
         assert_eq!(of(&srun), Some(2));
         assert_eq!(of(&[&srun[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "6")]].concat()), Some(2));
         assert_eq!(of(&[("PMIX_RANK", "1")]), None);
-        // Of Cray PALS, and of Flux.
+        // Cray PALS and Flux.
         let pmi = [("PMI_SIZE", "8"), ("PMI_RANK", "6")];
         assert_eq!(of(&[&pmi[..], &[("PALS_RANKID", "6"), ("PALS_LOCAL_RANKID", "2")]].concat()), Some(2));
         assert_eq!(of(&[&pmi[..], &[("FLUX_TASK_RANK", "6"), ("FLUX_TASK_LOCAL_ID", "2")]].concat()), Some(2));
-        // A variable of the batch script of PALS says nothing of what Open MPI starts there.
+        // PALS variables of a batch script say nothing about processes that Open MPI starts there.
         assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", "8"), ("PALS_LOCAL_RANKID", "0")]), None);
     }
 
@@ -190,14 +196,14 @@ mod tests {
         let per_node = ("SLURM_STEP_TASKS_PER_NODE", "4(x2),3");
         assert_eq!(of(&[&srun[..], &[per_node]].concat()), Some(4));
         assert_eq!(of(&[("PMI_SIZE", "8"), ("PALS_LOCAL_SIZE", "4")]), Some(4));
-        // Of mpirun in a batch script, which has a step of one task.
+        // mpirun in a batch script, which is itself a step of one task.
         let batch = [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0"), ("SLURM_STEP_TASKS_PER_NODE", "1")];
         assert_eq!(of(&[&batch[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "0")]].concat()), None);
         assert_eq!(of(&[("PMIX_RANK", "1")]), None);
     }
 
     #[test]
-    fn ranks_of_one_machine_wait_for_those_before_them() {
+    fn later_ranks_of_one_machine_wait_for_earlier_ones() {
         let waiting = |environment: &[(&str, &str)]| {
             starts_later(&|name| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
         };
@@ -206,7 +212,7 @@ mod tests {
             waiting(&[size, here, ("OMPI_COMM_WORLD_LOCAL_RANK", rank)])
         };
         assert_eq!([of("4", "0", "4"), of("4", "3", "4")], [false, true]);
-        // On several machines nobody tells them when.
+        // On several machines there is no way to take turns.
         assert!(!of("8", "3", "4") && !waiting(&[("PMI_SIZE", "4"), ("PMI_RANK", "2")]) && !waiting(&[]));
     }
 
@@ -230,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn launchers_are_told_from_batch_scripts() {
+    fn launchers_are_distinguished_from_batch_scripts() {
         assert_eq!(of(&[]), (Started::Alone, 0));
         assert_eq!(of(&[("SLURM_NTASKS", "8"), ("SLURM_JOB_ID", "3"), ("SLURM_PROCID", "0")]), (Started::Alone, 0));
         assert_eq!(

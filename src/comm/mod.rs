@@ -1,9 +1,11 @@
-//! The ranks of a job. A process by itself is the case of one rank, so no code exists twice.
+//! The ranks of a job, and how they communicate. A process by itself is the case of one rank, so no code exists twice.
 //!
-//! Ranks are processes that `mpirun`, `mpiexec` or `srun` started together. All of them call the collective operations ([`Comm::barrier`]
-//! to [`Comm::exchange`]) in the same order, each from one thread at a time; [`Comm::send`] and [`Comm::receive`] may be called beside them
-//! from any thread. No operation occupies a core while it waits for ranks that still compute: it polls, and sleeps up to a millisecond in
-//! between ([`Rounds`], after some 50 µs). If MPI fails, the job ends: it can't go on with some of the ranks, and the same command line resumes it.
+//! Ranks are processes that `mpirun`, `mpiexec` or `srun` started together. All of them call the collective operations
+//! ([`Comm::barrier`] to [`Comm::exchange`]) in the same order, each from one thread at a time. [`Comm::send`] and
+//! [`Comm::receive`] may be called at any time from any thread. An operation that waits for ranks that still compute
+//! does not occupy a core: it polls, and sleeps up to a millisecond between polls ([`Rounds`] poll without sleep for
+//! some 50 µs first). If MPI fails, the job ends, because it can't go on with some of the ranks. The same command line
+//! resumes it.
 
 #[cfg(not(feature = "mpi"))]
 #[path = "absent.rs"]
@@ -42,24 +44,25 @@ use crate::memory::{Number, bytes_of, numbers_of};
 use crate::process::traffic;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-/// The communicator that this process opened, for the panic hook.
+/// The communicator that this process has opened. It is global so that the panic hook can use it.
 static OPEN: OnceLock<Comm> = OnceLock::new();
 
-/// Bytes that MPI takes when it starts: Open MPI 4.1 and MPICH 4.0 took 3 to 7 MiB with up to 16 ranks on a machine.
+/// Bytes of memory that MPI takes when it starts. Open MPI 4.1 and MPICH 4.0 took 3 to 7 MiB with up to 16 ranks on a
+/// machine.
 const MPI_AT_START: u64 = 8 << 20;
-/// Further bytes that MPI takes for each rank of the machine that messages come from.
-const MPI_OF_A_PEER: u64 = 1 << 20;
+/// Further bytes that MPI takes for each rank of the machine from which messages come.
+const MPI_PER_PEER: u64 = 1 << 20;
 
-/// Communicator: how this process reaches the other ranks of its job. It is cheap to clone.
+/// Communicator, by which this process reaches the other ranks of its job. It is cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Comm {
     /// A process by itself.
     Solo,
-    /// One of several ranks.
+    /// One of several ranks of an MPI job.
     Mpi(Arc<mpi::Ranks>),
 }
 
-/// A rank's position among the others.
+/// A rank's number among all ranks and on its machine.
 #[derive(Debug, Clone, Copy)]
 struct RankPosition {
     rank: usize,
@@ -69,7 +72,7 @@ struct RankPosition {
     nodes: usize,
 }
 
-/// Operation of [`Comm::all_sum`] and its siblings.
+/// Operation of [`Comm::all_sum`], [`Comm::all_max`] and [`Comm::all_min`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Combine {
     Sum,
@@ -78,22 +81,24 @@ pub(crate) enum Combine {
 }
 
 impl Comm {
-    /// Most bytes that one collective operation allocates beside its arguments and results, unless [`Comm::set_scratch`] sets less; for an
-    /// exchange see [`Shape::bytes`]. If ranks share memory, it holds for all ranks of the machine together.
+    /// Most bytes that one collective operation allocates in addition to its arguments and results.
+    /// [`Comm::set_scratch`] can lower it. If ranks share memory, it is the limit for all ranks of the machine
+    /// together. For an exchange see [`Shape::bytes`].
     pub const SCRATCH: usize = 16 << 20;
 
-    /// Returns the memory that MPI is expected to take of a rank by the time it has started, for plans made before that, with `local_ranks`
-    /// ranks on a machine. No MPI that was tried took more; networks with buffers of their own do.
+    /// Estimates the bytes of memory that MPI takes of a rank by the time it has started, with `local_ranks` ranks on a
+    /// machine. Plans that are made before MPI starts use it. No MPI that was tried took more, but networks with
+    /// buffers of their own do.
     pub fn expected_bytes(local_ranks: usize) -> u64 {
-        MPI_AT_START + local_ranks as u64 * MPI_OF_A_PEER
+        MPI_AT_START + local_ranks as u64 * MPI_PER_PEER
     }
 
-    /// Opens the communicator of the processes that were started together: several ranks if `mpirun` or `srun` started them, else `Solo`,
-    /// for which MPI is not started. Later calls return the same.
+    /// Opens the communicator of the processes that were started together. There are several ranks if `mpirun` or
+    /// `srun` started them. Otherwise it is `Solo`, and MPI is not started. Later calls return the same communicator.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if several processes were started that can't find each other, because of a build without the
-    /// feature `mpi` or the launcher of another MPI: they would all write to one workdir.
+    /// [`Error::Usage`](crate::Error::Usage) if several processes were started but can't find each other, because the
+    /// build lacks the feature `mpi` or the launcher belongs to another MPI. They would all write to one workdir.
     pub fn open() -> Result<Comm> {
         static OPENING: Mutex<()> = Mutex::new(());
         let _once = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,8 +119,8 @@ impl Comm {
         Ok(OPEN.get_or_init(|| comm).clone())
     }
 
-    /// Closes MPI together with all ranks: called once everything is done, by the thread that opened it, at the end of `main`. Messages
-    /// that nobody received are dropped.
+    /// Closes MPI, together with all ranks. The thread that opened it calls this at the end of `main`, once everything
+    /// is done. Messages that nobody has received are dropped.
     pub fn close(&self) {
         if let Comm::Mpi(ranks) = self {
             ranks.close();
@@ -138,12 +143,12 @@ impl Comm {
         }
     }
 
-    /// Returns true on rank 0, which writes files that exist once.
+    /// Whether this is rank 0, which writes the files that a job has only once.
     pub fn leads(&self) -> bool {
         self.rank() == 0
     }
 
-    /// Returns this rank's number among those of its machine, from 0.
+    /// Returns this rank's number among the ranks of its machine, from 0.
     pub fn local_rank(&self) -> usize {
         match self {
             Comm::Solo => 0,
@@ -167,16 +172,17 @@ impl Comm {
         }
     }
 
-    /// Returns the bytes of this process's memory that belong to MPI: those taken when all ranks had met, the same on every rank, and those
-    /// that it may take later for the other ranks of the machine.
+    /// Returns the bytes of this process's memory that belong to MPI: what it had taken when all ranks had started,
+    /// which is the same number on every rank, and what it may take later for the other ranks of the machine.
     pub fn own_bytes(&self) -> u64 {
         match self {
             Comm::Solo => 0,
-            Comm::Mpi(_) => self.taken() + self.local_ranks() as u64 * MPI_OF_A_PEER,
+            Comm::Mpi(_) => self.taken() + self.local_ranks() as u64 * MPI_PER_PEER,
         }
     }
 
-    /// Returns the part of [`Self::own_bytes`] that was taken when all ranks had met, including that of other code that started meanwhile.
+    /// Returns the part of [`Self::own_bytes`] that was taken when all ranks had started. It includes memory of other
+    /// code that started at the same time.
     pub fn taken(&self) -> u64 {
         match self {
             Comm::Solo => 0,
@@ -184,19 +190,19 @@ impl Comm {
         }
     }
 
-    /// Limits the scratch memory of collective operations to `bytes` (64 at least), the same on every rank.
+    /// Limits the scratch memory of collective operations to `bytes` (at least 64). Every rank must set the same limit.
     pub fn set_scratch(&self, bytes: usize) {
         self.set_chunk(bytes / 4);
     }
 
-    /// Waits until every rank has called it. Collective.
+    /// Waits until every rank has called this function. Collective.
     pub fn barrier(&self) {
         if let Comm::Mpi(ranks) = self {
             ranks.barrier();
         }
     }
 
-    /// Returns the `bytes` of rank 0 on all ranks; those of others are dropped. Collective.
+    /// Returns the `bytes` of rank 0 on all ranks; other ranks' `bytes` are dropped. Collective.
     pub fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
         match self {
             Comm::Solo => bytes,
@@ -204,7 +210,7 @@ impl Comm {
         }
     }
 
-    /// Returns the bytes of every rank, by rank. Lengths may differ. Collective.
+    /// Returns the bytes of every rank, indexed by rank. Lengths may differ. Collective.
     pub fn all_gather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
         match self {
             Comm::Solo => vec![mine.to_vec()],
@@ -212,8 +218,9 @@ impl Comm {
         }
     }
 
-    /// Hands every rank's numbers to `take` in pieces, with the rank, those of a rank in order. It holds no more than [`Comm::SCRATCH`] at
-    /// once, while [`Comm::all_gather`] holds the bytes of all. Collective.
+    /// Calls `take` with every rank's numbers in pieces: the rank and the piece. The pieces of a rank come in order. It
+    /// needs at most [`Comm::SCRATCH`] bytes of memory, while [`Comm::all_gather`] needs memory for the bytes of all
+    /// ranks. Collective.
     pub fn gather_each<T: Number>(&self, mine: &[T], mut take: impl FnMut(usize, &[T])) {
         match self {
             Comm::Solo => take(0, mine),
@@ -224,35 +231,36 @@ impl Comm {
         }
     }
 
-    /// Replaces each element by its sum over the ranks, in 64 bits. All ranks pass as many elements. Collective.
+    /// Replaces each element by its sum over the ranks, in 64 bits. All ranks pass the same number of elements.
+    /// Collective.
     pub fn all_sum(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             ranks.combine(Combine::Sum, values);
         }
     }
 
-    /// Replaces each element by its maximum over the ranks. All ranks pass as many elements. Collective.
+    /// Replaces each element by its maximum over the ranks. All ranks pass the same number of elements. Collective.
     pub fn all_max(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             ranks.combine(Combine::Max, values);
         }
     }
 
-    /// Replaces each element by its minimum over the ranks. All ranks pass as many elements. Collective.
+    /// Replaces each element by its minimum over the ranks. All ranks pass the same number of elements. Collective.
     pub fn all_min(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             ranks.combine(Combine::Min, values);
         }
     }
 
-    /// Returns true on every rank if `flag` is true on any. Collective.
+    /// Returns, on every rank, whether `flag` is true on any rank. Collective.
     pub fn any(&self, flag: bool) -> bool {
         let mut flags = [u64::from(flag)];
         self.all_max(&mut flags);
         flags == [1]
     }
 
-    /// Returns true on every rank if `flag` is true on all. Collective.
+    /// Returns, on every rank, whether `flag` is true on all ranks. Collective.
     pub fn all(&self, flag: bool) -> bool {
         !self.any(!flag)
     }
@@ -262,8 +270,9 @@ impl Comm {
         self.share_of(self.rank(), len)
     }
 
-    /// Returns the share of `rank` of an array of `len` elements: consecutive by rank, nearly equal, and multiples of 16 elements except at
-    /// the end of the array. Shares of short arrays may be empty.
+    /// Returns the share of `rank` of an array of `len` elements. Shares are consecutive in the order of ranks and
+    /// nearly equal. They are multiples of 16 elements, except at the end of the array. Shares of short arrays may be
+    /// empty.
     pub fn share_of(&self, rank: usize, len: usize) -> Range<usize> {
         share::of(rank, self.ranks(), len)
     }
@@ -272,13 +281,14 @@ impl Comm {
     /// elements are undefined afterwards. Each rank sends and receives nearly the bytes of the array once. Collective.
     pub fn reduce_scatter(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
-            // Each gives every other one its share.
+            // Each rank sends every other rank that rank's share.
             traffic::count(4 * (values.len() - self.share(values.len()).len()) as u64);
             ranks.reduce_scatter(values);
         }
     }
 
-    /// Copies every rank's share of an array to all ranks: after [`Self::reduce_scatter`], all have all sums. Collective.
+    /// Copies every rank's share of an array to all ranks. After [`Self::reduce_scatter`] and this, all ranks have all
+    /// sums. Collective.
     pub fn all_gather_shares(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
             traffic::count(4 * (self.share(values.len()).len() * (self.ranks() - 1)) as u64);
@@ -296,14 +306,16 @@ impl Comm {
 
     /// Exchanges many-to-many messages of bounded size while every rank works. Collective.
     ///
-    /// `work` runs on its own thread, may use more, and sends through the [`Outbox`]. `take(from, words)` is called for every message that
-    /// arrives, on `shape.takers` threads at once; messages of one rank may be taken in any order. The sending thread takes messages of a
-    /// rank to itself. Between machines the calling thread moves messages; on one machine the sending threads copy them into shared memory,
-    /// where they are taken. The call returns when every rank's work is done and all messages to this rank are taken. Receiving never waits
-    /// for sending, so no order of sends deadlocks, as long as `take` waits for nothing that `work` does.
+    /// `work` runs on its own thread, may start more threads, and sends through the [`Outbox`]. `take(from, words)` is
+    /// called for every message that arrives, on `shape.takers` threads at the same time. Messages of one rank may be
+    /// taken in any order. A message of a rank to itself is taken by the thread that sends it. Between machines the
+    /// calling thread moves messages; on one machine the sending threads copy them into shared memory, where they are
+    /// taken. The call returns when every rank's work is done and all messages to this rank are taken. Receiving never
+    /// waits for sending. So no order of sends can deadlock, provided that `take` does not wait for anything that
+    /// `work` does.
     /// # Errors
-    /// That of `take` or `work`, as soon as `work` has returned; after a failure, sends are refused. The exchange is then over on this rank
-    /// alone: the job has to be ended on all, as [`end_with`] does.
+    /// The error of `take` or `work`, as soon as `work` has returned. After a failure, sends are refused. The exchange
+    /// has then ended only on this rank, so the job must be ended on all ranks, as [`end_with`] does.
     pub fn exchange<T: Send>(
         &self,
         shape: Shape,
@@ -317,7 +329,7 @@ impl Comm {
         }
     }
 
-    /// Opens rounds, all ranks with the same shape. They are dropped before [`Comm::close`]. Collective.
+    /// Opens rounds. All ranks pass the same shape. The rounds must be dropped before [`Comm::close`]. Collective.
     #[cfg_attr(not(feature = "mpi"), allow(unreachable_code))] // there are no links then
     pub fn rounds(&self, shape: RoundShape) -> Rounds {
         let links = match self {
@@ -327,7 +339,8 @@ impl Comm {
         Rounds::among(self.rank(), self.ranks(), links)
     }
 
-    /// Makes `numbers` numbers for each rank that all others can read. Returns `None` on all of them if they share no memory. Collective.
+    /// Makes `numbers` numbers for each rank that all other ranks can read. Returns `None` on all ranks if they share
+    /// no memory. Collective.
     pub fn shared_counters(&self, numbers: usize) -> Option<SharedCounters> {
         match self {
             Comm::Solo => None,
@@ -335,7 +348,8 @@ impl Comm {
         }
     }
 
-    /// Makes memory of `bytes` bytes that all ranks read and write. Returns `None` on all of them if they share none. Collective.
+    /// Makes `bytes` bytes of memory that all ranks can read and write. Returns `None` on all ranks if they share no
+    /// memory. Collective.
     pub fn shared_memory(&self, bytes: u64) -> Option<SharedMemory> {
         match self {
             Comm::Solo => None,
@@ -352,8 +366,8 @@ impl Comm {
         }
     }
 
-    /// Returns the next message to this rank and its sender, or `None` if none has arrived. It has to be called now and then while messages
-    /// may arrive, as MPI keeps them in its memory until then.
+    /// Returns the next message to this rank with its sender, or `None` if none has arrived. Call it regularly while
+    /// messages may arrive, because MPI keeps them in its memory until they are received.
     pub fn receive(&self) -> Option<(usize, Vec<u8>)> {
         match self {
             Comm::Solo => {
@@ -363,7 +377,7 @@ impl Comm {
         }
     }
 
-    /// Ends the job on all ranks with this exit code. Any thread may call it.
+    /// Ends the job on all ranks with the exit code `code`. Any thread may call it.
     pub fn abort(&self, code: u8) -> ! {
         match self {
             Comm::Solo => std::process::exit(code.into()),
@@ -371,15 +385,16 @@ impl Comm {
         }
     }
 
-    /// Waits until every rank has called it, but no longer than `at_most`. It only serves to end a job: no collective operation may follow.
+    /// Waits until every rank has called this function, but at most `at_most`. Calls `meanwhile` again and again while
+    /// it waits. It is only for ending a job: no collective operation may follow.
     fn meet(&self, at_most: std::time::Duration, meanwhile: &dyn Fn()) {
         if let Comm::Mpi(ranks) = self {
             ranks.meet(at_most, meanwhile);
         }
     }
 
-    /// Makes collective operations move `bytes` bytes at once (16 at least), the same on every rank. Tests set few, so that little data
-    /// takes several pieces.
+    /// Sets the number of bytes that collective operations move at once (at least 16). Every rank must set the same
+    /// number. Tests set a small one, so that little data takes several pieces.
     pub fn set_chunk(&self, bytes: usize) {
         if let Comm::Mpi(ranks) = self {
             ranks.set_chunk(bytes.clamp(16, Comm::SCRATCH / 4));
@@ -387,5 +402,5 @@ impl Comm {
     }
 }
 
-/// Messages that a process by itself sent to itself.
+/// Messages that a process by itself has sent to itself.
 static MESSAGES: Mutex<std::collections::VecDeque<Vec<u8>>> = Mutex::new(std::collections::VecDeque::new());

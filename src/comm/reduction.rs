@@ -1,13 +1,13 @@
-//! Operations that reductions over the ranks combine elements by.
+//! Operations by which reductions over the ranks combine elements.
 
 use crate::memory::Number;
 
-/// Elements that [`fold`] combines at a time, which stay in the first-level cache.
+/// Elements that [`fold`] combines at a time; they fit the first-level cache.
 const BLOCK: usize = 512;
 
 /// A commutative operation on two elements.
 pub trait Operation<T>: Copy + Send + Sync {
-    /// Combines the element of lower ranks with that of a higher one.
+    /// Combines `lower`, the result over lower ranks, with `higher`, the element of the next higher rank.
     fn combine(self, lower: T, higher: T) -> T;
 }
 
@@ -15,11 +15,12 @@ pub trait Operation<T>: Copy + Send + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct Or;
 
-/// Minimum. A NaN counts as no number, unless all are.
+/// Minimum. A NaN is ignored, unless all elements are NaN.
 #[derive(Debug, Clone, Copy)]
 pub struct Min;
 
-/// Sum: of integers, which stops at the largest of the type, or of `f32`, rounded after each rank in the order of ranks.
+/// Sum. Sums of integers saturate at the largest value of the type. Sums of `f32` are rounded after each rank, in the
+/// order of ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct Sum;
 
@@ -61,8 +62,9 @@ impl Operation<f32> for Sum {
     }
 }
 
-/// Combines `own`, the elements of rank `rank`, with those of the other ranks, which `others` holds by rank, each as long as `own`. It goes
-/// by rank from 0 on, so that sums of `f32` depend neither on the owner of an element nor on the order of arrival.
+/// Combines `own`, the elements of rank `rank`, with the elements of the other ranks. `others` has one slice for each
+/// other rank, in the order of ranks and each as long as `own`. It combines in the order of ranks, so that sums of
+/// `f32` depend neither on the owner of an element nor on the order of arrival.
 pub(super) fn fold<T: Number, O: Operation<T>>(how: O, rank: usize, own: &mut [T], others: &[&[T]]) {
     let (lower, higher) = others.split_at(rank.min(others.len()));
     let join = |into: &mut [T], more: &[T]| {

@@ -1,4 +1,4 @@
-//! Division of an array among ranks: consecutive parts that begin at cache lines.
+//! Divides an array among ranks, into consecutive parts that begin at cache lines.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ pub(super) const GRAIN: usize = 16;
 /// Returns the share of `rank` of `ranks` of an array of `len` elements.
 pub(super) fn of(rank: usize, ranks: usize, len: usize) -> Range<usize> {
     let grains = len.div_ceil(GRAIN);
-    // The product takes 128 bits: an array of bytes may have 2^60 elements, in theory.
+    // The product needs 128 bits, because an array of bytes may in theory have 2^60 elements.
     let bound = |rank: usize| (((grains as u128 * rank as u128 / ranks as u128) as usize) * GRAIN).min(len);
     bound(rank)..bound(rank + 1)
 }

@@ -3,10 +3,10 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// An atomic number, which several processes may read and write.
+/// An atomic number that several processes may read and write.
 ///
 /// # Safety
-/// Any bytes are a value of the type, and all access to it is atomic.
+/// Every bit pattern must be a value of the type, and all access to it must be atomic.
 pub unsafe trait SharedNumber: Send + Sync {}
 
 // SAFETY: an atomic integer.

@@ -1,12 +1,13 @@
-//! Work stealing between ranks: a rank that has finished its own share takes pieces from the end of the share with most left.
+//! Work stealing between ranks. A rank that has finished its own share takes pieces from the end of the share that has
+//! most pieces left.
 
 use super::{Comm, SharedCounters};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts, for each pass, how many pieces of each rank's share were taken from its front and from its end. A rank takes pieces of its own
-/// share from the front; once none is left, it takes others' from the end.
+/// Counters of the pieces that were taken from the front and from the end of each rank's share, for each pass. A rank
+/// takes pieces of its own share from the front. Once none is left, it takes pieces from the end of other shares.
 pub struct WorkStealing {
     words: Words,
     rank: usize,
@@ -14,34 +15,36 @@ pub struct WorkStealing {
     passes: AtomicU64,
 }
 
-/// The counts: one word for each rank.
+/// The counters: one word for each rank.
 enum Words {
     Within(Arc<[AtomicU64]>),
     Shared(SharedCounters),
 }
 
-/// Bits of each count in a word.
+/// Bits of each counter in a word.
 const COUNT: u32 = 28;
 const MASK: u64 = (1 << COUNT) - 1;
 
 impl WorkStealing {
-    /// Most pieces of a share.
+    /// Largest number of pieces of a share.
     pub const MOST: u64 = MASK;
 
-    /// Opens the counts of the ranks of `comm`. Returns `None` if there is one rank or they share no memory. Collective.
+    /// Opens the counters of the ranks of `comm`. Returns `None` if there is one rank or ranks share no memory.
+    /// Collective.
     pub fn open(comm: &Comm) -> Option<WorkStealing> {
         let words = Words::Shared(comm.shared_counters(1)?);
         Some(WorkStealing { words, rank: comm.rank(), ranks: comm.ranks(), passes: AtomicU64::new(0) })
     }
 
-    /// Makes the counts of `ranks` ranks within this process, for tests.
+    /// Makes the counters of `ranks` ranks within this process, for tests.
     pub fn within(ranks: usize) -> Vec<WorkStealing> {
         let words: Arc<[AtomicU64]> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
         let of = |rank| WorkStealing { words: Words::Within(words.clone()), rank, ranks, passes: AtomicU64::new(0) };
         (0..ranks).map(of).collect()
     }
 
-    /// Begins the next pass over the pieces. All ranks begin as many passes, and none begins one before all others have ended the previous.
+    /// Begins the next pass over the pieces. All ranks must begin the same number of passes, and no rank may begin a
+    /// pass before all ranks have ended the previous one.
     pub fn begin(&self) -> Pass<'_> {
         Pass { stealing: self, number: (self.passes.fetch_add(1, Relaxed) + 1) & 0xff }
     }
@@ -60,29 +63,30 @@ impl fmt::Debug for WorkStealing {
     }
 }
 
-/// One pass over the pieces. Shares have at most [`WorkStealing::MOST`].
+/// One pass over the pieces. A share has at most [`WorkStealing::MOST`] pieces.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass<'c> {
     stealing: &'c WorkStealing,
     number: u64,
 }
 
-/// Numbers of pieces taken from a rank's share.
+/// State of a rank's share: the number of pieces taken from its front and from its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     /// Rank that owns the share.
     pub rank: usize,
-    /// Pieces taken from its front.
+    /// Number of pieces taken from the front of the share.
     pub front: u64,
-    /// Pieces taken from its end.
+    /// Number of pieces taken from the end of the share.
     pub back: u64,
 }
 
 impl Pass<'_> {
-    /// Takes the next piece of this rank's own share, which has `len` pieces. Returns its number in the share, or `None` if none is left.
+    /// Takes the next piece of this rank's own share, which has `len` pieces. Returns the piece's number in the share,
+    /// or `None` if no piece is left.
     pub fn take(&self, len: u64) -> Option<u64> {
         let word = self.stealing.word(self.stealing.rank);
-        // Pieces carry no data of other ranks, so the count needs no ordering with other memory.
+        // Pieces carry no data of other ranks, so the counter needs no ordering with other memory.
         let mut seen = word.load(Relaxed);
         loop {
             let [front, back] = self.counts(seen);
@@ -96,7 +100,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Returns the other rank with most pieces left, where `len` returns the length of a rank's share.
+    /// Returns the other rank with most pieces left; `len` returns the number of pieces of a rank's share.
     pub fn most_left(&self, len: impl Fn(usize) -> u64) -> Option<Taken> {
         let others = (0..self.stealing.ranks).filter(|&rank| rank != self.stealing.rank);
         let left = others.map(|rank| {
@@ -106,7 +110,8 @@ impl Pass<'_> {
         left.max_by_key(|&(left, _)| left).filter(|&(left, _)| left > 0).map(|(_, taken)| taken)
     }
 
-    /// Takes the last piece left of another rank's share. Returns false if any piece was taken since [`Self::most_left`] returned `Taken`.
+    /// Takes the last piece that is left of another rank's share. Returns false if any piece of it was taken since
+    /// [`Self::most_left`] returned this `Taken`.
     pub fn help(&self, Taken { rank, front, back }: Taken) -> bool {
         let word = self.stealing.word(rank);
         let seen = word.load(Relaxed);
@@ -118,7 +123,8 @@ impl Pass<'_> {
         (self.number << (2 * COUNT)) | (back << COUNT) | front
     }
 
-    /// Returns the counts of front and end. A rank that has not begun this pass still has those of an earlier one.
+    /// Returns the counters of front and end. The word of a rank that has not begun this pass belongs to an earlier
+    /// pass and counts as zeros.
     fn counts(&self, word: u64) -> [u64; 2] {
         if word >> (2 * COUNT) == self.number { [word & MASK, (word >> COUNT) & MASK] } else { [0, 0] }
     }
@@ -134,7 +140,7 @@ mod tests {
         let stealing = WorkStealing::within(lens.len());
         for idle in 0..lens.len() {
             let taken: Vec<Vec<(usize, u64)>> = std::thread::scope(|scope| {
-                // A rank that is idle begins as many passes, but takes nothing: others do all of it.
+                // An idle rank begins every pass, but takes nothing; the others do all its pieces.
                 let work = |rank: usize, pass: Pass<'_>| {
                     let mut mine = Vec::new();
                     while let Some(front) = pass.take(lens[rank]) {
@@ -161,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_found_behind_may_have_gone_on() {
+    fn helping_fails_if_a_piece_was_taken_since() {
         let stealing = WorkStealing::within(2);
         let (own, other) = (stealing[0].begin(), stealing[1].begin());
         let taken = own.most_left(|_| 3).expect("nothing was taken");
@@ -174,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_beyond_those_that_a_word_can_tell_apart_begin_anew() {
+    fn pass_numbers_wrap_around() {
         let stealing = WorkStealing::within(1);
         for _ in 0..300 {
             let pass = stealing[0].begin();

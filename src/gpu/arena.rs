@@ -1,4 +1,4 @@
-//! The single allocation of GPU memory that a job makes, and slices of it.
+//! The arena, which is the only allocation of GPU memory that a job makes, and slices of it.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::device::Device;
@@ -9,31 +9,32 @@ use cudarc::driver::{DriverError, result};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Alignment of slices in bytes: enough for a warp's 16-byte loads and for all copies.
+/// Alignment of slices in bytes. It is enough for a warp's 16-byte loads and for all copies.
 pub const ALIGN: u64 = 256;
 
-/// Granularity in which drivers allocate, in bytes: an arena that is no multiple of it would take more than its size.
+/// Granularity in bytes in which drivers allocate. An arena that is no multiple of it would take more memory than its
+/// size.
 const PIECE: u64 = 2 << 20;
 
-/// Rounds `bytes` down to the granularity of allocation; sizes below that are rounded down to `ALIGN`.
+/// Rounds `bytes` down to the granularity of allocation. Sizes below the granularity are rounded down to `ALIGN`.
 pub fn whole_pieces(bytes: u64) -> u64 {
     let piece = if bytes < PIECE { ALIGN } else { PIECE };
     bytes / piece * piece
 }
 
-/// Returns the limit that an arena of `least` bytes needs, as a job file writes it.
+/// Returns the limit that an arena of `least` bytes needs, in the notation of job files.
 pub fn at_least(least: u64) -> String {
     crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
 }
 
-/// GPU memory from which slices are taken, from its start or from its end.
+/// A job's GPU memory. Slices are taken from its start or from its end.
 #[derive(Debug)]
 pub struct Arena {
     device: Device,
     start: u64,
     bytes: u64,
     used: u64,
-    /// Bytes at the start, and at the end, that stay taken when the rest is reset.
+    /// Bytes at the start, and bytes at the end, that stay taken when the rest is reset.
     held: u64,
     last: u64,
 }
@@ -41,10 +42,10 @@ pub struct Arena {
 impl Arena {
     pub(super) fn new(device: &Device, bytes: u64) -> std::result::Result<Arena, DriverError> {
         device.context().bind_to_thread()?;
-        // SAFETY: the context is current; the memory is freed on drop alone.
+        // SAFETY: the context is current; the memory is freed only on drop.
         let start = unsafe { result::malloc_sync(bytes as usize)? };
         let arena = Arena { device: device.clone(), start, bytes, used: 0, held: 0, last: 0 };
-        arena.tell();
+        arena.report_use();
         Ok(arena)
     }
 
@@ -61,15 +62,16 @@ impl Arena {
         self.bytes
     }
 
-    /// Reduces the arena to `bytes` bytes, or to those taken if they are more. Does nothing while slices of its end are taken.
+    /// Reduces the arena to `bytes` bytes, or to the bytes that are taken if those are more. Does nothing while slices
+    /// at its end are taken.
     pub fn trim(&mut self, bytes: u64) {
-        // Slices of the end are placed by the size.
+        // Slices at the end have positions that depend on the size.
         if self.last == 0 {
             self.bytes = self.bytes.min(bytes.max(self.used));
         }
     }
 
-    /// Returns the whole arena as words, including what is taken.
+    /// Returns the whole arena as words, including the part that is taken.
     pub fn words(&self) -> DeviceSlice<u32> {
         DeviceSlice { start: self.start, len: self.bytes / 4, element: PhantomData }
     }
@@ -79,8 +81,8 @@ impl Arena {
         self.bytes - self.used - self.last
     }
 
-    /// Tells the metrics of the job how much is taken.
-    fn tell(&self) {
+    /// Reports the number of bytes taken to the job's metrics.
+    fn report_use(&self) {
         gpu_use::take(self.used + self.last);
     }
 
@@ -100,24 +102,25 @@ impl Arena {
         Err(Error::Limit { limit: "gpu_memory", given, needed: at_least(least), purpose: purpose.to_owned() })
     }
 
-    /// Returns the number of bytes taken from the start; [`Self::reset`] goes back to it.
+    /// Returns the number of bytes taken from the start, for [`Self::reset`].
     pub fn mark(&self) -> u64 {
         self.used
     }
 
-    /// Frees all that was taken since `mark`, but not what is held. Slices taken since then must not be used any more.
+    /// Frees everything that was taken from the start since `mark`, except bytes that are held. Slices taken since then
+    /// must not be used any more.
     pub fn reset(&mut self, mark: u64) {
         self.used = mark.clamp(self.held, self.used);
-        self.tell();
+        self.report_use();
     }
 
-    /// Keeps the first `bytes` bytes from being reset until [`Self::let_go`].
+    /// Holds the first `bytes` bytes, so that they are not reset until [`Self::let_go`].
     pub fn hold(&mut self, bytes: u64) {
         self.held = bytes.next_multiple_of(ALIGN).min(self.used);
     }
 
-    /// Takes the last `bytes` bytes that are free until [`Self::let_go`]. Returns their byte offset and the slice, or `None` if there is
-    /// too little room.
+    /// Takes the last `bytes` free bytes until [`Self::let_go`]. Returns their byte offset and the slice, or `None` if
+    /// there is too little room.
     pub fn take_last(&mut self, bytes: u64) -> Option<(u64, DeviceSlice<u8>)> {
         let rounded = slice_bytes::<u8>(bytes);
         if rounded > self.free() {
@@ -126,17 +129,17 @@ impl Arena {
         self.last += rounded;
         let at = (self.bytes - self.last) / ALIGN * ALIGN;
         self.last = self.bytes - at;
-        self.tell();
+        self.report_use();
         Some((at, DeviceSlice { start: self.start + at, len: bytes, element: PhantomData }))
     }
 
-    /// Lets what is held, or was taken from the end, be taken again.
+    /// Frees the bytes that are held or were taken from the end.
     pub fn let_go(&mut self) {
         (self.held, self.last) = (0, 0);
-        self.tell();
+        self.report_use();
     }
 
-    /// Takes room for `len` elements, whose contents are undefined. Returns `None` if there is too little.
+    /// Takes a slice of `len` elements; their contents are undefined. Returns `None` if there is too little room.
     pub fn take<T>(&mut self, len: u64) -> Option<DeviceSlice<T>> {
         let bytes = slice_bytes::<T>(len);
         if bytes > self.free() {
@@ -145,16 +148,16 @@ impl Arena {
         debug_assert!(self.used.is_multiple_of(ALIGN), "a part of the arena that kernels can't read");
         let start = self.start + self.used;
         self.used += bytes;
-        self.tell();
+        self.report_use();
         Some(DeviceSlice { start, len, element: PhantomData })
     }
 
-    /// Takes room for `len` elements that a plan has provided for.
+    /// Takes a slice of `len` elements for which a plan has provided room.
     ///
     /// # Errors
-    /// [`Error::internal`] if there is too little.
+    /// [`Error::internal`] if there is too little room.
     pub fn take_planned<T>(&mut self, len: u64) -> Result<DeviceSlice<T>> {
-        self.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
+        self.take(len).ok_or_else(|| Error::internal("divide GPU memory", "less than planned"))
     }
 }
 
@@ -169,12 +172,13 @@ impl Drop for Arena {
     }
 }
 
-/// Returns the bytes of an arena that `len` elements take.
+/// Returns the bytes that a slice of `len` elements takes in an arena.
 pub fn slice_bytes<T>(len: u64) -> u64 {
     (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
 }
 
-/// A slice of an [`Arena`], of this process or another: `len` elements in device memory. Only kernels and copies can access them.
+/// A slice of device memory with `len` elements, in an [`Arena`] of this process or another. Only kernels and copies
+/// can access it.
 #[derive(Debug)]
 pub struct DeviceSlice<T> {
     start: u64,
@@ -202,7 +206,7 @@ impl<T> DeviceSlice<T> {
         DeviceSlice { start, len, element: PhantomData }
     }
 
-    /// Returns the address on the device, as kernels take it.
+    /// Returns the address on the device, for kernels.
     pub fn address(self) -> u64 {
         self.start
     }
@@ -222,12 +226,12 @@ impl<T> DeviceSlice<T> {
         DeviceSlice { start: self.start, len: self.bytes(), element: PhantomData }
     }
 
-    /// Returns its size in bytes.
+    /// Returns the size of the slice in bytes.
     pub fn bytes(self) -> u64 {
         self.len * size_of::<T>() as u64
     }
 
-    /// Returns the elements `range`, cut at the end of the slice.
+    /// Returns the elements in `range`, cut at the end of the slice.
     pub fn part(self, range: Range<u64>) -> DeviceSlice<T> {
         let (from, to) = (range.start.min(self.len), range.end.min(self.len));
         let start = self.start + from * size_of::<T>() as u64;
@@ -240,7 +244,7 @@ mod tests {
     use super::{PIECE, at_least, whole_pieces};
 
     #[test]
-    fn a_limit_that_is_named_makes_an_arena_that_does() {
+    fn the_named_limit_makes_an_arena_that_is_large_enough() {
         for least in [1, 1000, 1 << 20, PIECE - 1, PIECE, PIECE + 1, 3 << 20, 123_456_789] {
             let named = crate::size::parse(&at_least(least)).expect("a size");
             assert!(whole_pieces(named) >= least, "{least}: {named}");

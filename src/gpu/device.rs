@@ -1,9 +1,9 @@
-//! One GPU in use: its context, its memory limit, its queues.
+//! An open GPU: its context, its memory limit, its queues.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::arena::{Arena, at_least, whole_pieces};
 use super::queue::Queue;
-use super::users::{default_limit, others};
+use super::users::{default_limit, other_users};
 use super::visible::{self, VisibleGpu};
 use super::{Cuda, Gpu, driver};
 use crate::error::{Error, Result};
@@ -25,19 +25,19 @@ struct Inner {
     shared_memory: u32,
     cache: u64,
     limit: u64,
-    /// Bytes in use on the GPU by all processes right after this one made its context.
+    /// Bytes that all processes used on the GPU right after this process made its context.
     before: u64,
     peak: AtomicU64,
     beside: AtomicU64,
 }
 
 impl Device {
-    /// Opens GPU `index` of those in `found`, or the first. At most `limit` bytes of its memory are used; by default what
-    /// [`default_limit`] says of those that are free.
+    /// Opens GPU `index` of those in `found`, or the first one. The job uses at most `limit` bytes of its memory; the
+    /// default is [`default_limit`] of the free bytes.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such GPU, with what to install or load; [`Error::GpuFull`] if it has no memory for a context; [`Error::Lost`]
-    /// if it does not answer.
+    /// [`Error::Usage`] if there is no such GPU; the message says what to install or load. [`Error::GpuFull`] if the
+    /// GPU has no memory for a context; [`Error::Lost`] if it does not answer.
     pub fn open(found: &Cuda, index: Option<u32>, limit: Option<u64>) -> Result<Device> {
         let index = index.or(found.gpus.first().map(|gpu| gpu.index)).unwrap_or(0);
         let Some(gpu) = found.gpus.iter().find(|gpu| gpu.index == index).cloned() else {
@@ -47,22 +47,22 @@ impl Device {
             let why = match visible::visible_gpu() {
                 Some(VisibleGpu { index, of }) => {
                     format!(
-                        "{why}; gpugraph showed CUDA the one numbered {index} of {of} alone: name in CUDA_VISIBLE_DEVICES those that work"
+                        "{why}; gpugraph lets CUDA see only GPU {index} of {of}: list the GPUs that work in CUDA_VISIBLE_DEVICES"
                     )
                 }
                 None => why,
             };
             return Err(Error::Usage(format!("no GPU to compute with: missing {why}")));
         };
-        let context = CudaContext::new(driver::ordinal(index)).map_err(|e| failed(&gpu, None, "open it", e))?;
-        // Events of this crate order all work between queues.
-        // SAFETY: nothing has been allocated yet whose use the context would have to track.
+        let context = CudaContext::new(driver::ordinal(index)).map_err(|e| failed(&gpu, None, "open a context", e))?;
+        // This crate orders all work between queues by its own events. SAFETY: nothing has been allocated yet whose use
+        // the context would have to track.
         unsafe { context.disable_event_tracking() };
-        let attribute = |which| context.attribute(which).map_err(|e| failed(&gpu, None, "ask what it has", e));
+        let attribute = |which| context.attribute(which).map_err(|e| failed(&gpu, None, "report its properties", e));
         let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         let shared_memory = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32;
         let cache = attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as u64;
-        let (free, total) = context.mem_get_info().map_err(|e| failed(&gpu, None, "ask for its memory", e))?;
+        let (free, total) = context.mem_get_info().map_err(|e| failed(&gpu, None, "report its memory", e))?;
         let limit = limit.unwrap_or_else(|| default_limit(free as u64));
         let before = (total - free) as u64;
         let inner = Inner {
@@ -84,7 +84,7 @@ impl Device {
         &self.0.gpu
     }
 
-    /// Returns `limits.gpu_memory` in bytes.
+    /// Returns the limit of GPU memory (`limits.gpu_memory`) in bytes.
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
@@ -104,17 +104,18 @@ impl Device {
         self.0.cache
     }
 
-    /// Returns the bytes of the arena, which all memory of the job comes from; 0 before it is there.
+    /// Returns the bytes of the arena, from which all GPU memory of the job comes; 0 before it is allocated.
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Ordering::Relaxed)
     }
 
-    /// Returns about how many bytes the driver took beside the arena and the context: for kernels and queues.
+    /// Estimates the bytes that the driver took in addition to the arena and the context, for kernels and queues.
     pub fn beside(&self) -> u64 {
         self.0.beside.load(Ordering::Relaxed)
     }
 
-    /// Allocates the arena that all memory on this GPU comes from: as large as the limit, or as the free memory if that is less.
+    /// Allocates the arena, from which all memory on this GPU comes. It has the size of the limit, or of the free
+    /// memory if that is less.
     ///
     /// # Errors
     /// [`Error::Limit`] if less than `least` bytes are available, [`Error::Lost`].
@@ -128,7 +129,7 @@ impl Device {
                 "this graph on GPU {} ({}){}",
                 self.0.gpu.index,
                 self.0.gpu.name,
-                others(&self.0.gpu.uuid)
+                other_users(&self.0.gpu.uuid)
             ),
         };
         let whole = whole_pieces(limit);
@@ -139,10 +140,10 @@ impl Device {
         loop {
             match Arena::new(self, bytes) {
                 Ok(arena) => {
-                    self.look(bytes);
+                    self.record_memory(bytes);
                     if bytes < whole {
                         let (index, bytes) = (self.0.gpu.index, size::show(bytes));
-                        tracing::warn!("GPU {index} has less than limits.gpu_memory free: going on with {bytes}");
+                        tracing::warn!("GPU {index} has less than limits.gpu_memory free: continuing with {bytes}");
                     }
                     return Ok(arena);
                 }
@@ -151,10 +152,10 @@ impl Device {
                     if bytes <= least {
                         return Err(short(format!("{} ({} of it free)", size::show(limit), size::show(free))));
                     }
-                    // The largest allocation may be smaller than all that is free.
+                    // The largest possible allocation may be smaller than the free memory.
                     bytes = whole_pieces(free.min(bytes / 8 * 7)).max(least);
                 }
-                Err(e) => return Err(self.lost("take memory", e)),
+                Err(e) => return Err(self.lost("allocate memory", e)),
             }
         }
     }
@@ -164,7 +165,7 @@ impl Device {
     /// # Errors
     /// [`Error::Lost`].
     pub fn queue(&self) -> Result<Queue> {
-        let stream = self.0.context.new_stream().map_err(|e| self.lost("make a queue", e))?;
+        let stream = self.0.context.new_stream().map_err(|e| self.lost("create a queue", e))?;
         Ok(Queue::new(self.clone(), stream))
     }
 
@@ -172,8 +173,8 @@ impl Device {
         &self.0.context
     }
 
-    /// Notes an arena of `bytes` bytes, and the memory that the driver uses beside it now.
-    fn look(&self, bytes: u64) {
+    /// Records the size of an arena of `bytes` bytes, and the memory that the driver uses in addition to it now.
+    fn record_memory(&self, bytes: u64) {
         self.0.peak.fetch_max(bytes, Ordering::Relaxed);
         if let Ok((free, total)) = self.0.context.mem_get_info() {
             let used = ((total - free) as u64).saturating_sub(self.0.before);
@@ -181,16 +182,16 @@ impl Device {
         }
     }
 
-    /// Turns a driver's error into this crate's: [`Error::GpuFull`] where it lacks memory, else [`Error::Lost`]. The context can't be used any more, but
-    /// files on the disk can.
+    /// Converts an error of the driver: to [`Error::GpuFull`] if memory is lacking, else to [`Error::Lost`]. The
+    /// context can't be used any more, but files on the disk can.
     pub(super) fn lost(&self, doing: &str, error: DriverError) -> Error {
         failed(&self.0.gpu, Some(self), doing, error)
     }
 
-    /// Returns the free bytes, and what helps where they are too few.
+    /// Returns the number of free bytes, and a remedy for messages that say they are too few.
     fn remedy(&self) -> (u64, String) {
         let (free, limit) = (self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64), self.0.limit);
-        // How much is lacking the driver does not say.
+        // The driver does not say how much memory is lacking.
         let fits = whole_pieces(default_limit(free + self.peak()).min(limit / 2)) >> 20;
         let wait = "wait for other processes";
         let remedy = match fits {
@@ -201,17 +202,17 @@ impl Device {
     }
 }
 
-/// Turns a driver's error into this crate's, on a GPU that may be open.
+/// Converts an error of the driver on `gpu`. `device` is the GPU if it is open.
 fn failed(gpu: &Gpu, device: Option<&Device>, doing: &str, error: DriverError) -> Error {
     if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-        // Without a context only NVML knows what is free.
+        // Without a context only NVML knows how much memory is free.
         let (free, remedy) = device.map_or((0, "wait for other processes".into()), Device::remedy);
         let (free, total) = (size::show(free), size::show(gpu.memory));
         return Error::GpuFull(format!(
             "GPU {} ({}) has no memory left ({doing}): {free} of {total} are free{}; {remedy}, or set run.device = \"cpu\"",
             gpu.index,
             gpu.name,
-            others(&gpu.uuid)
+            other_users(&gpu.uuid)
         ));
     }
     let name = error.error_name().map_or_else(|_| format!("{:?}", error.0), |name| name.to_string_lossy().into_owned());

@@ -1,4 +1,4 @@
-//! CUDA through its driver, which is loaded at run time.
+//! Access to CUDA through its driver, which is loaded at run time.
 #![allow(unsafe_code)] // cudarc's functions that look for a library are unsafe
 
 use super::{Cuda, Gpu, visible};
@@ -8,13 +8,13 @@ use cudarc::driver::sys::CUdevice_attribute::{
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaContext, result};
 
-const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and what the job asked for";
+const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and the GPUs that the job requested";
 
-/// Loads the driver and NVRTC. Returns true for each of the two that is present.
+/// Loads the driver and NVRTC. Returns whether the driver is present, and whether NVRTC is.
 pub fn load() -> (bool, bool) {
     use cudarc::{driver::sys as driver, nvrtc::sys as nvrtc};
-    // SAFETY: these only load a library by its name. `culib` keeps it loaded; it is called only if the library is present, as it panics
-    // otherwise.
+    // SAFETY: these only load a library by its name. `culib` keeps it loaded. It is called only if the library is
+    // present, because it panics otherwise.
     unsafe {
         let present = (driver::is_culib_present(), nvrtc::is_culib_present());
         let _stays = (present.0.then(|| driver::culib()), present.1.then(|| nvrtc::culib()));
@@ -38,7 +38,7 @@ pub fn probe() -> Cuda {
         return cuda;
     }
     match devices() {
-        // A driver that sees no GPU does not even start.
+        // If a driver sees no GPU, it does not even start.
         Err(result::DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => cuda.missing.push(NO_GPU.into()),
         Ok((driver, gpus)) => {
             cuda.driver = Some(driver);
@@ -66,7 +66,7 @@ pub fn free_memory(index: u32) -> Result<u64, String> {
     free.map(|(free, _)| free as u64).map_err(|e| format!("{:?}; check nvidia-smi", e.0))
 }
 
-/// Returns the driver's number of GPU `index`.
+/// Returns the number by which the driver knows GPU `index`.
 pub fn ordinal(index: u32) -> usize {
     if visible::visible_gpu().is_some() { 0 } else { index as usize }
 }

@@ -1,27 +1,27 @@
-//! Energy that a GPU takes and how busy it is, by NVIDIA's management library, which is loaded where there is one.
+//! Energy use and utilisation of a GPU, read through NVIDIA's management library (NVML), if that is installed.
 
 use super::device::Device;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
-/// Returns the uuid of a GPU as NVML writes it, by its 32 hexadecimal digits.
+/// Converts the 32 hexadecimal digits of a GPU's uuid to the notation of NVML.
 pub(super) fn nvml_uuid(hex: &str) -> String {
     let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
     format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32))
 }
 
-/// The meter of one GPU.
+/// Meter of the energy and utilisation of one GPU.
 pub struct GpuMeter {
     library: Nvml,
     uuid: String,
 }
 
 impl GpuMeter {
-    /// Opens the meter of the GPU with this [uuid](Self::uuid), or says why there is none. Of GPUs of some kinds, and of parts of one, it can't
-    /// tell all.
+    /// Opens the meter of the GPU with this [uuid](Self::uuid). For some kinds of GPUs, and for parts of a GPU, not
+    /// every value can be read.
     ///
     /// # Errors
-    /// The reason, in words.
+    /// The reason why there is no meter, in words.
     pub fn open(uuid: String) -> Result<GpuMeter, String> {
         let library = Nvml::init().map_err(|e| format!("NVML: {e}"))?;
         let meter = GpuMeter { library, uuid };
@@ -29,10 +29,10 @@ impl GpuMeter {
         Ok(meter)
     }
 
-    /// Returns the name by which the meter of a GPU is found, which no other GPU has.
+    /// Returns the uuid of a GPU in the notation of NVML, by which its meter is found.
     ///
     /// # Errors
-    /// The reason why there is none, in words.
+    /// The reason why it can't be read, in words.
     pub fn uuid(device: &Device) -> Result<String, String> {
         let bytes = device.context().uuid().map_err(|e| format!("the GPU's number: {e}"))?.bytes;
         let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
@@ -43,19 +43,19 @@ impl GpuMeter {
         self.library.device_by_uuid(self.uuid.as_str())
     }
 
-    /// Returns the share of time in which a kernel ran on the GPU, of whichever process, in the last second or less.
+    /// Returns the fraction of time in which a kernel of any process ran on the GPU, over the last second or less.
     ///
     /// # Errors
-    /// Why it can't be read, in words.
+    /// The reason why it can't be read, in words.
     pub fn busy(&self) -> Result<f64, String> {
         let rates = self.device().and_then(|device| device.utilization_rates());
         rates.map(|rates| f64::from(rates.gpu.min(100)) / 100.0).map_err(|e| format!("NVML: {e}"))
     }
 
-    /// Returns the joules since the driver was loaded.
+    /// Returns the energy that the GPU has used since the driver was loaded, in joules.
     ///
     /// # Errors
-    /// Why they can't be read, in words.
+    /// The reason why it can't be read, in words.
     pub fn joules(&self) -> Result<f64, String> {
         let millijoules = self.device().and_then(|device| device.total_energy_consumption());
         millijoules.map(|millijoules| millijoules as f64 / 1e3).map_err(|e| format!("NVML: {e}"))

@@ -1,4 +1,4 @@
-//! A lane: a thread's own queue, and slots of pinned memory that it uses in turn.
+//! Lanes. A lane is a thread's own queue, with slots of pinned memory that it uses in turn.
 #![allow(unsafe_code)] // copies that go on while the host does
 
 use super::arena::DeviceSlice;
@@ -7,10 +7,11 @@ use crate::error::{Error, Result};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Does `work` for each item, such as a lane and its share, on a thread of its own. All are waited for before the first error is returned.
+/// Calls `work` for each item, such as a lane and its share, on a thread of its own. Waits for all threads before it
+/// returns the first error.
 ///
 /// # Errors
-/// Those of `work`; [`Error::Addresses`] if the system starts no more threads.
+/// Errors of `work`; [`Error::Addresses`] if the system starts no more threads.
 pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> Result<()> + Sync) -> Result<()> {
     let work = &work;
     std::thread::scope(|scope| {
@@ -24,7 +25,7 @@ pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> R
     })
 }
 
-/// A queue and its pinned slots. The thread fills one slot while the GPU copies from another. The slot in turn is the current one.
+/// A queue and its pinned slots. The thread fills one slot, the current one, while the GPU copies from another.
 #[derive(Debug)]
 pub struct Lane<'u> {
     queue: &'u Queue,
@@ -40,19 +41,19 @@ pub struct Lane<'u> {
 #[derive(Debug)]
 struct Slot<'u> {
     words: &'u mut [u32],
-    /// Event after which the GPU no longer uses the slot, if it is `busy`.
+    /// If the slot is `busy`, the event after which the GPU no longer uses it.
     done: &'u Event,
     busy: bool,
 }
 
 impl<'u> Lane<'u> {
-    /// Makes a lane of `slots`: pinned memory, with an event for each.
+    /// Makes a lane with these slots of pinned memory; each has an event.
     pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
         let slots = slots.map(|(words, done)| Slot { words, done, busy: false }).collect();
         Lane { queue, slots, turn: 0, filled: 0, open: false, waited: Duration::ZERO }
     }
 
-    /// Returns its queue.
+    /// Returns the lane's queue.
     pub fn queue(&self) -> &'u Queue {
         self.queue
     }
@@ -77,7 +78,7 @@ impl<'u> Lane<'u> {
         self.slots[0].words.len()
     }
 
-    /// Returns the current slot, waiting until the GPU no longer uses it.
+    /// Waits until the GPU no longer uses the current slot, and returns the slot.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -94,7 +95,8 @@ impl<'u> Lane<'u> {
         self.filled
     }
 
-    /// Moves words from the start of `words` to the end of the current slot, all or until it has `most`. Returns true if it has `most` now.
+    /// Moves words from the start of `words` to the end of the current slot, until `words` is empty or the slot has
+    /// `most` words. Returns true if the slot has `most` words.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -118,7 +120,8 @@ impl<'u> Lane<'u> {
         unsafe { self.queue.upload(&slot.words[..self.filled], to) }
     }
 
-    /// Queues a copy of the start of the current slot, which was written in place, to all of `to`.
+    /// Queues a copy of the start of the current slot, which the caller has filled through [`Self::slot`], to all of
+    /// `to`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -138,7 +141,7 @@ impl<'u> Lane<'u> {
         unsafe { self.queue.download(from, &mut slot.words[at..at + from.len() as usize]) }
     }
 
-    /// Leaves the current slot to the GPU until all that is queued is done, and goes on to the next slot.
+    /// Leaves the current slot to the GPU until everything queued is done, and goes to the next slot.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -151,24 +154,26 @@ impl<'u> Lane<'u> {
         Ok(())
     }
 
-    /// Copies all of `from` to the host after what is queued, and hands it to `take` in pieces: as many times `step` words as a slot holds.
+    /// Copies all of `from` to the host, after everything that is queued, and passes it to `take` in pieces. A piece is
+    /// as many times `step` words as fit a slot.
     ///
     /// # Errors
-    /// Those of `take`, [`crate::Error::Lost`].
+    /// Errors of `take`, and [`crate::Error::Lost`].
     pub fn receive(
         &mut self,
         from: DeviceSlice<u32>,
         step: usize,
         mut take: impl FnMut(&[u32]) -> Result<()>,
     ) -> Result<()> {
-        self.receive_beside([from], step, |[words]| take(words))
+        self.receive_slices([from], step, |[words]| take(words))
     }
 
-    /// Copies several slices of one length as [`Self::receive`] does one, and hands over the same part of each at a time.
+    /// Copies several slices of the same length, like [`Self::receive`], and passes the same part of each to `take` at
+    /// a time.
     ///
     /// # Errors
-    /// Those of [`Self::receive`].
-    pub fn receive_beside<const N: usize>(
+    /// Errors of [`Self::receive`].
+    pub fn receive_slices<const N: usize>(
         &mut self,
         from: [DeviceSlice<u32>; N],
         step: usize,
@@ -206,7 +211,7 @@ impl<'u> Lane<'u> {
         take(std::array::from_fn(|number| &slot[number * words..(number + 1) * words]))
     }
 
-    /// Waits until all that is queued is done.
+    /// Waits until everything that is queued is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -231,7 +236,7 @@ impl Slot<'_> {
 
 impl Drop for Lane<'_> {
     fn drop(&mut self) {
-        // Nothing may still use the slots. The next call reports a failure on the device.
+        // Wait, because nothing may use the slots afterwards. If the device has failed, the next call reports it.
         let _ = self.queue.finish();
     }
 }

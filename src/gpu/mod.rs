@@ -1,17 +1,18 @@
-//! GPUs: a list of those present, and access to one in use: its memory, work queues and kernels.
+//! GPUs: the list of GPUs of the machine, and access to the memory, work queues and kernels of the one in use.
 //!
-//! CUDA is loaded at run time: the crate builds without it and runs on the CPU alone. A job opens one GPU as a [`Workspace`], which tasks lock in turn.
+//! CUDA is loaded at run time, so the crate builds without it, and runs on the CPU if CUDA is missing. A job opens one
+//! GPU as a [`Workspace`], which tasks lock in turn.
 //!
-//! | file | holds |
+//! | module | contents |
 //! |---|---|
-//! | `driver`, `visible` | CUDA, and which GPUs it shows this process |
-//! | `device`, `workspace` | a GPU in use, and everything that a job holds of it |
-//! | `arena` | its memory: one allocation, of which slices are taken |
-//! | `queue`, `lane`, `staging` | work in order, and copies from host memory through pinned slots |
-//! | `source`, `program`, `scan` | kernels: their sources, compiling and launching them, and one that all use |
+//! | `driver`, `visible` | CUDA, and the GPUs that it shows to this process |
+//! | `device`, `workspace` | a GPU in use, and everything that a job has allocated on it |
+//! | `arena` | memory of the GPU: one allocation, from which slices are taken |
+//! | `queue`, `lane`, `staging` | queues of work, and copies from host memory through pinned slots |
+//! | `source`, `program`, `scan` | kernels: their sources, their compilation, and prefix sums |
 //! | `peer` | memory of other ranks' GPUs |
-//! | `users` | who has memory of one, and how much a job takes unless it says so |
-//! | `energy` | meters |
+//! | `users` | processes that use a GPU's memory, and the default memory limit |
+//! | `energy` | meters of energy and utilisation |
 
 mod arena;
 mod device;
@@ -56,18 +57,18 @@ pub struct Gpu {
     pub name: String,
     /// Compute capability, as in `9.0`.
     pub capability: String,
-    /// Size of its memory, in bytes.
+    /// Size of the GPU's memory, in bytes.
     pub memory: u64,
-    /// Free bytes of its memory, if they were asked for: finding out takes a context.
+    /// Free bytes of the GPU's memory. `None` unless asked for, because finding out takes a context.
     pub memory_free: Option<u64>,
 }
 
-/// Parts of CUDA that were found, and those that are missing.
+/// Parts of CUDA that were found, and parts that are missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cuda {
     /// Version of the driver, as in `13.0`; `None` without a driver.
     pub driver: Option<String>,
-    /// True if the run-time compiler, NVRTC, is present.
+    /// Whether NVRTC, the run-time compiler, is present.
     pub nvrtc: bool,
     /// Version of NVRTC.
     pub nvrtc_version: Option<String>,
@@ -84,12 +85,12 @@ pub fn load() -> bool {
     driver::load().0
 }
 
-/// Looks for CUDA and its GPUs. It never fails: missing parts are listed in the result.
+/// Looks for CUDA and its GPUs. Never fails: the result lists missing parts.
 pub fn probe() -> Cuda {
     driver::probe()
 }
 
-/// Does the same as [`probe`] and adds each GPU's free memory, which takes a moment for each.
+/// Does the same as [`probe`], and adds each GPU's free memory. That takes a moment for each GPU.
 pub fn probe_memory() -> Cuda {
     let mut cuda = driver::probe();
     for gpu in &mut cuda.gpus {
@@ -104,12 +105,12 @@ pub fn probe_memory() -> Cuda {
 /// Returns the free memory of GPU `index`, in bytes.
 ///
 /// # Errors
-/// A message, if the GPU can't be opened.
+/// The reason why the GPU can't be opened, in words.
 pub fn free_memory(index: u32) -> Result<u64, String> {
     driver::free_memory(index)
 }
 
-/// Returns the number of GPUs of this machine that its ranks share.
+/// Returns the number of GPUs that the ranks of this machine share.
 pub fn count() -> usize {
     visible::visible_gpu().map_or_else(|| probe().gpus.len(), |seen| seen.of)
 }

@@ -1,4 +1,5 @@
-//! GPU memory of other processes of this machine: ranks read blocks from each other's GPUs rather than all from the host.
+//! Access to GPU memory of other processes of this machine. With it ranks read blocks from each other's GPUs, so that
+//! not every rank copies all blocks from the host.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::arena::{Arena, DeviceSlice};
@@ -11,19 +12,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Bytes of an arena's name.
-const NAME: usize = 64;
+/// Bytes of an IPC handle.
+const HANDLE_BYTES: usize = 64;
 
-/// A handle by which other processes of this machine open an arena. It is empty if the driver has no such handles.
+/// IPC handle by which other processes of this machine open an arena. It is empty if the driver has no IPC handles.
 pub type ArenaName = Vec<u8>;
 
-/// Returns the name of an arena for other processes.
+/// Returns the IPC handle of an arena, for other processes.
 pub fn arena_name(arena: &Arena) -> ArenaName {
-    let mut handle = sys::CUipcMemHandle { reserved: [0; NAME] };
+    let mut handle = sys::CUipcMemHandle { reserved: [0; HANDLE_BYTES] };
     if arena.device().context().bind_to_thread().is_err() {
         return ArenaName::new();
     }
-    // SAFETY: the address is that of an allocation of this process; only `handle` is written.
+    // SAFETY: the address belongs to an allocation of this process; only `handle` is written.
     let done = unsafe { sys::cuIpcGetMemHandle(&mut handle, arena.address()) };
     match done.result() {
         Ok(()) => handle.reserved.iter().map(|&byte| byte as u8).collect(),
@@ -31,7 +32,7 @@ pub fn arena_name(arena: &Arena) -> ArenaName {
     }
 }
 
-/// Another process's arena. That process must not free it before this is dropped.
+/// The arena of another process, mapped into this one. That process must not free it before this is dropped.
 #[derive(Debug)]
 pub struct Peer {
     device: Device,
@@ -39,9 +40,9 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Opens an arena by its name. Returns `None` if these two GPUs can't reach each other.
+    /// Opens an arena by its IPC handle. Returns `None` if the two GPUs can't reach each other.
     pub fn open(device: &Device, name: &[u8]) -> Option<Peer> {
-        let name = name.first_chunk::<NAME>()?;
+        let name = name.first_chunk::<HANDLE_BYTES>()?;
         device.context().bind_to_thread().ok()?;
         let handle = sys::CUipcMemHandle { reserved: name.map(|byte| byte as _) };
         let mut start = 0;
@@ -52,7 +53,7 @@ impl Peer {
         Some(Peer { device: device.clone(), start })
     }
 
-    /// Returns `len` elements from byte `at` of the arena on.
+    /// Returns a slice of `len` elements from byte `at` of the arena on.
     pub fn span<T>(&self, at: u64, len: u64) -> DeviceSlice<T> {
         DeviceSlice::at(self.start + at, len)
     }
@@ -68,51 +69,52 @@ impl Drop for Peer {
     }
 }
 
-/// GPU memory of the other ranks, which is reachable once all have met.
+/// GPU memory of the other ranks. It is reachable after [`Self::meet`].
 #[derive(Debug)]
 pub struct Peers {
     comm: Comm,
-    names: Option<Arc<Names>>,
-    /// This rank's GPU and the name of its arena.
+    handles: Option<Arc<Handles>>,
+    /// This rank's GPU and the IPC handle of its arena.
     mine: OnceLock<(Device, ArenaName)>,
-    /// Thread that opens every rank's arena as soon as its name is published.
+    /// Thread that opens every other rank's arena as soon as its IPC handle is published.
     opening: Mutex<Option<JoinHandle<Option<Vec<Peer>>>>>,
     met: OnceLock<Option<Vec<Peer>>>,
 }
 
 impl Peers {
-    /// Makes the peers of all ranks of `comm`, which have yet to meet. Collective.
+    /// Makes the peers for all ranks of `comm`. Nothing is reachable yet. Collective.
     pub fn new(comm: Comm) -> Peers {
-        let names = comm.shared_counters(1 + NAME / 8).map(|counters| Names {
+        let handles = comm.shared_counters(1 + HANDLE_BYTES / 8).map(|counters| Handles {
             counters,
             rank: comm.rank(),
             ranks: comm.ranks(),
             abandoned: AtomicBool::new(false),
         });
         let (mine, met) = (OnceLock::new(), OnceLock::new());
-        Peers { comm, names: names.map(Arc::new), mine, opening: Mutex::new(None), met }
+        Peers { comm, handles: handles.map(Arc::new), mine, opening: Mutex::new(None), met }
     }
 
-    /// Publishes this rank's GPU and the name of its arena, if it has one. If ranks share memory, this begins to open the others' arenas in
-    /// the background, as each takes a while. It must be called once.
+    /// Publishes the IPC handle of this rank's arena, if the rank has a GPU. If ranks share memory, this begins to open
+    /// the other ranks' arenas in the background, because each takes a while. It must be called once.
     pub fn begin(&self, mine: Option<(&Device, &ArenaName)>) {
         mine.into_iter().for_each(|(device, name)| drop(self.mine.set((device.clone(), name.clone()))));
-        let Some(names) = &self.names else { return };
-        names.publish(mine.map_or(&[], |(_, name)| name));
+        let Some(handles) = &self.handles else { return };
+        handles.publish(mine.map_or(&[], |(_, name)| name));
         if let Some((device, _)) = mine {
-            let (names, device) = (names.clone(), device.clone());
+            let (handles, device) = (handles.clone(), device.clone());
             let open = move || {
-                let others = (0..names.ranks).filter(|&rank| rank != names.rank);
-                others.map(|rank| Peer::open(&device, &names.wait_for(rank)?)).collect()
+                let others = (0..handles.ranks).filter(|&rank| rank != handles.rank);
+                others.map(|rank| Peer::open(&device, &handles.wait_for(rank)?)).collect()
             };
-            // Without a thread this rank reaches no other.
+            // If the thread does not start, this rank reaches no other rank.
             let thread = std::thread::Builder::new().name("peers".into()).spawn(open).ok();
             *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = thread;
         }
     }
 
-    /// Lets the ranks meet; later calls do nothing. If all of them have a GPU of one machine, they may reach each other's memory from then
-    /// on. The first call is collective, and follows [`Self::begin`] on every rank.
+    /// Waits until all ranks have opened each other's arenas. If all ranks have GPUs of one machine, they can then
+    /// reach each other's memory. The first call is collective and must follow [`Self::begin`] on every rank; later
+    /// calls do nothing.
     pub fn meet(&self) {
         self.met.get_or_init(|| {
             if self.comm.ranks() == 1 || self.comm.nodes() > 1 {
@@ -120,14 +122,14 @@ impl Peers {
             }
             let started = Instant::now();
             let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let peers = match &self.names {
+            let peers = match &self.handles {
                 Some(_) => {
                     opening.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 }
                 None => {
                     let mine = self.mine.get();
-                    let names = self.comm.all_gather(mine.map_or(&[], |(_, name)| name));
-                    let others = names.iter().enumerate().filter(|&(rank, _)| rank != self.comm.rank());
+                    let handles = self.comm.all_gather(mine.map_or(&[], |(_, name)| name));
+                    let others = handles.iter().enumerate().filter(|&(rank, _)| rank != self.comm.rank());
                     mine.and_then(|(device, _)| others.map(|(_, name)| Peer::open(device, name)).collect())
                 }
             };
@@ -137,18 +139,19 @@ impl Peers {
         });
     }
 
-    /// Returns true if the ranks have met.
+    /// Whether [`Self::meet`] was called.
     pub fn have_met(&self) -> bool {
         self.met.get().is_some()
     }
 
-    /// Returns the others' memory if there are several ranks, they have met, and all reach each other.
+    /// Returns the memory of the other ranks. Returns `None` if there is one rank, before [`Self::meet`], or if any
+    /// rank can't reach another.
     pub fn reachable(&self) -> Option<PeerMemory<'_>> {
         let peers = self.met.get()?.as_deref()?;
         Some(PeerMemory { comm: &self.comm, peers })
     }
 
-    /// Returns all ranks.
+    /// Returns the communicator of all ranks.
     pub fn comm(&self) -> &Comm {
         &self.comm
     }
@@ -156,65 +159,65 @@ impl Peers {
 
 impl Drop for Peers {
     fn drop(&mut self) {
-        self.names.iter().for_each(|names| names.abandoned.store(true, Relaxed));
+        self.handles.iter().for_each(|handles| handles.abandoned.store(true, Relaxed));
         let opening = self.opening.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        // Ranks that need the result have met already.
+        // Ranks that need the result have called `meet` already.
         let _ = opening.map(JoinHandle::join);
     }
 }
 
-/// Names of the arenas of one machine's ranks, published in shared counters.
-struct Names {
+/// IPC handles of the arenas of one machine's ranks, published in shared counters.
+struct Handles {
     counters: SharedCounters,
     rank: usize,
     ranks: usize,
-    /// True once nobody waits for names any more.
+    /// True once nobody waits for handles any more.
     abandoned: AtomicBool,
 }
 
-/// Values of the first counter: the others hold a name, or there is none.
-const NAMED: u64 = 1;
-const NAMELESS: u64 = 2;
+/// Values of a rank's first counter: the other counters contain its IPC handle, or it has none.
+const PUBLISHED: u64 = 1;
+const NO_HANDLE: u64 = 2;
 
-impl Names {
+impl Handles {
     fn publish(&self, name: &[u8]) {
-        let name = name.first_chunk::<NAME>();
+        let name = name.first_chunk::<HANDLE_BYTES>();
         let words = name.iter().flat_map(|name| name.as_chunks::<8>().0);
         for (at, word) in words.enumerate() {
             self.counters.publish(1 + at, u64::from_le_bytes(*word));
         }
-        self.counters.publish(0, if name.is_some() { NAMED } else { NAMELESS });
+        self.counters.publish(0, if name.is_some() { PUBLISHED } else { NO_HANDLE });
     }
 
-    /// Returns the name of a rank's arena, waiting until it is published.
-    fn wait_for(&self, rank: usize) -> Option<[u8; NAME]> {
+    /// Waits until a rank has published the IPC handle of its arena, and returns the handle.
+    fn wait_for(&self, rank: usize) -> Option<[u8; HANDLE_BYTES]> {
         let go_on = || if self.abandoned.load(Relaxed) { Err(()) } else { Ok(()) };
         let published = self.counters.wait(rank, 0, 1, go_on).ok()?;
-        let mut name = [0; NAME];
+        let mut name = [0; HANDLE_BYTES];
         for (at, word) in name.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             *word = self.counters.read(rank, 1 + at).to_le_bytes();
         }
-        (published == NAMED).then_some(name)
+        (published == PUBLISHED).then_some(name)
     }
 }
 
-impl fmt::Debug for Names {
+impl fmt::Debug for Handles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Names").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
+        f.debug_struct("Handles").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
     }
 }
 
-/// Ranks that each have a GPU of one machine, with the others' GPU memory.
+/// GPU memory of the other ranks, if all ranks have GPUs of one machine and reach each other.
 #[derive(Clone, Copy)]
 pub struct PeerMemory<'a> {
     /// All ranks.
     pub comm: &'a Comm,
-    /// Arenas of the other ranks, in order of rank.
+    /// Arenas of the other ranks, in the order of ranks.
     pub peers: &'a [Peer],
 }
 
 impl PeerMemory<'_> {
-    /// Returns `words` words of a rank's GPU memory from byte `at` on; `mine` is all of this rank's.
+    /// Returns `words` words of a rank's GPU memory from byte `at` on. `mine` is all memory of this rank.
     pub fn span(&self, rank: usize, at: u64, words: u64, mine: DeviceSlice<u32>) -> DeviceSlice<u32> {
         match rank.cmp(&self.comm.rank()) {
             std::cmp::Ordering::Equal => mine.part(at / 4..at / 4 + words),

@@ -1,4 +1,5 @@
-//! Programs of kernels. Their sources are part of the binary; NVRTC compiles them for the GPU in use, and the cubins are cached.
+//! Programs of kernels. Their sources are part of the binary. NVRTC compiles them for the GPU in use, and the cubins
+//! are cached.
 #![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
 
 use super::device::Device;
@@ -28,7 +29,7 @@ pub struct Kernel {
 }
 
 impl Program {
-    /// Loads `source` for `device`, compiling it unless an earlier process did.
+    /// Loads `source` for `device`. Compiles it unless an earlier process has done so.
     ///
     /// # Errors
     /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`].
@@ -36,13 +37,14 @@ impl Program {
         let options = options(device)?;
         let load = |image| device.context().load_module(Ptx::from_binary(image));
         let cached = cached(source, &options);
-        // A cached image may be of a compiler too new for this driver: nodes of different kinds share a home directory.
+        // A cached image may come from a compiler that is too new for this driver, because nodes of different kinds
+        // share a home directory.
         let from_cache = cached.as_ref().and_then(|path| read_checked(path)).and_then(|image| load(image).ok());
         let module = match from_cache {
             Some(module) => module,
             None => {
                 let image = compile(source, &options)?;
-                // Without a cache every process compiles for itself, which takes a second.
+                // If the image can't be cached, every process compiles for itself, which takes a second.
                 if let Some(path) = cached
                     && let Err(e) = store(&path, &image)
                 {
@@ -54,7 +56,7 @@ impl Program {
         Ok(Program { device: device.clone(), module })
     }
 
-    /// Returns true if an earlier process compiled `source` for this kind of device.
+    /// Whether an earlier process has compiled `source` for this kind of device.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -62,13 +64,13 @@ impl Program {
         Ok(cached(source, &options(device)?).is_some_and(|path| path.is_file()))
     }
 
-    /// Returns the kernel `name`, which may be launched with up to `shared` bytes of dynamic shared memory.
+    /// Returns the kernel `name`. It can be launched with up to `shared` bytes of dynamic shared memory.
     ///
     /// # Errors
     /// [`Error::Lost`] if the program has no such kernel or the GPU has less shared memory.
     pub fn kernel(&self, name: &'static str, shared: u32) -> Result<Kernel> {
         // The calling thread may not have used the GPU before.
-        self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))?;
+        self.device.context().bind_to_thread().map_err(|e| self.device.lost("attach a thread", e))?;
         let function = self.module.load_function(name).map_err(|e| self.device.lost(name, e))?;
         if shared > 48 << 10 {
             let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -84,7 +86,7 @@ impl Kernel {
         self.name
     }
 
-    /// Lets each of its blocks have `bytes` of dynamic shared memory. Returns false if the GPU has less for a block.
+    /// Allows each block of the kernel `bytes` of dynamic shared memory. Returns false if the GPU has less for a block.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -99,7 +101,8 @@ impl Kernel {
         Ok(is_room)
     }
 
-    /// Returns the number of blocks that fill the GPU, each of `threads` threads and `shared` bytes of shared memory.
+    /// Returns the number of blocks of `threads` threads and `shared` bytes of shared memory that run on the GPU at the
+    /// same time.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -115,7 +118,8 @@ impl Kernel {
 
 /// Returns the options with which NVRTC compiles for a device.
 fn options(device: &Device) -> Result<[String; 2]> {
-    let (major, minor) = device.context().compute_capability().map_err(|e| device.lost("say what it is", e))?;
+    let (major, minor) =
+        device.context().compute_capability().map_err(|e| device.lost("report its compute capability", e))?;
     Ok([format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()])
 }
 
@@ -155,7 +159,7 @@ fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
     // SAFETY: only tries to load the library by its name.
     if !unsafe { sys::is_culib_present() } {
         return Err(Error::Usage(
-            "no kernels for this GPU yet, and NVRTC (libnvrtc.so) to compile them is missing: load the site's CUDA \
+            "NVRTC (libnvrtc.so) is missing, and the kernels for this GPU are not compiled yet: load the site's CUDA \
              module, or install the package cuda-nvrtc"
                 .into(),
         ));
@@ -188,11 +192,11 @@ fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
 
 fn failed(source: &ProgramSource, why: impl std::fmt::Display) -> Error {
     let name = source.name;
-    let remedy = "install an NVRTC that knows this GPU, or set run.device = \"cpu\"";
+    let remedy = "install an NVRTC that supports this GPU, or set run.device = \"cpu\"";
     Error::Usage(format!("NVRTC did not compile {name}: {why}: {remedy}"))
 }
 
-/// A program of NVRTC, destroyed on drop.
+/// A program of NVRTC; it is destroyed on drop.
 struct Handle(sys::nvrtcProgram);
 
 impl Handle {

@@ -1,4 +1,4 @@
-//! Queues of work on a GPU: copies, fills and kernels, which run one after another while the host goes on.
+//! Queues of work on a GPU: copies, fills and kernels that run one after another while the host goes on.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::arena::DeviceSlice;
@@ -19,7 +19,7 @@ pub struct Queue {
     stream: Arc<CudaStream>,
 }
 
-#[must_use = "what was queued is done only when the event is"]
+#[must_use = "queued work is done only when the event is"]
 /// A point in a queue. It is done when everything queued before it is.
 #[derive(Debug)]
 pub struct Event {
@@ -32,16 +32,16 @@ pub struct Event {
 pub struct Grid {
     /// Number of blocks of threads.
     pub blocks: u32,
-    /// Threads of each block.
+    /// Number of threads of each block.
     pub threads: u32,
     /// Bytes of dynamic shared memory of each block.
     pub shared: u32,
 }
 
-/// Threads of a block, as in the kernels.
+/// Threads of a block; the kernels have the same constant.
 pub const THREADS: u32 = 256;
 
-/// Arguments of a kernel: a tuple, each element passed by its bytes.
+/// Arguments of a kernel: a tuple whose elements are passed by their bytes.
 pub trait Arguments {
     /// Returns a pointer to each argument.
     fn pointers(&self) -> Vec<*mut c_void>;
@@ -74,18 +74,18 @@ impl Queue {
         Queue { device, stream }
     }
 
-    /// Returns a grid with a thread for each of `items`, or with as many as fill the GPU with short work.
+    /// Returns a grid with one thread for each of `items`, but with no more threads than fill the GPU with short work.
     pub fn grid(&self, items: u64) -> Grid {
         let most = 8 * self.device.multiprocessors();
         let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
         Grid { blocks, threads: THREADS, shared: 0 }
     }
 
-    /// Queues a kernel.
+    /// Queues the launch of a kernel.
     ///
     /// # Safety
-    /// `arguments` match the kernel's in type and order; every address among them stays valid, and nobody else uses its memory, until the
-    /// kernel has ended.
+    /// `arguments` must match the kernel's parameters in type and order. Until the kernel has ended, every address
+    /// among them must stay valid, and nobody else may use its memory.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -95,7 +95,7 @@ impl Queue {
         }
         self.bind()?;
         let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
-        // SAFETY: the kernel's module stays loaded as long as `kernel` lives; the caller promises the rest.
+        // SAFETY: the kernel's module stays loaded while `kernel` lives; the caller promises the rest.
         unsafe {
             let (function, stream) = (kernel.function(), self.stream.cu_stream());
             result::launch_kernel(function, blocks, threads, grid.shared, stream, &mut arguments.pointers())
@@ -103,14 +103,14 @@ impl Queue {
         .map_err(|e| self.device.lost(kernel.name(), e))
     }
 
-    /// Queues a kernel all blocks of which run at the same time, so that they may wait for each other: at most as many as
-    /// [`Kernel::blocks_at_once`] says.
+    /// Queues a kernel whose blocks all run at the same time, so that they may wait for each other. There may be at
+    /// most [`Kernel::blocks_at_once`] blocks.
     ///
     /// # Safety
-    /// As for [`Self::launch`].
+    /// The same conditions as for [`Self::launch`].
     ///
     /// # Errors
-    /// [`crate::Error::Lost`], also if there are more blocks.
+    /// [`crate::Error::Lost`], also if there are too many blocks.
     pub unsafe fn launch_together(&self, kernel: &Kernel, grid: Grid, arguments: impl Arguments) -> Result<()> {
         self.bind()?;
         let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
@@ -132,7 +132,7 @@ impl Queue {
         if span.is_empty() {
             return Ok(());
         }
-        // SAFETY: a slice lies in its arena, and queues order the use of that.
+        // SAFETY: a slice lies in its arena, and queues order the use of the arena.
         unsafe { result::memset_d8_async(span.address(), byte, span.bytes() as usize, self.stream.cu_stream()) }
             .map_err(|e| self.device.lost("fill memory", e))
     }
@@ -140,7 +140,7 @@ impl Queue {
     /// Queues a copy to the device.
     ///
     /// # Safety
-    /// `from` does not change until the copy is done.
+    /// `from` must not change until the copy is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -155,7 +155,7 @@ impl Queue {
     /// Queues a copy from the device.
     ///
     /// # Safety
-    /// Nobody uses `to` until the copy is done.
+    /// Nobody may use `to` until the copy is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -167,21 +167,21 @@ impl Queue {
             .map_err(|e| self.device.lost("copy from it", e))
     }
 
-    /// Queues a copy of all of `from` within GPU memory, also from another GPU.
+    /// Queues a copy of all of `from` within GPU memory; it may be on another GPU.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn copy<T: Plain>(&self, from: DeviceSlice<T>, to: DeviceSlice<T>) -> Result<()> {
         debug_assert!(from.len() <= to.len());
         self.bind()?;
-        // SAFETY: both are slices of arenas, and queues order the use of those.
+        // SAFETY: both are slices of arenas, and queues order the use of arenas.
         unsafe {
             result::memcpy_dtod_async(to.address(), from.address(), from.bytes() as usize, self.stream.cu_stream())
         }
         .map_err(|e| self.device.lost("copy within GPU memory", e))
     }
 
-    /// Copies elements to the device after all that is queued, and waits.
+    /// Copies elements to the device, after everything that is queued, and waits.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -191,7 +191,7 @@ impl Queue {
         self.finish()
     }
 
-    /// Copies elements from the device after all that is queued, and waits.
+    /// Copies elements from the device, after everything that is queued, and waits.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -201,42 +201,42 @@ impl Queue {
         self.finish()
     }
 
-    /// Records this point of the queue.
+    /// Returns an event for the current end of the queue.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn record(&self) -> Result<Event> {
-        let event = self.stream.record_event(None).map_err(|e| self.device.lost("mark a place in a queue", e))?;
+        let event = self.stream.record_event(None).map_err(|e| self.device.lost("record an event", e))?;
         Ok(Event { device: self.device.clone(), event })
     }
 
-    /// Records this point of the queue with its time, for [`Event::until`].
+    /// Returns an event for the current end of the queue that also records the time, for [`Event::until`].
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn record_timed(&self) -> Result<Event> {
         let event = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-        let event = event.map_err(|e| self.device.lost("mark a place in a queue", e))?;
+        let event = event.map_err(|e| self.device.lost("record an event", e))?;
         Ok(Event { device: self.device.clone(), event })
     }
 
-    /// Records this point of the queue in an existing event.
+    /// Moves an existing event to the current end of the queue.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn mark(&self, event: &Event) -> Result<()> {
-        event.event.record(&self.stream).map_err(|e| self.device.lost("mark a place in a queue", e))
+        event.event.record(&self.stream).map_err(|e| self.device.lost("record an event", e))
     }
 
-    /// Lets work queued from now on begin only after `event`.
+    /// Makes work that is queued from now on begin only after `event`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn after(&self, event: &Event) -> Result<()> {
-        self.stream.wait(&event.event).map_err(|e| self.device.lost("order two queues", e))
+        self.stream.wait(&event.event).map_err(|e| self.device.lost("wait for an event", e))
     }
 
-    /// Waits until all that is queued is done.
+    /// Waits until everything that is queued is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -245,21 +245,21 @@ impl Queue {
     }
 
     fn bind(&self) -> Result<()> {
-        self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))
+        self.device.context().bind_to_thread().map_err(|e| self.device.lost("attach a thread", e))
     }
 }
 
 impl Event {
-    /// Returns true if everything before the event is done.
+    /// Whether everything before the event is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn is_done(&self) -> Result<bool> {
-        self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))?;
+        self.device.context().bind_to_thread().map_err(|e| self.device.lost("attach a thread", e))?;
         self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
     }
 
-    /// Returns the time from this event to `later`. Both come from [`Queue::record_timed`] and are done.
+    /// Returns the time from this event to `later`. Both must come from [`Queue::record_timed`] and be done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.

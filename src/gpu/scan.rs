@@ -12,7 +12,7 @@ use crate::error::Result;
 pub static PROGRAM: ProgramSource =
     ProgramSource { name: "scan.cu", text: include_str!("../../kernels/scan.cu"), headers: &[COMMON] };
 
-// These have the values of the kernels' constants.
+// These constants must equal the kernels' constants.
 const TILE: u64 = 4096;
 const SUM_THREADS: u32 = 1024;
 
@@ -25,22 +25,23 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Loads the kernels of `workspace`.
+    /// Gets the kernels from `workspace`.
     ///
     /// # Errors
-    /// Those of [`Workspace::kernel`].
+    /// Errors of [`Workspace::kernel`].
     pub fn load(workspace: &Workspace) -> Result<Scan> {
         let kernel = |name| workspace.kernel(&PROGRAM, name);
         Ok(Scan { sums: kernel("scan_sums")?, tiles: kernel("scan_tiles")?, values: kernel("scan_values")? })
     }
 
-    /// Returns the number of scratch elements for `len` values: a sum for every tile.
+    /// Returns the number of scratch elements for `len` values: one sum for every tile.
     pub fn scratch(len: u64) -> u64 {
         len.div_ceil(TILE)
     }
 
-    /// Queues the replacement of each of `values`, fewer than 2^32, by the sum of those before it. `scratch` has at least [`Self::scratch`]
-    /// elements, and nobody else uses it until then.
+    /// Queues kernels that replace each of `values` by the sum of the values before it. There must be fewer than 2^32
+    /// values. `scratch` must have at least [`Self::scratch`] elements, and nobody else may use it until the kernels
+    /// are done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,21 +1,22 @@
 //! Sources of the programs in `kernels/`. The module that launches a program declares it.
 
-/// The source of one program.
+/// Source of a program of kernels.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramSource {
-    /// Name of its file.
+    /// Name of the program's file.
     pub name: &'static str,
-    /// Text of its file.
+    /// Text of the program's file.
     pub text: &'static str,
-    /// Name and text of every file that it includes, also indirectly.
+    /// Name and text of every file that the program includes, directly or indirectly.
     pub headers: &'static [(&'static str, &'static str)],
 }
 
 impl ProgramSource {
-    /// Returns the value of `constexpr u32 NAME = VALUE;` in its text or headers, where that is a number or a power of two.
+    /// Returns the value of `constexpr u32 NAME = VALUE;` in the text or the headers. The value must be a number or a
+    /// power of two. Tests use it to check constants of the host against those of the kernels.
     ///
     /// # Panics
-    /// Where there is none: it is for tests that hold constants of the host against those of the kernels.
+    /// If there is no such constant.
     #[cfg(test)]
     pub fn constant(&self, name: &str) -> u64 {
         let all = self.everything();
@@ -28,7 +29,7 @@ impl ProgramSource {
         value.split_once("<<").map_or_else(|| number(value), |(one, by)| number(one) << number(by))
     }
 
-    /// Returns its text and that of all headers.
+    /// Returns the text of the program and of all headers.
     pub fn everything(&self) -> String {
         let mut all = self.text.to_owned();
         self.headers.iter().for_each(|(_, text)| all.push_str(text));

@@ -1,7 +1,7 @@
-//! Copies from host memory to a GPU at the speed of the link, by several threads through pinned memory.
+//! Copies from host memory to a GPU at the speed of the link, with several threads and through pinned memory.
 //!
-//! Copies from pageable memory ran at 9 GB/s on the machine measured. Pinning the source would take longer than copying it through a little
-//! memory that stays pinned: 16 threads move 43 GB/s in this way.
+//! On the machine measured, copies from pageable memory ran at 9 GB/s. Pinning the source would take longer than
+//! copying it through a small buffer that stays pinned; 16 threads move 43 GB/s in this way.
 #![allow(unsafe_code)] // pinned memory, and copies from it that go on while the host does
 
 use super::arena::DeviceSlice;
@@ -18,7 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Pinned host memory, which the GPU copies from and to by itself.
+/// Pinned host memory. The GPU copies from and to it without the CPU.
 #[derive(Debug)]
 pub struct Pinned {
     device: Device,
@@ -26,15 +26,15 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Allocates `bytes` bytes, set to zero.
+    /// Allocates `bytes` bytes of zeros.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the budget or the system refuses, [`Error::Lost`].
+    /// [`Error::Limit`] if the budget or the system refuses; [`Error::Lost`].
     pub fn new(device: &Device, bytes: usize, budget: &Budget) -> Result<Pinned> {
         Pinned::of(device, pages(bytes, budget)?, budget)
     }
 
-    /// Pins `memory`, which is whole pages of `budget`.
+    /// Pins `memory`, which must be whole pages that `budget` has reserved.
     fn of(device: &Device, memory: Buffer<u8>, budget: &Budget) -> Result<Pinned> {
         register(device, &memory, budget)?;
         Ok(Pinned { device: device.clone(), memory })
@@ -45,7 +45,7 @@ impl Pinned {
         &mut self.memory
     }
 
-    /// Returns the address by which kernels access it.
+    /// Returns the address by which kernels access the memory.
     pub fn address(&self) -> u64 {
         self.memory.as_ptr() as u64
     }
@@ -57,7 +57,7 @@ impl Drop for Pinned {
     }
 }
 
-/// Lets kernels read memory that stays where it is.
+/// Memory that was allocated elsewhere, pinned so that kernels can read it.
 #[derive(Debug)]
 pub struct Registered<'m> {
     device: Device,
@@ -65,10 +65,11 @@ pub struct Registered<'m> {
 }
 
 impl<'m> Registered<'m> {
-    /// Pins `memory`, which begins with a page, for kernels that read it; a part of a page at its end is pinned as a whole.
+    /// Pins `memory`, so that kernels can read it. It must begin at a page. If it ends within a page, the whole page is
+    /// pinned.
     ///
     /// # Errors
-    /// Those of [`Pinned::new`].
+    /// Errors of [`Pinned::new`].
     pub fn new(device: &Device, memory: &'m [u8], budget: &Budget) -> Result<Registered<'m>> {
         if !memory.is_empty() {
             register(device, memory, budget)?;
@@ -76,7 +77,7 @@ impl<'m> Registered<'m> {
         Ok(Registered { device: device.clone(), memory })
     }
 
-    /// Returns the address by which kernels read it.
+    /// Returns the address by which kernels read the memory.
     pub fn address(&self) -> u64 {
         self.memory.as_ptr() as u64
     }
@@ -90,12 +91,12 @@ impl Drop for Registered<'_> {
     }
 }
 
-/// Pins memory that begins with a page. It has to be unregistered before it is unmapped.
+/// Pins memory that begins at a page. It must be unregistered before it is unmapped.
 fn register(device: &Device, memory: &[u8], budget: &Budget) -> Result<()> {
-    device.context().bind_to_thread().map_err(|e| device.lost("take a thread", e))?;
+    device.context().bind_to_thread().map_err(|e| device.lost("attach a thread", e))?;
     let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
     let bytes = memory.len().next_multiple_of(4096);
-    // SAFETY: whole pages of a mapping, which outlives the registration, as its borrower or owner unregisters it.
+    // SAFETY: whole pages of a mapping. It outlives the registration, because its borrower or owner unregisters it.
     let done = unsafe { sys::cuMemHostRegister_v2(memory.as_ptr().cast_mut().cast(), bytes, flags) };
     done.result().map_err(|e| match e.0 {
         sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::Limit {
@@ -120,18 +121,18 @@ fn pages(bytes: usize, budget: &Budget) -> Result<Buffer<u8>> {
     budget.zeroed(bytes.next_multiple_of(4096), "copies to and from the GPU")
 }
 
-/// A word in host memory that running kernels poll: it is set to make them end early.
+/// A word in host memory that running kernels poll. Setting it makes them end early.
 #[derive(Debug)]
 pub struct StopFlag(Pinned);
 
 impl StopFlag {
-    /// Pinned memory that a flag takes, in bytes.
+    /// Bytes of pinned memory that a flag takes.
     pub const BYTES: u64 = 4096;
 
     /// Makes a flag that is not set.
     ///
     /// # Errors
-    /// Those of [`Pinned::new`].
+    /// Errors of [`Pinned::new`].
     pub fn new(device: &Device, budget: &Budget) -> Result<StopFlag> {
         Pinned::new(device, Self::BYTES as usize, budget).map(StopFlag)
     }
@@ -141,18 +142,18 @@ impl StopFlag {
         self.0.bytes_mut()[..4].copy_from_slice(&u32::from(stop).to_le_bytes());
     }
 
-    /// Returns the address by which kernels access it.
+    /// Returns the address by which kernels access the memory.
     pub fn address(&self) -> u64 {
         self.0.address()
     }
 }
 
-/// Bytes to be copied, wherever they are.
+/// Source of a copy: bytes in memory, in a file, in another process or on a GPU.
 #[derive(Debug, Clone, Copy)]
 pub enum CopySource<'s> {
     /// Bytes in memory.
     Memory(&'s [u8]),
-    /// Bytes of a file. Reading them is faster than touching a mapping for the first time.
+    /// Bytes of a file. Reading them is faster than touching the pages of a mapping for the first time.
     File {
         /// Path of the file.
         path: &'s Path,
@@ -165,7 +166,7 @@ pub enum CopySource<'s> {
     Process {
         /// The other process.
         process: Process,
-        /// Address of the first byte there.
+        /// Address of the first byte in that process.
         start: u64,
         /// Number of bytes.
         bytes: u64,
@@ -183,7 +184,7 @@ impl<'s> CopySource<'s> {
         }
     }
 
-    /// Returns its bytes from `at` on, `len` of them or as many as there are.
+    /// Returns the part of the source from byte `at` on, with `len` bytes or as many as there are.
     pub fn piece(self, at: u64, len: u64) -> CopySource<'s> {
         let len = len.min(self.len() - at);
         match self {
@@ -196,7 +197,7 @@ impl<'s> CopySource<'s> {
         }
     }
 
-    /// Copies all of it, which is in memory or in a file, to `to`, which is as long.
+    /// Copies the whole source, which must not be on a GPU, to `to`, which must have the same length.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Lost`] if another process is gone.
@@ -211,30 +212,30 @@ impl<'s> CopySource<'s> {
                 let gone = |e| Error::Lost(format!("the memory of another rank can't be read: {e}"));
                 process.read(start, to).map_err(gone)?;
             }
-            CopySource::Gpu(_) => return Err(Error::internal("copy to a GPU", "what is on one passes the host")),
+            CopySource::Gpu(_) => return Err(Error::internal("copy to a GPU", "the source is on a GPU already")),
         }
         Ok(())
     }
 }
 
-/// Most bytes of one copy. Starting a copy costs far less than moving as much.
+/// Most bytes of one copy. Starting a copy costs far less than moving this many bytes.
 const SLOT: usize = 4 << 20;
-/// Slots of each thread: one is filled while the GPU copies from others.
+/// Number of slots of each thread. One is filled while the GPU copies from the others.
 const SLOTS: usize = 3;
-/// Number of queues for copies that run beside kernels. A GPU serves 8 at once; the more there are, the more of them wait behind an
-/// unrelated kernel.
+/// Number of queues for copies that run at the same time as kernels. A GPU serves 8 queues at once; with more queues,
+/// more copies wait behind an unrelated kernel.
 const UPLOAD_QUEUES: usize = 3;
-/// Most threads: more copy no faster.
+/// Most threads of an uploader; more threads are no faster.
 const MOST_THREADS: usize = 16;
 
-/// Copies host memory to the GPU by several threads.
+/// Copies host memory to the GPU with several threads.
 #[derive(Debug)]
 pub struct Uploader {
     lanes: Vec<Lane>,
     /// One queue for each lane.
     queues: Vec<Queue>,
     /// Queue that waits for all lanes.
-    meeting: Queue,
+    join_queue: Queue,
     pinned: Pinned,
     slot: usize,
     pool: ThreadPool,
@@ -243,19 +244,20 @@ pub struct Uploader {
 /// State of one copying thread.
 #[derive(Debug)]
 struct Lane {
-    /// An event for each slot, done when its copy is. They are made once, as making one takes longer than a small copy.
+    /// An event for each slot that is done when the slot's copy is. Events are made once, because making one takes
+    /// longer than a small copy.
     copied: Vec<Event>,
-    /// Event after all that the thread has queued.
+    /// Event after everything that the thread has queued.
     done: Event,
 }
 
 impl Uploader {
-    /// Returns the bytes of pinned memory for `threads` threads at a limit of `limit` bytes.
+    /// Returns the bytes of pinned memory for `threads` threads; `limit` is the limit of host memory in bytes.
     pub fn bytes(threads: usize, limit: u64) -> u64 {
         (threads.clamp(1, MOST_THREADS) * SLOTS * slot(limit)) as u64
     }
 
-    /// Allocates the memory for [`Self::new`], not pinned yet.
+    /// Allocates the memory for [`Self::new`] without pinning it.
     ///
     /// # Errors
     /// [`Error::Limit`] if the budget refuses.
@@ -263,14 +265,15 @@ impl Uploader {
         pages(Self::bytes(threads, budget.limit()) as usize, budget)
     }
 
-    /// Makes an uploader with `threads` threads; `memory` is for as many.
+    /// Makes an uploader with `threads` threads. `memory` must come from [`Self::memory`] for the same number of
+    /// threads.
     ///
     /// # Errors
-    /// Those of [`Pinned::new`]; [`Error::Io`] if the system allows no more threads.
+    /// Errors of [`Pinned::new`]; [`Error::Io`] if the system allows no more threads.
     pub(super) fn new(device: &Device, threads: usize, memory: Buffer<u8>, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::of(device, memory, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
-        let meeting = device.queue()?;
+        let join_queue = device.queue()?;
         let queues = (0..threads).map(|_| device.queue()).collect::<Result<Vec<_>>>()?;
         let lane = |queue: &Queue| -> Result<Lane> {
             let copied = (0..SLOTS).map(|_| queue.record()).collect::<Result<_>>()?;
@@ -280,10 +283,10 @@ impl Uploader {
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
         let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
         let pool = pool.map_err(no_threads)?;
-        Ok(Uploader { lanes, queues, meeting, pinned, slot: slot(budget.limit()), pool })
+        Ok(Uploader { lanes, queues, join_queue, pinned, slot: slot(budget.limit()), pool })
     }
 
-    /// Lends the threads' queues and slots to work that copies its own data and results.
+    /// Lends the threads' queues and slots, as lanes, to work that copies its own data and results.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -298,27 +301,27 @@ impl Uploader {
         Ok(lanes.collect())
     }
 
-    /// Returns the number of lanes, and the bytes of each of their slots.
+    /// Returns the number of lanes, and the bytes of a slot.
     pub fn shape(&self) -> (usize, u64) {
         (self.lanes.len(), self.slot as u64)
     }
 
-    /// Copies every part to its destination. Returns once all host memory has been read, with an event that is done when all copies are.
-    /// `go_on` is called between pieces.
+    /// Copies every part to its destination. Returns once all host memory has been read, with an event that is done
+    /// when all copies are. Calls `go_on` between pieces; its error ends the copy.
     ///
     /// # Errors
-    /// Those of `go_on`, [`Error::Lost`].
+    /// Errors of `go_on`, and [`Error::Lost`].
     pub fn upload(
         &mut self,
         parts: &[(CopySource<'_>, DeviceSlice<u8>)],
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<Event> {
-        // Pieces are half a slot, so that all threads get some of a small block.
+        // Pieces are half a slot, so that all threads get a part of a small block.
         let slot = self.slot as u64 / 2;
         let of_host = |part: &&(CopySource<'_>, DeviceSlice<u8>)| !matches!(part.0, CopySource::Gpu(_));
         for &(from, to) in parts {
             if let CopySource::Gpu(span) = from {
-                self.meeting.copy(span, to)?;
+                self.join_queue.copy(span, to)?;
             }
         }
         let pieces = parts.iter().filter(of_host).flat_map(|&(from, to)| {
@@ -334,12 +337,12 @@ impl Uploader {
         let work = |(i, (lane, memory)): (usize, (&mut Lane, &mut [u8]))| {
             lane.copy(&queues[i % queues.len()], memory, slot as usize, &pieces, &next, go_on)
         };
-        // The first error counts.
+        // All threads end before the first error is returned.
         let lanes = lanes.into_par_iter().with_max_len(1).enumerate();
         let ends: Vec<Result<()>> = self.pool.install(|| lanes.map(work).collect());
         ends.into_iter().collect::<Result<()>>()?;
-        self.lanes.iter().take(busy).try_for_each(|lane| self.meeting.after(&lane.done))?;
-        self.meeting.record()
+        self.lanes.iter().take(busy).try_for_each(|lane| self.join_queue.after(&lane.done))?;
+        self.join_queue.record()
     }
 
     /// Waits until all copies are done.
@@ -348,7 +351,7 @@ impl Uploader {
     /// [`Error::Lost`].
     pub fn finish(&mut self) -> Result<()> {
         self.queues.iter().try_for_each(Queue::finish)?;
-        self.meeting.finish()
+        self.join_queue.finish()
     }
 }
 
@@ -360,7 +363,7 @@ impl Drop for Uploader {
 }
 
 fn slot(limit: u64) -> usize {
-    // At small limits the slots take a 32nd of the limit.
+    // If the limit is small, all slots together take a 32nd of it.
     let part = (limit / (32 * (MOST_THREADS * SLOTS) as u64)) as usize;
     part.clamp(64 << 10, SLOT).next_multiple_of(8192)
 }

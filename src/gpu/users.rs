@@ -1,22 +1,24 @@
-//! Who has how much of a GPU's memory, and how much of it a job takes unless it says so.
+//! Processes that use a GPU's memory, and the default limit of a job's GPU memory.
 
 use super::energy;
 use crate::size;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 
-/// Bytes that a job leaves free by default: for contexts of other processes and the local memory of their kernels, which drivers take with the first
-/// launch. Of a GPU with less than twice as much it leaves half.
-const LEFT: u64 = 1 << 30;
-/// Processes that a message names.
-const NAMED: usize = 4;
+/// Bytes that a job leaves free by default, for contexts of other processes and the local memory of their kernels,
+/// which drivers take with the first launch. If less than twice as much is free, it leaves half.
+const LEFT_FREE: u64 = 1 << 30;
+/// Most processes that a message names.
+const MOST_NAMED: usize = 4;
 
-/// Returns the bytes that a job takes by default where `free` bytes are free: 90 %, or less where that would leave less than 1 GiB.
+/// Returns the bytes that a job takes by default if `free` bytes are free: 90 %, or less if that would leave less than
+/// 1 GiB.
 pub fn default_limit(free: u64) -> u64 {
-    (free / 10 * 9).min(free.saturating_sub(LEFT).max(free / 2))
+    (free / 10 * 9).min(free.saturating_sub(LEFT_FREE).max(free / 2))
 }
 
-/// Returns who has memory of the GPU of this uuid, most first, as in ", process 4711 (gpugraph) has 70 GiB"; empty where the driver does not say.
-pub(super) fn others(uuid: &str) -> String {
+/// Returns the processes that use memory of the GPU with this uuid, largest first, as in ", process 4711 (gpugraph) has
+/// 70 GiB". Empty if the driver does not report them.
+pub(super) fn other_users(uuid: &str) -> String {
     let Ok(library) = nvml_wrapper::Nvml::init() else { return String::new() };
     let processes =
         library.device_by_uuid(energy::nvml_uuid(uuid).as_str()).and_then(|gpu| gpu.running_compute_processes());
@@ -28,15 +30,15 @@ pub(super) fn others(uuid: &str) -> String {
     named(processes.filter(|&(pid, _)| pid != std::process::id()).collect())
 }
 
-/// Returns these processes with their bytes, as a part of a sentence.
+/// Formats processes with their bytes as a part of a sentence.
 fn named(mut processes: Vec<(u32, Option<u64>)>) -> String {
     processes.sort_by_key(|&(pid, bytes)| (std::cmp::Reverse(bytes), pid));
-    let more = processes.len().saturating_sub(NAMED);
+    let more = processes.len().saturating_sub(MOST_NAMED);
     let mut text: String = processes
         .iter()
-        .take(NAMED)
+        .take(MOST_NAMED)
         .map(|(pid, bytes)| {
-            // Of another namespace or user there may be no name.
+            // The name of a process in another namespace or of another user may be hidden.
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             let name = if name.is_empty() { String::new() } else { format!(" ({})", name.trim_end()) };
             format!(", process {pid}{name} has {}", bytes.map_or("some".into(), size::show))
@@ -74,6 +76,6 @@ mod tests {
         );
         assert_eq!(text, expected);
         let many = named((0..6).map(|n| (u32::MAX - n, Some(1 << 20))).collect());
-        assert!(many.matches("process").count() == NAMED && many.ends_with(", and 2 more have some"), "{many}");
+        assert!(many.matches("process").count() == MOST_NAMED && many.ends_with(", and 2 more have some"), "{many}");
     }
 }

@@ -1,21 +1,22 @@
-//! Environment variables that CUDA reads when it starts: the GPU that this process sees, and the number of its connections to it.
+//! Environment variables that CUDA reads when it starts: the GPU that this process sees, and the number of connections
+//! to it.
 //!
-//! CUDA starts and ends every GPU that it sees. On a machine with four H200, a process that sees one starts it in 0.2 s, and one that sees
-//! all takes 0.6 to 1.1 s, during which four such processes take turns. A process computes with one GPU, so it need see no other; since
-//! CUDA 10.1 it reaches the memory of others all the same.
+//! CUDA starts and ends every GPU that it sees. On a machine with four H200, a process that sees one GPU starts it in
+//! 0.2 s. A process that sees all takes 0.6 to 1.1 s, and four such processes take turns. A process computes with one
+//! GPU, so it need not see the others. Since CUDA 10.1 it can reach their memory nevertheless.
 //!
-//! Files in `/dev` tell how many GPUs there are, and the driver, which a job needs anyway, tells the rest. NVML (the crate nvml-wrapper) would
-//! be one more library to find, which containers may lack, and it does not obey `CUDA_VISIBLE_DEVICES`.
+//! Files in `/dev` show how many GPUs there are, and the driver, which a job needs anyway, reports the rest. NVML (the
+//! crate nvml-wrapper) would be one more library that containers may lack, and it does not obey `CUDA_VISIBLE_DEVICES`.
 #![allow(unsafe_code)] // changes the environment, while the process has one thread
 
 use std::sync::OnceLock;
 
 const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The only GPU that this process sees, and the number of those there are.
+/// The only GPU that this process sees, and the number of GPUs that it could see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisibleGpu {
-    /// Its index among all.
+    /// Index of the GPU among all.
     pub index: u32,
     /// Number of GPUs that this process could see.
     pub of: usize,
@@ -23,34 +24,36 @@ pub struct VisibleGpu {
 
 static VISIBLE: OnceLock<VisibleGpu> = OnceLock::new();
 
-/// Makes CUDA see GPU `wanted` alone, or, if none is named, the one that rank `local_rank` of this machine gets in turn. Does nothing if
-/// that GPU does not exist or is the only one.
+/// Makes CUDA see only GPU `wanted`. If none is named, it is the GPU that rank `local_rank` of this machine gets in
+/// turn. Does nothing if that GPU does not exist or is the only one.
 ///
 /// # Safety
-/// No other thread runs yet, and CUDA has not been started.
+/// No other thread may run yet, and CUDA must not have been started.
 pub unsafe fn see_one(wanted: Option<u32>, local_rank: usize) {
     let names = match std::env::var(VARIABLE) {
         Ok(list) => listed(&list),
         Err(std::env::VarError::NotPresent) => (0..devices()).map(|index| index.to_string()).collect(),
         Err(_) => return,
     };
-    let Some((seen, name)) = one(&names, wanted, local_rank) else { return };
+    let Some((seen, name)) = choose(&names, wanted, local_rank) else { return };
     // SAFETY: the caller's promise.
     unsafe { std::env::set_var(VARIABLE, name) };
     let _ = VISIBLE.set(seen);
 }
 
-/// Variable for the number of connections to a GPU, and a number that suffices for ranks that wait for each other.
+/// Environment variable for the number of connections to a GPU, and a number that is enough for ranks that wait for
+/// each other.
 const CONNECTIONS: (&str, &str) = ("CUDA_DEVICE_MAX_CONNECTIONS", "2");
-/// Number of ranks of a machine from which on fewer connections are worth it.
+/// Fewest ranks on a machine for which fewer connections are worth it.
 const MANY_RANKS: usize = 3;
 
-/// Makes CUDA open fewer connections to the GPU than its eight, if there are many `local_ranks`. A driver opens and closes them one by one
-/// while ranks wait for each other: four ranks with an H200 each took 1.2 to 1.4 s rather than 1.6 s to start, and 0.15 to 0.2 s rather
-/// than 0.3 s to end. Sorting, which queues many small kernels, takes longer: 0.28 s rather than 0.19 s at scale 29.
+/// Makes CUDA open fewer connections to the GPU than its default of eight, if there are many `local_ranks`. A driver
+/// opens and closes connections one by one while ranks wait for each other. With it, four ranks with an H200 each took
+/// 1.2 to 1.4 s rather than 1.6 s to start, and 0.15 to 0.2 s rather than 0.3 s to end. Sorting, which queues many
+/// small kernels, takes longer: 0.28 s rather than 0.19 s at scale 29.
 ///
 /// # Safety
-/// As [`see_one`].
+/// The same conditions as for [`see_one`].
 pub unsafe fn shorten_start(local_ranks: usize) {
     let (name, enough) = CONNECTIONS;
     if local_ranks >= MANY_RANKS && std::env::var_os(name).is_none() {
@@ -64,7 +67,7 @@ pub fn visible_gpu() -> Option<VisibleGpu> {
     VISIBLE.get().copied()
 }
 
-fn one(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(VisibleGpu, &String)> {
+fn choose(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(VisibleGpu, &String)> {
     let of = names.len();
     if of < 2 {
         return None;
@@ -73,7 +76,7 @@ fn one(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(Visi
     names.get(index).map(|name| (VisibleGpu { index: index as u32, of }, name))
 }
 
-/// Splits a list of GPUs as CUDA reads it: names after the first invalid one do not count.
+/// Splits a list of GPUs in the way of CUDA: names after the first invalid one do not count.
 fn listed(list: &str) -> Vec<String> {
     let name = |name: &&str| {
         let number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
@@ -89,8 +92,8 @@ fn devices() -> usize {
         let entry = entry.ok()?;
         let number = entry.file_name().into_string().ok()?.strip_prefix("nvidia")?.parse::<u32>();
         let path = std::ffi::CString::new(entry.path().into_os_string().into_string().ok()?).ok()?;
-        // `access` is asked because opening a device may start it, which takes seconds.
-        // SAFETY: the path is a string that outlives the call.
+        // Call `access` rather than open the device, because opening may start it, which takes seconds. SAFETY: the
+        // path is a string that outlives the call.
         let allowed = unsafe { libc::access(path.as_ptr(), libc::R_OK | libc::W_OK) } == 0;
         (number.is_ok() && allowed).then_some(())
     };
@@ -112,7 +115,7 @@ mod tests {
     #[test]
     fn ranks_take_turns_unless_one_is_wanted() {
         let names = listed("3,1,GPU-7");
-        let of = |wanted, rank| one(&names, wanted, rank).map(|(seen, name)| (seen.index, seen.of, name.as_str()));
+        let of = |wanted, rank| choose(&names, wanted, rank).map(|(seen, name)| (seen.index, seen.of, name.as_str()));
         assert_eq!(
             [0, 1, 2, 3].map(|rank| of(None, rank).map(|(index, ..)| index)),
             [Some(0), Some(1), Some(2), Some(0)]
@@ -120,6 +123,6 @@ mod tests {
         assert_eq!(of(None, 2), Some((2, 3, "GPU-7")));
         assert_eq!(of(Some(1), 2), Some((1, 3, "1")));
         assert_eq!(of(Some(3), 0), None);
-        assert_eq!(one(&listed("5"), None, 0), None);
+        assert_eq!(choose(&listed("5"), None, 0), None);
     }
 }

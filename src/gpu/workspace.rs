@@ -1,4 +1,4 @@
-//! Everything that a job holds of a GPU from its start to its end: the arena, pinned memory, compiled kernels.
+//! Everything that a job has of a GPU from start to end: the arena, pinned memory, compiled kernels.
 
 use super::arena::Arena;
 use super::device::Device;
@@ -13,12 +13,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A GPU that is ready for use. A computation borrows the whole workspace, so one at a time uses the memory.
+/// A GPU that is ready for use. A computation borrows the whole workspace, so only one at a time uses the memory.
 #[derive(Debug)]
 pub struct Workspace {
     /// The GPU.
     pub device: Device,
-    // Fields are dropped in this order: no work is queued any more when the memory is freed.
+    // Fields are dropped in this order, so that no work is queued any more when the memory is freed.
     /// Queue for kernels and small copies.
     pub queue: Queue,
     /// Uploader for large copies.
@@ -34,24 +34,24 @@ pub struct Workspace {
 pub trait StartTurn {
     /// Waits until this process may start CUDA.
     fn wait(&self) {}
-    /// Is called once CUDA has started.
+    /// Called once CUDA has started.
     fn started(&self) {}
-    /// Is called once the GPU is open.
+    /// Called once the GPU is open.
     fn opened(&self) {}
 }
 
-/// A process by itself waits for nobody.
+/// The order for a process by itself, which waits for nobody.
 impl StartTurn for () {}
 
-/// Least GPU memory with which a job can do anything, in bytes.
-const LEAST: u64 = 1 << 20;
+/// Smallest GPU memory with which a job can do anything, in bytes.
+const LEAST_MEMORY: u64 = 1 << 20;
 
 impl Workspace {
-    /// Opens GPU `index` (or the first), takes `limit` bytes of its memory, or what is left beside some for others, and begins to load `programs`. It
-    /// makes do with less memory if another process uses some of it. CUDA is started when `turn` says so.
+    /// Opens GPU `index` (or the first one), takes `limit` bytes of its memory (or the default limit), and begins to
+    /// load `programs`. It uses less memory if another process has some of it. CUDA starts when `turn` permits it.
     ///
     /// # Errors
-    /// [`Error::Usage`] if CUDA, the GPU or NVRTC is missing, with a remedy; [`Error::Limit`], [`Error::Lost`].
+    /// [`Error::Usage`] with a remedy if CUDA, the GPU or NVRTC is missing; [`Error::Limit`], [`Error::Lost`].
     pub fn open(
         index: Option<u32>,
         limit: Option<u64>,
@@ -60,7 +60,7 @@ impl Workspace {
         budget: &Budget,
         turn: &dyn StartTurn,
     ) -> Result<Workspace> {
-        // Pages for copies are populated while CUDA opens the GPU. Errors of the GPU are reported before those of the pages.
+        // Populate the pages for copies while CUDA opens the GPU. Report errors of the GPU before errors of the pages.
         let mut memory = super::load().then(|| Uploader::memory(threads, budget));
         let (device, started) = std::thread::scope(|scope| {
             if let Some(Ok(memory)) = &mut memory {
@@ -83,7 +83,7 @@ impl Workspace {
             queue: device.queue()?,
             uploader: Uploader::new(&device, threads, memory, budget)?,
             stop_flag: StopFlag::new(&device, budget)?,
-            arena: device.arena(LEAST)?,
+            arena: device.arena(LEAST_MEMORY)?,
             device,
         };
         let (gpu, alone) = (workspace.device.gpu().index, visible::visible_gpu().is_some());
@@ -91,21 +91,22 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Returns a kernel of a program, waiting until that is compiled.
+    /// Returns a kernel of a program. Waits until the program is compiled.
     ///
     /// # Errors
-    /// Those of the compilation; [`Error::Lost`] if the program has no kernel of that name.
+    /// Errors of the compilation; [`Error::Lost`] if the program has no kernel of this name.
     pub fn kernel(&self, source: &ProgramSource, name: &'static str) -> Result<Kernel> {
         let program = self.programs.iter().find(|loading| loading.name == source.name);
         program.ok_or_else(|| not_compiled(source.name))?.program()?.kernel(name, 0)
     }
 }
 
-/// Limit of host memory below which programs are compiled one after another.
+/// Limit of host memory, in bytes, below which programs are compiled one after another.
 const ONE_BY_ONE: u64 = 1 << 30;
 
-/// Begins to load programs, and waits for those that are not cached. NVRTC takes up to 200 MiB for those of a job together, which nobody has reserved:
-/// it is done before stages take memory. If the first program compiles, NVRTC is present and supports this GPU.
+/// Begins to load programs, and waits for the programs that are not cached. To compile all programs of a job, NVRTC
+/// takes up to 200 MiB, which nobody has reserved. So compilation ends before stages take memory. If the first program
+/// compiles, NVRTC is present and supports this GPU.
 fn load(device: &Device, sources: &[&'static ProgramSource], budget: &Budget) -> Result<Vec<Loading>> {
     let mut programs = Vec::new();
     let mut compiled = Vec::new();
@@ -129,7 +130,7 @@ fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// A program being loaded, which compiles it if it is not cached.
+/// A program that a thread loads, and compiles if it is not cached.
 #[derive(Debug)]
 struct Loading {
     name: &'static str,
@@ -150,7 +151,7 @@ impl Loading {
         Ok(Loading { name: source.name, program: Mutex::new(Some(Progress::Compiling(thread))) })
     }
 
-    /// Returns the program, waiting until it is loaded.
+    /// Returns the program. Waits until it is loaded.
     fn program(&self) -> Result<Program> {
         let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
         let loaded = match program.take() {

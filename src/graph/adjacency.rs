@@ -1,14 +1,14 @@
-//! Whole rows at random: a table leads to the block of a row at once.
+//! Random access to whole rows. A table finds the block of a row in constant time.
 
 use super::catalogue::Catalogue;
 use super::csr::Block;
 use crate::memory::random_access;
 use std::ops::Range;
 
-/// Entries of the table that leads to blocks.
+/// Number of entries of the table that finds the block of a row.
 const HINTS: u32 = 1 << 12;
 
-/// The rows of a graph of which both halves [are local](Catalogue::is_local).
+/// The whole rows of a graph; both halves must [be local](Catalogue::is_local).
 pub struct Adjacency<'a> {
     lower: HalfRows<'a>,
     upper: HalfRows<'a>,
@@ -17,32 +17,33 @@ pub struct Adjacency<'a> {
 /// One half of all rows.
 struct HalfRows<'a> {
     blocks: Vec<Block<'a>>,
-    /// The row behind the last of each block.
+    /// By block, one past its last row.
     ends: Vec<u32>,
-    /// For each range of 2^`shift` rows the block of the first.
+    /// By range of 2^`shift` rows, the block of its first row.
     hints: Vec<u32>,
     shift: u32,
 }
 
 impl<'a> Adjacency<'a> {
-    /// Returns the rows of these two halves.
+    /// Makes the rows of a graph from its two halves.
     pub fn new(lower: &'a Catalogue, upper: &'a Catalogue) -> Adjacency<'a> {
         Adjacency { lower: HalfRows::new(lower), upper: HalfRows::new(upper) }
     }
 
-    /// Tells the system that rows are read here and there, if they are in mapped files.
+    /// Advises the system that rows are read at random, if they are in mapped files.
     pub fn expect_random_access(&self) {
         let blocks = self.lower.blocks.iter().chain(&self.upper.blocks);
         blocks.for_each(|block| random_access(block.targets));
     }
 
-    /// Returns the smaller and the larger neighbours of a row's vertex: one after the other they ascend.
+    /// Returns the two halves of `row`: the neighbours smaller than its vertex, then the larger ones. Each half
+    /// ascends.
     #[inline]
     pub fn halves(&self, row: u32) -> [&'a [u32]; 2] {
         [self.lower.row(row), self.upper.row(row)]
     }
 
-    /// Returns the neighbours in a row from its `skip`-th on.
+    /// Returns the neighbours in `row` after the first `skip`, as two halves.
     #[inline]
     pub fn row_from(&self, row: u32, skip: usize) -> [&'a [u32]; 2] {
         let [lower, upper] = self.halves(row);
@@ -50,7 +51,7 @@ impl<'a> Adjacency<'a> {
         [&lower[skip.min(lower.len())..], &upper[above..]]
     }
 
-    /// Returns these neighbours of a row.
+    /// Returns the neighbours at `places` in `row`, as two halves.
     #[inline]
     pub fn part(&self, row: u32, places: Range<usize>) -> [&'a [u32]; 2] {
         let [lower, upper] = self.halves(row);

@@ -1,27 +1,28 @@
-//! Vertices by a number that each has, such as its degree, in bins that are fine enough for a picture by logarithm.
+//! Histogram of vertices by a number such as their degree. Bins are fine enough for a chart with a logarithmic axis.
 
 use serde::{Deserialize, Serialize};
 
-/// The vertices whose numbers lie between two.
+/// A bin: the vertices whose number is within a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
-    /// The smallest number.
+    /// Smallest number of the range.
     pub from: u32,
-    /// The largest number.
+    /// Largest number of the range, included.
     pub to: u32,
-    /// Number of vertices.
+    /// Number of vertices in the bin.
     pub vertices: u64,
 }
 
 impl Bin {
-    /// Returns the bin of a number, without vertices: numbers below 8 have one each, larger ones four for each power of two.
+    /// Returns the bin of `number`, without vertices. Numbers below 8 have a bin each; there are four bins for each
+    /// larger power of two.
     pub fn of(number: u32) -> Bin {
         let width = 1 << number.max(1).ilog2().saturating_sub(2);
         let from = number / width * width;
         Bin { from, to: from + (width - 1), vertices: 0 }
     }
 
-    /// Returns the place of a number's bin among all.
+    /// Returns the index of the bin of `number`.
     fn place(number: u32) -> usize {
         let power = number.max(1).ilog2();
         if power < 3 { number as usize } else { (4 * power - 4 + (number >> (power - 2) & 3)) as usize }
@@ -31,7 +32,7 @@ impl Bin {
 /// Number of bins.
 const BINS: usize = 124;
 
-/// Counts vertices into bins.
+/// A histogram: the number of vertices in each bin.
 #[derive(Debug, Clone)]
 pub struct Bins([u64; BINS]);
 
@@ -42,13 +43,13 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// Adds vertices that have this number.
+    /// Adds `vertices` vertices that have the number `number`.
     #[inline]
     pub fn add(&mut self, number: u32, vertices: u64) {
         self.0[Bin::place(number)] += vertices;
     }
 
-    /// Returns the bins that have vertices, in ascending order.
+    /// Returns the bins that are not empty, in ascending order.
     pub fn finish(&self) -> Vec<Bin> {
         let mut next = Some(0);
         let bins = self.0.iter().map(|&vertices| {

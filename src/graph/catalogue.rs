@@ -1,4 +1,4 @@
-//! A prepared graph: all its blocks, in files, in host memory, packed or not, or in GPU memory.
+//! All blocks of a half of a prepared graph: in files, in host memory (packed or not), or in GPU memory.
 
 use super::csr::Block;
 use super::half::Half;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 
-/// The blocks of a graph, in order of rows.
+/// The blocks of a half of a graph, in the order of rows.
 #[derive(Debug)]
 pub struct Catalogue {
     /// Division of the rows into blocks.
@@ -23,7 +23,7 @@ pub struct Catalogue {
     sizes: Vec<BlockSize>,
     first_rows: Vec<u32>,
     blocks: Blocks,
-    /// The weights of each block, if edges have weights that somebody reads.
+    /// Weights of each block; empty if edges have none or no task reads them.
     weights: Vec<StoredWeights>,
 }
 
@@ -32,9 +32,9 @@ enum Blocks {
     InFiles(Vec<StoredBlock>),
     InMemory {
         blocks: Vec<MemoryBlock>,
-        /// True if no other process has any block.
+        /// True if this process has all blocks.
         alone: bool,
-        /// The memory of blocks that were made without reserving any.
+        /// Reservation for blocks that were allocated without one.
         reserved: Option<Reservation>,
     },
     OnGpus(Placement),
@@ -42,10 +42,10 @@ enum Blocks {
 }
 
 impl Catalogue {
-    /// Opens all blocks of a half of the graph `key` in `folder`.
+    /// Opens all blocks of a half of the graph with key `key` in `folder`.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] for the first block that is missing or incomplete, [`crate::Error::Io`].
+    /// [`crate::Error::Corrupt`] for the first block that is missing or incomplete; [`crate::Error::Io`].
     pub fn open(folder: &Path, key: u64, half: Half, layout: Layout) -> Result<Self> {
         let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, half, &layout, b));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
@@ -57,10 +57,10 @@ impl Catalogue {
         Catalogue { first_rows: first_rows(&layout), sizes, blocks, layout, weights: Vec::new() }
     }
 
-    /// Opens the weights of all blocks of a half that is in files in `folder`, if there are `weights`.
+    /// Opens the weights of all blocks, if `weights` are given. The half must be in files in `folder`.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] for the first file that is missing or incomplete, [`crate::Error::Io`].
+    /// [`crate::Error::Corrupt`] for the first file that is missing or incomplete; [`crate::Error::Io`].
     pub fn with_weights(mut self, folder: &Path, half: Half, weights: Option<GraphWeights>) -> Result<Self> {
         let open = |(weights, b)| StoredWeights::open(folder, weights, half, &self.layout, b, self.sizes[b].entries);
         let of_all = weights.into_iter().flat_map(|weights| (0..self.len()).map(move |b| (weights, b)));
@@ -68,13 +68,13 @@ impl Catalogue {
         Ok(self)
     }
 
-    /// Returns a graph whose blocks, of these sizes, are only in host memory: that of this process if `alone`, else also that of other
-    /// processes of this machine.
+    /// Makes a catalogue of `blocks` of these sizes that are only in host memory. If `alone`, all are in this process;
+    /// otherwise some are in other processes of this machine.
     pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
         Catalogue::of(layout, sizes, Blocks::InMemory { blocks, alone, reserved: None })
     }
 
-    /// Reserves the memory of blocks that were made without reserving it.
+    /// Reserves memory for blocks that were allocated without a reservation.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -86,23 +86,23 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Returns true if the blocks are in memory of this process or others, and not packed.
+    /// Whether the blocks are in memory of this process or others, and not packed.
     pub fn is_in_memory(&self) -> bool {
         matches!(self.blocks, Blocks::InMemory { .. })
     }
 
-    /// Returns a graph whose blocks, of these sizes, are only in GPU memory.
+    /// Makes a catalogue of blocks of these sizes that are only in GPU memory.
     pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, placement: Placement) -> Self {
         Catalogue::of(layout, sizes, Blocks::OnGpus(placement))
     }
 
-    /// Returns a half of a graph whose rows are only packed in host memory.
+    /// Makes a catalogue of rows that are only in host memory, packed.
     pub fn of_packed(layout: Layout, rows: PackedRows) -> Self {
         Catalogue::of(layout, rows.sizes(), Blocks::Packed(rows))
     }
 
-    /// Takes the blocks that are in memory of this process out, and what is reserved for them beside their own reservations. Nothing can be read
-    /// from the catalogue then but sizes.
+    /// Takes out the blocks that are in memory of this process, and the reservation for blocks that were allocated
+    /// without one. Afterwards only sizes can be read from the catalogue.
     pub fn take_blocks(&mut self) -> (Vec<HostBlock>, Option<Reservation>) {
         let Blocks::InMemory { blocks, reserved, .. } = &mut self.blocks else { return Default::default() };
         let local = |block| match block {
@@ -112,7 +112,7 @@ impl Catalogue {
         (std::mem::take(blocks).into_iter().filter_map(local).collect(), reserved.take())
     }
 
-    /// Returns the packed rows, if they are packed.
+    /// Returns the packed rows, if the rows are packed.
     pub fn packed(&self) -> Option<&PackedRows> {
         match &self.blocks {
             Blocks::Packed(rows) => Some(rows),
@@ -120,7 +120,7 @@ impl Catalogue {
         }
     }
 
-    /// Returns the placement of the blocks, if they are in GPU memory.
+    /// Returns where the blocks are in GPU memory, if they are there.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.blocks {
             Blocks::OnGpus(placement) => Some(placement),
@@ -128,8 +128,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns true if every process that works on the graph has all blocks, in files or in host memory, and not packed; it is the same on all
-    /// ranks.
+    /// Whether every process that works on the graph has all blocks, unpacked, in files or in host memory. The result
+    /// is the same on all ranks.
     pub fn is_local(&self) -> bool {
         match self.blocks {
             Blocks::InFiles(_) => true,
@@ -138,7 +138,7 @@ impl Catalogue {
         }
     }
 
-    /// Returns block `b`. A graph that [is not local](Self::is_local) may not have it in this process.
+    /// Returns block `b`. If the graph [is not local](Self::is_local), this process may not have it.
     pub fn block(&self, b: usize) -> Block<'_> {
         match self.location(b) {
             BlockLocation::Local(block) => block,
@@ -146,14 +146,14 @@ impl Catalogue {
         }
     }
 
-    /// Returns the half of the row of vertex `v` that the blocks hold, of a graph that [is local](Self::is_local).
+    /// Returns row `v` of this half. The graph must [be local](Self::is_local).
     #[inline]
     pub fn row(&self, v: u32) -> &[u32] {
         let block = self.block(self.layout.block_of(v));
         block.row((v - block.first_row) as usize)
     }
 
-    /// Returns these rows of a graph that [is local](Self::is_local), each with its vertex, in order.
+    /// Iterates over the rows `rows` in order, each with its number. The graph must [be local](Self::is_local).
     pub fn rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32])> {
         self.blocks_of(rows.clone()).map(|b| self.block(b)).flat_map(move |block| {
             let inside = rows.start.max(block.first_row)..rows.end.min(block.end_row());
@@ -161,13 +161,13 @@ impl Catalogue {
         })
     }
 
-    /// Returns the weights of all targets of block `b`, in their order: whole numbers, or the bits of f32. It is empty if the graph has no
-    /// weights, or was opened without.
+    /// Returns the weights of all targets of block `b`, in the order of targets: whole numbers, or the bits of f32.
+    /// Empty if the graph has no weights or was opened without them.
     pub fn weights(&self, b: usize) -> &[u32] {
         self.weights.get(b).map_or(&[], StoredWeights::weights)
     }
 
-    /// Returns the row of vertex `v` as [`Self::row`] does, and the weight of the edge to each neighbour, of a graph with weights.
+    /// Returns row `v`, like [`Self::row`], and the weight of the edge to each neighbour. The graph must have weights.
     #[inline]
     pub fn weighted_row(&self, v: u32) -> (&[u32], &[u32]) {
         let b = self.layout.block_of(v);
@@ -176,7 +176,8 @@ impl Catalogue {
         (&block.targets[entries.clone()], &weights[entries])
     }
 
-    /// Returns these rows as [`Self::rows`] does, each with the weight of the edge to each neighbour, of a graph with weights.
+    /// Iterates over the rows `rows`, like [`Self::rows`], each with the weight of the edge to each neighbour. The
+    /// graph must have weights.
     pub fn weighted_rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32], &[u32])> {
         self.blocks_of(rows.clone()).flat_map(move |b| {
             let (block, weights) = (self.block(b), self.weights(b));
@@ -188,13 +189,13 @@ impl Catalogue {
         })
     }
 
-    /// Returns the blocks that have any of these rows.
+    /// Returns the blocks that contain any of the rows `rows`.
     fn blocks_of(&self, rows: Range<u32>) -> impl Iterator<Item = usize> {
         let first = self.first_rows.partition_point(|&first| first <= rows.start).saturating_sub(1);
         (first..self.len()).take_while(move |&b| self.first_rows[b] < rows.end)
     }
 
-    /// Returns the location of block `b` of a graph that is not on GPUs.
+    /// Returns the location of block `b`. The graph must not be on GPUs.
     pub fn location(&self, b: usize) -> BlockLocation<'_> {
         match &self.blocks {
             Blocks::InMemory { blocks, .. } => match &blocks[b] {
@@ -205,7 +206,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns these rows of block `b`, counted from its first, of a graph that is local or packed. Packed ones are put into `unpacked`.
+    /// Returns the rows `rows` of block `b`, counted from the block's first row. Packed rows are unpacked into
+    /// `unpacked`. The graph must be local or packed.
     pub fn part<'u>(&'u self, b: usize, rows: Range<usize>, unpacked: &'u mut Unpacked) -> Block<'u> {
         let Blocks::Packed(packed) = &self.blocks else {
             let block = self.block(b);
@@ -224,14 +226,14 @@ impl Catalogue {
         Block { first_row: self.first_rows[b] + rows.start as u32, offsets, targets }
     }
 
-    /// Returns this row of a graph that is local or packed. A packed one is put into `unpacked`.
+    /// Returns row `row`. A packed row is unpacked into `unpacked`. The graph must be local or packed.
     pub fn unpacked_row<'u>(&'u self, row: u32, unpacked: &'u mut Unpacked) -> &'u [u32] {
         let b = self.layout.block_of(row);
         let local = (row - self.first_rows[b]) as usize;
         self.part(b, local..local + 1, unpacked).row(0)
     }
 
-    /// Returns true if this row of a graph that is local or packed lists this neighbour.
+    /// Whether row `row` contains `neighbour`. The graph must be local or packed.
     pub fn lists(&self, row: u32, neighbour: u32) -> bool {
         match &self.blocks {
             Blocks::Packed(packed) => {
@@ -242,13 +244,13 @@ impl Catalogue {
         }
     }
 
-    /// Frees the pages of block `b` that were read, if it is in a file.
+    /// Frees the pages of block `b` that were read, if the block is in a file.
     pub fn release(&self, b: usize) {
         self.stored().get(b).into_iter().for_each(StoredBlock::release);
         self.weights.get(b).into_iter().for_each(StoredWeights::release);
     }
 
-    /// Returns the numbers of rows and entries of block `b`.
+    /// Returns the number of rows and of entries in block `b`.
     pub fn size(&self, b: usize) -> BlockSize {
         self.sizes[b]
     }
@@ -263,7 +265,7 @@ impl Catalogue {
         self.sizes.len()
     }
 
-    /// Returns true if the graph has no edge.
+    /// Whether there are no blocks, because the graph has no edge.
     pub fn is_empty(&self) -> bool {
         self.sizes.is_empty()
     }
@@ -273,17 +275,17 @@ impl Catalogue {
         self.sizes.iter().map(|size| size.entries).sum()
     }
 
-    /// Returns the bytes of all blocks.
+    /// Returns the total bytes of all blocks.
     pub fn bytes(&self) -> u64 {
         (0..self.len()).map(|b| self.bytes_of(b)).sum()
     }
 
-    /// Returns the bytes of all weights that are read.
+    /// Returns the bytes of all weights that are opened.
     pub fn weights_bytes(&self) -> u64 {
         self.weights.iter().map(StoredWeights::bytes).sum()
     }
 
-    /// Returns the bytes of block `b`.
+    /// Returns the bytes of block `b` in its stored form.
     pub fn bytes_of(&self, b: usize) -> u64 {
         body_bytes(self.sizes[b].rows, self.sizes[b].entries)
     }
@@ -295,7 +297,7 @@ impl Catalogue {
         }
     }
 
-    /// Returns the extremes of all blocks: most entries, most rows, longest row.
+    /// Returns the maxima over all blocks: most entries, most rows, longest row.
     pub fn extremes(&self) -> Extremes {
         let blocks = if self.is_local() { self.len() } else { 0 };
         (0..blocks).map(|b| self.block(b)).fold(Extremes::default(), |e, block| Extremes {
@@ -305,10 +307,10 @@ impl Catalogue {
         })
     }
 
-    /// Checks every block, and its weights, against checksums and invariants, calling `next` before each.
+    /// Checks the checksum and the invariants of every block and of its weights. Calls `next` before each file.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] for the first block that fails, that of `next`.
+    /// [`crate::Error::Corrupt`] for the first file that fails; the error of `next`.
     pub fn verify(&self, next: impl Fn() -> Result<()>) -> Result<()> {
         for block in self.stored() {
             next()?;
@@ -325,7 +327,7 @@ impl Catalogue {
 }
 
 impl Drop for Catalogue {
-    /// Frees the blocks by all threads at once, as unmapping gigabytes takes time.
+    /// Frees the blocks on all threads at once, because unmapping gigabytes takes time.
     fn drop(&mut self) {
         if let Blocks::InMemory { blocks, .. } = &mut self.blocks {
             std::mem::take(blocks).into_par_iter().for_each(drop);
@@ -341,7 +343,7 @@ fn first_rows(layout: &Layout) -> Vec<u32> {
     (0..layout.blocks()).map(|b| layout.block(b).rows.start as u32).collect()
 }
 
-/// Memory for rows that are unpacked.
+/// Buffer into which rows are unpacked.
 #[derive(Debug, Default)]
 pub struct Unpacked {
     offsets: Vec<u32>,
@@ -359,12 +361,12 @@ pub enum BlockLocation<'a> {
     Remote(RemoteBlock),
 }
 
-/// Sizes by which a backend plans its scratch memory.
+/// Maxima over all blocks, from which a backend plans its scratch memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extremes {
-    /// Entries of the block with most.
+    /// Entries of the block with most entries.
     pub entries: u64,
-    /// Rows of the block with most.
+    /// Rows of the block with most rows.
     pub rows: u64,
     /// Entries of the longest row.
     pub row: u64,

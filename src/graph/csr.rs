@@ -1,20 +1,21 @@
-//! A block of compressed sparse rows (CSR), borrowed from wherever its bytes lie.
+//! A block of compressed sparse rows (CSR), borrowed from a file or from memory.
 
 use std::ops::Range;
 
-/// Rows `first_row .. first_row + rows()` of one half of the graph. Row `v` of the lower half holds the neighbours of `v` that are smaller
-/// than `v`, ascending and without repeats. As ids ascend by descending degree, these are its neighbours of higher degree. The upper half
-/// holds the others likewise.
+/// Rows `first_row .. first_row + rows()` of one half of the graph. Row `v` of the lower half has the neighbours of `v`
+/// that are smaller than `v`, ascending and without repeats. Vertices are numbered by descending degree, so these are
+/// the neighbours of higher degree. Row `v` of the upper half has the larger neighbours, in the same form.
 ///
-/// Invariants, checked by `StoredBlock::verify`: `offsets` has one entry for each row and one more, starts at 0, never decreases and ends
-/// at `targets.len()`; every target of row `v` is `< v` in the lower half, `> v` in the upper.
+/// Invariants, which `StoredBlock::verify` checks: `offsets` has one element more than there are rows, starts at 0,
+/// never decreases, and ends at `targets.len()`. Every target of row `v` is `< v` in the lower half and `> v` in the
+/// upper half.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
-    /// Id of the first row.
+    /// Number of the first row.
     pub first_row: u32,
-    /// Start of each row in `targets`, and the end of the last.
+    /// Start of each row in `targets`, and the end of the last row.
     pub offsets: &'a [u32],
-    /// Neighbour ids, row after row.
+    /// Neighbours of all rows, row after row.
     pub targets: &'a [u32],
 }
 
@@ -24,12 +25,12 @@ impl<'a> Block<'a> {
         self.offsets.len() - 1
     }
 
-    /// Returns the id one past the last row's.
+    /// Returns the number of the last row plus one.
     pub fn end_row(&self) -> u32 {
         self.first_row + self.rows() as u32
     }
 
-    /// Returns the lengths of its rows.
+    /// Returns the length of each row.
     pub fn lengths(&self) -> Vec<u32> {
         self.offsets.windows(2).map(|ends| ends[1] - ends[0]).collect()
     }
@@ -40,7 +41,7 @@ impl<'a> Block<'a> {
         &self.targets[self.entries(local)]
     }
 
-    /// Returns the places of these neighbours among the targets.
+    /// Returns the range in `targets` of the `local`-th row.
     #[inline]
     pub fn entries(&self, local: usize) -> Range<usize> {
         self.offsets[local] as usize..self.offsets[local + 1] as usize

@@ -11,28 +11,29 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Number of hubs. Most targets are among these first vertices, so each thread counts them separately.
+/// Number of first rows that count as hubs. Most targets are hubs, so each thread counts them separately.
 const HUBS: usize = 1 << 15;
 
-/// One counter for each row, shared by all threads: the degree of a vertex, or its out-degree and its in-degree.
+/// Degree counters that all threads share, one for each row: the degree of a vertex, or its out-degree and its
+/// in-degree.
 #[derive(Debug)]
 pub struct Degrees(Buffer<AtomicU32>);
 
 impl Degrees {
-    /// Makes zero degrees for `rows` rows.
+    /// Makes counters of zero for `rows` rows.
     ///
     /// # Errors
-    /// [`crate::error::Error::Limit`]: they take 4 bytes a row.
+    /// [`crate::error::Error::Limit`] if there are not 4 bytes of memory for each row.
     pub fn new(rows: u64, budget: &Budget) -> Result<Self> {
         Ok(Degrees(budget.zeroed(rows as usize, "degrees of the simple graph (4 bytes a vertex)")?))
     }
 
-    /// Makes a counter for one thread, for a graph of this direction. Its counts are added when it is dropped.
+    /// Makes a counter for one thread, for a graph of this direction. Dropping it adds its counts.
     pub fn counter(&self, direction: Direction) -> DegreeCounter<'_> {
         DegreeCounter { shared: self, direction, hubs: vec![0; HUBS.min(self.0.len())] }
     }
 
-    /// Adds counts of the rows from `first` on, made elsewhere.
+    /// Adds `counted`, degrees of the rows from `first` on that were counted elsewhere.
     pub fn add(&self, first: usize, counted: &[u32]) {
         for (degree, &more) in self.0[first..].iter().zip(counted).filter(|&(_, &more)| more > 0) {
             degree.fetch_add(more, Ordering::Relaxed);
@@ -45,7 +46,7 @@ impl Degrees {
     }
 }
 
-/// One thread's counts of hubs; it adds other vertices to the shared counters directly.
+/// Counter of one thread. It counts hubs itself, and adds other vertices to the shared counters directly.
 #[derive(Debug)]
 pub struct DegreeCounter<'a> {
     shared: &'a Degrees,
@@ -54,12 +55,12 @@ pub struct DegreeCounter<'a> {
 }
 
 impl DegreeCounter<'_> {
-    /// Returns the bytes of one counter of a graph of `rows` rows.
+    /// Returns the bytes of one thread's counter for a graph of `rows` rows.
     pub fn bytes(rows: u64) -> u64 {
         4 * rows.min(HUBS as u64)
     }
 
-    /// Counts both ends of every edge of the rows from `first_row` on, whose numbers of targets are `lengths`.
+    /// Counts both ends of every edge in the rows from `first_row` on. `lengths` are the lengths of these rows.
     pub fn rows(&mut self, first_row: u32, lengths: impl Iterator<Item = u32>, targets: &[u32]) {
         let mut start = 0;
         for (row, length) in (first_row..).zip(lengths) {
@@ -85,7 +86,7 @@ impl DegreeCounter<'_> {
         }
     }
 
-    /// Counts both ends of every edge of a block.
+    /// Counts both ends of every edge in `block`.
     pub fn block(&mut self, block: Block<'_>) {
         self.rows(block.first_row, block.offsets.windows(2).map(|w| w[1] - w[0]), block.targets);
     }
@@ -101,7 +102,7 @@ impl Drop for DegreeCounter<'_> {
 
 const DEGREES: Kind = Kind::new(b"DEGR");
 
-/// Writes the degrees, u32 each, to the graph's folder.
+/// Writes the degrees, a u32 for each row, to the graph's folder.
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -111,7 +112,7 @@ pub fn write(folder: &Path, key: u64, degrees: &[u32]) -> Result<Pending> {
     file.finish_deferred()
 }
 
-/// Maps the degrees that [`write()`] wrote; the body is a u32 for each row, in order.
+/// Maps the degrees that [`write()`] wrote. The body has a u32 for each row, in order.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
@@ -124,15 +125,15 @@ pub fn open(folder: &Path, key: u64) -> Result<Mapped> {
 /// Summary of the degrees of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct DegreeSummary {
-    /// Largest degree of the simple graph; of one that keeps direction, the largest out-degree or in-degree.
+    /// Largest degree of the simple graph; in a directed graph, the largest out-degree or in-degree.
     pub max_degree: u64,
-    /// Number of wedges, pairs of edges that share a vertex: Σ d(d−1)/2; of one that keeps direction, those that both leave it or both
-    /// enter it.
+    /// Number of wedges, pairs of edges that share a vertex: Σ d(d−1)/2. In a directed graph both edges must leave the
+    /// vertex, or both enter it.
     pub wedges: u128,
 }
 
 impl DegreeSummary {
-    /// Combines the summaries of all ranks, each of which has some of the degrees. Collective.
+    /// Combines the summaries of all ranks; each rank has a part of the degrees. Collective.
     pub fn joined(self, comm: &Comm) -> DegreeSummary {
         let words = [self.max_degree, self.wedges as u64, (self.wedges >> 64) as u64];
         let all = comm.all_gather(bytes_of(&words));
@@ -149,7 +150,7 @@ impl DegreeSummary {
         DegreeSummary { max_degree: self.max_degree.max(other.max_degree), wedges: self.wedges + other.wedges }
     }
 
-    /// Returns the summary of these degrees.
+    /// Summarises `degrees`.
     pub fn of(degrees: &[u32]) -> Self {
         let one = |&d: &u32| {
             let d = u64::from(d);

@@ -1,22 +1,23 @@
-//! Direction of edges, and the rows that vertices have by it.
+//! Direction of edges, and the rows that a vertex has in directed and undirected graphs.
 //!
-//! A graph whose edges have no direction has one row for each vertex. One that keeps direction has two: row `2v` lists the heads of the
-//! edges that leave vertex `v`, row `2v + 1` the tails of those that enter it. Rows are binned, sorted and stored alike in both.
+//! An undirected graph has one row for each vertex. A directed graph has two: row `2v` lists the heads of the edges
+//! that leave vertex `v`, and row `2v + 1` lists the tails of the edges that enter it. Rows of both are binned, sorted
+//! and stored in the same way.
 
 use serde::{Deserialize, Serialize};
 
-/// Direction of a graph's edges.
+/// Whether a graph keeps the direction of edges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Edges have none: each is in the rows of both its ends.
+    /// Edges have no direction. Each is in the rows of both its ends.
     #[default]
     Undirected,
     /// Each edge is in the out-row of its tail and in the in-row of its head.
     Directed,
 }
 
-/// A row of a vertex by the direction of its edges.
+/// One of the two rows of a vertex in a directed graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// Edges that leave the vertex.
@@ -26,17 +27,17 @@ pub enum Way {
 }
 
 impl Direction {
-    /// Returns the direction of the edges of a graph that keeps it or does not.
+    /// Returns `Directed` if `is_directed`, else `Undirected`.
     pub fn of(is_directed: bool) -> Self {
         if is_directed { Direction::Directed } else { Direction::Undirected }
     }
 
-    /// Returns the direction that this is not.
+    /// Returns `Directed` for `Undirected`, and `Undirected` for `Directed`.
     pub fn other(self) -> Self {
         Direction::of(self == Direction::Undirected)
     }
 
-    /// Returns the binary logarithm of the rows of a vertex.
+    /// Returns the binary logarithm of the number of rows of a vertex.
     #[inline]
     pub fn shift(self) -> u32 {
         match self {
@@ -45,12 +46,13 @@ impl Direction {
         }
     }
 
-    /// Returns the number of rows of `vertices` vertices.
+    /// Returns the number of rows that `vertices` vertices have.
     pub fn rows(self, vertices: u64) -> u64 {
         vertices << self.shift()
     }
 
-    /// Returns the row of vertex `v` that lists its edges of one way, or all its edges if these have no direction.
+    /// Returns the row of vertex `v` for the edges that go this `way`. In an undirected graph it is the only row of
+    /// `v`.
     #[inline]
     pub fn row(self, v: u32, way: Way) -> u32 {
         match self {
@@ -59,13 +61,13 @@ impl Direction {
         }
     }
 
-    /// Returns the vertex of a row.
+    /// Returns the vertex to which `row` belongs.
     #[inline]
     pub fn vertex(self, row: u32) -> u32 {
         row >> self.shift()
     }
 
-    /// Returns the row of `neighbour` that lists an edge which row `row` lists at its other end.
+    /// Returns the row in which `neighbour` lists an edge that `row` lists at the other end.
     #[inline]
     pub fn opposite(self, row: u32, neighbour: u32) -> u32 {
         match self {

@@ -1,16 +1,16 @@
-//! The two halves of a graph's rows.
+//! The lower and the upper half of a graph's rows.
 
-/// A half of every row: the neighbours on one side of the row's vertex in the order of vertices.
+/// One half of every row: the neighbours before or after the row's vertex in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
-    /// The neighbours smaller than the vertex, of higher degree. Every graph has it.
+    /// The neighbours smaller than the vertex, which have higher degree. Every graph has this half.
     Lower,
-    /// The neighbours larger than the vertex, of lower degree. It is there for tasks that need it.
+    /// The neighbours larger than the vertex, which have lower degree. A graph has this half only if a task needs it.
     Upper,
 }
 
 impl Half {
-    /// Returns its name, which its files begin with.
+    /// Returns the name of the half, with which the names of its files begin.
     pub fn name(self) -> &'static str {
         match self {
             Half::Lower => "lower",
@@ -18,7 +18,8 @@ impl Half {
         }
     }
 
-    /// Returns true if `row` may be this half of the row of vertex `v`: ascending without repeats, and on the right side of `v`.
+    /// Whether `row` is valid as this half of the row of vertex `v`: ascending, without repeats, and on the right side
+    /// of `v`.
     pub fn holds(self, v: u32, row: &[u32]) -> bool {
         let on_its_side = match self {
             Half::Lower => row.last().is_none_or(|&last| last < v),

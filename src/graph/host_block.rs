@@ -1,16 +1,16 @@
-//! Blocks of rows in host memory, of this process or another, for graphs that are in no file.
+//! Blocks of rows in the host memory of this process or another, for graphs that are in no file.
 
 use super::csr::Block;
 use super::layout::RowRange;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, Process, discard};
 
-/// A block in the memory of another process, which must keep it mapped.
+/// A block in the memory of another process. That process must keep it mapped.
 #[derive(Debug, Clone, Copy)]
 pub struct RemoteBlock {
     /// The other process.
     pub process: Process,
-    /// Address of the block's offsets there.
+    /// Address of the block's offsets in that process.
     pub address: u64,
 }
 
@@ -23,7 +23,7 @@ pub enum MemoryBlock {
     Remote(RemoteBlock),
 }
 
-/// A block in this process's memory: one offset for each row and one more, then the targets.
+/// A block in this process's memory: one offset for each row, the end of the last row, then the targets.
 #[derive(Debug)]
 pub struct HostBlock {
     first_row: u32,
@@ -37,7 +37,8 @@ impl HostBlock {
         4 * (rows + 1 + entries)
     }
 
-    /// Allocates room for the rows of `span` with at most `entries` entries. Pages take no memory until they are written.
+    /// Allocates a block for the rows of `span` with at most `entries` entries. Pages take no memory until they are
+    /// written.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -46,7 +47,8 @@ impl HostBlock {
         Ok(HostBlock { first_row: span.rows.start as u32, rows: span.len(), words })
     }
 
-    /// Makes the same room without reserving memory for it: the caller does, or has reserved what is freed meanwhile.
+    /// Allocates a block like [`Self::new`], but reserves no memory. The caller must reserve it, or must free as much
+    /// reserved memory as the block uses.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the system gives no more addresses.
@@ -55,7 +57,7 @@ impl HostBlock {
         Ok(HostBlock { first_row: span.rows.start as u32, rows: span.len(), words })
     }
 
-    /// Returns the offsets and the targets, to be written.
+    /// Returns the offsets and the targets for writing.
     pub fn parts(&mut self) -> (&mut [u32], &mut [u32]) {
         self.words.split_at_mut(self.rows + 1)
     }
@@ -67,12 +69,12 @@ impl HostBlock {
         self.words.shorten(len);
     }
 
-    /// Returns the address of the block, for other processes.
+    /// Returns the address of the block in this process, for other processes.
     pub fn address(&self) -> u64 {
         self.words.as_ptr() as u64
     }
 
-    /// Returns the rows.
+    /// Returns a view of the block's rows.
     pub fn block(&self) -> Block<'_> {
         let (offsets, targets) = self.words.split_at(self.rows + 1);
         Block { first_row: self.first_row, offsets, targets }

@@ -1,39 +1,44 @@
-//! Division of rows into blocks and of blocks into bins. It is known from the degrees alone, before any row is built.
+//! Divides rows into blocks, and blocks into bins. The division follows from the degrees alone, so it is known before
+//! any row is built.
 //!
-//! A row of the oriented graph holds the neighbours smaller than its vertex, so vertex `v` of degree `d` has at most `min(d, v)` of them:
-//! its *bound*. Blocks are cut where the sum of bounds reaches a target that depends on the number of edges. So the boundaries depend on
-//! the input alone, never on limits, threads, device or ranks, and a plan can name them. Cuts lie between granules: ranges of rows whose
-//! width is a small fraction of their ids. So a table of some thousand entries maps rows to blocks and bins at any size of graph.
+//! A row of the oriented graph has the neighbours smaller than its vertex, so vertex `v` of degree `d` has at most
+//! `min(d, v)` of them. This number is the *bound* of the row. Blocks are cut where the sum of bounds reaches a target
+//! that depends on the number of edges. So the boundaries depend only on the input, never on limits, threads, device or
+//! ranks, and a plan can name them. Cuts are between granules: ranges of rows whose width is a small fraction of their
+//! ids. So a table of some thousand entries maps rows to blocks and bins for a graph of any size.
 //!
-//! A graph that keeps direction has two rows for each vertex, `2v` and `2v + 1`, of at most `min(d, 2v)` entries together.
+//! A directed graph has two rows for each vertex, `2v` and `2v + 1`, which together have at most `min(d, 2v)` entries.
 
 use super::direction::Direction;
 use super::half::Half;
 use super::order::DegreeRuns;
 use std::ops::Range;
 
-/// Version of the stored format, part of every stage's fingerprint. It changes whenever stored blocks would differ.
+/// Version of the stored format; it is part of every stage's fingerprint. It must change whenever stored blocks would
+/// differ.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// Most entries that a block aims at: 64 MiB of targets.
+/// Largest target size of a block in entries: 64 MiB of targets.
 const MAX_BLOCK: u64 = 1 << 24;
-/// Fewest entries that a block aims at: journalling a pair of smaller ones is not worth it.
+/// Smallest target size of a block in entries. Smaller pairs of blocks are not worth an entry in the journal.
 const MIN_BLOCK: u64 = 1 << 12;
-/// Edges below which a graph counts as small. Small graphs are cut in eight, so that they too are counted in pairs. More blocks cost more:
-/// two large ones of a graph of 2^24 edges were counted 1.2 to 1.6 times faster than eight, pair by pair.
+/// Number of edges below which a graph is small. Small graphs are cut into eight blocks, so that they, too, are counted
+/// in several pairs of blocks. For larger graphs fewer blocks are faster: a graph of 2^24 edges was counted 1.2 to 1.6
+/// times faster with two blocks than with eight.
 const SMALL: u64 = 1 << 22;
 
-/// Most rows of a bin: a row's index in its bin fits 16 bits.
+/// Most rows of a bin, so that a row's index in its bin fits 16 bits.
 pub const BIN_ROWS: u64 = 1 << 16;
 
-/// Division of rows into granules: 2^`mantissa` for every doubling of the row id.
+/// Division of rows into granules: there are 2^`mantissa` granules for every doubling of the row id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Granules {
     mantissa: u32,
 }
 
 impl Granules {
-    /// Chooses the granules for ids below `rows`: about a thousand for each doubling, or more if one would have over [`BIN_ROWS`] rows.
+    /// Chooses the granules for row ids below `rows`: about a thousand for each doubling, or more if a granule would
+    /// otherwise have over [`BIN_ROWS`] rows.
     fn new(rows: u64) -> Self {
         Granules { mantissa: (u64::BITS - rows.leading_zeros()).saturating_sub(BIN_ROWS.ilog2() + 1).max(10) }
     }
@@ -52,10 +57,10 @@ impl Granules {
     }
 }
 
-/// A range of rows, with a bound on its entries.
+/// A range of rows, with an upper bound of its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRange {
-    /// First row and one past the last.
+    /// First row, and one past the last row.
     pub rows: Range<u64>,
     /// Sum of the rows' bounds.
     pub bound: u64,
@@ -67,7 +72,7 @@ impl RowRange {
         (self.rows.end - self.rows.start) as usize
     }
 
-    /// Returns true if it has no rows.
+    /// Whether the range has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -83,29 +88,30 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Returns the layout of a graph of these degrees, whose input has `edges` edges other than loops.
+    /// Makes the layout of the lower half of a graph with these degrees. The input has `edges` edges other than loops.
     pub fn new(runs: &DegreeRuns, edges: u64, direction: Direction) -> Self {
         Self::of_half(runs, Self::block_target(edges), Half::Lower, direction)
     }
 
-    /// Returns the layout of the upper half of such a graph: vertex `v` of degree `d` among `n` has at most `min(d, n - 1 - v)` larger
-    /// neighbours.
+    /// Makes the layout of the upper half of a graph with these degrees. Of `n` vertices, vertex `v` of degree `d` has
+    /// at most `min(d, n - 1 - v)` larger neighbours.
     pub fn upper(runs: &DegreeRuns, edges: u64, direction: Direction) -> Self {
         Self::of_half(runs, Self::block_target(edges), Half::Upper, direction)
     }
 
-    /// Returns the number of entries that blocks of a graph with `edges` edges aim at.
+    /// Returns the target number of entries of a block, for a graph with `edges` edges.
     pub fn block_target(edges: u64) -> u64 {
         let part = edges / if edges < SMALL { 8 } else { 2 };
         part.checked_next_power_of_two().unwrap_or(MAX_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK)
     }
 
-    /// Returns the layout with blocks of about `target` entries, or one granule if that has more.
+    /// Makes the layout of the lower half of an undirected graph, with blocks of about `target` entries, or of one
+    /// granule if that has more.
     pub fn with_target(runs: &DegreeRuns, target: u64) -> Self {
         Self::of_half(runs, target, Half::Lower, Direction::Undirected)
     }
 
-    /// Returns the layout of a half with blocks of about `target` entries, or one granule if that has more.
+    /// Makes the layout of a half, with blocks of about `target` entries, or of one granule if that has more.
     pub fn of_half(runs: &DegreeRuns, target: u64, half: Half, direction: Direction) -> Self {
         let cut = Granules::new(direction.rows(runs.vertices()));
         let granules = granules(runs, cut, half, direction);
@@ -113,12 +119,12 @@ impl Layout {
         Layout { direction, cut, granules, blocks }
     }
 
-    /// Returns the direction of the graph's edges, by which a vertex has one row or two.
+    /// Returns the direction of the graph, which says whether a vertex has one row or two.
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Returns the number of rows, those of every vertex that is not isolated.
+    /// Returns the number of rows. Every vertex that is not isolated has rows.
     pub fn rows(&self) -> u64 {
         self.granules.last().map_or(0, |g| g.rows.end)
     }
@@ -133,8 +139,9 @@ impl Layout {
         self.granules.iter().map(|g| g.bound).sum()
     }
 
-    /// Returns an upper bound on the length of any row. If a row has `n` entries, its vertex has at least `n` neighbours, and so have the
-    /// `n` vertices before it. Half of these have ids of at least `n` / 2, so their bounds sum to at least `n`² / 4.
+    /// Returns an upper bound of the length of any row. If a row has `n` entries, its vertex has at least `n`
+    /// neighbours, and so have the `n` vertices before it. Half of these vertices have ids of at least `n` / 2, so
+    /// their bounds sum to at least `n`² / 4.
     pub fn longest_row(&self) -> u64 {
         2 * (self.bound().isqrt() + 1)
     }
@@ -150,7 +157,8 @@ impl Layout {
         self.span(&self.blocks[b])
     }
 
-    /// Cuts the blocks into bins of at most `target` entries (or one granule) and [`BIN_ROWS`] rows each, in order of rows.
+    /// Cuts the blocks into bins, in the order of rows. A bin has at most [`BIN_ROWS`] rows, and at most `target`
+    /// entries or one granule.
     pub fn bins(&self, target: u64) -> Bins {
         let of_granule = vec![0; self.granules.len()];
         let mut bins =
@@ -172,12 +180,13 @@ impl Layout {
     }
 }
 
-/// Bins: blocks cut finer, for sorting in cache and within the memory limit. No file depends on how fine.
+/// Bins: finer parts of blocks, for sorting in cache and within the memory limit. The contents of files do not depend
+/// on the size of bins.
 #[derive(Debug, Clone)]
 pub struct Bins {
     direction: Direction,
     cut: Granules,
-    /// The bins in order of rows.
+    /// Rows of each bin, in order.
     pub spans: Vec<RowRange>,
     /// Block of each bin.
     pub block_of: Vec<usize>,
@@ -185,24 +194,24 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Returns the most entries that any bin may have.
+    /// Returns an upper bound of the entries of any bin.
     pub fn largest(&self) -> u64 {
         self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
     }
 
-    /// Returns the most rows of any bin.
+    /// Returns the number of rows of the bin that has most rows.
     pub fn most_rows(&self) -> u64 {
         self.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0)
     }
 
-    /// Returns the direction of the graph's edges, by which a vertex has one row or two.
+    /// Returns the direction of the graph, which says whether a vertex has one row or two.
     #[inline]
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Returns `m` and the bin of each granule, by which a device does as [`Self::of`]: row `v`, whose highest set bit is number `h` (at
-    /// least `m`), lies in granule `((h - m) << m) + (v >> (h - m))`.
+    /// Returns `m` and the bin of each granule, from which a device computes [`Self::of`]. Let `h` be the number of the
+    /// highest set bit of row `v`, or `m` if that is larger. Then `v` is in granule `((h - m) << m) + (v >> (h - m))`.
     pub fn table(&self) -> (u32, &[u32]) {
         (self.cut.mantissa, &self.of_granule)
     }
@@ -226,7 +235,7 @@ fn granules(runs: &DegreeRuns, cut: Granules, half: Half, direction: Direction) 
             let Some(&(degree, _, run_end)) = pieces.peek() else { break };
             let run_end = direction.rows(run_end);
             let upto = end.min(run_end);
-            // From the other end of the order, the larger vertices are the smaller ones.
+            // For the upper half, count vertices from the other end of the order.
             let below = if half == Half::Lower { row..upto } else { rows - upto..rows - row };
             bound += match direction {
                 Direction::Undirected => bounds(u64::from(degree), below),
@@ -243,16 +252,17 @@ fn granules(runs: &DegreeRuns, cut: Granules, half: Half, direction: Direction) 
     granules
 }
 
-/// Returns Σ min(degree, v) over rows of one degree.
+/// Returns Σ min(`degree`, v) over the vertices v in `rows`, which all have degree `degree`.
 fn bounds(degree: u64, rows: Range<u64>) -> u64 {
     let split = degree.clamp(rows.start, rows.end);
-    // There are up to 2^32 rows of ids below 2^32: the product fits 64 bits only after it is halved.
+    // There are up to 2^32 rows with ids below 2^32, so the product fits 64 bits only after it is halved.
     let ids = u128::from(split - rows.start) * u128::from((rows.start + split).saturating_sub(1)) / 2;
     ids as u64 + (rows.end - split) * degree
 }
 
-/// Returns a bound on the entries of rows of one degree in a graph that keeps direction: Σ min(degree, 2v) over vertices of which both rows
-/// are among these, min(degree, v) for one of which a single row is.
+/// Returns an upper bound of the entries of `rows` in a directed graph, whose vertices all have degree `degree`. It is
+/// the sum of min(degree, 2v) over the vertices v with both rows in `rows`, and of min(degree, v) over those with one
+/// row in it.
 fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
     let both = rows.start.div_ceil(2)..rows.end / 2;
     let single = |row: u64| degree.min(row / 2);
@@ -268,7 +278,7 @@ fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
     }
 }
 
-/// Groups a range of granules into parts of at most `target` entries and `rows` rows, or one granule.
+/// Groups a range of granules into parts of at most `target` entries and `rows` rows, or of one granule.
 fn group(granules: &[RowRange], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut sum = 0;
@@ -326,7 +336,8 @@ mod tests {
             let layout = Layout::of_half(&runs, target, half, Direction::Directed);
             let vertices = runs.vertices();
             prop_assert_eq!(layout.rows(), 2 * vertices);
-            // All neighbours that a vertex may have on this side, as many in its out-row as a hash of it says.
+            // Give each vertex all neighbours that it may have on this side. A hash of the vertex says how many are in
+            // its out-row.
             let mut entries = vec![0; layout.rows() as usize];
             for (degree, first, end) in runs.iter() {
                 for v in first..end {

@@ -1,14 +1,16 @@
-//! Expected degrees of a graph of which only the size is known.
+//! Expected degrees of a graph if only its size is known.
 
 use super::order::DegreeRuns;
 
-/// Probability that a bit of an endpoint's id is 0 in a Graph500 graph (R-MAT: Chakrabarti, Zhan and Faloutsos 2004; A + B = 0.57 + 0.19).
+/// Probability that a bit of an endpoint's id is 0 in a Graph500 graph. (R-MAT: Chakrabarti, Zhan and Faloutsos 2004; A
+/// + B = 0.57 + 0.19.)
 pub const GRAPH500: f64 = 0.76;
-/// The same probability for endpoints drawn uniformly.
+/// Probability that a bit of an endpoint's id is 0 if endpoints are drawn uniformly.
 pub const EVEN: f64 = 0.5;
 
-/// Returns the expected degrees of a graph of `edges` edges between `ids` ids, whose endpoints have each bit 0 with probability `zero`. All
-/// ids with the same number of zero bits then have the same expected degree, so there are `log2(ids) + 1` different ones.
+/// Returns the expected degrees of a graph with `edges` edges between `ids` ids, if each bit of an endpoint is 0 with
+/// probability `zero`. All ids with the same number of zero bits then have the same expected degree, so there are
+/// `log2(ids) + 1` different degrees.
 pub fn degrees(edges: u64, ids: u64, zero: f64) -> DegreeRuns {
     let ids = ids.clamp(2, u64::from(u32::MAX)) as f64;
     let bits = ids.log2().ceil();

@@ -1,17 +1,18 @@
 //! The graph: the order of vertices, and blocks of rows with their layout and storage.
 //!
-//! A graph is kept as compressed sparse rows (CSR), in blocks of rows that follow each other. [`catalogue`] has all blocks of a graph, and is what tasks read.
+//! A graph is stored as compressed sparse rows (CSR), in blocks of consecutive rows. [`catalogue`] has all blocks of a
+//! graph; tasks read it.
 //!
-//! | file | holds |
+//! | module | contents |
 //! |---|---|
 //! | `ids`, `order`, `degrees` | numberings of vertices, their order by degree, and degrees |
-//! | `direction`, `half` | the rows that a vertex has: by direction, of smaller and of larger neighbours |
-//! | `layout`, `likely` | where blocks begin, by the degrees of vertices, or by those to be expected |
-//! | `csr` | one block, wherever it lies |
+//! | `direction`, `half` | the rows that a vertex has: by direction, and for smaller and larger neighbours |
+//! | `layout`, `likely` | where blocks begin, from the degrees of vertices or from expected degrees |
+//! | `csr` | a view of one block, in a file or in memory |
 //! | `stored`, `host_block`, `placement`, `packed` | blocks in files, in host memory, in GPU memory, and packed |
-//! | `catalogue`, `adjacency` | all blocks, and whole rows of them at random |
-//! | `weights` | weights beside the rows |
-//! | `bins` | degrees as the report shows them |
+//! | `catalogue`, `adjacency` | all blocks, and random access to whole rows |
+//! | `weights` | weights of edges |
+//! | `bins` | histogram of degrees for the report |
 
 pub mod adjacency;
 pub mod bins;

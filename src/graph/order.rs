@@ -1,17 +1,18 @@
-//! The degree order of vertices: by descending degree, hubs first.
+//! The degree order of vertices: vertices by descending degree, hubs first.
 
 use super::bins::{Bin, Bins};
 
-/// Runs of vertices of equal degree, in descending order of degree. Degrees are those of the input: every endpoint counts, repeats
-/// included, loops not. Isolated vertices are left out. The table stays small: `r` different degrees need at least r²/4 edges.
+/// Runs of vertices of equal degree, in descending order of degree. Degrees are those of the input: every endpoint
+/// counts, repeats included and loops excluded. Isolated vertices are left out. The table stays small, because `r`
+/// different degrees need at least r²/4 edges.
 ///
-/// Edges are oriented by this order, from lower to higher degree, so no row is longer than √(2m) (Chiba and Nishizeki 1985; Schank and
-/// Wagner 2005; Latapy 2008).
+/// Edges are oriented by this order, from lower to higher degree, so no row of a graph with m edges is longer than
+/// √(2m) (Chiba and Nishizeki 1985; Schank and Wagner 2005; Latapy 2008).
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DegreeRuns(Vec<(u32, u32)>);
 
 impl DegreeRuns {
-    /// Makes runs of (degree, number of vertices), degrees strictly descending.
+    /// Makes runs from pairs of (degree, number of vertices). Degrees must descend strictly.
     pub fn new(runs: Vec<(u32, u32)>) -> Self {
         debug_assert!(runs.windows(2).all(|w| w[0].0 > w[1].0), "degrees fall");
         DegreeRuns(runs)
@@ -27,14 +28,15 @@ impl DegreeRuns {
         self.0.first().map_or(0, |&(degree, _)| degree)
     }
 
-    /// Returns the vertices by their degrees, in ascending order of these.
+    /// Returns the histogram of vertices by degree, in ascending order of degree.
     pub fn bins(&self) -> Vec<Bin> {
         let mut bins = Bins::default();
         self.0.iter().for_each(|&(degree, count)| bins.add(degree, count.into()));
         bins.finish()
     }
 
-    /// Returns an upper bound on the longest row of the oriented graph: vertex `v` has `v` smaller ones.
+    /// Returns an upper bound of the longest row of the oriented graph; it uses that vertex `v` has at most `v` smaller
+    /// neighbours.
     pub fn longest_row(&self) -> u64 {
         self.iter().map(|(degree, _, end)| u64::from(degree).min(end.saturating_sub(1))).max().unwrap_or(0)
     }

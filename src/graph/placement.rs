@@ -1,8 +1,9 @@
-//! Placement of a graph's blocks in GPU memory. Each GPU holds the offsets of all its blocks first, then their targets.
+//! Placement of a graph's blocks in GPU memory. Each GPU's memory has the offsets of all its blocks first, then their
+//! targets.
 
 use crate::gpu::{DeviceSlice, slice_bytes};
 
-/// Numbers of rows and entries of a block.
+/// Size of a block: its numbers of rows and entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockSize {
     /// Number of rows.
@@ -14,19 +15,19 @@ pub struct BlockSize {
 /// A block in the memory of a GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceBlock {
-    /// Start of each row among the targets, and the end of the last: rows + 1 words.
+    /// Start of each row among the targets, and the end of the last row: rows + 1 words.
     pub offsets: DeviceSlice<u32>,
     /// The targets of all rows.
     pub targets: DeviceSlice<u32>,
 }
 
-/// The address of every block of a graph, in the memory of this GPU or another rank's.
+/// The addresses of all blocks of a graph, in the memory of this GPU or of another rank's GPU.
 #[derive(Debug, Clone, Default)]
 pub struct Placement(Vec<DeviceBlock>);
 
 impl Placement {
-    /// Places blocks of these sizes, where block `b` belongs to rank `ranks[b]`. `slice(rank, at, words)` returns `words` words of that
-    /// rank's GPU from byte `at` on.
+    /// Places blocks of these sizes; block `b` belongs to rank `ranks[b]`. `slice(rank, at, words)` returns `words`
+    /// words of that rank's GPU memory from byte `at` on.
     pub fn new(
         sizes: &[BlockSize],
         ranks: &[u32],
@@ -49,7 +50,7 @@ impl Placement {
         Placement(placed)
     }
 
-    /// Returns the bytes that blocks of these sizes take.
+    /// Returns the bytes of GPU memory that blocks of these sizes take.
     pub fn bytes(sizes: impl Iterator<Item = BlockSize>) -> u64 {
         sizes.map(|size| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries)).sum()
     }

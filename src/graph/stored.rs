@@ -1,8 +1,9 @@
-//! A block of rows as a file.
+//! Files of blocks of rows.
 //!
-//! Its body is eight u64 (index of the block, first row, rows, entries, 1 if rows are by direction, zeros), one u32 offset for each row and
-//! one more, zeros up to a multiple of 64 bytes, and the u32 targets. The salt of the file combines the graph's key and the block's index,
-//! so a block of another graph or of another index is refused.
+//! The body of a file is eight u64 (index of the block, first row, rows, entries, 1 if the graph is directed, zeros), a
+//! u32 offset for each row, the end of the last row, zeros up to a multiple of 64 bytes, and the u32 targets. The salt
+//! of the file combines the graph's key and the block's index, so a block of another graph or of another index is
+//! refused.
 
 use super::csr::Block;
 use super::direction::Direction;
@@ -16,7 +17,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Returns the kind of the files of a half.
+/// Returns the kind of the files of `half`.
 fn kind(half: Half) -> Kind {
     match half {
         Half::Lower => Kind::new(b"LOWR"),
@@ -25,16 +26,17 @@ fn kind(half: Half) -> Kind {
 }
 
 const HEAD: usize = 64;
-/// Offsets that are made at a time.
+/// Number of offsets that are computed at a time.
 const OFFSETS: usize = 1 << 16;
 
-/// Returns the path of block `index` of a half in the graph's folder.
+/// Returns the path of block `index` of `half` in the graph's folder.
 pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
     folder.join(format!("{}.{index:06}.block", half.name()))
 }
 
-/// Returns for each of the blocks `0 .. blocks` of a half whether it has a file in `folder`, whatever that contains. The folder is listed: had a name
-/// been looked up before another node wrote the file, a network file system might report it missing for as long as it caches names.
+/// Returns, for each of the blocks `0 .. blocks` of `half`, whether `folder` has a file with its name. It lists the
+/// folder instead of looking names up. If a name was looked up before another node wrote the file, a network file
+/// system may report the file as missing for as long as it caches names.
 pub fn listed(folder: &Path, half: Half, blocks: usize) -> Vec<bool> {
     listed_by(folder, blocks, |b| path(folder, half, b))
 }
@@ -58,8 +60,8 @@ fn targets_start(rows: u64) -> u64 {
     (HEAD as u64 + 4 * (rows + 1)).next_multiple_of(64)
 }
 
-/// Writes block `index` of the lower half of the graph `key`, which has this layout. Its rows come in parts: the lengths of rows, and their
-/// targets.
+/// Writes block `index` of the lower half of the graph with this key and layout. The rows come in `parts`: the lengths
+/// of rows, and their targets.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if a block would have 2^32 entries.
@@ -71,7 +73,7 @@ pub fn write(folder: &Path, key: u64, layout: &Layout, index: usize, parts: &[(&
     block.finish()
 }
 
-/// A block that is written piece by piece: all lengths of rows first, then all targets.
+/// Writer of a block piece by piece: all lengths of rows first, then all targets.
 pub struct BlockWriter {
     file: NewFile,
     path: PathBuf,
@@ -82,7 +84,7 @@ pub struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// Starts block `index` of a half of the graph `key`, which has this layout; the block's rows have `entries` entries.
+    /// Begins block `index` of `half` of the graph with this key and layout. The block's rows have `entries` entries.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries.
@@ -90,7 +92,7 @@ impl BlockWriter {
         let path = path(folder, half, index);
         let rows = layout.block(index).rows;
         if u32::try_from(entries).is_err() {
-            return Err(too_many(&path, rows.start, entries));
+            return Err(too_many_entries(&path, rows.start, entries));
         }
         let mut file = NewFile::create(&path, kind(half), salt(key, index))?;
         let count = rows.end - rows.start;
@@ -117,7 +119,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Appends targets, after all lengths.
+    /// Appends targets. All lengths must have been written before.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -132,25 +134,26 @@ impl BlockWriter {
     /// Completes the block.
     ///
     /// # Errors
-    /// [`Error::Validation`] where its rows are not those that it was begun with; [`Error::DiskFull`], [`Error::Io`].
+    /// [`Error::Validation`] if the number of rows or entries is not the one that was announced; [`Error::DiskFull`],
+    /// [`Error::Io`].
     pub fn finish(mut self) -> Result<Pending> {
         self.targets(&[])?;
         if (u64::from(self.end), self.file.len()) != (self.entries, body_bytes(self.rows, self.entries)) {
-            let what = format!("{} entries by its rows, {} expected", self.end, self.entries);
+            let what = format!("the lengths of its rows sum to {} entries, expected {}", self.end, self.entries);
             return Err(Error::Validation(format!("{}: {what}", self.path.display())));
         }
         self.file.finish_deferred()
     }
 }
 
-/// Reports a row that is too long: blocks are cut between rows, so a block of 2^32 entries has one.
-fn too_many(path: &Path, row: u64, entries: u64) -> Error {
+/// Returns the error for a block of 2^32 entries. Blocks are cut between rows, so one of its rows is too long.
+fn too_many_entries(path: &Path, row: u64, entries: u64) -> Error {
     Error::input(
         path,
         At::File,
         "rows of under 2^32 neighbours",
         format!("{entries} in the block from vertex {row} on"),
-        "the graph has a vertex of more edges than this version takes",
+        "the graph has a vertex with more edges than this version supports",
     )
 }
 
@@ -166,8 +169,8 @@ pub struct StoredBlock {
 }
 
 impl StoredBlock {
-    /// Opens block `index` of a half of the graph `key`, which must have the rows of this layout. It checks the sizes; [`Self::verify`] checks the
-    /// contents.
+    /// Opens block `index` of `half` of the graph with this key; it must have the rows that `layout` says. Checks the
+    /// sizes; [`Self::verify`] checks the contents.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -189,7 +192,7 @@ impl StoredBlock {
         };
         if (i, first_row, rows) != (index as u64, span.rows.start, span.len() as u64) {
             return Err(wrong(format!(
-                "block {i} with {rows} rows from {first_row}, where block {index} with {} rows from {} belongs",
+                "found block {i} with {rows} rows from {first_row}, expected block {index} with {} rows from {}",
                 span.len(),
                 span.rows.start
             )));
@@ -198,7 +201,7 @@ impl StoredBlock {
             let kept = if shift == 0 { "without" } else { "with" };
             return Err(wrong(format!("rows {kept} the direction of edges")));
         }
-        // Both numbers must be below 2^32, so that the sum does not overflow and can be compared with the file's length.
+        // Both numbers must be below 2^32; otherwise the sum that is compared with the file's length could overflow.
         if rows > u64::from(u32::MAX)
             || entries > u64::from(u32::MAX)
             || body_bytes(rows, entries) != file.body().len() as u64
@@ -216,14 +219,14 @@ impl StoredBlock {
         })
     }
 
-    /// Returns the rows.
+    /// Returns a view of the block's rows.
     pub fn block(&self) -> Block<'_> {
         // `open` checked that both ranges lie in the body at multiples of 4; the body starts at a multiple of 64.
         let words = |range: &Range<usize>| as_u32(&self.file.body()[range.clone()]).unwrap_or_default();
         Block { first_row: self.first_row, offsets: words(&self.offsets), targets: words(&self.targets) }
     }
 
-    /// Reads the whole file, and checks its checksum and the invariants of [`Block`].
+    /// Reads the whole file and checks its checksum and the invariants of [`Block`].
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -249,7 +252,7 @@ impl StoredBlock {
         self.file.body().len() as u64
     }
 
-    /// Returns the file's path, and the offsets in it of the first row offset and the first target.
+    /// Returns the file's path, and the byte offsets in the file of the first row offset and of the first target.
     pub fn place(&self) -> (&Path, u64, u64) {
         let byte = |range: &Range<usize>| (FRAME_BYTES + range.start) as u64;
         (self.file.path(), byte(&self.offsets), byte(&self.targets))
@@ -267,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_row_that_is_too_long_is_bad_input() {
-        let error = too_many(Path::new("lower.000000.block"), 7, 1 << 32);
+        let error = too_many_entries(Path::new("lower.000000.block"), 7, 1 << 32);
         assert_eq!(error.exit_code(), 3);
         assert!(error.to_string().contains("4294967296"), "{error}");
     }

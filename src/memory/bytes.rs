@@ -4,44 +4,44 @@
 use super::Plain;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// Returns the bytes of a slice, as they lie in memory.
+/// Returns the bytes of a slice in memory order.
 pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
     // SAFETY: Plain types have no padding, and u8 needs no alignment.
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
 }
 
-/// Returns the bytes of a slice, to be written.
+/// Returns the bytes of a slice for writing.
 pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and any bytes are a valid value of a Plain type.
     unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
 }
 
-/// Lends numbers to several threads, each of which reads and writes them without order.
+/// Returns a view of u32 numbers as atomics, so that several threads can read and write them.
 pub fn cells(slice: &mut [u32]) -> &[AtomicU32] {
-    // SAFETY: an atomic integer has the size, the alignment and the values of the plain one, and the exclusive borrow keeps plain
-    // accesses away for as long as the result lives.
+    // SAFETY: an atomic integer has the size, the alignment and the values of the plain one. The exclusive borrow
+    // excludes plain accesses while the result lives.
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
 }
 
-/// Lends words to several threads, each of which reads and writes them without order.
+/// Returns a view of u64 words as atomics, so that several threads can read and write them.
 pub fn word_cells(slice: &mut [u64]) -> &[AtomicU64] {
     // SAFETY: as above.
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
 }
 
-/// Lends bytes to several threads, each of which reads and writes them without order.
+/// Returns a view of bytes as atomics, so that several threads can read and write them.
 pub fn byte_cells(slice: &mut [u8]) -> &[AtomicU8] {
     // SAFETY: as above.
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
 }
 
-/// Numbers that [`bytes_of`] and [`numbers_of`] convert to bytes and back.
+/// Types of numbers that [`bytes_of`] and [`numbers_of`] convert to bytes and back.
 pub trait Number: Plain + Copy + Default + Send + Sync {}
 impl Number for u32 {}
 impl Number for u64 {}
 impl Number for f32 {}
 
-/// Returns the numbers with these bytes, which need no alignment. An incomplete number at the end is left out.
+/// Converts bytes to numbers. The bytes need no alignment. An incomplete number at the end is left out.
 pub fn numbers_of<T: Number>(bytes: &[u8]) -> Vec<T> {
     let mut numbers = vec![T::default(); bytes.len() / size_of::<T>()];
     let target = bytes_of_mut(&mut numbers);

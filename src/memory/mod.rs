@@ -1,8 +1,8 @@
-//! Host memory: a budget from which every large buffer reserves, and the buffers.
+//! Host memory: a budget, from which every large buffer reserves memory, and the buffers.
 //!
-//! `limits.host_memory` bounds the memory that the process itself allocates: anonymous, shared and pinned pages. Every allocation that can
-//! grow with the graph comes from a [`Budget`], so the limit holds by construction; [`own_bytes`] are set aside for the rest (stacks, the
-//! allocator's lists, small tables). Clean pages of mapped files do not count.
+//! `limits.host_memory` limits the memory that the process itself allocates: anonymous, shared and pinned pages. Every
+//! allocation that can grow with the graph comes from a [`Budget`], so the limit holds by construction. [`own_bytes`]
+//! are set aside for the rest (stacks, the allocator's lists, small tables). Clean pages of mapped files do not count.
 #![allow(unsafe_code)] // anonymous mappings: the allocator offers neither huge pages nor growth in place
 
 mod bytes;
@@ -22,24 +22,28 @@ pub use pages::{discard, populate, random_access, will_need};
 pub use process::Process;
 pub use space::{addresses_left, give_back, set_allocator};
 
-/// Bytes set aside for the process itself, and the part of the limit that they are between these bounds. A small limit holds small graphs
-/// alone, whose tables are small: one of 500 vertices takes 1.2 MiB in all with two threads.
+/// Lower and upper limit of the bytes set aside for the process itself; between them it is `limits.host_memory` divided
+/// by `BASE_PART`. With a small limit only small graphs fit, and their tables are small: a graph of 500 vertices takes
+/// 1.2 MiB in total with two threads.
 const BASE: RangeInclusive<u64> = 3 << 20..=24 << 20;
 const BASE_PART: u64 = 4;
 /// Most bytes set aside for each thread: its stack and its share of the allocator's free lists.
 pub const PER_THREAD: u64 = 1 << 20;
-/// Fewest bytes set aside for each thread, and the part of the limit that those of all threads are between both: 60 KiB a thread were measured.
+/// Fewest bytes set aside for each thread. Between the fewest and the most, all threads together get the limit divided
+/// by `THREADS_PART`. The measured need was 60 KiB a thread.
 const LEAST_PER_THREAD: u64 = 128 << 10;
 const THREADS_PART: u64 = 16;
 
-/// Returns the bytes set aside for the process and `threads` threads within a limit of `limit` bytes. A larger limit never leaves less.
+/// Returns the bytes that are set aside for the process and `threads` threads within a limit of `limit` bytes. A larger
+/// limit never leaves less for the rest.
 pub fn own_bytes(limit: u64, threads: usize) -> u64 {
     let threads = threads.max(1) as u64;
     let each = (limit / THREADS_PART / threads).clamp(LEAST_PER_THREAD, PER_THREAD);
     (limit / BASE_PART).clamp(*BASE.start(), *BASE.end()) + threads * each
 }
 
-/// Returns the smallest limit that is no less than what `needed` says is needed within it. `needed` must not fall as the limit grows.
+/// Returns the smallest limit that is enough; `needed` returns the bytes that a limit must have. `needed` must not fall
+/// as the limit grows.
 pub fn smallest_limit(needed: impl Fn(u64) -> u64) -> u64 {
     let mut limit = needed(0);
     loop {
@@ -50,17 +54,18 @@ pub fn smallest_limit(needed: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
-/// Returns the smallest limit that leaves `free` bytes beside those set aside for the process and `threads` threads.
+/// Returns the smallest limit that leaves `free` bytes after setting memory aside for the process and `threads`
+/// threads.
 pub fn limit_leaving(free: u64, threads: usize) -> u64 {
     smallest_limit(|limit| own_bytes(limit, threads).saturating_add(free))
 }
 
-/// Formats a sufficient size in whole MiB, for messages that ask for a larger limit.
+/// Rounds `bytes` up to whole MiB and formats them, for messages that ask for a larger limit.
 pub fn at_least(bytes: u64) -> String {
     size::exact(bytes.next_multiple_of(1 << 20))
 }
 
-/// The account of `limits.host_memory`. Clones share it.
+/// Budget of `limits.host_memory`. Clones share the account.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Account>);
 
@@ -72,10 +77,10 @@ struct Account {
 }
 
 impl Budget {
-    /// Makes a budget of `limit` bytes, from which those for the process and `threads` threads are taken.
+    /// Makes a budget of `limit` bytes, and sets memory aside for the process and `threads` threads.
     ///
     /// # Errors
-    /// [`Error::Limit`] if not even those fit.
+    /// [`Error::Limit`] if not even that fits.
     pub fn new(limit: u64, threads: usize) -> Result<Self> {
         let budget = Budget(Arc::new(Account { limit, threads, used: AtomicU64::new(0) }));
         budget.take(own_bytes(limit, threads), "the process itself")?;
@@ -92,16 +97,16 @@ impl Budget {
         self.0.limit.saturating_sub(self.0.used.load(Ordering::Relaxed))
     }
 
-    /// Returns the bytes that are free for what takes all that there is, where the process has taken `taken` bytes by now: what it took beyond
-    /// all reservations, such as memory of a GPU's driver, is not free either.
+    /// Returns the bytes that are free for a user that takes all free memory. `taken` is the memory that the process
+    /// uses now. Memory beyond all reservations, such as that of a GPU's driver, does not count as free.
     pub fn free_beside(&self, taken: u64) -> u64 {
         self.limit().saturating_sub(self.0.used.load(Ordering::Relaxed).max(taken))
     }
 
-    /// Reserves `bytes` until the result is dropped.
+    /// Reserves `bytes` bytes until the result is dropped.
     ///
     /// # Errors
-    /// [`Error::Limit`], naming a limit that suffices for what is reserved now and these bytes.
+    /// [`Error::Limit`], which names a limit that is enough for everything reserved now and these bytes.
     pub fn reserve(&self, bytes: u64, purpose: &str) -> Result<Reservation> {
         self.take(bytes, purpose)?;
         Ok(Reservation { budget: self.clone(), bytes })
@@ -122,7 +127,7 @@ impl Budget {
         Error::addresses(bytes, purpose, self.limit(), addresses_left(), e)
     }
 
-    /// Maps addresses for `len` elements without reserving memory: the caller reserves what it touches.
+    /// Maps addresses for `len` elements without reserving memory. The caller must reserve what it touches.
     ///
     /// # Errors
     /// [`Error::Limit`] if the system gives no more addresses.
@@ -135,7 +140,7 @@ impl Budget {
         let account = &self.0;
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= account.limit);
         account.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|used| {
-            // A larger limit sets more aside for the process.
+            // A larger limit also sets more memory aside for the process.
             let beside = used.saturating_add(bytes).saturating_sub(own_bytes(account.limit, account.threads));
             Error::Limit {
                 limit: "host_memory",
@@ -155,7 +160,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Reserves `more` bytes.
+    /// Adds `more` bytes to the reservation.
     ///
     /// # Errors
     /// [`Error::Limit`]; the reservation is then unchanged.
@@ -172,14 +177,14 @@ impl Reservation {
         self.bytes
     }
 
-    /// Takes `bytes` of the reservation out of it, or all that it has if these are less.
+    /// Splits `bytes` bytes off the reservation, or all of it if it has fewer.
     pub fn split(&mut self, bytes: u64) -> Reservation {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         Reservation { budget: self.budget.clone(), bytes }
     }
 
-    /// Frees `bytes` of the reservation.
+    /// Frees `bytes` bytes of the reservation.
     pub fn shrink(&mut self, bytes: u64) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -193,10 +198,10 @@ impl Drop for Reservation {
     }
 }
 
-/// Types for which any bytes, zeros included, are a valid value.
+/// Types for which all bytes, zeros included, are a valid value.
 ///
 /// # Safety
-/// The type has no padding, no invalid bit pattern, no drop glue.
+/// The type must have no padding, no invalid bit pattern and no drop glue.
 pub unsafe trait Plain: 'static {}
 // SAFETY: integers, atomic integers and arrays of them.
 unsafe impl Plain for u8 {}
@@ -213,8 +218,9 @@ unsafe impl Plain for AtomicU64 {}
 
 /// Prefetches `slice[index]` into the second-level cache. An index out of range does no harm.
 ///
-/// The first level is not used: its few fill buffers bound the number of lines in flight, which is what a core waits for with tables beyond
-/// the shared cache (8.9 ns a random look-up in 64 MB, against 5.0 ns with the second level's).
+/// It does not use the first level. With tables larger than the shared cache a core waits for lines in flight, and the
+/// first level's few fill buffers limit their number. (A random look-up in 64 MB took 8.9 ns with the first level and
+/// 5.0 ns with the second.)
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -227,7 +233,8 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     let _ = (slice, index);
 }
 
-/// Prefetches `slice[index]` into the first-level cache, for what is used after a few steps more. An index out of range does no harm.
+/// Prefetches `slice[index]` into the first-level cache, for elements that are used a few steps later. An index out of
+/// range does no harm.
 #[inline(always)]
 pub fn prefetch_near<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -240,7 +247,8 @@ pub fn prefetch_near<T>(slice: &[T], index: usize) {
     let _ = (slice, index);
 }
 
-/// An anonymous mapping of `len` elements, zero until written. Pages that were never touched take no memory.
+/// A buffer of `len` elements in an anonymous mapping; they are zero until written. Pages that were never touched take
+/// no memory.
 #[derive(Debug)]
 pub struct Buffer<T> {
     start: *mut libc::c_void,
@@ -250,14 +258,14 @@ pub struct Buffer<T> {
     element: PhantomData<T>,
 }
 
-// SAFETY: the buffer owns its pages as a Vec does; sharing and sending are as safe as for its elements.
+// SAFETY: the buffer owns its pages like a Vec; sharing and sending are as safe as for its elements.
 unsafe impl<T: Send> Send for Buffer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Buffer<T> {}
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
-/// Bytes of a huge page, which begins at a multiple of its size.
+/// Bytes of a huge page. A huge page begins at a multiple of its size.
 const HUGE: usize = 2 << 20;
 
 impl<T: Plain> Buffer<T> {
@@ -269,7 +277,7 @@ impl<T: Plain> Buffer<T> {
         Ok(buffer)
     }
 
-    /// Lengthens the buffer to `len` elements; the new ones are zero. It may move.
+    /// Lengthens the buffer to `len` elements; the new elements are zero. The buffer may move.
     ///
     /// # Errors
     /// [`Error::Limit`]; the buffer is then unchanged.
@@ -285,8 +293,8 @@ impl<T: Plain> Buffer<T> {
             // region of that size.
             let moved = region(mapped, libc::PROT_NONE).and_then(|place| unsafe {
                 let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-                // The system call is made directly: UCX, which many MPI libraries load, replaces the C library's mremap by one that ignores
-                // the address.
+                // Make the system call directly. UCX, which many MPI libraries load, replaces the C library's mremap by
+                // a version that ignores the address.
                 let start = libc::syscall(libc::SYS_mremap, self.start, self.mapped, mapped, flags, place);
                 if start == -1 { Err(std::io::Error::last_os_error()) } else { Ok(start as *mut libc::c_void) }
             });
@@ -298,7 +306,7 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
-    /// Shortens the buffer to `len` elements and frees the reservation of the others.
+    /// Shortens the buffer to `len` elements, and frees the reservation of the rest.
     pub fn shorten(&mut self, len: usize) {
         if len < self.len {
             self.reservation.shrink(((self.len - len) * size_of::<T>()) as u64);
@@ -306,14 +314,16 @@ impl<T: Plain> Buffer<T> {
         }
     }
 
-    /// Asks for huge pages, as random access over 4 KiB pages is bound by the TLB. A refusal only costs speed and is ignored.
+    /// Asks for huge pages, because the TLB limits random access over 4 KiB pages. A refusal only costs speed and is
+    /// ignored.
     fn ask_for_huge_pages(&self) {
         // SAFETY: advice on this buffer's own mapping.
         unsafe { libc::madvise(self.start, self.mapped, libc::MADV_HUGEPAGE) };
     }
 }
 
-/// Maps `bytes` (whole pages) of fresh memory, at a multiple of [`HUGE`] if they are at least that many.
+/// Maps `bytes` bytes (whole pages) of fresh memory. The address is a multiple of [`HUGE`] if there are at least that
+/// many bytes.
 fn region(bytes: usize, protection: libc::c_int) -> std::io::Result<*mut libc::c_void> {
     let spare = if bytes >= HUGE { HUGE } else { 0 };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -337,7 +347,7 @@ fn region(bytes: usize, protection: libc::c_int) -> std::io::Result<*mut libc::c
 }
 
 impl Buffer<AtomicU32> {
-    /// Returns the same numbers as plain integers, once no other thread uses them.
+    /// Converts the buffer to plain integers. No other thread may use it any more.
     pub fn into_plain(self) -> Buffer<u32> {
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: `this` is never dropped, so the reservation is moved out exactly once; AtomicU32 has u32's layout.
@@ -405,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_limit_leaves_more_and_the_smallest_that_leaves_so_much_leaves_no_more() {
+    fn a_larger_limit_leaves_more_and_limit_leaving_is_minimal() {
         for threads in [1, 2, 7, 64, 500] {
             let left = |limit: u64| limit.saturating_sub(own_bytes(limit, threads));
             assert!((0..400u64).all(|mib| left(mib << 20) <= left((mib << 20) + (1 << 19))), "{threads}");
@@ -420,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_names_the_limit_that_would_do() {
+    fn an_error_names_a_limit_that_is_enough() {
         let budget = budget(1 << 20);
         let held = budget.reserve(1 << 19, "half").expect("fits");
         let e = budget.zeroed::<u64>(1 << 17, "the rest").expect_err("too much");

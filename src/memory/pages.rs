@@ -1,11 +1,11 @@
-//! Pages of memory: populated before they are needed, and returned to the system.
+//! Advice to the system on pages of memory: populating them before they are needed, and returning them.
 #![allow(unsafe_code)] // madvise has no safe form
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
 
-/// Returns the pages of pieces of a [`super::Buffer`] to the system; afterwards each word is zero or unchanged. Adjacent pieces are
-/// returned as one, so that huge pages can go whole.
+/// Returns the pages of pieces of a [`super::Buffer`] to the system. Afterwards each word is zero or unchanged.
+/// Adjacent pieces are returned together, so that whole huge pages can be freed.
 pub fn discard(mut pieces: Vec<&mut [u32]>) {
     pieces.sort_unstable_by_key(|piece| piece.as_ptr().addr());
     let mut pieces = pieces.into_iter().peekable();
@@ -23,12 +23,13 @@ pub fn discard(mut pieces: Vec<&mut [u32]>) {
     }
 }
 
-/// Asks the system to read the pages of a mapped file that `piece` lies in ahead. It is a hint.
+/// Asks the system to read the pages of `piece`, a part of a mapped file, ahead. It is a hint.
 pub fn will_need<T>(piece: &[T]) {
     advise(piece, libc::MADV_WILLNEED);
 }
 
-/// Tells the system that a mapped file is read here and there within `piece`: it then reads no more than is asked for. It is a hint.
+/// Advises the system that `piece`, a part of a mapped file, is read at random, so that it does not read ahead. It is a
+/// hint.
 pub fn random_access<T>(piece: &[T]) {
     advise(piece, libc::MADV_RANDOM);
 }
@@ -42,8 +43,8 @@ fn advise<T>(piece: &[T], advice: libc::c_int) {
     }
 }
 
-/// Lets the system allocate the pages of `piece` now, which takes longer than writing to them afterwards. It is a hint: systems before
-/// Linux 5.14 allocate pages when they are written.
+/// Makes the system allocate the pages of `piece` now, so that later writes are fast: allocation takes longer than the
+/// writes themselves. It is a hint: Linux before 5.14 allocates pages only when they are written.
 pub fn populate<T>(piece: &mut [T]) {
     let range = piece.as_mut_ptr_range();
     let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
@@ -67,7 +68,7 @@ mod tests {
             b.get_disjoint_mut([0..512, 512..2048, 2048..4096, 4096..5120]).expect("apart");
         discard(vec![second, first]);
         assert!(before.iter().chain(after.iter()).all(|&x| x == 7));
-        // Side by side they are whole pages but for the first half of one.
+        // Together the two pieces are whole pages, except the first half of one.
         assert!(b[1024..4096].iter().all(|&x| x == 0) && b[512..1024].iter().all(|&x| x == 7));
     }
 

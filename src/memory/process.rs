@@ -1,4 +1,4 @@
-//! Memory of other processes of this machine, which processes that allow it let others read.
+//! Reads memory of other processes of this machine that allow it.
 #![allow(unsafe_code)] // the system call that reads another process's memory
 
 use std::io::{Error, ErrorKind, Result};
@@ -8,29 +8,30 @@ use std::io::{Error, ErrorKind, Result};
 pub struct Process(libc::pid_t);
 
 impl Process {
-    /// Returns this process, and lets others of the same user read its memory from now on, if the system allows that at all.
+    /// Returns this process, and allows other processes of the same user to read its memory from now on, if the system
+    /// permits that.
     pub fn open() -> Process {
-        // Some systems let only parents read a process's memory; this flag allows others.
-        // SAFETY: sets a flag of this process; on a system without it, reading fails or works as before.
+        // Some systems let only a parent read a process's memory. This flag allows other processes. SAFETY: sets a flag
+        // of this process; on a system without it, reading fails or works as before.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
         // SAFETY: always succeeds.
         Process(unsafe { libc::getpid() })
     }
 
-    /// Returns the process with the number that [`Self::number`] returned there.
+    /// Returns the process whose [`Self::number`] is `number`.
     pub fn of(number: u64) -> Process {
         Process(number as libc::pid_t)
     }
 
-    /// Returns the number by which other processes know it.
+    /// Returns the number by which other processes identify this one.
     pub fn number(self) -> u64 {
         self.0 as u64
     }
 
-    /// Fills `to` from its memory at `address`.
+    /// Fills `to` from the process's memory at `address`.
     ///
     /// # Errors
-    /// Those of the system: reading is not allowed, or there is no such process or memory.
+    /// Errors of the system: reading is not allowed, or there is no such process or memory.
     pub fn read(self, address: u64, to: &mut [u8]) -> Result<()> {
         let mut done = 0;
         while done < to.len() {

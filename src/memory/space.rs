@@ -1,10 +1,10 @@
-//! Address space that the system lets this process use, which `ulimit -v` bounds, and how the allocator uses it.
-#![allow(unsafe_code)] // the C library is told how its allocator works
+//! Address space of this process, which `ulimit -v` limits, and settings of the allocator for it.
+#![allow(unsafe_code)] // sets parameters of the C library's allocator
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
-/// Returns the bytes of address space that `ulimit -v` leaves this process; `None` without a bound.
+/// Returns the bytes of address space that `ulimit -v` leaves this process; `None` if there is no limit.
 pub fn addresses_left() -> Option<u64> {
     let (limit, _) = rlimit::Resource::AS.get().ok().filter(|&(soft, _)| soft != rlimit::INFINITY)?;
     let used = std::fs::read_to_string("/proc/self/statm").ok()?;
@@ -12,26 +12,27 @@ pub fn addresses_left() -> Option<u64> {
     Some(limit.saturating_sub(pages * PAGE))
 }
 
-/// Bytes from which on an allocation has a mapping of its own, and of freed memory that an arena keeps at its end.
+/// Smallest allocation that gets a mapping of its own, and most freed memory that an arena keeps at its end, in bytes.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const GIVEN_BACK: libc::c_int = 1 << 20;
+const TRIM_BYTES: libc::c_int = 1 << 20;
 
-/// Has the allocator give freed memory back to the system: unless told, glibc keeps up to 64 MiB in each arena once something large was freed, and
-/// nobody has reserved that. If `ulimit -v` bounds addresses, all threads share one arena: the arena of each thread takes 64 MiB of addresses, and the
-/// rest would depend on which thread allocates first.
+/// Makes the allocator give freed memory back to the system. By default, glibc keeps up to 64 MiB in each arena once
+/// something large was freed, and nobody has reserved that. If `ulimit -v` limits addresses, all threads share one
+/// arena, because an arena of each thread would take 64 MiB of addresses, and what is left would depend on which thread
+/// allocates first.
 pub fn set_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: sets numbers of the allocator's; it is called before there are other threads.
+    // SAFETY: this sets parameters of the allocator, and is called before there are other threads.
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, GIVEN_BACK);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, TRIM_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, TRIM_BYTES);
         if addresses_left().is_some() {
             libc::mallopt(libc::M_ARENA_MAX, 1);
         }
     }
 }
 
-/// Gives freed memory of all arenas back to the system, for code that freed much and is not ours.
+/// Gives freed memory of all arenas back to the system. Call it after code of others that frees much memory.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the allocator locks its arenas by itself.

@@ -1,5 +1,5 @@
-//! Builds the stored blocks from bins. Threads sort bins in the order of rows; the one that finishes the last bin of a block writes it,
-//! while the others go on with the next block.
+//! Builds the stored blocks from bins. Threads sort bins in the order of rows. The thread that finishes the last bin of
+//! a block writes the block, while the others go on with the next one.
 
 use super::partition::Partition;
 use super::partition::staged_rows::StagedRows;
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Builds the stored blocks from the filled bins.
+/// Builder of the stored blocks, from filled bins.
 pub struct Builder<'a, 'p> {
     /// The filled bins.
     pub partition: &'a Partition<'p>,
@@ -26,43 +26,45 @@ pub struct Builder<'a, 'p> {
     pub bins: &'a Bins,
     /// The rows of each block.
     pub layout: &'a Layout,
-    /// True for each block that has to be built; the others are stored already.
+    /// True for each block that must be built; the others are stored already.
     pub wanted: &'a [bool],
-    /// Receives the degrees of the simple graph.
+    /// Array that receives the degrees of the simple graph.
     pub degrees: &'a Degrees,
-    /// The folder that blocks are written to.
+    /// Folder to which blocks are written.
     pub folder: &'a Path,
     /// Key of the graph.
     pub key: u64,
-    /// The weights that edges have.
+    /// Weights of the edges, if they have some.
     pub weights: Option<GraphWeights>,
-    /// Blocks whose sorted bins may be in memory at once: with two, one is sorted while another is written.
+    /// Number of blocks whose sorted bins may be in memory at once. With two, one block is sorted while another is
+    /// written.
     pub in_flight: usize,
-    /// Makes the written blocks durable in the background.
+    /// Thread that makes the written blocks durable in the background.
     pub syncer: &'a Syncer,
 }
 
-/// Sums over all blocks built.
+/// Totals over all blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Built {
-    /// Entries stored, one for each distinct edge.
+    /// Stored entries, one for each distinct edge.
     pub entries: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes: u64,
 }
 
 impl<'p> Builder<'_, 'p> {
-    /// Returns the most bytes that `in_flight` consecutive blocks take, where a block takes what `of_block` returns.
+    /// Returns the most bytes that any `in_flight` consecutive blocks take; `of_block` returns the bytes of one block.
     pub fn in_flight_bytes(layout: &Layout, in_flight: usize, of_block: fn(BlockSize) -> u64) -> u64 {
         let size = |b: usize| BlockSize { rows: layout.block(b).len() as u64, entries: layout.block(b).bound };
         let blocks: Vec<u64> = (0..layout.blocks()).map(|b| of_block(size(b))).collect();
         blocks.windows(in_flight.min(blocks.len()).max(1)).map(|w| w.iter().sum()).max().unwrap_or(0)
     }
 
-    /// Builds all wanted blocks, with a thread for each of `sorters`. `watch` advances by the entries taken from bins.
+    /// Builds all wanted blocks with one thread for each of `sorters`. `watch` advances by the entries that are taken
+    /// from bins.
     ///
     /// # Errors
-    /// Those of disk and spill, and of a stop that `watch` reports.
+    /// Errors of the disk and of the spill file, and a stop that `watch` reports.
     pub fn build(&self, sorters: Vec<Box<dyn SortBin + '_>>, watch: &dyn Watch) -> Result<Built> {
         let shared = Shared {
             next: AtomicUsize::new(0),
@@ -75,7 +77,7 @@ impl<'p> Builder<'_, 'p> {
             spare: Mutex::default(),
         };
         // Nobody waits for a block that is stored already.
-        self.pass_stored(&shared);
+        self.advance_front(&shared);
         std::thread::scope(|scope| {
             let work = |sorter| self.work(sorter, &shared, watch);
             let workers: Vec<_> = sorters.into_iter().map(|sorter| scope.spawn(move || work(sorter))).collect();
@@ -85,9 +87,9 @@ impl<'p> Builder<'_, 'p> {
     }
 
     fn work(&self, mut sorter: Box<dyn SortBin + '_>, shared: &Shared<'p>, watch: &dyn Watch) -> Result<()> {
-        let alarm = Alarm(shared);
+        let guard = WakeOnFailure(shared);
         self.sort_bins(&mut *sorter, shared, watch)?;
-        std::mem::forget(alarm);
+        std::mem::forget(guard);
         Ok(())
     }
 
@@ -111,7 +113,8 @@ impl<'p> Builder<'_, 'p> {
             if !sorted.counted {
                 degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
             }
-            // Rows of lines that were on a GPU alone are not copied: a GPU delivers them at the speed of memory.
+            // If all lines of the bin are on a GPU, its rows are not copied: the GPU delivers them at the speed of
+            // memory.
             let part = if sorted.counted && !part.has_lines_here() {
                 SortedBin::Rows(rows)
             } else {
@@ -123,7 +126,7 @@ impl<'p> Builder<'_, 'p> {
         }
     }
 
-    /// Adds a sorted bin to its block, and writes the block if that was its last one.
+    /// Adds a sorted bin to its block, and writes the block if all its bins are now sorted.
     fn deliver(
         &self,
         shared: &Shared<'p>,
@@ -146,7 +149,7 @@ impl<'p> Builder<'_, 'p> {
         };
         let parts: Vec<SortedBin<'p>> = parts.into_iter().flatten().collect();
         if !parts.iter().any(|part| matches!(part, SortedBin::StagedRows(_))) {
-            // The file is then written from pages that were in use a moment ago, and the kernel need not find new ones.
+            // The file cache can then reuse pages that were in use a moment ago, and the kernel need not find new ones.
             self.partition.release(block, Vec::new());
         }
         let mut slices: Vec<[&[u32]; 3]> = Vec::new();
@@ -170,11 +173,12 @@ impl<'p> Builder<'_, 'p> {
         self.partition.release(block, staged);
         shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
         shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner).written = true;
-        self.pass_stored(shared);
+        self.advance_front(shared);
         Ok(())
     }
 
-    /// Writes a block, and the weights beside it, from parts: lengths, targets, weights. Returns the bytes and the number of entries.
+    /// Writes a block, and the file of its weights, from `parts`: the lengths, targets and weights of each bin. Returns
+    /// the bytes and the number of entries.
     fn write(&self, block: usize, parts: &[[&[u32]; 3]]) -> Result<(u64, u64)> {
         let rows: Vec<(&[u32], &[u32])> = parts.iter().map(|&[lengths, targets, _]| (lengths, targets)).collect();
         let pending = stored::write(self.folder, self.key, self.layout, block, &rows)?;
@@ -190,8 +194,8 @@ impl<'p> Builder<'_, 'p> {
         Ok((bytes, entries))
     }
 
-    /// Moves the front past blocks that are stored.
-    fn pass_stored(&self, shared: &Shared<'p>) {
+    /// Moves `shared.front` past all blocks that are stored.
+    fn advance_front(&self, shared: &Shared<'p>) {
         let mut front = shared.front.lock().unwrap_or_else(PoisonError::into_inner);
         while *front < shared.slots.len()
             && (!self.wanted[*front] || shared.slots[*front].lock().unwrap_or_else(PoisonError::into_inner).written)
@@ -202,10 +206,10 @@ impl<'p> Builder<'_, 'p> {
     }
 }
 
-/// Wakes the threads that wait for this one when an error or a panic drops it.
-struct Alarm<'a, 'p>(&'a Shared<'p>);
+/// Guard that wakes the threads waiting for this one. An error or a panic drops it; a thread that succeeds forgets it.
+struct WakeOnFailure<'a, 'p>(&'a Shared<'p>);
 
-impl Drop for Alarm<'_, '_> {
+impl Drop for WakeOnFailure<'_, '_> {
     fn drop(&mut self) {
         self.0.failed.store(true, Ordering::Release);
         let _front = self.0.front.lock();
@@ -213,7 +217,7 @@ impl Drop for Alarm<'_, '_> {
     }
 }
 
-/// A sorted bin, in the buffer that it was sorted into or copied to memory of the block's bins.
+/// A sorted bin: either in the buffer that it was sorted into, or copied to the memory of the block's bins.
 #[derive(Debug)]
 enum SortedBin<'p> {
     Rows(SortedRows),
@@ -234,15 +238,16 @@ struct Shared<'p> {
     bytes: AtomicU64,
     failed: AtomicBool,
     slots: Vec<Mutex<Slot<'p>>>,
-    /// The first block that is not stored yet.
+    /// Index of the first block that is not stored yet.
     front: Mutex<usize>,
     moved: Condvar,
-    /// Buffers for reuse, since their pages have been touched already.
+    /// Buffers kept for reuse, because their pages have been touched already.
     spare: Mutex<Vec<SortedRows>>,
 }
 
 impl Shared<'_> {
-    /// Waits until `block` may be in memory. Returns false if another thread has failed.
+    /// Waits until `block` is one of the `in_flight` blocks that may be in memory. Returns false if another thread has
+    /// failed.
     fn wait_for_room(&self, block: usize, in_flight: usize) -> bool {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         while block >= *front + in_flight && !self.failed.load(Ordering::Acquire) {

@@ -1,7 +1,9 @@
-//! Maps sparse ids (hashes, account numbers) to 0, 1, 2, …: a file of all distinct ids in ascending order.
+//! Dictionary of sparse ids (hashes, account numbers): a file of all distinct ids in ascending order maps them to 0, 1,
+//! 2, ….
 //!
-//! It is built by an external merge sort: threads sort the ids they see and drop repeats, write them as a sorted run when memory is full,
-//! and a merge of all runs leaves each id once. Memory is fixed; runs take at most 8 bytes of disk for each end of an edge.
+//! An external merge sort builds it. Each thread sorts the ids that it sees, drops repeats, and writes a sorted run
+//! when its memory is full. A merge of all runs leaves each id once. Memory is fixed; runs take at most 8 bytes of disk
+//! for each end of an edge.
 
 use super::partition::changed;
 use crate::error::{At, Error, Result};
@@ -20,14 +22,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 const IDS: Kind = Kind::new(b"IDS ");
-/// Most ids that are read from a run at once.
+/// Largest number of ids read from a run at once.
 const READ_AHEAD: usize = 8192;
-/// Most ids that a thread gathers: sorting and writing them must not delay the answer to a signal.
+/// Most ids that a thread gathers before it sorts. More would take so long to sort and write that signals are answered
+/// late.
 const MAX_GATHER: u64 = 1 << 24;
-/// Fewest ids that a thread gathers before it sorts.
+/// Fewest ids that a thread has memory to gather before it sorts.
 const MIN_GATHER: usize = 1 << 16;
 
-/// Returns its path under the graph's folder.
+/// Returns the path of the dictionary's file in the graph's folder.
 pub fn path(folder: &Path) -> PathBuf {
     folder.join("ids")
 }
@@ -36,7 +39,7 @@ pub fn path(folder: &Path) -> PathBuf {
 #[derive(Debug)]
 pub struct Dictionary {
     file: Mapped,
-    /// First position of each range of `1 << shift` ids, counted from the smallest id.
+    /// Position of the first id in each range of `1 << shift` ids; ranges are counted from the smallest id.
     starts: Vec<u32>,
     shift: u32,
     _index: Reservation,
@@ -48,23 +51,23 @@ impl Dictionary {
         ids / 2 + 64
     }
 
-    /// Returns the bytes of the file of `ids` ids.
+    /// Returns the bytes that the file of `ids` ids takes.
     pub fn body_bytes(ids: u64) -> u64 {
         8 * ids
     }
 
-    /// Returns the fewest bytes that building a dictionary takes beside reading the input.
+    /// Returns the fewest bytes that building a dictionary takes in addition to reading the input.
     pub fn least_bytes(threads: usize) -> u64 {
         (threads * MIN_GATHER * 8) as u64
     }
 
-    /// Returns the most bytes that building one from `ends` ids, repeats included, takes beside reading the input, where `free` bytes are
-    /// left.
+    /// Returns the most bytes that building a dictionary takes in addition to reading the input. The input has `ends`
+    /// ids, repeats included, and `free` bytes of memory are left.
     pub fn build_bytes(ends: u64, threads: usize, free: u64) -> u64 {
         Self::gather_bytes(threads, free).min(ends.saturating_mul(8)).max(Self::least_bytes(threads))
     }
 
-    /// Returns the bytes in which all threads together gather ids before they spill them, where `free` bytes are left.
+    /// Returns the bytes in which all threads together gather ids before they spill them, if `free` bytes are left.
     fn gather_bytes(threads: usize, free: u64) -> u64 {
         (free / 2).min(threads as u64 * MAX_GATHER * 8).max(Self::least_bytes(threads))
     }
@@ -72,7 +75,7 @@ impl Dictionary {
     /// Reads the input once and writes its distinct ids to `path`.
     ///
     /// # Errors
-    /// Those of the input (also more than 2^32 - 2 vertices), the disk and the budget.
+    /// Errors of the input (including more than 2^32 - 2 vertices), of the disk and of the budget.
     pub fn build(
         input: &Input,
         path: &Path,
@@ -100,7 +103,8 @@ impl Dictionary {
     /// Opens the ids written by [`Self::build`].
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where they differ from what was written, [`Error::Limit`] where the index, half a byte for each id, does not fit.
+    /// [`Error::Corrupt`] if the file differs from what was written; [`Error::Limit`] if the index, half a byte for
+    /// each id, does not fit memory.
     pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
         let file = Mapped::open(path, IDS, key)?;
         file.verify_checksum()?;
@@ -109,7 +113,8 @@ impl Dictionary {
             return Err(Error::corrupt(path, At::File, "the ids don't ascend"));
         }
         let span = ids.last().zip(ids.first()).map_or(0, |(last, first)| last - first);
-        // Evenly spread ids make about eight a range; a binary search finds the id within its range in any case.
+        // If ids are evenly spread, a range has about eight of them. A binary search finds the id within its range in
+        // any case.
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub((ids.len() as u64 / 8).max(1).ilog2());
         let shift = shift.min(63);
         let ranges = (span >> shift) as usize + 2;
@@ -125,7 +130,8 @@ impl Dictionary {
         Ok(Dictionary { file, starts, shift, _index: reserved })
     }
 
-    /// Maps the ids of the file at `path`, u64s in ascending order, without an index and so without memory of its own.
+    /// Maps the file at `path`, whose body is the ids as u64s in ascending order. There is no index, so this takes no
+    /// memory of the budget.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -141,7 +147,7 @@ impl Dictionary {
         as_u64(self.file.body()).unwrap_or_default()
     }
 
-    /// Returns the dense id of an id of the input; `None` if the input does not hold it.
+    /// Returns the dense id of an id of the input; `None` if the input does not contain the id.
     pub fn find(&self, RawId(id): RawId) -> Option<DenseId> {
         let ids = self.ids();
         let range = (id.checked_sub(*ids.first()?)? >> self.shift) as usize;
@@ -151,18 +157,20 @@ impl Dictionary {
     }
 }
 
-/// A visitor that passes edges on with their ids looked up, or unchanged if there is no dictionary.
+/// A visitor that replaces the ids of edges by dense ids and passes the edges on. Without a dictionary it passes them
+/// on unchanged.
 #[derive(Debug)]
 pub struct Numbered<'d, V> {
     dictionary: Option<&'d Dictionary>,
     source: &'d str,
-    /// The visitor that edges are passed on to.
+    /// Visitor to which edges are passed on.
     pub inner: V,
     batch: Vec<[u32; 2]>,
 }
 
 impl<'d, V> Numbered<'d, V> {
-    /// Puts the dictionary in front of `inner`.
+    /// Makes a visitor that looks ids up in `dictionary` before it passes edges to `inner`. `source` names the input in
+    /// errors.
     pub fn new(dictionary: Option<&'d Dictionary>, source: &'d str, inner: V) -> Self {
         Numbered { dictionary, source, inner, batch: Vec::new() }
     }
@@ -190,7 +198,7 @@ impl<V: Visitor> Visitor for Numbered<'_, V> {
     }
 }
 
-/// The ids that one thread has gathered.
+/// Visitor of one thread that gathers ids and writes them as sorted runs.
 struct Gatherer<'a> {
     runs: &'a Runs,
     ids: Vec<u64>,
@@ -202,7 +210,8 @@ impl Gatherer<'_> {
         if self.ids.len() == self.room {
             self.ids.sort_unstable();
             self.ids.dedup();
-            // It goes on only if half of the room is free again; otherwise it would soon do nothing but sort.
+            // The thread goes on gathering only if half of its room is free again; otherwise it would soon do nothing
+            // but sort.
             if self.ids.len() > self.room / 2 {
                 self.spill()?;
             }
@@ -229,11 +238,11 @@ impl Visitor for Gatherer<'_> {
     }
 }
 
-/// Sorted runs on disk, one after the other in an unlinked file, so that a killed job leaves nothing behind.
+/// Sorted runs on disk, one after the other in one file. The file is unlinked, so a killed job leaves nothing behind.
 struct Runs {
     path: PathBuf,
     file: File,
-    /// The start of each run, and the end of the last one, in ids.
+    /// Start of each run and end of the last one, counted in ids.
     starts: Mutex<Vec<u64>>,
 }
 
@@ -257,7 +266,8 @@ impl Runs {
         written.map_err(|e| Error::io("write a run of ids", &self.path, e))
     }
 
-    /// Merges all runs into the file at `path`, through buffers of `room` ids in all. `source` names the input in errors.
+    /// Merges all runs into the file at `path`, through buffers of `room` ids in total. `source` names the input in
+    /// errors.
     fn merge(self, path: &Path, key: u64, source: &str, room: usize, watch: &dyn Watch) -> Result<Seal> {
         let failed = |e| Error::io("read a run of ids", path, e);
         let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -289,10 +299,10 @@ impl Runs {
     }
 }
 
-/// Reads one run from its start.
+/// Buffered reader of one run.
 struct Run<'f> {
     file: &'f File,
-    /// The part that is not read yet, in ids.
+    /// Part of the run that is not read yet, in ids.
     left: Range<u64>,
     ahead: usize,
     ids: Vec<u64>,

@@ -1,8 +1,9 @@
-//! Preparation on a GPU, which does the units of `ingest`, `partition`, `sort` and `transpose`. The kernels are in the files of these names in `kernels`;
-//! those of edges with weights are programs of their own, made of the same text.
+//! Preparation on a GPU, which does the work of `ingest`, `partition`, `sort` and `transpose`. The kernels are in the
+//! files of these names in `kernels`. Kernels for edges with weights are separate programs, compiled from the same
+//! text.
 //!
-//! The host's threads read, copy and store; each has a lane: a queue of work and pinned memory. A stage takes its GPU memory from the
-//! workspace's arena and gives all of it back at its end.
+//! The host's threads read, copy and store. Each has a lane: a queue of work for the GPU, and pinned memory. A stage
+//! takes its GPU memory from the workspace's arena and gives all of it back at its end.
 
 use super::Accelerator;
 use super::ingest::{Counting, gpu::Counters};
@@ -21,60 +22,62 @@ const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", include_str!("../../k
 
 const PARTITION_TEXT: &str = include_str!("../../kernels/partition.cu");
 const SORT_TEXT: &str = include_str!("../../kernels/sort.cu");
-const HEADERS_OF_WEIGHTED: &[(&str, &str)] =
+const WEIGHTED_HEADERS: &[(&str, &str)] =
     &[HEADERS[0], HEADERS[1], ("partition.cu", PARTITION_TEXT), ("sort.cu", SORT_TEXT)];
 
 const fn program(name: &'static str, text: &'static str) -> ProgramSource {
     ProgramSource { name, text, headers: HEADERS }
 }
 
-const fn weighted(name: &'static str, text: &'static str) -> ProgramSource {
-    ProgramSource { name, text, headers: HEADERS_OF_WEIGHTED }
+const fn weighted_program(name: &'static str, text: &'static str) -> ProgramSource {
+    ProgramSource { name, text, headers: WEIGHTED_HEADERS }
 }
 
 /// The kernels that count degrees.
 pub static INGEST: ProgramSource = program("ingest.cu", include_str!("../../kernels/ingest.cu"));
-/// The kernels that put edges into bins of rows.
+/// The kernels that place edges in bins of rows.
 pub static PARTITION: ProgramSource = program("partition.cu", PARTITION_TEXT);
 static WEIGHTED_PARTITION: ProgramSource =
-    weighted("partition_weighted.cu", include_str!("../../kernels/partition_weighted.cu"));
-/// The kernels that make rows of bins.
+    weighted_program("partition_weighted.cu", include_str!("../../kernels/partition_weighted.cu"));
+/// The kernels that sort bins into rows.
 pub static SORT: ProgramSource = program("sort.cu", SORT_TEXT);
-static WEIGHTED_SORT: ProgramSource = weighted("sort_weighted.cu", include_str!("../../kernels/sort_weighted.cu"));
+static WEIGHTED_SORT: ProgramSource =
+    weighted_program("sort_weighted.cu", include_str!("../../kernels/sort_weighted.cu"));
 
-/// The kernels that make the upper half of rows.
+/// The kernels that build the upper half of rows from the lower half.
 pub static TRANSPOSE: ProgramSource = program("transpose.cu", include_str!("../../kernels/transpose.cu"));
 
-/// Returns the program that puts edges into bins, which have weights or have none.
+/// Returns the program that places edges in bins; `weighted` says whether edges have weights.
 pub(super) fn partition_program(weighted: bool) -> &'static ProgramSource {
     if weighted { &WEIGHTED_PARTITION } else { &PARTITION }
 }
 
-/// Returns the program that makes rows of bins of such edges.
+/// Returns the program that sorts bins into rows; `weighted` says whether edges have weights.
 pub(super) fn sort_program(weighted: bool) -> &'static ProgramSource {
     if weighted { &WEIGHTED_SORT } else { &SORT }
 }
 
-/// Returns all programs that every preparation launches, of edges that have weights or have none.
+/// Returns the programs that every preparation launches; `weighted` says whether edges have weights.
 pub fn programs(weighted: bool) -> [&'static ProgramSource; 4] {
     [&SCAN, &INGEST, partition_program(weighted), sort_program(weighted)]
 }
 
-/// Words that a lane copies to the GPU at once. The batches in flight of all lanes should stay in the CPU's cache, from where the GPU reads
-/// them. (Batches of 4 MiB took a seventh longer to partition 43 GB, those of 256 KiB a third longer to ingest.)
+/// Most words that a lane copies to the GPU at once. The batches of all lanes should stay in the CPU's cache, from
+/// where the GPU reads them. (With batches of 4 MiB, partitioning 43 GB took a seventh longer; with batches of 256 KiB,
+/// ingest took a third longer.)
 pub(super) const LARGEST_BATCH: u64 = 1 << 18;
-/// From this many ranks on one machine, which share its cache, half of that batch is faster. (With four ranks both passes took 0.93 s
-/// rather than 1.0 s.)
+/// From this many ranks on one machine, batches of half the size are faster, because the ranks share the cache. (With
+/// four ranks both passes took 0.93 s rather than 1.0 s.)
 const MANY_RANKS: usize = 3;
 
-/// The [`Accelerator`] that is a GPU.
+/// A GPU as an [`Accelerator`].
 pub struct Gpu<'b, W> {
     workspace: W,
     peers: &'b Peers,
 }
 
 impl<'b, W: DerefMut<Target = Workspace>> Gpu<'b, W> {
-    /// Takes all of `workspace`; `peers` are the other ranks.
+    /// Makes an accelerator that may use all of `workspace`. `peers` gives access to the GPUs of other ranks.
     pub fn new(workspace: W, peers: &'b Peers) -> Self {
         Gpu { workspace, peers }
     }
@@ -83,16 +86,16 @@ impl<'b, W: DerefMut<Target = Workspace>> Gpu<'b, W> {
         if self.peers.comm().local_ranks() < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
     }
 
-    fn ready(&mut self) -> &mut Workspace {
+    fn reset_workspace(&mut self) -> &mut Workspace {
         self.workspace.arena.reset(0);
         &mut self.workspace
     }
 }
 
-/// Logs that a stage is left to the CPU, and why.
-fn left(stage: &str, workspace: &Workspace) {
+/// Logs that the CPU does a stage, and why.
+fn log_fallback(stage: &str, workspace: &Workspace) {
     let bytes = size::show(workspace.arena.bytes());
-    tracing::info!("{stage} on the CPU: this graph takes more than the {bytes} of GPU memory");
+    tracing::info!("{stage} on the CPU: this graph needs more than the {bytes} of GPU memory");
 }
 
 impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
@@ -104,9 +107,9 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         budget: &Budget,
     ) -> Result<Option<Box<dyn Counting + 's>>> {
         let (peers, batch) = (self.peers, self.largest_batch());
-        let workspace = self.ready();
+        let workspace = self.reset_workspace();
         let Some(plan) = Counters::plan(workspace, end, exact, batch) else {
-            left("ingest", workspace);
+            log_fallback("ingest", workspace);
             return Ok(None);
         };
         Ok(Some(Box::new(Counters::new(workspace, plan, expected_edges, budget, peers)?)))
@@ -120,9 +123,9 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         source: &'s str,
     ) -> Result<Option<Box<dyn Placing + 's>>> {
         let batch = self.largest_batch();
-        let workspace = self.ready();
+        let workspace = self.reset_workspace();
         let Some(plan) = PlacerPlan::new(workspace, route, map, device_map.is_some(), batch) else {
-            left("partition", workspace);
+            log_fallback("partition", workspace);
             return Ok(None);
         };
         Ok(Some(Box::new(Placers::new(workspace, plan, route, (map, device_map), source)?)))
@@ -136,25 +139,26 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         most: u64,
         weighted: bool,
     ) -> Result<Option<Box<dyn Sorting + 's>>> {
-        let workspace = self.ready();
+        let workspace = self.reset_workspace();
         let Some(plan) = Sorters::plan(workspace, bins, rows, threads, most, weighted) else {
-            left("sort", workspace);
+            log_fallback("sort", workspace);
             return Ok(None);
         };
         Ok(Some(Box::new(Sorters::new(workspace, plan)?)))
     }
 
     fn transposing(&mut self, transpose: &Transpose<'_>, watch: &dyn Watch) -> Result<Option<Transposed>> {
-        let workspace = self.ready();
+        let workspace = self.reset_workspace();
         let done = transpose::gpu::build(transpose, workspace, watch)?;
         if done.is_none() {
-            left("transpose", self.ready());
+            log_fallback("transpose", self.reset_workspace());
         }
         Ok(done)
     }
 }
 
-/// Hands `edges` to `push` as pairs of 32-bit ids, the only ones that the GPU takes; an edge with a larger id goes to `beyond`.
+/// Passes `edges` to `push` as pairs of 32-bit ids, because the GPU takes no larger ones. An edge with a larger id goes
+/// to `beyond`.
 pub(super) fn narrow<T>(
     to: &mut T,
     edges: Edges<'_>,

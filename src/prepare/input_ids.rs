@@ -1,4 +1,4 @@
-//! The input's ids of vertices, for what depends on them.
+//! The ids that vertices have in the input, for results and algorithms that depend on them.
 
 use super::order;
 use super::prepared::Graph;
@@ -7,32 +7,32 @@ use crate::graph::ids::{DenseId, FirstId, InputId, RawId, Vertex};
 use crate::memory::{Budget, Buffer};
 use crate::store::map::{Mapped, as_u64};
 
-/// The id of every vertex.
+/// Maps every vertex to its id in the input.
 pub struct InputIds {
-    /// The dense id of each.
+    /// Dense id of each vertex.
     dense: Buffer<u32>,
-    /// The sorted raw ids, if they are sparse.
+    /// Sorted raw ids, if the input's ids are sparse.
     list: Option<Mapped>,
     first_id: FirstId,
 }
 
 impl InputIds {
-    /// Returns the bytes that those of `vertices` vertices take.
+    /// Returns the bytes of memory that the ids of `vertices` vertices take.
     pub fn bytes(vertices: u64) -> u64 {
         4 * vertices
     }
 
-    /// Opens the order of vertices, and turns it round.
+    /// Reads the vertex order and inverts it, from vertex to dense id.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Io`] of the order and of the list of ids; [`Error::Limit`].
+    /// [`Error::Corrupt`] or [`Error::Io`] of the vertex order or the list of ids; [`Error::Limit`].
     pub fn open(graph: &Graph, budget: &Budget) -> Result<InputIds> {
         let Graph { folder, info, .. } = graph;
         let order = order::map(folder, info.content)?;
         let map = order.ids()?;
         let mut dense = budget.zeroed(info.connected as usize, "ids of vertices (4 bytes for each)")?;
         for (id, &vertex) in (0u32..).zip(map) {
-            // Others have no edge.
+            // Ids that are not in `dense` have no edge.
             if let Some(of_vertex) = dense.get_mut(vertex as usize) {
                 *of_vertex = id;
             }
@@ -41,31 +41,31 @@ impl InputIds {
         if let Some(list) = &list
             && list.body().len() != 8 * map.len()
         {
-            let what = format!("{} bytes, where {} ids are ordered", list.body().len(), map.len());
+            let what = format!("{} bytes, but the vertex order has {} ids", list.body().len(), map.len());
             return Err(Error::corrupt(list.path(), At::File, what));
         }
         Ok(InputIds { dense, list, first_id: info.first_id })
     }
 
-    /// Returns the id of a vertex, as users know it.
+    /// Returns the id of `vertex` as users know it.
     #[inline]
     pub fn of(&self, vertex: Vertex) -> InputId {
         self.of_dense(self.dense(vertex))
     }
 
-    /// Returns the dense id of a vertex.
+    /// Returns the dense id of `vertex`.
     #[inline]
     pub fn dense(&self, vertex: Vertex) -> DenseId {
         DenseId(self.dense[vertex.index()])
     }
 
-    /// Returns the id of a dense one, as users know it.
+    /// Returns the id, as users know it, that belongs to the dense id `dense`.
     #[inline]
     pub fn of_dense(&self, dense: DenseId) -> InputId {
         self.first_id.input(self.raw_of(dense))
     }
 
-    /// Returns the id of a vertex, as readers deliver it.
+    /// Returns the raw id of `vertex`, as readers of the input deliver it.
     #[inline]
     pub fn raw(&self, vertex: Vertex) -> RawId {
         self.raw_of(self.dense(vertex))
@@ -79,17 +79,19 @@ impl InputIds {
         }
     }
 
-    /// Returns the dense id of an id that users know, which may lack an edge; `None` for an id that the input cannot have.
+    /// Returns the dense id of `id`, an id as users know it. The vertex may have no edge. Returns `None` for an id that
+    /// the input cannot have.
     pub fn find(&self, id: InputId) -> Option<DenseId> {
         let list = self.list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
         self.first_id.raw(id)?.dense(list)
     }
 }
 
-/// Returns the id of one vertex, for messages: it looks for it in the map of all ids, as this is wanted twice or three times.
+/// Returns the id of vertex `v` as users know it, for messages. It searches the map of all ids, which is good enough
+/// because a job asks two or three times.
 ///
 /// # Errors
-/// [`Error::Corrupt`], [`Error::Io`] of the order and of the list of ids.
+/// [`Error::Corrupt`] or [`Error::Io`] of the vertex order or the list of ids.
 pub fn name(graph: &Graph, v: u32) -> Result<String> {
     let Graph { folder, info, .. } = graph;
     let order = order::map(folder, info.content)?;

@@ -1,4 +1,5 @@
-//! Divides the memory limit among the map, the bins and sorting. A plan and a run call the same functions.
+//! Divides the memory limit among the map, the bins and sorting. Planning a job and running it call the same functions,
+//! so that they agree.
 
 use super::blocks::Builder;
 use super::partition::{LINE, Scatter, edge_bytes, line_words};
@@ -9,47 +10,47 @@ use crate::graph::direction::Direction;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
 use crate::graph::placement::BlockSize;
 
-/// Most bins: the lines of a thread (512 bytes a bin) should stay in its core's L2 cache.
+/// Most bins of a graph. A thread has a line of 512 bytes for each bin, and its lines should stay in the L2 cache.
 const MAX_BINS: u64 = 2048;
-/// Entries of a bin that is sorted within the L2 cache.
+/// Entries of a bin that can be sorted within the L2 cache.
 const CACHED_BIN: u64 = 1 << 17;
-/// Lines of a chunk: from about a page to what makes sequential disk access fast.
+/// Lines of a chunk. The smallest chunk is about a page; the largest is long enough for fast sequential disk access.
 const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
-/// Blocks that may be in memory at once; with few of them threads wait for each other's writing.
+/// Choices of how many blocks may be in memory at once. With few, threads wait while others write.
 const IN_FLIGHT: [usize; 3] = [1, 2, 16];
-/// Bytes of bookkeeping for each chunk.
+/// Bookkeeping for each chunk, in bytes.
 const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
 
-/// The sizes of a layout that memory is divided by.
+/// The sizes of a layout on which the division of memory depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayoutShape {
     /// Number of bins.
     pub bins: u64,
     /// Entries of the largest bin.
     pub largest_bin: u64,
-    /// Rows of the bin with most of them.
+    /// Number of rows of the bin that has most rows.
     pub most_rows: u64,
-    /// Rows of all bins.
+    /// Number of rows of all bins together.
     pub rows: u64,
-    /// Bytes of sorted rows with one, two or many blocks in flight, if all of them are in memory of their own.
+    /// Bytes of sorted rows with one, two or many blocks in flight, if rows do not reuse the memory of bins.
     pub in_flight: [u64; IN_FLIGHT.len()],
-    /// The part of these that the memory of the blocks' bins has no room for, if no edge is spilled.
+    /// Bytes of `in_flight` that do not fit into the memory of the blocks' bins, if no edge is spilled.
     pub tails: [u64; IN_FLIGHT.len()],
 }
 
-/// Returns the bytes of a block's sorted rows and of the offsets that it is written with.
-fn of_rows(block: BlockSize) -> u64 {
+/// Returns the bytes of a block's sorted rows and of the offsets that are written with them.
+fn rows_bytes(block: BlockSize) -> u64 {
     4 * (block.entries + 2 * block.rows)
 }
 
-/// Returns the most bytes of them that the memory of the block's bins has no room for: the lengths. (An edge takes more bytes in a bin than in a row.)
-/// Lists of their pieces may take as much.
-fn of_tails(block: BlockSize) -> u64 {
+/// Returns the most bytes of a block's sorted rows that do not fit into the memory of its bins: the lengths, because an
+/// edge takes more bytes in a bin than in a row. Lists of the pieces of rows may take as much again.
+fn tails_bytes(block: BlockSize) -> u64 {
     8 * block.rows
 }
 
 impl LayoutShape {
-    /// Cuts a layout into bins, and returns its shape and these.
+    /// Cuts `layout` into bins, and returns its shape and the bins.
     pub fn and_bins(layout: &Layout) -> (Self, Bins) {
         let bins = layout.bins((layout.bound() / MAX_BINS).max(CACHED_BIN));
         let shape = LayoutShape {
@@ -57,52 +58,54 @@ impl LayoutShape {
             largest_bin: bins.largest(),
             most_rows: bins.most_rows(),
             rows: layout.rows(),
-            in_flight: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, of_rows)),
-            tails: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, of_tails)),
+            in_flight: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, rows_bytes)),
+            tails: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n, tails_bytes)),
         };
         (shape, bins)
     }
 
-    /// Returns a shape that no layout of a graph of this direction, of `edges` edges and `vertices` connected vertices exceeds.
+    /// Returns an upper bound of the shape of any graph with `edges` edges, `vertices` connected vertices and this
+    /// direction.
     ///
-    /// Rows are ordered by degree, so vertex `v` has at most `2·edges / v` neighbours, and a granule, which is as wide as a 1024th of its
-    /// ids, holds at most `edges / 512` entries. Every vertex but the first has an entry, so there are no more of them than entries.
+    /// Rows are ordered by degree, so vertex `v` has at most `2·edges / v` neighbours. A granule spans a 1024th of its
+    /// ids, so it has at most `edges / 512` entries. Every vertex but the first has an entry, so there are no more
+    /// vertices than entries.
     pub fn at_most(edges: u64, vertices: u64, direction: Direction) -> Self {
         let rows = direction.rows(vertices);
         let bound = 2 * edges;
         let granule = edges / 512 + 2048;
         let bin = (bound / MAX_BINS).max(CACHED_BIN).max(granule).min(bound);
         let block = Layout::block_target(edges).max(granule).min(bound);
-        // A graph of fewer edges may be cut up to an eighth finer.
+        // A graph with fewer edges may be cut up to an eighth finer.
         let blocks = 2 * bound / Layout::block_target(edges) + 33;
         let block = BlockSize { rows: direction.rows(block + 1).min(rows), entries: block };
         let of_blocks = |n: usize, of_block: fn(BlockSize) -> u64| (n as u64).min(blocks) * of_block(block);
         LayoutShape {
-            // Two consecutive bins hold more entries or rows than one may, unless they belong to different blocks.
+            // Two consecutive bins of one block together exceed the limit of entries or of rows of a bin.
             bins: 2 * (bound / (bound / MAX_BINS).max(CACHED_BIN) + rows / BIN_ROWS) + 2 * blocks + 1,
             largest_bin: bin,
             most_rows: direction.rows(bin + 1).min(rows).min(BIN_ROWS),
             rows,
-            in_flight: IN_FLIGHT.map(|n| of_blocks(n, of_rows)),
-            tails: IN_FLIGHT.map(|n| of_blocks(n, of_tails).min(8 * rows)),
+            in_flight: IN_FLIGHT.map(|n| of_blocks(n, rows_bytes)),
+            tails: IN_FLIGHT.map(|n| of_blocks(n, tails_bytes).min(8 * rows)),
         }
     }
 }
 
-/// How preparation divides its memory. The contents of blocks do not depend on it.
+/// How preparation divides its memory. The contents of blocks do not depend on this.
 #[derive(Debug, Clone)]
 pub struct MemoryPlan {
     /// The rows of each bin.
     pub bins: Bins,
-    /// The sizes in bytes and entries.
+    /// Sizes of the parts.
     pub sizes: Sizes,
 }
 
 impl MemoryPlan {
-    /// Divides `free` bytes for a graph of this layout.
+    /// Divides `free` bytes for a graph with this layout.
     ///
     /// # Errors
-    /// The smallest number of free bytes that would do.
+    /// The smallest number of free bytes that is enough.
     pub fn new(layout: &Layout, needs: MemoryDemand, free: u64) -> Result<Self, u64> {
         let (shape, bins) = LayoutShape::and_bins(layout);
         let sizes = Sizes::new(shape, needs, free)?;
@@ -110,41 +113,42 @@ impl MemoryPlan {
     }
 }
 
-/// The figures that the division of memory depends on beside the layout.
+/// The figures, in addition to the layout, on which the division of memory depends.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryDemand {
-    /// Edges to partition: all of the input except loops. On a rank of several, as many as there should be room for.
+    /// Edges to partition: all edges of the input except loops. With several ranks, the edges that this rank should
+    /// have room for.
     pub edges: u64,
-    /// Edges that are expected.
+    /// Expected number of edges.
     pub likely: u64,
-    /// Dense ids in the map.
+    /// Number of dense ids in the map.
     pub ids: u64,
-    /// Bytes that reading the input and looking up its ids takes.
+    /// Bytes that reading the input and looking up ids takes.
     pub reading: u64,
     /// Bytes in flight between ranks during `partition`.
     pub messages: u64,
     /// Number of threads.
     pub threads: usize,
-    /// True if edges have weights.
+    /// Whether edges have weights.
     pub weighted: bool,
 }
 
-/// How memory is divided, in numbers.
+/// The division of memory in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     /// Words of a line.
     pub line: usize,
     /// Lines of a chunk.
     pub chunk: usize,
-    /// Words of all chunks together: the pool that bins grow from.
+    /// Words of all chunks together. They are the pool from which bins grow.
     pub pool: usize,
-    /// Blocks that are in memory at once.
+    /// Number of blocks in memory at once.
     pub in_flight: usize,
     /// Most bytes that go to the spill file.
     pub spill: u64,
-    /// Words of the pool that are needed before the input is read: a chunk for every bin.
+    /// Words of the pool that are needed before the input is read: one chunk for every bin.
     pub start: usize,
-    /// Bytes that partitioning and sorting take beside the pool.
+    /// Bytes that partitioning and sorting take in addition to the pool.
     pub beside: [u64; 2],
     /// Most bytes that partitioning takes, map and pool included.
     pub partitioning: u64,
@@ -158,20 +162,20 @@ impl MemoryDemand {
         LINE as u64 * edge_bytes(self.weighted)
     }
 
-    /// Returns the bytes of a chunk of `lines` lines with its bookkeeping.
+    /// Returns the bytes of a chunk of `lines` lines, bookkeeping included.
     fn chunk_bytes(&self, lines: u64) -> u64 {
         lines * self.line_bytes() + PER_CHUNK
     }
 
-    /// Returns the bytes that partitioning takes beside bins and messages in flight.
+    /// Returns the bytes that partitioning takes in addition to bins and messages in flight.
     fn partitioning(&self, shape: &LayoutShape) -> u64 {
         let bins = shape.bins as usize;
         let placing = if self.weighted { Scatter::<true>::bytes(bins) } else { Scatter::<false>::bytes(bins) };
         4 * self.ids + self.threads as u64 * placing + self.reading
     }
 
-    /// Returns the bytes that sorting takes in addition to bins in chunks of `chunk` lines, with `IN_FLIGHT[in_flight]` blocks in flight, if some
-    /// edges are spilled or none are.
+    /// Returns the bytes that sorting takes in addition to bins. Chunks have `chunk` lines, and `IN_FLIGHT[in_flight]`
+    /// blocks are in flight; `spills` says whether any edges are spilled.
     fn sorting(&self, shape: &LayoutShape, in_flight: usize, chunk: u64, spills: bool) -> u64 {
         let chunk = chunk * self.line_bytes();
         let scratch = sort::bytes(shape.largest_bin, shape.most_rows, chunk, self.weighted);
@@ -183,7 +187,7 @@ impl MemoryDemand {
         4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::bytes(shape.rows))
     }
 
-    /// Returns the fewest free bytes that suffice for partitioning, beside messages in flight, and for sorting.
+    /// Returns the fewest free bytes that are enough for partitioning, without messages in flight, and for sorting.
     pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
         let bins = shape.bins * self.chunk_bytes(*CHUNK.start());
         [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start(), true)].map(|beside| beside + bins)
@@ -194,7 +198,7 @@ impl Sizes {
     /// Divides `free` bytes.
     ///
     /// # Errors
-    /// The smallest number of free bytes that would do.
+    /// The smallest number of free bytes that is enough.
     pub fn new(shape: LayoutShape, needs: MemoryDemand, free: u64) -> Result<Self, u64> {
         let threads = needs.threads as u64;
         let count = shape.bins;
@@ -220,10 +224,10 @@ impl Sizes {
                 sorting: sorting + memory,
             }
         };
-        // Every thread ends with a partly filled line for each bin.
+        // At the end every thread has a partly filled line for each bin.
         let lines_of = |edges: u64| edges / LINE as u64 + threads * count;
         let lines = lines_of(needs.edges);
-        // The last chunk of every bin is half empty on average; together these should waste little.
+        // The last chunk of every bin is half empty on average. Small chunks keep that waste low.
         let chunk_for = |lines: u64| 1 << (lines / (32 * count.max(1))).clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
         let pool_for = |lines: u64, chunk: u64| (lines + count * chunk).next_multiple_of(chunk);
         // A single thread waits for nobody, so one block in flight is enough.
@@ -238,11 +242,11 @@ impl Sizes {
             }
         }
         let beside = |in_flight, chunk| partitioning.max(needs.sorting(&shape, in_flight, chunk, true));
-        // Where memory is scarce, more of it for bins is worth more than another block in flight.
+        // If memory is scarce, more memory for bins is worth more than another block in flight.
         let in_flight = usize::from(threads > 1 && beside(1, *CHUNK.end()) <= free / 2);
         let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / needs.chunk_bytes(chunk) * chunk;
         let mut chunk = chunk_for(lines.min(room(*CHUNK.start())));
-        // Reading chunks back takes memory as well.
+        // Reading spilled chunks back takes memory as well.
         while chunk > *CHUNK.start() && room(chunk) < count * chunk {
             chunk /= 2;
         }
@@ -252,30 +256,32 @@ impl Sizes {
     }
 }
 
-/// Where the pool's memory comes from when some of the input is cached in memory: the memory of an input chunk is given to bins once its
-/// edges are placed.
+/// Sources of the pool's memory when part of the input is cached in memory. Once the edges of a cached input chunk are
+/// placed, bins take over its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pooled {
-    /// Words to allocate.
+    /// Words that are allocated.
     pub own: usize,
-    /// Words taken over from the input's chunks.
+    /// Words that are taken over from chunks of the input.
     pub adopted: usize,
 }
 
 impl Sizes {
-    /// Takes up to `words` words from the pool, which lines stored elsewhere do not need, as far as that causes no spill.
+    /// Shrinks the pool by up to `words` words, because lines stored elsewhere need no room in it. It shrinks only as
+    /// far as that causes no spill.
     pub fn spare(&mut self, words: usize) {
         let (chunk, lacking) = (self.chunk * self.line, (self.spill / 4) as usize);
         self.pool -= words.saturating_sub(lacking).min(self.pool - self.start) / chunk * chunk;
     }
 
-    /// Returns the bytes of the pool that are needed before the input is read by `threads` threads in chunks of `slab` bytes. A sorted
-    /// input fills few bins before its first chunks are done.
+    /// Returns the bytes of the pool that are needed before `threads` threads read the input in chunks of `slab` bytes.
+    /// A sorted input fills only a few bins before its first chunks are done.
     pub fn at_start(&self, threads: usize, slab: u64) -> u64 {
         (4 * self.start as u64 + 2 * threads as u64 * slab).min(4 * self.pool as u64)
     }
 
-    /// Returns the most bytes that partitioning and sorting take with `cached` bytes of the input in slabs of `slab` bytes.
+    /// Returns the most bytes that partitioning and sorting take if `cached` bytes of the input are in memory, in slabs
+    /// of `slab` bytes.
     pub fn with_cached(&self, cached: u64, threads: usize, slab: u64) -> u64 {
         let chunk = (4 * self.chunk * self.line) as u64;
         let pool = 4 * self.pool as u64 + cached / slab.max(1) * (slab % chunk) + slab;
@@ -283,7 +289,7 @@ impl Sizes {
         (partitioning + pool.max(cached + self.at_start(threads, slab) + slab)).max(sorting + pool)
     }
 
-    /// Divides `free` bytes, those of `cache` included; drops chunks from `cache` until the rest fits.
+    /// Divides `free` bytes, which include the memory of `cache`. Drops chunks from `cache` until everything fits.
     pub fn pooled(&self, cache: &InputCache<'_>, threads: usize, free: u64) -> Pooled {
         let slab = cache.slab_bytes();
         while cache.chunks() > 0 {
@@ -296,7 +302,8 @@ impl Sizes {
         Pooled { own: self.pool, adopted: 0 }
     }
 
-    /// Returns the pool where `chunks` slabs of `slab` bytes hold input and `spare` ones are empty; `None` if these don't fit.
+    /// Returns the pool if `chunks` slabs of `slab` bytes contain input and `spare` slabs are empty; `None` if they
+    /// don't fit.
     fn pool_of(&self, spare: usize, chunks: usize, threads: usize, slab: u64, free: u64) -> Option<Pooled> {
         let [partitioning, sorting] = self.beside.map(|beside| free.saturating_sub(beside));
         let (chunk, start) = (self.chunk * self.line, (self.at_start(threads, slab) / 4) as usize);
@@ -374,7 +381,7 @@ mod tests {
                 prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= sizes.with_cached(held(spare + chunks), 2, slab));
                 let (words, chunk) = (slab as usize / 4, sizes.chunk * sizes.line);
                 let usable = words / chunk * chunk;
-                // A chunk for every bin from the start, and the whole pool at the end unless sorting has no room.
+                // Every bin has a chunk from the start, and the pool is whole at the end unless sorting has no room.
                 prop_assert!(own + spare * usable >= sizes.start.min(sizes.pool), "{sizes:?}");
                 let short = own + adopted / words * usable < sizes.pool;
                 prop_assert!(!short || sorting + 4 * (own + adopted) as u64 + slab > free, "{sizes:?}");

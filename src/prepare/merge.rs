@@ -1,8 +1,8 @@
-//! Rows of all neighbours from out-rows and in-rows, for tasks that take edges without direction.
+//! Merges out-rows and in-rows into rows of all neighbours, for tasks that ignore the direction of edges.
 //!
-//! Both rows of a vertex ascend without repeats, so one pass over them side by side merges them: 4 bytes are read for each edge of the input's
-//! graph, and 4 are written for each edge that is left where edges of both ways are one;
-//! twice as many where edges have weights.
+//! Both rows of a vertex ascend without repeats, so one pass over the two merges them. It reads 4 bytes for each
+//! directed edge and writes 4 bytes for each undirected edge; edges in both directions become one. With weights it
+//! reads and writes twice as much.
 
 use super::blocks::Built;
 use crate::error::{Error, Result};
@@ -21,29 +21,31 @@ use rayon::prelude::*;
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::path::Path;
 
-/// Builds blocks of rows of all neighbours.
+/// Builds the blocks of rows of all neighbours.
 pub struct Merge<'a> {
-    /// The lower half of a graph that keeps direction, which is local.
+    /// Lower half of a directed graph; all its blocks must be local to this rank.
     pub arcs: &'a Catalogue,
-    /// The blocks that are made.
+    /// Layout of the blocks to build.
     pub layout: &'a Layout,
-    /// True for each block that has to be built.
+    /// True for each block that must be built.
     pub wanted: &'a [bool],
-    /// Receives the degrees of the blocks that are built.
+    /// Array that receives the degrees of the rows in the blocks that are built.
     pub degrees: &'a Degrees,
-    /// The folder that blocks are written to.
+    /// Folder to which blocks are written.
     pub folder: &'a Path,
-    /// Key of the graph that is made.
+    /// Key of the undirected graph, for its files.
     pub key: u64,
-    /// The weights that it gets, if edges have some: of two edges between two vertices, the smaller.
+    /// Weights of the undirected graph, if edges have some. Of two directed edges between the same vertices the smaller
+    /// weight stays.
     pub weights: Option<GraphWeights>,
-    /// Host memory.
+    /// Budget of host memory.
     pub budget: &'a Budget,
-    /// Makes the written blocks durable in the background.
+    /// Thread that makes the written blocks durable in the background.
     pub syncer: &'a Syncer,
 }
 
-/// Returns the most bytes that merging a block of `rows` rows of at most `entries` entries takes, whose edges have weights or have none.
+/// Returns the most bytes that merging a block of `rows` rows with at most `entries` entries takes; `weighted` says
+/// whether edges have weights.
 pub fn block_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     let words = if weighted { 2 } else { 1 };
     4 * (rows + words * entries) + DegreeCounter::bytes(u64::MAX)
@@ -56,11 +58,11 @@ pub fn largest_block(layout: &Layout, weighted: bool) -> u64 {
 }
 
 impl Merge<'_> {
-    /// Builds all wanted blocks by the threads of the current pool, as many at a time as there is memory for. `watch` advances by the entries
-    /// that are read.
+    /// Builds all wanted blocks on the current thread pool, as many at a time as memory allows. `watch` advances by the
+    /// entries that are read.
     ///
     /// # Errors
-    /// Those of memory and disk, and of a stop that `watch` reports.
+    /// Errors of memory and disk, and a stop that `watch` reports.
     pub fn build(&self, watch: &dyn Watch) -> Result<Built> {
         let mut built = Built::default();
         let bytes_of = |b: usize| {
@@ -133,7 +135,7 @@ impl Merge<'_> {
     }
 }
 
-/// Appends the union of two ascending rows.
+/// Appends the union of two ascending rows to `to`.
 pub fn merge(mut a: &[u32], mut b: &[u32], to: &mut Vec<u32>) {
     while let ([x, a_rest @ ..], [y, b_rest @ ..]) = (a, b) {
         to.push(*x.min(y));
@@ -148,7 +150,8 @@ pub fn merge(mut a: &[u32], mut b: &[u32], to: &mut Vec<u32>) {
     to.extend_from_slice(b);
 }
 
-/// Appends the union of two ascending rows and its weights: of a neighbour in both rows, the smaller.
+/// Appends the union of two ascending rows, given as neighbours and weights, to `targets` and `weights`. A neighbour in
+/// both rows gets the smaller weight.
 pub fn merge_weighted(a: (&[u32], &[u32]), b: (&[u32], &[u32]), targets: &mut Vec<u32>, weights: &mut Vec<u32>) {
     let (mut i, mut j) = (0, 0);
     while let (Some(&x), Some(&y)) = (a.0.get(i), b.0.get(j)) {

@@ -6,12 +6,12 @@
 //! partition  input → oriented edges in bins of rows          one pass
 //! sort       bins → sorted rows without repeats → blocks     in cache, bin by bin
 //! transpose  blocks → blocks of the upper half of rows        if a task needs it
-//! merge      out-rows and in-rows → rows of all neighbours    if a task does not take the direction of a graph that keeps it
+//! merge      out-rows and in-rows → rows of all neighbours    if a task ignores the direction of a directed graph
 //! ```
 //!
-//! Sparse 64-bit ids take one more pass first (`dictionary`). Preparation takes 4 bytes of memory for each id and what the bins are given;
-//! edges that don't fit are spilled. No step knows of job files, stages, devices or ranks; an [`Accelerator`] is a device that does units
-//! in place of the CPU.
+//! Sparse 64-bit ids take one more pass first (`dictionary`). Preparation takes 4 bytes of memory for each id, and the
+//! memory that the bins are given; edges that don't fit are spilled. No step depends on job files, stages, devices or
+//! ranks. An [`Accelerator`] is a device that does steps in place of the CPU.
 
 use crate::comm::Comm;
 use crate::error::Result;
@@ -35,20 +35,21 @@ mod sample;
 pub mod sort;
 pub mod transpose;
 
-/// Reduces what each rank saw of its share of the input to the totals of all. Collective.
+/// Combines what each rank saw in its share of the input into the totals of the whole input. Collective.
 ///
 /// # Errors
-/// Bad input where a header declares something else.
+/// Bad input if a header declares other numbers than the totals.
 pub fn joined(mut seen: Seen, comm: &Comm) -> Result<Scan> {
     comm.all_sum(seen.sums());
     comm.all_max(seen.most());
     seen.finish()
 }
 
-/// A device that does units of preparation in place of the CPU, with the same results. Its methods return `None`, and log why, if its
-/// memory is too small; the CPU then does the stage.
+/// A device that does steps of preparation in place of the CPU, with the same results. If its memory is too small, a
+/// method logs that and returns `None`; the CPU then does the step.
 pub trait Accelerator {
-    /// Starts counting degrees of ids below `end`, or if it need not be `exact`, of as many as the device has memory for.
+    /// Starts counting the degrees of all ids below `end`. If `exact` is false, the device may count only the first
+    /// ids, as many as it has memory for.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -60,8 +61,8 @@ pub trait Accelerator {
         budget: &Budget,
     ) -> Result<Option<Box<dyn ingest::Counting + 's>>>;
 
-    /// Starts placing edges into their bins. Ids are looked up in `map`, of which `device_map` is the copy in the device's memory, if there
-    /// is one.
+    /// Starts placing edges in their bins. Ids are looked up in `map`; `device_map` is a copy of it in the device's
+    /// memory, if there is one.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -73,8 +74,8 @@ pub trait Accelerator {
         source: &'s str,
     ) -> Result<Option<Box<dyn partition::Placing + 's>>>;
 
-    /// Starts sorting `bins` of a graph of `rows` rows, whose edges have weights or have none, with up to `threads` threads; the largest bin
-    /// has `most` lines.
+    /// Starts sorting `bins` of a graph of `rows` rows with up to `threads` threads. The largest bin has `most` lines;
+    /// `weighted` says whether edges have weights.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -87,10 +88,10 @@ pub trait Accelerator {
         weighted: bool,
     ) -> Result<Option<Box<dyn sort::Sorting + 's>>>;
 
-    /// Makes the wanted blocks of the upper half of rows. `watch` advances by entries.
+    /// Builds the wanted blocks of the upper half of rows. `watch` advances by entries.
     ///
     /// # Errors
-    /// Those of [`transpose::Transpose::build`], [`crate::Error::Lost`].
+    /// Errors of [`transpose::Transpose::build`], and [`crate::Error::Lost`].
     fn transposing(
         &mut self,
         transpose: &transpose::Transpose<'_>,

@@ -1,4 +1,4 @@
-//! The file of the vertex order: the runs of equal degree, and the map from dense ids to vertices.
+//! The file of the vertex order. It has the runs of vertices with equal degree, and the map from dense ids to vertices.
 
 use super::relabel::Relabelled;
 use crate::error::{At, Error, Result};
@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 
 const ORDER: Kind = Kind::new(b"ORDR");
 
-/// Returns its path under the graph's folder.
+/// Returns the path of the vertex order in the graph's folder.
 pub fn path(folder: &Path) -> PathBuf {
     folder.join("order")
 }
 
-/// Returns the bytes of its body for `ids` dense ids and `runs` different degrees.
+/// Returns the bytes of the file's body for `ids` dense ids and `runs` different degrees.
 pub fn body_bytes(ids: u64, runs: u64) -> u64 {
     16 + 8 * runs + 4 * ids
 }
 
-/// Writes runs and map: two u64 with their numbers, then (degree, vertices) as u32, then the map as u32. Gives up as soon as `go_on`
-/// returns false.
+/// Writes the vertex order: two u64 (the number of runs and of ids), then each run as (degree, vertices) in u32, then
+/// the map in u32. Stops as soon as `go_on` returns false.
 ///
 /// # Errors
-/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] if it gave up.
+/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] if `go_on` returned false.
 pub fn write(folder: &Path, key: u64, order: &Relabelled, go_on: &dyn Fn() -> bool) -> Result<Pending> {
     let mut file = NewFile::create(&path(folder), ORDER, key)?;
     let runs: Vec<u32> = order.runs.iter().flat_map(|(degree, first, end)| [degree, (end - first) as u32]).collect();
@@ -39,7 +39,7 @@ pub fn write(folder: &Path, key: u64, order: &Relabelled, go_on: &dyn Fn() -> bo
     file.finish_deferred()
 }
 
-/// Reads runs and map. The map takes 4 bytes of memory for each id.
+/// Reads the vertex order. The map takes 4 bytes of memory for each id.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`], [`Error::Limit`].
@@ -51,7 +51,7 @@ pub fn read(folder: &Path, key: u64, budget: &Budget) -> Result<Relabelled> {
     Ok(Relabelled { map: buffer, runs: DegreeRuns::new(runs), whole: true })
 }
 
-/// Reads the runs alone, after checking all of the file.
+/// Checks the whole file, and reads only the runs of vertices with equal degree.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
@@ -59,7 +59,7 @@ pub fn read_runs(folder: &Path, key: u64) -> Result<DegreeRuns> {
     open(folder, key).map(|(_, runs, _)| DegreeRuns::new(runs))
 }
 
-/// The map as it lies in the file, mapped into memory.
+/// The map from dense ids to vertices, in a file mapped into memory.
 #[derive(Debug)]
 pub struct MappedOrder {
     file: Mapped,
@@ -67,16 +67,16 @@ pub struct MappedOrder {
 }
 
 impl MappedOrder {
-    /// Returns the vertex of every dense id, as [`Relabelled::map`] does; see [`super::relabel::vertex`].
+    /// Returns the vertex of every dense id, in the form of [`Relabelled::map`]; see [`super::relabel::vertex`].
     ///
     /// # Errors
-    /// None in practice: [`map`] has read the body as numbers already.
+    /// None in practice, because [`map`] has checked the body already.
     pub fn ids(&self) -> Result<&[u32]> {
         Ok(&self.file.body_as_u32()?[self.start..])
     }
 }
 
-/// Opens the map without reading it into memory.
+/// Maps the file of the vertex order, so that its ids take no memory of the budget.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
@@ -92,7 +92,7 @@ fn open(folder: &Path, key: u64) -> Result<Parts> {
     let file = Mapped::open(&path, ORDER, key)?;
     file.verify_checksum()?;
     let words = file.body_as_u32()?;
-    let wrong = || Error::corrupt(&path, At::File, format!("{} bytes are no order of vertices", file.body().len()));
+    let wrong = || Error::corrupt(&path, At::File, format!("{} bytes are not a valid vertex order", file.body().len()));
     let &[runs, runs_high, ids, ids_high, ..] = words else { return Err(wrong()) };
     if runs_high != 0 || ids_high != 0 || body_bytes(ids.into(), runs.into()) != file.body().len() as u64 {
         return Err(wrong());

@@ -1,4 +1,4 @@
-//! A prepared graph, with figures of its input and of what is stored.
+//! A prepared graph, with statistics of its input and of its stored blocks.
 
 use super::dictionary::{self, Dictionary};
 use super::order;
@@ -20,124 +20,130 @@ use crate::store::map::Mapped;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The findings of the first pass over the input; kept in the manifest.
+/// Results of the first pass over the input; kept in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputInfo {
     /// Edges of the input, loops and repeats included.
     pub edges: u64,
-    /// Loops among them.
+    /// Loops (edges from a vertex to itself) in the input.
     pub loops: u64,
-    /// The smallest dense id that has a loop. A graph that an earlier version kept may have loops and no such id.
+    /// Smallest dense id that has a loop. A graph kept by an earlier version may have loops but not this id.
     #[serde(default)]
     pub first_loop: Option<u64>,
-    /// Upper bound of the edges that are neither loops nor repeats.
+    /// Upper bound of the number of edges without loops and repeats.
     pub distinct_at_most: u64,
-    /// Vertices: the number that the input declares, else the largest id + 1; with sparse ids, the number of different ones.
+    /// Number of vertices: what the input declares, else the largest id + 1. With sparse ids, the number of different
+    /// ids.
     pub vertices: u64,
-    /// True if the input declares its vertices, so that one without an edge is a vertex as well.
+    /// Whether the input declares its number of vertices, so that ids without an edge are vertices as well.
     #[serde(default)]
     pub declared: bool,
-    /// The largest raw id of a vertex; `None` if there is no vertex.
+    /// Largest raw id of a vertex; `None` if there is no vertex.
     #[serde(default)]
     pub largest: Option<u64>,
-    /// True if every file of the input is of a format that counts from 1. Raw ids are one less than the file's then.
+    /// True if the formats of all input files count from 1. Raw ids are then one less than the ids in the files.
     #[serde(default)]
     pub counts_from_one: bool,
-    /// The id that this job gives the vertex whose raw id is 0. Each job that reads a kept graph has its own, so it is not kept.
+    /// Id that this job gives the vertex whose raw id is 0. It is not in the manifest, because each job that reads a
+    /// kept graph sets its own.
     #[serde(skip)]
     pub first_id: FirstId,
-    /// Length of the map: the largest id + 1, or the number of different sparse ids.
+    /// Length of the map from dense ids to vertices: the largest id + 1, or the number of different sparse ids.
     pub ids: u64,
-    /// Vertices with an edge that is not a loop.
+    /// Number of vertices that have an edge other than a loop.
     pub connected: u64,
     /// Number of different degrees.
     pub runs: u64,
-    /// Vertices by their degrees in the input: repeats count, loops do not, and isolated ones are left out.
+    /// Histogram of the vertices by their degree in the input. Repeated edges count, loops do not, and isolated
+    /// vertices are left out.
     #[serde(default)]
     pub degrees: Vec<Bin>,
-    /// Direction of the edges, which is kept if a task reads it.
+    /// Whether the graph keeps the direction of edges. It does if a task reads it.
     #[serde(default)]
     pub direction: Direction,
-    /// The weights of the edges, if a task reads them.
+    /// Weights of the edges, if a task reads them.
     #[serde(default)]
     pub weights: Option<GraphWeights>,
-    /// True if ids are sparse, and looked up in `graph/ids`.
+    /// True if ids are sparse; they are then looked up in `graph/ids`.
     pub sparse: bool,
     /// Checksum of the input's bytes.
     pub checksum: u64,
-    /// Hash of the identity of the input's files; the key of `graph/ids`.
+    /// Hash that identifies the input's files; it is the key of `graph/ids`.
     pub identity: u64,
-    /// Hash of the input's contents and of how they are read, on which all later stages depend.
+    /// Hash of the input's contents and of the settings it is read with. All later stages depend on it.
     pub content: u64,
-    /// Bytes of the input.
+    /// Size of the input in bytes.
     pub bytes: u64,
     /// Name of the input, for messages.
     pub source: String,
 }
 
 impl InputInfo {
-    /// Returns the number of vertices that a column has a value for: those whose sparse ids occur, else all, isolated ones included.
+    /// Returns the number of vertices for which a result column has a value. With sparse ids these are the vertices
+    /// that occur in the input; else all vertices, isolated ones included.
     pub fn rows(&self) -> u64 {
         if self.sparse { self.ids } else { self.vertices }
     }
 
-    /// Returns the rows that a NumPy column has before that of the first vertex, so that a vertex's id is its index.
+    /// Returns the number of rows that a NumPy column has before the row of the first vertex, so that the id of a
+    /// vertex is its index.
     pub fn rows_before(&self) -> u64 {
         if self.sparse { 0 } else { self.first_id.0 }
     }
 
-    /// Returns the largest id of a vertex, as users know it.
+    /// Returns the largest id of a vertex as users know it.
     pub fn largest_id(&self) -> Option<InputId> {
         self.largest.map(|largest| self.first_id.input(RawId(largest)))
     }
 
-    /// Returns the layout of the lower half of rows of vertices of these degrees.
+    /// Returns the layout of the lower half of rows, for vertices of the degrees in `runs`.
     pub fn layout(&self, runs: &DegreeRuns) -> Layout {
         Layout::new(runs, self.edges - self.loops, self.direction)
     }
 
-    /// Returns the layout of the upper half of rows.
+    /// Returns the layout of the upper half of rows, for vertices of the degrees in `runs`.
     pub fn upper_layout(&self, runs: &DegreeRuns) -> Layout {
         Layout::upper(runs, self.edges - self.loops, self.direction)
     }
 }
 
-/// Says how ids in results and job files relate to those of an input that counts from 1; `None` for other inputs, whose ids are kept.
+/// Returns a message that says how ids in results and job files relate to the ids of an input that counts from 1.
+/// Returns `None` for other inputs, whose ids are kept.
 pub fn numbering(counts_from_one: bool, first_id: FirstId) -> Option<&'static str> {
     match (counts_from_one, first_id) {
         (false, _) => None,
         (true, FirstId(0)) => {
-            Some("ids count from 0: node 1 of the file is 0 (first_id = 1 in [input] keeps the file's)")
+            Some("ids count from 0: node 1 of the file is 0 (first_id = 1 in [input] keeps the file's ids)")
         }
         (true, _) => Some("ids count from 1, as in the file"),
     }
 }
 
-/// Figures of the stored blocks; kept in the manifest.
+/// Statistics of the stored blocks; kept in the manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreInfo {
-    /// Distinct edges.
+    /// Number of distinct edges.
     pub edges: u64,
     /// Number of blocks.
     pub blocks: u64,
-    /// True if the degrees of the simple graph are stored as well.
+    /// Whether the degrees of the simple graph are stored as well.
     #[serde(default)]
     pub degrees: bool,
-    /// The weights that are stored beside the blocks.
+    /// Weights stored next to the blocks, if edges have some.
     #[serde(default)]
     pub weights: Option<GraphWeights>,
-    /// Largest degree and wedges of the simple graph.
+    /// Largest degree and number of wedges of the simple graph.
     pub summary: DegreeSummary,
 }
 
-/// Figures of the upper half of rows; kept in the manifest.
+/// Statistics of the upper half of rows; kept in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpperInfo {
-    /// Its entries: one for each distinct edge.
+    /// Entries of the upper half, one for each distinct edge.
     pub entries: u64,
-    /// Number of its blocks.
+    /// Number of blocks of the upper half.
     pub blocks: u64,
-    /// The weights that are stored beside them.
+    /// Weights stored next to the blocks, if edges have some.
     #[serde(default)]
     pub weights: Option<GraphWeights>,
 }
@@ -145,28 +151,28 @@ pub struct UpperInfo {
 /// A graph that is ready for algorithms.
 #[derive(Debug)]
 pub struct Graph {
-    /// The folder of its files.
+    /// Folder of the graph's files.
     pub folder: PathBuf,
-    /// Figures of the input.
+    /// Statistics of the input.
     pub info: InputInfo,
-    /// Figures of the stored blocks.
+    /// Statistics of the stored blocks.
     pub stored: StoreInfo,
     /// The blocks of the lower half of rows.
     pub catalogue: Catalogue,
-    /// The folder and the key of blocks and degrees.
+    /// Folder and key of the blocks and degrees.
     rows: Rows,
-    /// The blocks of the upper half, if a task needs it.
+    /// The blocks of the upper half of rows, if a task needs it.
     pub(crate) upper: Option<Box<Catalogue>>,
-    /// The same graph without direction, if it keeps that and a task does not take it.
+    /// The undirected version of a directed graph, if a task ignores direction.
     pub(crate) merged: Option<Box<Graph>>,
 }
 
-/// The place of rows: blocks and degrees.
+/// Where the files of rows and degrees are.
 #[derive(Debug, Clone)]
 pub struct Rows {
-    /// Their folder.
+    /// Folder of the files.
     pub folder: PathBuf,
-    /// The key of their files.
+    /// Key of the files.
     pub key: u64,
 }
 
@@ -174,7 +180,7 @@ impl Graph {
     /// Opens the graph that the manifest of `workdir` describes.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Io`] where its files differ from the manifest.
+    /// [`Error::Corrupt`] or [`Error::Io`] if its files differ from the manifest.
     pub fn open(workdir: &Path, info: InputInfo, stored: StoreInfo) -> Result<Self> {
         let folder = workdir.join("graph");
         let runs = order::read_runs(&folder, info.content)?;
@@ -183,18 +189,18 @@ impl Graph {
         Self::with_layout(workdir, info, stored, layout, weights)
     }
 
-    /// Returns the upper half of rows: the neighbours larger than each vertex.
+    /// Returns the upper half of rows: for each vertex, its neighbours with larger numbers.
     ///
     /// # Errors
-    /// [`Error::Usage`] where no task of the job says that it needs it.
+    /// [`Error::Usage`] if no task of the job has said that it needs the upper half.
     pub fn upper(&self) -> Result<&Catalogue> {
         self.upper.as_deref().ok_or_else(|| Error::internal("read whole rows", "no task needs the upper half"))
     }
 
-    /// Gives it its upper half.
+    /// Sets the upper half of rows.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where that has other edges.
+    /// [`Error::Corrupt`] if `upper` has another number of edges than the lower half.
     pub(crate) fn set_upper(&mut self, upper: Catalogue) -> Result<()> {
         if upper.edges() != self.stored.edges {
             let found = format!("{} edges in the upper half, {} in the lower", upper.edges(), self.stored.edges);
@@ -204,10 +210,12 @@ impl Graph {
         Ok(())
     }
 
-    /// Packs the lower half of its rows, whose memory is freed block by block, and gives it its upper half, which is packed already.
+    /// Packs the lower half of rows, and sets the upper half, which is packed already. The unpacked memory is freed
+    /// block by block.
     ///
     /// # Errors
-    /// A stop and [`Error::Limit`]; the lower half comes along where it was begun, and the graph has no rows any more then.
+    /// A stop, or [`Error::Limit`]. If packing has begun, the lower half is returned with the error, and the graph has
+    /// no rows any more.
     pub(crate) fn pack(&mut self, upper: Catalogue, budget: &Budget) -> Result<(), (Error, Option<Box<HalfPacked>>)> {
         let packer = Packer::new(self.catalogue.len(), budget).map_err(|e| (e, None))?;
         let layout = self.catalogue.layout.clone();
@@ -219,7 +227,7 @@ impl Graph {
         self.set_upper(upper).map_err(|e| (e, None))
     }
 
-    /// Maps the sorted ids of the input, where these are sparse: u64s, one for each dense id.
+    /// Maps the file of the input's sorted ids, one u64 for each dense id. Returns `None` if ids are not sparse.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -228,18 +236,18 @@ impl Graph {
         self.info.sparse.then(list).transpose()
     }
 
-    /// Opens the degrees of the simple graph, in the order of vertices.
+    /// Maps the degrees of the simple graph, in the order of vertices.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Io`] where they are not stored.
+    /// [`Error::Corrupt`]; [`Error::Io`] if degrees are not stored.
     pub fn degrees(&self) -> Result<Mapped> {
         degrees::open(&self.rows.folder, self.rows.key)
     }
 
-    /// Opens the graph with a layout that is known already, and with `weights`, if somebody reads them.
+    /// Opens the graph with a layout that is known already, and with `weights` if a task reads them.
     ///
     /// # Errors
-    /// Those of [`Self::open`].
+    /// Errors of [`Self::open`].
     pub fn with_layout(
         workdir: &Path,
         info: InputInfo,
@@ -251,19 +259,20 @@ impl Graph {
         let catalogue = Catalogue::open(&folder, info.content, Half::Lower, layout)?;
         let catalogue = catalogue.with_weights(&folder, Half::Lower, weights)?;
         if catalogue.edges() != stored.edges {
-            let found = format!("{} edges in its blocks, where the manifest has {}", catalogue.edges(), stored.edges);
+            let found = format!("{} edges in its blocks, but {} in the manifest", catalogue.edges(), stored.edges);
             return Err(Error::corrupt(&folder, crate::error::At::File, found));
         }
         Ok(Graph::new(folder, info, stored, catalogue))
     }
 
-    /// Returns a graph of these blocks, whose files are in `folder`.
+    /// Makes a graph of the blocks in `catalogue`, whose files are in `folder`.
     pub(crate) fn new(folder: PathBuf, info: InputInfo, stored: StoreInfo, catalogue: Catalogue) -> Self {
         let rows = Rows { folder: folder.clone(), key: info.content };
         Graph { folder, info, stored, catalogue, rows, upper: None, merged: None }
     }
 
-    /// Opens the same graph without direction, whose rows are at `rows` in blocks of this layout, with `weights` if somebody reads them.
+    /// Opens the undirected version of this graph. Its files are at `rows`, in blocks of `layout`; `weights` are given
+    /// if a task reads them.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -277,7 +286,8 @@ impl Graph {
         Ok(Graph { rows, ..Graph::new(self.folder.clone(), info, stored, catalogue) })
     }
 
-    /// Returns the graph that a task computes on which takes direction, or does not.
+    /// Returns the graph that a task computes on: the undirected version if there is one and `takes_direction` is
+    /// false.
     pub(crate) fn for_task(&self, takes_direction: bool) -> &Graph {
         self.merged.as_deref().filter(|_| !takes_direction).unwrap_or(self)
     }

@@ -1,8 +1,9 @@
-//! The order of vertices: by descending degree, ties by ascending input id. Vertex 0 is the largest hub. With each edge stored at its later
-//! end, no row is longer than √(2·edges) (degree ordering: Chiba & Nishizeki 1985; Schank & Wagner 2005; Latapy 2008).
+//! Orders vertices by descending degree, ties by ascending input id. Vertex 0 is the largest hub. With each edge stored
+//! at its later end, no row is longer than √(2·edges) (degree ordering: Chiba & Nishizeki 1985; Schank & Wagner 2005;
+//! Latapy 2008).
 //!
-//! It is a counting sort in place: the degree array becomes the map from dense ids to vertices. Degrees under 2^16 are counted in a table;
-//! the few vertices of larger degree are sorted by comparison.
+//! The algorithm is a counting sort in place: the degree array becomes the map from dense ids to vertices. Degrees
+//! under 2^16 are counted in a table; the few vertices of larger degree are sorted by comparison.
 
 use crate::comm::Comm;
 use crate::error::Result;
@@ -10,30 +11,31 @@ use crate::graph::ids::{DenseId, Vertex};
 use crate::graph::order::DegreeRuns;
 use crate::memory::{Budget, Buffer};
 
-/// The entry of an isolated vertex in the map.
+/// Entry of an isolated vertex in the map.
 pub const ISOLATED: u32 = u32::MAX;
 
-/// Degrees below this are counted in a table.
+/// Degrees below this limit are counted in a table.
 const TABLE: usize = 1 << 16;
 
-/// The order of vertices: the map from dense ids, and the degrees.
+/// The order of vertices: the map from dense ids to vertices, and the degrees.
 #[derive(Debug)]
 pub struct Relabelled {
-    /// The vertex of every dense id; [`ISOLATED`] for one without an edge other than loops. See [`vertex`].
+    /// Vertex of every dense id; [`ISOLATED`] for an id that has no edge other than loops. See [`vertex`].
     pub map: Buffer<u32>,
-    /// Degrees in the new order.
+    /// Degrees of the vertices in the new order.
     pub runs: DegreeRuns,
-    /// True if this rank has the whole map rather than its share of the ids ([`Comm::share`]).
+    /// True if this rank has the whole map, false if it has only its share of the ids ([`Comm::share`]).
     pub whole: bool,
 }
 
-/// Returns the vertex of a dense id in a map as [`Relabelled::map`]; `None` for one without an edge other than loops.
+/// Looks up the vertex of a dense id in a map of the form of [`Relabelled::map`]. Returns `None` if the id has no edge
+/// other than loops.
 pub fn vertex(map: &[u32], id: DenseId) -> Option<Vertex> {
     map.get(id.index()).copied().filter(|&vertex| vertex != ISOLATED).map(Vertex)
 }
 
 impl Relabelled {
-    /// Gathers the shares of the other ranks. Collective.
+    /// Gathers the other ranks' shares of the map. Collective.
     pub fn complete(&mut self, comm: &Comm) {
         if !std::mem::replace(&mut self.whole, true) {
             comm.all_gather_shares(&mut self.map);
@@ -41,7 +43,7 @@ impl Relabelled {
     }
 }
 
-/// Returns the degrees that are counted in a table where a graph has `edges` edges: no vertex has more than their ends.
+/// Returns the length of the table of degrees. A graph with `edges` edges has no degree above `2·edges`.
 fn table_len(edges: u64) -> usize {
     edges.saturating_mul(2).saturating_add(1).min(TABLE as u64) as usize
 }
@@ -50,17 +52,19 @@ fn table_bytes(threads: usize, edges: u64) -> u64 {
     ((threads + 3) * table_len(edges) * 4) as u64
 }
 
-/// Returns the most bytes that ordering the vertices of a graph of `edges` edges takes beside the degrees. A vertex that does not fit the
-/// table has 2^16 ends of edges.
+/// Returns the most bytes that ordering vertices takes in addition to the degrees, for a graph with `edges` edges. A
+/// vertex that does not fit the table has at least 2^16 of the edges' ends.
 pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
     table_bytes(threads, edges) + 48 * (2 * edges / TABLE as u64)
 }
 
-/// Orders the vertices of a graph of `edges` edges by degree, in the memory of `degrees`. Each rank passes the degrees of its share of the ids ([`Comm::share`]) and gets
-/// the vertices of these; [`Relabelled::complete`] gathers those of all. Collective.
+/// Orders the vertices of a graph of `edges` edges by degree, in the memory of `degrees`. Each rank passes the degrees
+/// of its share of the ids ([`Comm::share`]) and gets the vertices of this share. [`Relabelled::complete`] gathers the
+/// vertices of all ids. Collective.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] where 256 KiB a thread and 48 bytes for each vertex of degree 2^16 or more don't fit.
+/// [`crate::error::Error::Limit`] if memory has no room for 256 KiB a thread and 48 bytes for each vertex of degree
+/// 2^16 or more.
 pub fn relabel(
     mut degrees: Buffer<u32>,
     edges: u64,
@@ -90,7 +94,8 @@ pub fn relabel(
     let hubs = all_hubs(hubs, comm);
     let _hubs = budget.reserve((hubs.len() * 48) as u64, "ordering hubs by degree")?;
 
-    // Vertices of a degree begin where those of larger degrees end; among equals they go rank after rank, chunk after chunk.
+    // The vertices of a degree begin where the vertices of larger degrees end. Vertices of equal degree are numbered
+    // rank after rank, chunk after chunk.
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &(degree, _) in &hubs {
         match runs.last_mut() {
@@ -122,7 +127,7 @@ pub fn relabel(
     Ok(Relabelled { map: degrees, runs: DegreeRuns::new(runs), whole: comm.ranks() == 1 })
 }
 
-/// The number of vertices of each degree, in each chunk of this rank, in the ranks before it, and in the ranks after it.
+/// Number of vertices of each degree in each chunk of this rank, in all ranks before it, and in all ranks after it.
 struct Shares {
     chunks: Vec<Vec<u32>>,
     before: Vec<u32>,
@@ -149,7 +154,7 @@ impl Shares {
     }
 }
 
-/// Gathers the hubs of all ranks, sorted by descending degree, ties by ascending id. Collective.
+/// Gathers the hubs of all ranks as (degree, id), sorted by descending degree, ties by ascending id. Collective.
 fn all_hubs(hubs: Vec<(u32, u32)>, comm: &Comm) -> Vec<(u32, u32)> {
     let mine: Vec<u64> = hubs.into_iter().map(|(degree, id)| u64::from(degree) << 32 | u64::from(id)).collect();
     let mut hubs = Vec::new();
@@ -171,7 +176,7 @@ fn count(degrees: &[u32], first_id: usize, len: usize) -> (Vec<u32>, Vec<(u32, u
 
 fn assign(degrees: &mut [u32], next: &mut [u32]) {
     for slot in degrees {
-        // Hubs that do not fit the table get their vertices last; until then their slots keep their degrees.
+        // Hubs that do not fit the table get their numbers last; until then their slots keep their degrees.
         match next.get_mut(*slot as usize) {
             _ if *slot == 0 => *slot = ISOLATED,
             Some(next) => {
@@ -188,7 +193,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A stable comparison sort of all vertices.
+    /// Returns the expected map, from a stable comparison sort of all vertices.
     fn oracle(degrees: &[u32]) -> Vec<u32> {
         let mut ids: Vec<usize> = (0..degrees.len()).filter(|&id| degrees[id] > 0).collect();
         ids.sort_by_key(|&id| std::cmp::Reverse(degrees[id]));

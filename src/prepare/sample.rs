@@ -1,19 +1,20 @@
-//! An upper bound of the number of distinct edges, estimated from a sample drawn by hash.
+//! Estimates an upper bound of the number of distinct edges from a sample drawn by hash.
 //!
-//! An edge is in the sample if the hash of its unordered pair of ids is below a threshold. All repeats of an edge are in it or none, so the
-//! share of distinct edges in the sample estimates the share in the input.
+//! An edge is in the sample if the hash of its unordered pair of ids is below a threshold. So either all repeats of an
+//! edge are in the sample or none, and the number of distinct edges in it, scaled up, estimates the number in the
+//! input.
 
 use crate::comm::Comm;
 
-/// Edges that a sample aims at: six standard deviations are then 2.4 %.
-const AIM: u64 = 1 << 16;
-/// Hashes that a sample holds before it is thinned.
-const MOST: u64 = 4 * AIM;
+/// Target size of a sample in edges; six standard deviations are then 2.4 %.
+const TARGET: u64 = 1 << 16;
+/// Number of hashes at which a sample is thinned.
+const MAX_HASHES: u64 = 4 * TARGET;
 
-/// A sample of the distinct edges that were seen.
+/// A sample of the distinct edges seen so far.
 #[derive(Debug)]
 pub struct Sample {
-    /// An edge is kept if its hash shifted right by this is 0.
+    /// An edge is kept if its hash, shifted right by this number of bits, is 0.
     shift: u32,
     hashes: Vec<u64>,
 }
@@ -21,16 +22,16 @@ pub struct Sample {
 impl Sample {
     /// Returns the most bytes that a sample of at most `edges` edges takes.
     pub fn bytes(edges: u64) -> u64 {
-        8 * edges.clamp(4, MOST).next_power_of_two()
+        8 * edges.clamp(4, MAX_HASHES).next_power_of_two()
     }
 
-    /// Makes an empty sample that will hold about 2^16 of `expected_edges` edges.
+    /// Makes an empty sample that will keep about 2^16 of `expected_edges` edges.
     pub fn new(expected_edges: u64) -> Self {
-        let thinning = (expected_edges / AIM).max(1).ilog2();
+        let thinning = (expected_edges / TARGET).max(1).ilog2();
         Sample { shift: 64 - thinning, hashes: Vec::new() }
     }
 
-    /// Adds the edge {u, v} if its hash is in the sample.
+    /// Adds the edge {`u`, `v`} if its hash is below the threshold.
     #[inline]
     pub fn see(&mut self, u: u64, v: u64) {
         let hash = hash(u.min(v), u.max(v));
@@ -39,12 +40,13 @@ impl Sample {
         }
     }
 
-    /// Returns the shift: an edge is kept if its hash shifted right by this is 0, and always if it is 64.
+    /// Returns the shift: an edge is kept if its hash, shifted right by this number of bits, is 0. A shift of 64 keeps
+    /// every edge.
     pub fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// Adds an edge by the hash that another sample computed.
+    /// Adds an edge, given its hash, if this sample keeps it.
     pub fn take(&mut self, hash: u64) {
         if self.shift == 64 || hash >> self.shift == 0 {
             self.keep(hash);
@@ -54,23 +56,23 @@ impl Sample {
     #[cold]
     fn keep(&mut self, hash: u64) {
         self.hashes.push(hash);
-        if self.hashes.len() as u64 >= MOST {
+        if self.hashes.len() as u64 >= MAX_HASHES {
             self.compact();
         }
     }
 
-    /// Drops repeats, and thins the sample if many distinct edges remain, as happens with inputs longer than expected.
+    /// Drops repeats. If many distinct edges remain, because the input is longer than expected, it thins the sample.
     fn compact(&mut self) {
         self.hashes.sort_unstable();
         self.hashes.dedup();
-        while self.hashes.len() as u64 > MOST / 2 && self.shift > 1 {
+        while self.hashes.len() as u64 > MAX_HASHES / 2 && self.shift > 1 {
             self.shift -= 1;
             let shift = self.shift;
             self.hashes.retain(|hash| hash >> shift == 0);
         }
     }
 
-    /// Adds another thread's sample.
+    /// Merges the sample of another thread into this one.
     pub fn merge(&mut self, other: Sample) {
         self.shift = self.shift.min(other.shift);
         self.hashes.extend(other.hashes);
@@ -81,7 +83,7 @@ impl Sample {
         self.compact();
     }
 
-    /// Merges the samples of all ranks into each. Collective.
+    /// Merges the samples of all ranks into the sample of each rank. Collective.
     pub fn join(&mut self, comm: &Comm) {
         self.compact();
         let mut shift = [u64::from(self.shift)];
@@ -96,7 +98,7 @@ impl Sample {
         });
     }
 
-    /// Returns the estimate plus six standard deviations.
+    /// Returns the estimated number of distinct edges plus six standard deviations.
     pub fn distinct_at_most(mut self) -> u64 {
         self.compact();
         let kept = self.hashes.len() as f64;
@@ -106,7 +108,7 @@ impl Sample {
     }
 }
 
-/// Hashes a pair by two rounds of multiply and fold, since pairs differ in few bits.
+/// Hashes a pair of ids. Pairs may differ in few bits, so it multiplies and folds twice.
 #[inline]
 fn hash(u: u64, v: u64) -> u64 {
     let x = (u ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,27 +1,30 @@
-//! Back-off of a thread that polls for what another thread or process does.
+//! Back-off of a thread that polls for the progress of another thread or process.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Time for which the core is offered to others before a thread sleeps.
+/// Time for which a thread yields its core before it sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
-/// Least and most sleep.
+/// Shortest and longest sleep.
 const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
-/// A thread that offers its core and has it back no sooner shares it with a busy one, which then runs for a whole time slice.
+/// If a thread yields its core and gets it back only after this time, it shares the core with a busy thread, which runs
+/// for a whole time slice.
 const SLICE: Duration = Duration::from_micros(200);
-/// Time for which cores count as shared after that.
+/// Time for which cores then count as shared.
 const SHARED: Duration = Duration::from_millis(100);
 
-/// Exponential back-off: offers the core for a moment, as most answers come at once, then sleeps longer and longer, so that it is free for those that
-/// compute. On cores that others keep busy it sleeps at once: whoever sleeps is run again as soon as it wakes, and whoever offers its core is not.
+/// Exponential back-off. It yields the core at first, because most answers come at once. Then it sleeps longer and
+/// longer, so that the core is free for threads that compute. On cores that others keep busy it sleeps at once: a
+/// thread that sleeps runs again as soon as it wakes, and a thread that yields does not.
 #[derive(Default)]
 pub struct Backoff {
     since: Option<Instant>,
 }
 
 impl Backoff {
-    /// Returns the time to sleep now: a tenth of the time waited so far, between 20 µs and 1 ms; `None` at first, after offering the core.
+    /// Returns the time to sleep now: a tenth of the time waited so far, between 20 µs and 1 ms. At first it yields the
+    /// core instead and returns `None`.
     pub fn nap(&mut self) -> Option<Duration> {
         let now = Instant::now();
         let waited = now - *self.since.get_or_insert(now);
@@ -33,7 +36,7 @@ impl Backoff {
         None
     }
 
-    /// Waits for a moment.
+    /// Does one step of the back-off: yields or sleeps.
     pub fn take(&mut self) {
         if let Some(nap) = self.nap() {
             std::thread::sleep(nap);
@@ -46,20 +49,20 @@ impl Backoff {
     }
 }
 
-/// Returns true if a thread of this process lately found that others keep its core busy.
+/// Whether a thread of this process has found lately that others keep its core busy.
 pub fn cores_are_shared() -> bool {
-    // Who asks in each round looks at the clock only once it was so.
+    // Callers ask in every round, so read the clock only if cores were ever shared.
     CORES.were_shared() && CORES.are_shared(Instant::now())
 }
 
-/// The cores of this process, as its threads found them.
+/// What this process's threads know about its cores.
 static CORES: Cores = Cores(AtomicU64::new(0));
 
-/// The end of the time for which cores count as shared, by [`micros`].
+/// Time until which cores count as shared, in [`micros`].
 struct Cores(AtomicU64);
 
 impl Cores {
-    /// Notes how long it took until a thread had its core back.
+    /// Records when a thread yielded its core and when it got the core back.
     fn came_back(&self, offered: Instant, back: Instant) {
         if back - offered > SLICE {
             self.0.store(micros(back + SHARED), Relaxed);
@@ -75,7 +78,7 @@ impl Cores {
     }
 }
 
-/// Returns a time in microseconds since the first call.
+/// Converts a time to microseconds since the first call.
 fn micros(time: Instant) -> u64 {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     time.saturating_duration_since(*FIRST.get_or_init(Instant::now)).as_micros() as u64

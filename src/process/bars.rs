@@ -11,18 +11,18 @@ pub(super) fn all() -> &'static MultiProgress {
     BARS.get_or_init(MultiProgress::new)
 }
 
-/// Runs `f` while the bars are off the terminal, so that it can print lines.
+/// Runs `f` with the bars removed from the terminal, so that it can print lines.
 pub(super) fn suspended(f: impl FnOnce()) {
     if log::has_bars() { all().suspend(f) } else { f() }
 }
 
-/// Adds a bar for a stage of this much work.
+/// Adds a bar for the stage `name` with `total` work.
 pub(super) fn add(name: &str, total: u64) -> ProgressBar {
-    dressed(all().add(ProgressBar::new(total.max(1))), name)
+    styled(all().add(ProgressBar::new(total.max(1))), name)
 }
 
 /// Sets a bar's style. The message is cut to the rest of the terminal's width, so that no line wraps.
-fn dressed(bar: ProgressBar, name: &str) -> ProgressBar {
+fn styled(bar: ProgressBar, name: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix:10} {bar:12} {percent:>3} % {wide_msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_prefix(name.to_owned());
@@ -36,7 +36,7 @@ mod tests {
     use std::io::Result;
     use std::sync::{Arc, Mutex};
 
-    /// A terminal of so many columns, and what was written to it.
+    /// A terminal with its number of columns, and the text written to it.
     #[derive(Debug, Clone)]
     struct Terminal(u16, Arc<Mutex<String>>);
 
@@ -77,7 +77,7 @@ mod tests {
             let written = Arc::new(Mutex::new(String::new()));
             let terminal = Terminal(columns, written.clone());
             let bar = ProgressBar::with_draw_target(Some(100), ProgressDrawTarget::term_like(Box::new(terminal)));
-            let bar = dressed(bar, "partition");
+            let bar = styled(bar, "partition");
             bar.set_position(42);
             bar.set_message("1016.25 MB/s, 12m03s left, 1023.75 MiB");
             bar.tick();

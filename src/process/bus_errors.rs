@@ -1,4 +1,5 @@
-//! SIGBUS, which comes where a mapped file was truncated or its disk failed: one line names the file, and the process exits with 3.
+//! Handler of SIGBUS, which the system sends if a mapped file was truncated or its disk failed. It prints one line that
+//! names the file, and exits with 3.
 #![allow(unsafe_code)] // a handler of signals calls the system alone
 
 use std::io;
@@ -6,19 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_void, siginfo_t};
 
-/// Longest line of the list of mappings: its numbers and a path.
+/// Length of the longest line in the list of mappings: numbers and a path.
 const LONGEST: usize = libc::PATH_MAX as usize + 128;
 
 /// Installs the handler.
 ///
 /// # Errors
-/// That of the system if it refuses it.
+/// The error of the system if it refuses the handler.
 pub(super) fn install() -> io::Result<()> {
     // SAFETY: all fields of this struct may be zero.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_bus_error as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO;
-    // SAFETY: the handler calls open, read, write, pause and _exit only, all of which a handler may do.
+    // SAFETY: the handler calls only open, read, write, pause and _exit, and a handler may call all of them.
     match unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -26,39 +27,40 @@ pub(super) fn install() -> io::Result<()> {
 }
 
 extern "C" fn on_bus_error(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
-    static TOLD: AtomicBool = AtomicBool::new(false);
-    if TOLD.swap(true, Ordering::SeqCst) {
-        // Other threads touch the same file: the first one ends the process.
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    if REPORTED.swap(true, Ordering::SeqCst) {
+        // Other threads may touch the same file. The first one ends the process.
         loop {
             // SAFETY: it only waits.
             unsafe { libc::pause() };
         }
     }
-    // SAFETY: the system passes the signal's description, which of SIGBUS has an address.
+    // SAFETY: the system passes the description of the signal; for SIGBUS it has an address.
     let address = unsafe { (*info).si_addr() } as usize;
     let mut line = [0; LONGEST];
-    tell(b"error: ");
-    tell(mapped_at(address, &mut line).unwrap_or(b"a mapped file"));
-    tell(b": was truncated, or its disk failed, while it was read; leave files alone that a job reads, and run the same line again\n");
+    write_stderr(b"error: ");
+    write_stderr(mapped_at(address, &mut line).unwrap_or(b"a mapped file"));
+    write_stderr(b": was truncated, or its disk failed, while it was read; don't change files that a job reads, and run the same line again\n");
     // SAFETY: it ends the process.
     unsafe { libc::_exit(3) };
 }
 
-fn tell(text: &[u8]) {
+fn write_stderr(text: &[u8]) {
     // SAFETY: the slice has that length.
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
 }
 
-/// Returns the path of the file that is mapped at an address, by the system's list of mappings, of which each line is read into `line`.
+/// Returns the path of the file that is mapped at `address`, from the system's list of mappings. `line` is the buffer
+/// for a line of the list.
 fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
     // SAFETY: the path ends with a zero.
     let list = unsafe { libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
     let mut length = 0;
     let mut chunk = [0_u8; 4096];
     loop {
-        // SAFETY: `chunk` has room for as many bytes.
+        // SAFETY: `chunk` has room for that many bytes.
         let read = unsafe { libc::read(list, chunk.as_mut_ptr().cast(), chunk.len()) };
-        // 0 at the end, negative where there is no list.
+        // `read` is 0 at the end, and negative if there is no list.
         let bytes = chunk.get(..usize::try_from(read).ok()?).filter(|bytes| !bytes.is_empty())?;
         for &byte in bytes {
             if byte != b'\n' {
@@ -66,7 +68,7 @@ fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
                 length += 1;
                 continue;
             }
-            if holds(line.get(..length)?, address) {
+            if contains_address(line.get(..length)?, address) {
                 let path = line[..length].iter().position(|&byte| byte == b'/')?;
                 return line.get(path..length);
             }
@@ -75,8 +77,8 @@ fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
     }
 }
 
-/// Returns whether an address lies between the two with which a line begins.
-fn holds(line: &[u8], address: usize) -> bool {
+/// Whether `address` lies in the range with which `line` begins.
+fn contains_address(line: &[u8], address: usize) -> bool {
     let mut parts = line.split(|byte| matches!(byte, b'-' | b' '));
     let mut number = || parts.next().map(|digits| digits.iter().fold(0, |sum, &digit| sum << 4 | hex(digit)));
     let (from, to) = (number(), number());

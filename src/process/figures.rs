@@ -1,9 +1,9 @@
-//! The measurements of stages: seconds, bytes, peaks.
+//! Measurements of stages: seconds, bytes, peaks.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The measurements of a stage.
+/// Measurements of a stage.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Wall time in seconds.
@@ -12,7 +12,7 @@ pub struct Figures {
     pub read: u64,
     /// Bytes written.
     pub written: u64,
-    /// Peak of host memory while it ran, in bytes.
+    /// Peak of host memory while the stage ran, in bytes.
     pub host_memory_peak: u64,
 }
 
@@ -26,7 +26,7 @@ impl Figures {
     }
 }
 
-/// Measurements of all stages of some runs, finished or not.
+/// Measurements of all stages of one or more runs, finished or not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {

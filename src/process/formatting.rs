@@ -15,7 +15,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Returns the word in log lines.
+    /// Returns the word for the unit in log lines.
     pub(super) fn word(self) -> &'static str {
         match self {
             Unit::Bytes => "bytes",

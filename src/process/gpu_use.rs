@@ -1,4 +1,4 @@
-//! Use of the GPU by this process: the bytes of its memory that are taken, and the time in which it computed.
+//! Use of the GPU by this process: bytes of GPU memory taken, and time in which the GPU computed.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -7,24 +7,24 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 static MOST: AtomicU64 = AtomicU64::new(0);
 static BUSY: AtomicU64 = AtomicU64::new(0);
 
-/// Notes the bytes that are taken now.
+/// Records that `bytes` bytes of GPU memory are taken now.
 pub fn take(bytes: u64) {
     TAKEN.store(bytes, Relaxed);
     MOST.fetch_max(bytes, Relaxed);
 }
 
-/// Returns the most bytes that were taken at once since the call before.
+/// Returns the most bytes that were taken at once since the previous call.
 pub fn most_taken() -> u64 {
     let now = TAKEN.load(Relaxed);
     MOST.swap(now, Relaxed).max(now)
 }
 
-/// Adds time in which it computed.
+/// Adds time in which the GPU computed.
 pub fn add_busy(time: Duration) {
     BUSY.fetch_add(time.as_micros() as u64, Relaxed);
 }
 
-/// Returns the time in which it computed so far, as far as that was read.
+/// Returns the time in which the GPU has computed, as far as it was measured.
 pub fn busy() -> Duration {
     Duration::from_micros(BUSY.load(Relaxed))
 }
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn a_peak_between_two_looks_is_seen_and_then_forgotten() {
-        // Other tests of this process take memory as well: theirs are small.
+        // Other tests of this process take memory as well, but only little.
         const MUCH: u64 = 1 << 50;
         take(3 * MUCH);
         take(2 * MUCH);

@@ -1,7 +1,8 @@
-//! The machine as this process may use it: cores, memory, disk.
+//! Resources of the machine that this process may use: cores, memory, disk.
 //!
-//! The crate procfs reads most of these files, too, but lacks what most of this code is for: the memory that the limits of a cgroup and all its
-//! ancestors leave, in both versions of cgroups and without reclaimable page cache, and the memory that schedulers grant.
+//! The crate procfs reads most of these files, too. But it lacks the memory that the limits of a cgroup and all its
+//! ancestors leave, in both versions of cgroups and without reclaimable page cache, and the memory that schedulers
+//! grant. Most of this code is for these.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -19,7 +20,7 @@ pub fn name() -> String {
 pub fn processor() -> String {
     let text = read("/proc/cpuinfo").unwrap_or_default();
     let first = text.split("\n\n").next().unwrap_or_default();
-    // A virtual machine may report the brand alone, so family and model are included.
+    // A virtual machine may report only the brand, so family and model are included.
     let keys = ["model name", "cpu family", "model", "CPU implementer", "CPU part"];
     let value = |key: &str| {
         let fields = first.lines().filter_map(|line| line.split_once(':'));
@@ -28,14 +29,15 @@ pub fn processor() -> String {
     keys.into_iter().filter_map(value).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the number of cores this process may use, by its affinity mask and its cgroup's quota.
+/// Returns the number of cores that this process may use according to its affinity mask and its cgroup's quota.
 pub fn cores_at_hand() -> usize {
-    // Files of the cgroup are read for it, which takes longer than many rounds of a search or between ranks.
+    // Cached, because it reads files of the cgroup, which takes longer than many rounds of a search or between ranks.
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// Variables that grant cores, each with whether the grant is of one rank. The others are of all ranks of a node.
+/// Environment variables that grant cores. The flag is true if the grant is for one rank, and false if it is for all
+/// ranks of a node.
 const GRANTS: [(&str, bool); 5] = [
     ("SLURM_CPUS_PER_TASK", true),
     ("GPUGRAPH_THREADS", true),
@@ -44,17 +46,17 @@ const GRANTS: [(&str, bool); 5] = [
     ("PBS_NUM_PPN", false),
 ];
 
-/// Cores that a process may use.
+/// A number of cores that a process may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
-    /// How many.
+    /// Number of cores.
     pub cores: usize,
-    /// Whether each rank of this machine may use as many. If not, its ranks share them.
+    /// Whether each rank of this machine may use that many cores. If not, the ranks share them.
     pub each: bool,
 }
 
-/// Returns the cores this process may use: the least of its affinity mask, its cgroup's quota, and the grant of Slurm or PBS. Where none of
-/// them limits it, `OMP_NUM_THREADS` does.
+/// Returns the cores that this process may use: the least of its affinity mask, its cgroup's quota, and the grant of
+/// Slurm or PBS. If none of these limits it, `OMP_NUM_THREADS` does.
 pub fn granted() -> Grant {
     let online = read("/sys/devices/system/cpu/online").and_then(|text| listed(&text));
     granted_by(cores_at_hand(), online, |name| std::env::var(name).ok())
@@ -65,14 +67,15 @@ pub fn cores() -> usize {
     granted().cores
 }
 
-/// Returns the grant to a process that may run on `at_hand` of `online` cores, in an environment of these variables.
+/// Returns the grant to a process that may run on `at_hand` of `online` cores. `variable` reads an environment
+/// variable.
 fn granted_by(at_hand: usize, online: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Grant {
     let positive = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
     // Schedulers without cgroups enforce no limit, but a job that uses more than its grant slows its neighbours.
     let grants = GRANTS.iter().filter_map(|&(name, each)| Some((positive(&variable(name)?)?, each)));
     let grants: Vec<(usize, bool)> = grants.collect();
     if grants.is_empty() && online.is_none_or(|online| at_hand >= online) {
-        // Of a list, which is of nested regions, the first number.
+        // The variable may be a list for nested regions; the first number counts.
         let first = |text: String| positive(text.split(',').next().unwrap_or_default());
         if let Some(threads) = variable("OMP_NUM_THREADS").and_then(first) {
             return Grant { cores: at_hand.min(threads), each: true };
@@ -82,7 +85,7 @@ fn granted_by(at_hand: usize, online: Option<usize>, variable: impl Fn(&str) -> 
     Grant { cores, each: grants.iter().any(|&(_, each)| each) }
 }
 
-/// Returns how many numbers a list such as `0-3,8` has.
+/// Counts the numbers in a list such as `0-3,8`.
 fn listed(text: &str) -> Option<usize> {
     let count = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -91,7 +94,7 @@ fn listed(text: &str) -> Option<usize> {
     text.trim().split(',').map(count).sum()
 }
 
-/// Returns the cores this process may run on, one bit each, eight to a byte.
+/// Returns the cores on which this process may run, as a bit mask with eight cores to a byte.
 pub fn affinity() -> Vec<u8> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap_or_default();
@@ -99,34 +102,35 @@ pub fn affinity() -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] | pair.get(1).unwrap_or(&0) << 4).collect()
 }
 
-/// Memory of the machine, and the part of it that is free for this process, in bytes.
+/// Memory of the machine, and memory that is free for this process, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// Memory of the whole machine.
     pub total: u64,
-    /// Memory free for this process: the least of what the kernel reports as available, the rest of the limits of its cgroup and the
-    /// ancestors of that (version 1 or 2, reclaimable page cache not counted), the rest of the scheduler's grant, and a share of the rest
-    /// of `ulimit -v`.
+    /// Memory free for this process. It is the least of: available memory as the kernel reports it; the rest of the
+    /// limits of its cgroup and the cgroup's ancestors (version 1 or 2, reclaimable page cache not counted); the rest
+    /// of the scheduler's grant; a share of the rest of `ulimit -v`.
     pub free: u64,
-    /// True if `ulimit -v` is what bounds it.
+    /// True if `ulimit -v` is the tightest limit.
     pub by_addresses: bool,
 }
 
-/// Reads [`Memory`]. Sizes that nothing tells are 0: that of a machine whose /proc/meminfo can't be read, and of what is free if nothing else
-/// bounds it either.
+/// Reads [`Memory`]. If /proc/meminfo can't be read, `total` is 0, and `free` is 0 as well unless another limit is
+/// known.
 pub fn memory() -> Memory {
     let text = read("/proc/meminfo").unwrap_or_default();
     let total = kib_of(&text, "MemTotal:");
     let available = kib_of(&text, "MemAvailable:").or(total);
-    // Mapped files, stacks and the allocator take addresses too: 80 % of this is half of what `ulimit -v` leaves.
+    // Mapped files, stacks and the allocator take addresses, too. A job's default limit is 80 % of this, which is half
+    // of what `ulimit -v` leaves.
     let addresses = crate::memory::addresses_left().map(|left| left / 8 * 5);
     let granted = granted_memory().map(|grant| grant.saturating_sub(process_memory()));
     let free = [available, cgroup_free(), granted, addresses].into_iter().flatten().min().unwrap_or(0);
     Memory { total: total.unwrap_or(0), free, by_addresses: addresses == Some(free) }
 }
 
-/// Returns the memory that the scheduler granted on this node, in bytes: it may enforce the grant by polling, without a cgroup. PBS does
-/// not publish it, so job scripts query it and set `GPUGRAPH_NODE_MEMORY`.
+/// Returns the memory that the scheduler has granted on this node, in bytes. A scheduler may enforce it by polling,
+/// without a cgroup. PBS does not publish the grant, so job scripts query it and set `GPUGRAPH_NODE_MEMORY`.
 fn granted_memory() -> Option<u64> {
     if let Some(bytes) = std::env::var("GPUGRAPH_NODE_MEMORY").ok().and_then(|bytes| bytes.parse().ok()) {
         return Some(bytes).filter(|&bytes| bytes > 0);
@@ -136,20 +140,20 @@ fn granted_memory() -> Option<u64> {
     Some(mib("SLURM_MEM_PER_NODE").or_else(per_cpu)? << 20)
 }
 
-/// Returns the host memory that counts against the job's limit, in bytes: anonymous and shared pages of this process, and those counted by
-/// [`register`]. Clean pages of mapped files do not count.
+/// Returns the host memory that counts against the job's limit, in bytes: anonymous and shared pages of this process,
+/// and pages counted by [`register`]. Clean pages of mapped files do not count.
 pub fn process_memory() -> u64 {
     os::own_memory() + REGISTERED.load(Relaxed)
 }
 
 static REGISTERED: AtomicU64 = AtomicU64::new(0);
 
-/// Counts `bytes` of a mapped file that were pinned for a device: the job holds them from then on.
+/// Counts `bytes` bytes of a mapped file that are pinned for a device, and so count against the job's limit.
 pub fn register(bytes: u64) {
     REGISTERED.fetch_add(bytes, Relaxed);
 }
 
-/// Takes back a count of [`register`].
+/// Undoes a count by [`register`].
 pub fn unregister(bytes: u64) {
     REGISTERED.fetch_sub(bytes, Relaxed);
 }
@@ -157,16 +161,17 @@ pub fn unregister(bytes: u64) {
 /// Returns the bytes that may still be written to the file system of `path`, or of its nearest existing ancestor.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the system.
 pub fn free_disk(path: &Path) -> std::io::Result<u64> {
     os::free_bytes(&existing(path))
 }
 
-/// Returns the type of the file system of `path`, or of its nearest existing ancestor, such as `ext4`, `lustre` or `nfs4`.
+/// Returns the type of the file system (such as `ext4`, `lustre` or `nfs4`) of `path`, or of its nearest existing
+/// ancestor.
 pub fn filesystem(path: &Path) -> Option<String> {
     let path = std::fs::canonicalize(existing(path)).ok()?;
     let mounts = mounts(&read("/proc/self/mountinfo")?);
-    // Of several mounts at the longest mount point, the last hides the others.
+    // If several mounts have the longest mount point, the last one hides the others.
     mounts.into_iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.as_os_str().len()).map(|m| m.kind)
 }
 
@@ -176,7 +181,7 @@ fn existing(path: &Path) -> PathBuf {
 }
 
 fn read(path: impl AsRef<Path>) -> Option<String> {
-    // The file is read as bytes: a mount point or host name need not be UTF-8.
+    // Read the file as bytes, because a mount point or host name need not be UTF-8.
     std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -216,7 +221,7 @@ fn unescape(text: &str) -> String {
         .fold(text.to_owned(), |text, (escape, c)| text.replace(escape, c))
 }
 
-/// Returns the rest of the tightest memory limit among this process's cgroup and its ancestors.
+/// Returns the bytes that the tightest memory limit leaves, among this process's cgroup and its ancestors.
 fn cgroup_free() -> Option<u64> {
     let mounts = mounts(&read("/proc/self/mountinfo")?);
     let groups = read("/proc/self/cgroup")?;
@@ -234,7 +239,8 @@ fn cgroup_free() -> Option<u64> {
             _ => m.kind == "cgroup" && m.options.split(',').any(|o| o == "memory"),
         };
         let Some(mount) = mounts.iter().find(is_it) else { continue };
-        // In a container the group may have its name on the host; the root of the mount is then the container's own group.
+        // In a container the group may appear by its name on the host. The root of the mount is then the container's
+        // own group.
         let inside = group.strip_prefix(mount.root.as_str()).unwrap_or(group).trim_start_matches('/');
         let mut folder = mount.point.join(inside);
         if !folder.is_dir() {
@@ -249,7 +255,8 @@ fn cgroup_free() -> Option<u64> {
     least
 }
 
-/// Returns limit − usage + reclaimable page cache of one cgroup; `None` if it has no limit.
+/// Returns the bytes that one cgroup has left: limit − usage + reclaimable page cache. Returns `None` if it has no
+/// limit.
 fn left_in(folder: &Path, version: u8) -> Option<u64> {
     let number = |name: &str| read(folder.join(name))?.trim().parse::<u64>().ok();
     let (limit, usage, cache) = match version {
@@ -270,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_has_something_of_each() {
+    fn this_machine_has_a_name_cores_memory_and_disk() {
         assert!(!name().is_empty());
         assert!(cores() >= 1);
         let memory = memory();
@@ -281,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_those_that_the_site_grants() {
+    fn threads_follow_the_grant_of_the_site() {
         let granted = |at_hand, variables: &[(&str, &str)]| {
             let variable =
                 |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
@@ -296,7 +303,7 @@ mod tests {
         for ignored in ["", "0", "-3", "all", ",4", "2.5"] {
             assert_eq!(granted(16, &[("OMP_NUM_THREADS", ignored)]), (16, false), "{ignored:?}");
         }
-        // A mask or a quota says what the site grants, and so does a scheduler.
+        // If a mask, a quota or a scheduler limits cores, OMP_NUM_THREADS does not count.
         assert_eq!(granted(8, &[omp]), (8, false));
         assert_eq!(granted(16, &[omp, ("SLURM_CPUS_PER_TASK", "12")]), (12, true));
         assert_eq!(granted(16, &[omp, ("NCPUS", "12")]), (12, false));

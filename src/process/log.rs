@@ -1,8 +1,9 @@
-//! The log: lines on stderr as text or JSON, and every line in `run.log` of the workdir too, across resumed runs.
+//! The log: lines on stderr as text or JSON. Every line also goes to `run.log` in the workdir, which continues across
+//! resumed runs.
 //!
-//! Lines logged before the workdir is known are kept, and written to it later. A log that can't be written never ends the job: one line on
-//! stderr reports it. The error that ends a run is logged as its last line; on stderr as text it has no prefix, so [`last`] leaves printing
-//! it to its caller.
+//! Lines that are logged before the workdir is known are kept and written later. If the log can't be written, one line
+//! on stderr reports it, and the job goes on. The error that ends a run is logged as its last line. As text on stderr
+//! it has no prefix, so the caller of [`last`] prints it.
 
 use crate::error::{Error, Result};
 use crate::store::regular;
@@ -24,7 +25,7 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use super::bars;
 
-/// Format of log lines: `--log-format`.
+/// Format of log lines, set by `--log-format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Format {
     /// Lines for people: `2026-11-20T12:00:00Z  INFO message key=value`.
@@ -37,16 +38,16 @@ pub enum Format {
 /// Target of the line that ends a run.
 const LAST: &str = "gpugraph::last";
 
-/// Style of stderr, as the bits `JSON` and `BARS`.
+/// Style of stderr: the bits `JSON` and `BARS`.
 static STYLE: AtomicU8 = AtomicU8::new(0);
 const JSON: u8 = 1;
 const BARS: u8 = 2;
-/// Target of lines about stages too short to be of interest on stderr; `run.log` has them.
+/// Target of lines about short stages. They go only to `run.log`, because they are of no interest on stderr.
 pub(super) const SHORT_STAGES: &str = "gpugraph::short_stages";
 
-/// Starts logging. `quiet` restricts stderr to warnings and errors, while `run.log` still gets every line. The environment variable
-/// `GPUGRAPH_LOG` (such as `debug` or `gpugraph::prepare=trace`) overrides the level of stderr. Ranks other than 0 log warnings and errors
-/// only. Calls after the first do nothing.
+/// Starts logging. `quiet` restricts stderr to warnings and errors, while `run.log` still gets every line. The
+/// environment variable `GPUGRAPH_LOG` (such as `debug` or `gpugraph::prepare=trace`) overrides the level of stderr.
+/// Unless `leads` is true, for rank 0, only warnings and errors are logged. Calls after the first do nothing.
 pub fn init(format: Format, quiet: bool, leads: bool) {
     let of = |loud: bool| if loud { LevelFilter::INFO } else { LevelFilter::WARN };
     let level = of(leads && !quiet);
@@ -56,7 +57,7 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     let stderr = layer(format, stderr_writer);
     let stderr = match format {
         Format::Text => stderr.with_filter(filter.and(filter_fn(move |meta| !is_last(meta)))).boxed(),
-        // The last line is logged whatever the filter excludes.
+        // The last line is logged even if the filter excludes it.
         Format::Json => stderr.with_filter(filter.or(filter_fn(is_last))).boxed(),
     };
     let of_stages = move |meta: &Metadata<'_>| leads && meta.target() == SHORT_STAGES;
@@ -68,10 +69,10 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     }
 }
 
-/// Logs the error that ends a run. Returns true if stderr has it by that, which is so for JSON.
+/// Logs the error that ends a run. Returns true if that has printed it to stderr, which is so for JSON.
 pub fn last(error: &Error, what: &str) -> bool {
     match error {
-        // Whoever asked for it knows, and the run goes on with the next one.
+        // A requested stop is no error: the user knows about it, and the next run goes on.
         Error::Stopped(_) => tracing::info!(target: LAST, "{what}"),
         _ => tracing::error!(target: LAST, "{what}"),
     }
@@ -91,19 +92,19 @@ where
     }
 }
 
-/// Returns true if lines are JSON, whose readers need numbers rather than text such as `1.5 GiB`.
+/// Whether lines are JSON. Readers of JSON need numbers rather than text such as `1.5 GiB`.
 pub(super) fn is_json() -> bool {
     STYLE.load(Relaxed) & JSON != 0
 }
 
-/// Returns true if progress is shown by bars: on a terminal, as text, not quiet.
+/// Whether bars show progress: on a terminal, as text, not quiet.
 pub(super) fn has_bars() -> bool {
     STYLE.load(Relaxed) & BARS != 0
 }
 
 /// State of `run.log`.
 enum RunLog {
-    /// The workdir is not known yet; these lines wait.
+    /// The workdir is not known yet; these lines wait for it.
     Waiting(Vec<u8>),
     Open(File),
     /// There is no log file, or writing it failed.
@@ -111,14 +112,15 @@ enum RunLog {
 }
 
 static RUN_LOG: Mutex<RunLog> = Mutex::new(RunLog::Waiting(Vec::new()));
-/// Most bytes that wait for a workdir.
+/// Most bytes of lines that wait for a workdir.
 const WAITING: usize = 1 << 16;
 
-/// Appends every line to `run.log` in this folder from now on, after those logged before. Only the holder of the workdir's lock calls it,
-/// so that a refused run does not write to another's log. A disk without room for a log stops nobody.
+/// Appends to `run.log` in `workdir` all lines logged so far, and every later line. Only the holder of the workdir's
+/// lock may call it, so that a refused run does not write to another run's log. If the disk has no room for a log, the
+/// job goes on without it.
 ///
 /// # Errors
-/// [`Error::Io`] where `run.log` is no regular file.
+/// [`Error::Io`] if `run.log` is not a regular file.
 pub fn attach(workdir: &Path) -> Result<()> {
     let path = workdir.join("run.log");
     let opened = regular::open_to_write(OpenOptions::new().create(true).append(true), &path);
@@ -131,7 +133,7 @@ pub fn attach(workdir: &Path) -> Result<()> {
         Ok(file) => RunLog::Open(file),
         Err(e) if regular::refuses(&e) => return Err(Error::io("open the log", &path, e)),
         Err(e) => {
-            print_line(format_args!("gpugraph: {}: can't write the log: {e}; going on without", path.display()));
+            print_line(format_args!("gpugraph: {}: can't write the log: {e}; continuing without it", path.display()));
             RunLog::Off
         }
     };
@@ -151,7 +153,7 @@ struct StderrWriter;
 
 impl Write for StderrWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        // Bars are taken off the terminal meanwhile, as the line would end up in the middle of one.
+        // Remove the bars from the terminal while printing; otherwise the line would end up in the middle of a bar.
         bars::suspended(|| {
             let _ = io::stderr().write_all(line);
         });
@@ -179,7 +181,7 @@ impl Write for RunLogWriter {
                 if let Err(e) = file.write_all(line) {
                     *log = RunLog::Off;
                     drop(log);
-                    print_line(format_args!("gpugraph: run.log can't be written: {e}; going on without"));
+                    print_line(format_args!("gpugraph: run.log can't be written: {e}; continuing without it"));
                 }
             }
         }
@@ -199,8 +201,8 @@ impl FormatTime for Clock {
     }
 }
 
-/// Formats a time as `2026-11-20T12:00:00Z`. Times before 1970 become its first second, and times after the year 9999, which a file may
-/// have, become its last.
+/// Formats a time as `2026-11-20T12:00:00Z`. Times before 1970 become the first second of 1970. Times after the year
+/// 9999, which a file may have, become the last second of 9999.
 pub fn timestamp(time: SystemTime) -> String {
     let last = UNIX_EPOCH + Duration::from_secs(253_402_300_799);
     humantime::format_rfc3339_seconds(time.clamp(UNIX_EPOCH, last)).to_string()

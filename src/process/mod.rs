@@ -1,15 +1,15 @@
-//! The process and its surroundings: what the machine lends it, what stops it, and what it tells while it runs.
+//! The process and its surroundings: resources of the machine, signals, logs and progress.
 //!
-//! | file | holds |
+//! | module | contents |
 //! |---|---|
-//! | `host` | cores, memory and disk that it may use |
-//! | `signals`, `bus_errors`, `panics` | what asks it to stop, and what must not |
-//! | `log`, `progress`, `bars`, `status_file` | what it tells: lines, progress on a terminal, `status.json` for other shells |
-//! | `backoff` | waiting by polls, which leaves cores to others |
-//! | `metrics` | what it used over time, in `metrics.json` for the report |
-//! | `figures` | seconds, bytes and peaks of a stage |
-//! | `disk`, `energy`, `gpu_use`, `traffic` | counters that these are made of |
-//! | `formatting` | numbers for people |
+//! | `host` | cores, memory and disk that the process may use |
+//! | `signals`, `bus_errors`, `panics` | signals that stop the process, and panics that must not |
+//! | `log`, `progress`, `bars`, `status_file` | log lines, progress on a terminal, `status.json` for other shells |
+//! | `backoff` | exponential back-off of polls, which leaves cores to others |
+//! | `metrics` | use of resources over time, in `metrics.json` for the report |
+//! | `figures` | measurements of a stage: seconds, bytes and peaks |
+//! | `disk`, `energy`, `gpu_use`, `traffic` | counters from which measurements are made |
+//! | `formatting` | numbers formatted for people |
 
 pub mod backoff;
 pub mod bars;

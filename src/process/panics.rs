@@ -1,4 +1,4 @@
-//! Panics of libraries on damaged files, caught where the library is called, so that they do not end the program.
+//! Catches panics of libraries on damaged files, so that they do not end the program.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns true if [`caught`] catches panics of this thread, so that they are neither printed nor end other ranks.
+/// Whether [`caught`] is catching panics of this thread. The panic hook then neither prints them nor ends other ranks.
 pub fn are_caught() -> bool {
     CATCHING.get()
 }
@@ -22,7 +22,9 @@ pub fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     CATCHING.set(before);
     done.map_err(|payload| {
         let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave up");
+        let text = text
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("it panicked without a message");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     })
 }

@@ -1,6 +1,7 @@
-//! Signals: the first that asks to stop sets a flag, a second one exits at once. `bus_errors` has SIGBUS.
+//! Handlers of signals. The first signal that asks to stop sets a flag; a second one exits at once. `bus_errors`
+//! handles SIGBUS.
 //!
-//! SIGPIPE stays ignored, as in every Rust program: writing to a closed pipe is an error that the writer handles.
+//! SIGPIPE stays ignored, as in every Rust program. So writing to a closed pipe is an error that the writer handles.
 #![allow(unsafe_code)] // each registration says why its handler may run between any two instructions
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -15,29 +16,30 @@ use crate::error::{Error, Result};
 
 const SIGXCPU: i32 = libc::SIGXCPU;
 
-/// Signals that ask to stop, with their names in messages.
+/// Signals that ask the process to stop, with their names in messages.
 const STOPPING: [(i32, &str); 6] = [
     (SIGTERM, "SIGTERM"),
     (SIGINT, "SIGINT"),
     (SIGUSR1, "SIGUSR1"),
-    // Grid Engine and LSF send it ahead of KILL.
+    // Grid Engine and LSF send it before KILL.
     (SIGUSR2, "SIGUSR2"),
     (SIGXCPU, "SIGXCPU (CPU time limit)"),
     (SIGHUP, "SIGHUP (the terminal is gone)"),
 ];
 
-/// Time after which a second signal counts. `timeout`, some launchers, and schedulers together with the job scripts that pass their
-/// signals on send one twice within it.
-const TWICE: Duration = Duration::from_secs(1);
+/// Time after the first signal from which a second one counts. Within this time `timeout` and some launchers send the
+/// same signal twice, and so does a scheduler together with a job script that passes its signals on.
+const SECOND_AFTER: Duration = Duration::from_secs(1);
 
-/// Index + 1 of the cause of the stop: in [`STOPPING`], or one past it for [`REASON`]; 0 if there is none.
-static ASKED: AtomicUsize = AtomicUsize::new(0);
-/// Time of the first signal, in milliseconds after `install`.
-static ASKED_AT: AtomicU64 = AtomicU64::new(0);
+/// Cause of the stop: index + 1 in [`STOPPING`], or one past the last for [`REASON`]; 0 if no stop was requested.
+static STOP_CAUSE: AtomicUsize = AtomicUsize::new(0);
+/// Time of the first signal, in milliseconds since `install`.
+static STOP_TIME: AtomicU64 = AtomicU64::new(0);
 static REASON: OnceLock<&'static str> = OnceLock::new();
 
-/// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set the flag of [`stop_requested`]; a second one exits at
-/// once with 75. SIGBUS prints a line that names the file, and exits with 3. Calls after the first do nothing.
+/// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set the flag of [`stop_requested`]; a
+/// second one exits at once with 75. On SIGBUS a line names the file, and the process exits with 3. Calls after the
+/// first do nothing.
 ///
 /// # Errors
 /// [`Error::Io`] if the system refuses a handler.
@@ -51,20 +53,20 @@ pub fn install() -> Result<()> {
 fn register() -> std::io::Result<()> {
     let start = Instant::now();
     for (i, (signal, _)) in STOPPING.into_iter().enumerate() {
-        // `nohup` starts programs with it ignored, and it must stay so.
+        // `nohup` starts programs with SIGHUP ignored, and it must stay ignored.
         if signal == SIGHUP && is_ignored(signal) {
             continue;
         }
-        // SAFETY: the handler reads the clock, changes atomics and may call _exit, all of which a handler may do.
+        // SAFETY: the handler reads the clock, changes atomics and may call _exit. A handler may do all of that.
         unsafe { low_level::register(signal, move || on_stop(i + 1, start)) }?;
     }
-    // With SIGXFSZ ignored, exceeding `ulimit -f` is an error of the write, as a full disk is.
-    // SAFETY: ignoring a signal runs no code.
+    // With SIGXFSZ ignored, exceeding `ulimit -f` is an error of the write, like a full disk. SAFETY: ignoring a signal
+    // runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     bus_errors::install()
 }
 
-/// Returns true if this process was started with a signal ignored.
+/// Whether this process was started with `signal` ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
@@ -73,30 +75,30 @@ fn is_ignored(signal: i32) -> bool {
 
 fn on_stop(which: usize, start: Instant) {
     let now = start.elapsed().as_millis() as u64;
-    if ASKED.compare_exchange(0, which, SeqCst, SeqCst).is_ok() {
-        ASKED_AT.store(now, SeqCst);
-    } else if now >= ASKED_AT.load(SeqCst) + TWICE.as_millis() as u64 {
+    if STOP_CAUSE.compare_exchange(0, which, SeqCst, SeqCst).is_ok() {
+        STOP_TIME.store(now, SeqCst);
+    } else if now >= STOP_TIME.load(SeqCst) + SECOND_AFTER.as_millis() as u64 {
         low_level::exit(75);
     }
 }
 
-/// Returns the cause if a stop was requested: the name of a signal or the reason passed to [`request_stop`]. It is cheap enough for inner
-/// loops.
+/// Returns the cause if a stop was requested: the name of a signal, or the reason passed to [`request_stop`]. The call
+/// is cheap enough for inner loops.
 #[inline]
 pub fn stop_requested() -> Option<&'static str> {
-    match ASKED.load(std::sync::atomic::Ordering::Relaxed) {
+    match STOP_CAUSE.load(std::sync::atomic::Ordering::Relaxed) {
         0 => None,
         i => Some(STOPPING.get(i - 1).map_or_else(|| REASON.get().copied().unwrap_or("a request"), |s| s.1)),
     }
 }
 
-/// Requests a stop as a signal does, if going on would do harm, such as after losing the lock.
+/// Requests a stop, like a signal. Call it if going on would do harm, such as after losing the lock.
 pub fn request_stop(reason: &'static str) {
     let _ = REASON.set(reason);
-    let _ = ASKED.compare_exchange(0, STOPPING.len() + 1, SeqCst, SeqCst);
+    let _ = STOP_CAUSE.compare_exchange(0, STOPPING.len() + 1, SeqCst, SeqCst);
 }
 
-/// Returns an error if a stop was requested, for the heads of long loops.
+/// Returns an error if a stop was requested. Long loops call it in every iteration.
 ///
 /// # Errors
 /// [`Error::Stopped`].

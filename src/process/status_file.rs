@@ -9,7 +9,7 @@ use super::formatting::Unit;
 /// Contents of `status.json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Status {
-    /// True if the job was still running when this was written; false once it has ended in good order.
+    /// True if the job was still running when this was written; false once it has ended regularly.
     pub running: bool,
     /// The current stage, or the last one.
     pub stage: String,
@@ -29,13 +29,13 @@ pub struct Status {
     pub memory_peak: u64,
     /// Limit of host memory, in bytes, if there is one.
     pub memory_limit: Option<u64>,
-    /// Number of the run, as in its manifest.
+    /// Number of the run, as in the manifest.
     #[serde(default)]
     pub run: u64,
     /// Seconds since the run began.
     #[serde(default)]
     pub seconds: f64,
-    /// Measurements of its stages so far.
+    /// Measurements of the run's stages so far.
     #[serde(default)]
     pub spent: Spent,
     /// Host of the process.
@@ -47,7 +47,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns the last status of the job in this workdir, if there is a readable one.
+    /// Reads the last status of the job in `workdir`, if there is a readable one.
     pub fn read(workdir: &Path) -> Option<Status> {
         serde_json::from_slice(&regular::read(&workdir.join("status.json")).ok()?).ok()
     }

@@ -1,15 +1,15 @@
-//! Bytes that this process gave to other ranks, as messages or in memory that they share.
+//! Bytes that this process has sent to other ranks, as messages or through shared memory.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static SENT: AtomicU64 = AtomicU64::new(0);
 
-/// Counts bytes that are sent.
+/// Counts `bytes` bytes as sent to other ranks.
 pub fn count(bytes: u64) {
     SENT.fetch_add(bytes, Relaxed);
 }
 
-/// Returns the bytes that were sent so far.
+/// Returns the number of bytes sent so far.
 pub fn sent() -> u64 {
     SENT.load(Relaxed)
 }

@@ -1,12 +1,13 @@
-//! Checkpoints: arrays that every unit of a stage changes, saved as a whole together with the number of units in them.
+//! Checkpoints: arrays that every unit of a stage changes, saved as a whole with the number of units done.
 //!
-//! A journal of units is not enough to resume such a stage. A checkpoint is a sealed file that replaces the previous one:
+//! A journal of units is not enough to resume such a stage. A checkpoint is a sealed file that replaces the previous
+//! checkpoint:
 //!
 //! ```text
 //! done u64, total u64, sections u64, the bytes of each section u64, then the sections, each up to a multiple of 8 bytes
 //! ```
 //!
-//! Its head holds the progress (`done` of `total`), for any reader; the stage gives the sections their meaning.
+//! The head has the progress (`done` of `total`), which any reader can use. The stage gives the sections their meaning.
 
 use super::file::{Kind, NewFile};
 use super::map::{Mapped, as_u64};
@@ -18,14 +19,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const KIND: Kind = Kind::new(b"CKPT");
-/// Words before the lengths of the sections.
+/// Number of words before the lengths of the sections.
 const HEAD: usize = 3;
-/// Least time between checkpoints.
+/// Shortest time between checkpoints.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// A checkpoint may take one part in this many of the time.
+/// Checkpoints take at most one part in this many of the time.
 const SHARE: u32 = 20;
 
-/// Writer of the checkpoints of the stage with a given key.
+/// Reader and writer of the checkpoint of a stage.
 #[derive(Debug)]
 pub struct Checkpoint {
     path: PathBuf,
@@ -36,7 +37,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Makes a writer of checkpoints at `path` for the stage of this key. It neither reads nor writes yet.
+    /// Makes a checkpoint at `path` for the stage with this key. It neither reads nor writes yet.
     pub fn new(path: PathBuf, key: u64) -> Checkpoint {
         let now = Instant::now();
         Checkpoint { path, key, begun: now, saved: now, pause: INTERVAL }
@@ -47,7 +48,7 @@ impl Checkpoint {
         &self.path
     }
 
-    /// Returns the last checkpoint. One of other work, or a damaged one, counts as none and is logged.
+    /// Reads the last checkpoint. A damaged checkpoint, or one of another key, is logged and counts as none.
     ///
     /// # Errors
     /// [`Error::Io`] if it can't be read.
@@ -56,25 +57,25 @@ impl Checkpoint {
             Ok(saved) => Ok(Some(saved)),
             Err(e) if e.is_missing() => Ok(None),
             Err(e @ Error::Corrupt { .. }) => {
-                tracing::warn!("{e}: beginning anew");
+                tracing::warn!("{e}; starting from the beginning");
                 Ok(None)
             }
             Err(e) => Err(e),
         }
     }
 
-    /// Returns true if the last checkpoint is so old that another is due.
+    /// Whether the last checkpoint is so old that another is due.
     pub fn is_due(&self) -> bool {
         self.saved.elapsed() > self.pause
     }
 
-    /// Returns true if the work so far took so long that its end is worth a checkpoint: writing results takes time, and a stop during that
-    /// must not lose the work.
+    /// Whether the work so far took so long that its end is worth a checkpoint. Writing results takes time, and a stop
+    /// during that must not lose the work.
     pub fn is_worth_it(&self) -> bool {
         self.begun.elapsed() > INTERVAL
     }
 
-    /// Replaces the checkpoint by these `sections`, which contain `done` of `total` units.
+    /// Replaces the checkpoint by one with `sections`, which contain `done` of `total` units.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; the previous checkpoint remains.
@@ -94,7 +95,7 @@ impl Checkpoint {
     }
 }
 
-/// A checkpoint as it was saved.
+/// A saved checkpoint, opened for reading.
 #[derive(Debug)]
 pub struct Saved {
     file: Mapped,
@@ -104,7 +105,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// Opens the checkpoint of a stage of this key and verifies all of it.
+    /// Opens the checkpoint of the stage with this key and verifies all of it.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -112,7 +113,8 @@ impl Saved {
         let file = Mapped::open(path, KIND, key)?;
         file.verify_checksum()?;
         let words = as_u64(file.body()).unwrap_or_default();
-        let wrong = || Error::corrupt(path, At::File, format!("{} bytes are no checkpoint", file.body().len()));
+        let wrong =
+            || Error::corrupt(path, At::File, format!("{} bytes are not a valid checkpoint", file.body().len()));
         let [done, total, number] = *words.first_chunk::<HEAD>().ok_or_else(wrong)?;
         let lengths = words[HEAD..].get(..number as usize).ok_or_else(wrong)?;
         let mut at = 8 * (HEAD + lengths.len());
@@ -128,12 +130,12 @@ impl Saved {
         Ok(Saved { done, total, sections, file })
     }
 
-    /// Returns the number of units in it.
+    /// Returns the number of units done.
     pub fn done(&self) -> u64 {
         self.done
     }
 
-    /// Returns the number of units of the stage.
+    /// Returns the total number of units of the stage.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -147,7 +149,7 @@ impl Saved {
         section.ok_or_else(|| self.other("no such section of words"))
     }
 
-    /// Returns an error for a checkpoint that is intact but not as its stage saves one.
+    /// Returns the error for a checkpoint that is intact, but whose contents are not those of its stage.
     pub fn other(&self, what: &str) -> Error {
         Error::corrupt(self.file.path(), At::File, what)
     }
@@ -184,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Lengths that no file of this size can have, under checksums that are right.
+    /// The files have lengths that no file of their size can have, and correct checksums.
     #[test]
     fn lengths_that_do_not_fit_are_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Sealed files: written once from start to end, and then complete with a checksum, or absent.
+//! Sealed files. They are written once, from start to end, and are either complete with a checksum or absent.
 //!
 //! ```text
 //! byte 0   header, 64 bytes:  "gpugraph", version u32, kind u32, salt u64, zeros, checksum of these 56 bytes
@@ -6,9 +6,10 @@
 //!  64 + n  footer, 64 bytes:  "endgraph", n u64, body checksum u64, salt u64, zeros, checksum of these 56 bytes
 //! ```
 //!
-//! All numbers are little-endian. Header and footer checksums are xxh3-64. The body is hashed in chunks of 4 MiB, so that it can be
-//! verified in parallel: xxh3-64 of each chunk, with a seed of salt and chunk position; then xxh3-64 of these values in order and of the
-//! body's length, with the salt as seed. A file put in another's place has another salt, so it is detected even if it is intact.
+//! All numbers are little-endian. Header and footer checksums are xxh3-64. The body is hashed in chunks of 4 MiB, so
+//! that it can be verified in parallel. Each chunk has its xxh3-64, with a seed of salt and chunk position. The body's
+//! checksum is the xxh3-64 of these values in order and of the body's length, with the salt as seed. A file in the
+//! place of another has another salt, so it is detected even if it is intact.
 
 use crate::store::regular;
 use std::fs::File;
@@ -22,26 +23,26 @@ use super::replace::{sync_folder, temp_path};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
-/// Version of the layout above and of all contents.
+/// Version of the layout of sealed files and of all contents.
 pub const VERSION: u32 = 1;
-/// Bytes of the header, and of the footer.
+/// Number of bytes of the header, and of the footer.
 pub const FRAME_BYTES: usize = 64;
-/// Bytes of the body under one chunk checksum.
+/// Number of bytes of the body that one chunk checksum covers.
 pub const CHUNK: usize = 4 << 20;
 
 const MAGIC: &[u8; 8] = b"gpugraph";
 const END: &[u8; 8] = b"endgraph";
-/// Smaller writes are gathered to this many bytes; larger ones are written directly.
+/// Size of the buffer that gathers small writes, in bytes. Large writes go directly to the file.
 const BUFFER: usize = 1 << 20;
-/// Bytes written before the kernel is asked to start writing them to the disk.
+/// Number of bytes after which the kernel is asked to start writing them to the disk.
 const BEHIND: u64 = 8 << 20;
 
-/// Kind of a file's contents: four letters, stored in its header.
+/// Kind of a file's contents: four letters that are stored in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind(pub u32);
 
 impl Kind {
-    /// Returns the kind named by four ASCII letters.
+    /// Makes the kind of four ASCII letters.
     pub const fn new(letters: &[u8; 4]) -> Self {
         Kind(u32::from_le_bytes(*letters))
     }
@@ -62,12 +63,13 @@ pub struct Seal {
     pub checksum: u64,
 }
 
-/// Returns the seed of a chunk. It is multiplied so that neighbouring salts and neighbouring chunks never share one.
+/// Returns the seed of a chunk. The multiplication keeps neighbouring salts and neighbouring chunks from sharing a
+/// seed.
 pub(super) fn chunk_seed(salt: u64, chunk: u64) -> u64 {
     salt ^ (chunk + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Combines the chunks' checksums, given in order, to that of the body.
+/// Combines the chunks' checksums, given in order, to the body's checksum.
 pub(super) fn combine(chunks: impl Iterator<Item = u64>, bytes: u64, salt: u64) -> u64 {
     let mut all = Xxh3::with_seed(salt);
     chunks.for_each(|chunk| all.update(&chunk.to_le_bytes()));
@@ -75,7 +77,7 @@ pub(super) fn combine(chunks: impl Iterator<Item = u64>, bytes: u64, salt: u64) 
     all.digest()
 }
 
-/// Joins parts to 64 bytes, of which the last eight are the checksum of the others.
+/// Joins `parts` to 64 bytes. The last eight bytes are the checksum of the others.
 fn with_checksum(parts: [&[u8]; 4]) -> [u8; FRAME_BYTES] {
     let mut bytes = [0; FRAME_BYTES];
     let mut at = 0;
@@ -98,7 +100,7 @@ fn checksum_holds(bytes: &[u8; FRAME_BYTES]) -> bool {
     u64_at(bytes, 56) == xxh3_64_with_seed(&bytes[..56], 0)
 }
 
-/// Returns the header of a file of this kind and salt. The journal uses it too.
+/// Returns the header of a file of this kind and salt. The journal uses it, too.
 pub(crate) fn header(kind: Kind, salt: u64) -> [u8; FRAME_BYTES] {
     with_checksum([MAGIC, &VERSION.to_le_bytes(), &kind.0.to_le_bytes(), &salt.to_le_bytes()])
 }
@@ -107,7 +109,7 @@ fn footer(seal: Seal, salt: u64) -> [u8; FRAME_BYTES] {
     with_checksum([END, &seal.bytes.to_le_bytes(), &seal.checksum.to_le_bytes(), &salt.to_le_bytes()])
 }
 
-/// Checks a header read from `path`.
+/// Checks a header that was read from `path`.
 ///
 /// # Errors
 /// [`Error::Corrupt`] with the first byte that differs.
@@ -125,7 +127,7 @@ pub(crate) fn check_header(path: &Path, found: &[u8; FRAME_BYTES], kind: Kind, s
     }
     let found_kind = Kind((u64_at(found, 8) >> 32) as u32);
     if found_kind != kind {
-        return corrupt(12, format!("the file holds {found_kind:#}, expected {kind:#}"));
+        return corrupt(12, format!("the file contains {found_kind:#}, expected {kind:#}"));
     }
     let found_salt = u64_at(found, 16);
     if found_salt != salt {
@@ -137,7 +139,7 @@ pub(crate) fn check_header(path: &Path, found: &[u8; FRAME_BYTES], kind: Kind, s
     Ok(())
 }
 
-/// Checks a footer read from the end of a file of `file_len` bytes, and returns its seal.
+/// Checks a footer that was read from the end of a file of `file_len` bytes. Returns the seal in it.
 ///
 /// # Errors
 /// [`Error::Corrupt`] with the first byte that differs.
@@ -161,7 +163,7 @@ pub(super) fn check_footer(path: &Path, found: &[u8; FRAME_BYTES], file_len: u64
     Ok(seal)
 }
 
-/// Checksum of a body that comes in pieces.
+/// Computes the checksum of a body that comes in pieces.
 struct BodyHasher {
     salt: u64,
     chunks: Vec<u64>,
@@ -207,7 +209,7 @@ impl BodyHasher {
     }
 }
 
-/// A sealed file being written under a temporary name. It is removed if it is dropped unfinished.
+/// A sealed file that is being written under a temporary name. If it is dropped unfinished, the file is removed.
 pub struct NewFile {
     file: File,
     path: PathBuf,
@@ -216,9 +218,9 @@ pub struct NewFile {
     hasher: BodyHasher,
     /// Small writes, not hashed yet.
     buffer: Vec<u8>,
-    /// Bytes of the body so far.
+    /// Number of bytes of the body so far.
     bytes: u64,
-    /// Bytes written so far, and how many of these the kernel was asked to write to the disk.
+    /// Number of bytes written so far, and how many of them the kernel was asked to write to the disk.
     written: u64,
     pushed: u64,
     /// True if a write failed, so that the body has a hole.
@@ -240,7 +242,7 @@ impl Drop for Temp {
 }
 
 impl NewFile {
-    /// Starts the file `path`, which is called `path` + `.tmp-PID` until it is finished.
+    /// Begins the file `path`. Its name is `path` + `.tmp-PID` until it is finished.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -262,10 +264,10 @@ impl NewFile {
         })
     }
 
-    /// Appends to the body. Large pieces are written directly from `bytes`.
+    /// Appends `bytes` to the body. Large pieces are written without a copy.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Io`]; the file can't be finished then.
+    /// [`Error::DiskFull`] or [`Error::Io`]; the file can then not be finished.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.bytes += bytes.len() as u64;
         if self.buffer.len() + bytes.len() > BUFFER {
@@ -276,7 +278,7 @@ impl NewFile {
             return Ok(());
         }
         self.flush()?;
-        // Data is written in pieces, so that it is still in the cache after hashing, and the disk starts early.
+        // Write in pieces, so that data is still in the cache after hashing, and the disk starts early.
         for piece in bytes.chunks(BUFFER) {
             self.hasher.update(piece);
             self.put(piece)?;
@@ -284,21 +286,21 @@ impl NewFile {
         Ok(())
     }
 
-    /// Returns the bytes of the body so far.
+    /// Returns the number of bytes of the body so far.
     pub fn len(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns true if the body has no bytes yet.
+    /// Whether the body has no bytes yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Completes the file, and returns when it is durable under its name.
+    /// Completes the file. Returns when it is durable under its name.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is removed then and `path` is unchanged, unless only the sync of the folder
-    /// failed: then `path` is the new file, which may not survive a loss of power.
+    /// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is then removed, and `path` is unchanged. If only the
+    /// sync of the folder failed, `path` is the new file, but it may not survive a loss of power.
     pub fn finish(mut self) -> Result<Seal> {
         let seal = self.complete()?;
         failpoint::hit("store.fsync").map_err(|e| Error::io("sync", &self.path, e))?;
@@ -309,11 +311,12 @@ impl NewFile {
         Ok(seal)
     }
 
-    /// Completes the file and renames it at once, leaving durability to a [`super::sync::Syncer`]. Until that has waited, a loss of power
-    /// may leave a file with missing bytes, which its footer and checksum reveal; a killed process can't.
+    /// Completes the file and renames it at once, and leaves durability to a [`super::sync::Syncer`]. Until the syncer
+    /// has waited, a loss of power may leave a file with missing bytes, which its footer and checksum reveal. A killed
+    /// process can't leave such a file.
     ///
     /// # Errors
-    /// Those of [`NewFile::finish`].
+    /// Errors of [`NewFile::finish`].
     pub fn finish_deferred(mut self) -> Result<Pending> {
         let seal = self.complete()?;
         self.rename()?;
@@ -376,7 +379,7 @@ impl NewFile {
     }
 }
 
-/// A file that has its name but may not have reached the disk. It is passed to a [`super::sync::Syncer`].
+/// A file that has its name but may not be on the disk yet. Pass it to a [`super::sync::Syncer`].
 #[must_use = "until a Syncer has waited for it, the file may not survive a loss of power"]
 pub struct Pending {
     pub(super) file: File,

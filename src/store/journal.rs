@@ -1,12 +1,13 @@
-//! The journal of a stage: its finished units and their results.
+//! The journal of a stage: the finished units and their results.
 //!
-//! It is an append-only file: a 64-byte header (as in sealed files, with the stage's key as salt), then records:
+//! It is an append-only file. It has a 64-byte header, as in sealed files and with the stage's key as salt, and then
+//! records:
 //!
 //! ```text
 //! unit u64, length u32, check of both u32, result (length bytes), checksum of all before it u64
 //! ```
 //!
-//! A process may die at any byte: everything from the first record on that does not match its checksum is cut off.
+//! A process may die at any byte. So if a record does not match its checksum, the file is cut off at that record.
 
 use crate::store::regular;
 use std::collections::HashSet;
@@ -23,15 +24,15 @@ use crate::error::{At, Error, Result};
 use crate::failpoint;
 
 const KIND: Kind = Kind::new(b"JRNL");
-/// Bytes of a record before its result (unit, length, and their check) and after it (the checksum of all before).
+/// Bytes of a record before its result (unit, length and their check), and after it (the checksum of all bytes before).
 const HEAD: usize = 16;
 const TAIL: usize = 8;
-/// Most bytes of a result. A record with a larger length is damaged.
+/// Most bytes of a result. A record with a larger length counts as damaged.
 const LONGEST: usize = 1 << 30;
-/// Most time between two syncs, as long as records are appended.
+/// Longest time between two syncs while records are appended.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 
-/// A finished unit and its result: bytes to which the stage gives a meaning.
+/// A finished unit and its result. The result is bytes whose meaning the stage defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Number of the unit.
@@ -41,7 +42,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Makes a record of numbers.
+    /// Makes a record whose result is `words`.
     pub fn of_words(unit: u64, words: &[u64]) -> Record {
         Record { unit, result: words.iter().flat_map(|word| word.to_le_bytes()).collect() }
     }
@@ -53,12 +54,13 @@ impl Record {
         Some(words.map(u64::from_le_bytes))
     }
 
-    /// Returns the bytes in the file of a record whose result has `result` bytes.
+    /// Returns the bytes that a record takes in the file if its result has `result` bytes.
     pub const fn bytes(result: u64) -> u64 {
         result + (HEAD + TAIL) as u64
     }
 
-    /// Appends the record as stored at byte `at`, which its checksums include, so that it is invalid anywhere else.
+    /// Appends the record to `out` in its stored form. Its checksums include `at`, its byte in the file, so that it is
+    /// invalid anywhere else.
     fn encode(&self, key: u64, at: u64, out: &mut Vec<u8>) {
         let first = out.len();
         out.extend_from_slice(&self.unit.to_le_bytes());
@@ -70,29 +72,29 @@ impl Record {
         out.extend_from_slice(&checksum.to_le_bytes());
     }
 
-    fn decode(bytes: &[u8], key: u64, at: u64) -> Found {
-        let Some(head) = bytes.first_chunk::<HEAD>() else { return Found::Torn };
+    fn decode(bytes: &[u8], key: u64, at: u64) -> DecodedRecord {
+        let Some(head) = bytes.first_chunk::<HEAD>() else { return DecodedRecord::Torn };
         let [_, _, _, _, _, _, _, _, length @ .., _, _, _, _] = *head;
         let length = u32::from_le_bytes(length) as usize;
         if head[12..] != head_check(&head[..12], key, at) || length > LONGEST {
-            return Found::Damaged;
+            return DecodedRecord::Damaged;
         }
-        let Some(all) = bytes.get(..HEAD + length + TAIL) else { return Found::Torn };
+        let Some(all) = bytes.get(..HEAD + length + TAIL) else { return DecodedRecord::Torn };
         let (body, tail) = all.split_at(HEAD + length);
         if tail != xxh3_64_with_seed(body, seed(key, at)).to_le_bytes() {
-            return Found::Damaged;
+            return DecodedRecord::Damaged;
         }
         let [unit @ .., _, _, _, _, _, _, _, _] = *head;
-        Found::Whole(Record { unit: u64::from_le_bytes(unit), result: body[HEAD..].into() })
+        DecodedRecord::Whole(Record { unit: u64::from_le_bytes(unit), result: body[HEAD..].into() })
     }
 }
 
-/// Contents of a journal at some byte.
-enum Found {
+/// What a journal has at some byte.
+enum DecodedRecord {
     Whole(Record),
-    /// The beginning of a record.
+    /// Only the beginning of a record.
     Torn,
-    /// No record.
+    /// Bytes that are no record.
     Damaged,
 }
 
@@ -100,26 +102,27 @@ fn seed(key: u64, at: u64) -> u64 {
     key ^ (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Returns the check of unit and length. Without it, a damaged length would look like an incomplete last record.
+/// Returns the check of unit and length. Without this check a damaged length would look like an incomplete last record.
 fn head_check(head: &[u8], key: u64, at: u64) -> [u8; 4] {
     (xxh3_64_with_seed(head, seed(key, at)) as u32).to_le_bytes()
 }
 
-/// An open journal. It has one writer; threads share it behind a `Mutex`.
+/// A journal that is open for appending. It has one writer; threads share it behind a `Mutex`.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
     key: u64,
-    /// Bytes of the header and the complete records.
+    /// Number of bytes of the header and the complete records.
     end: u64,
     synced: u64,
     synced_at: Instant,
 }
 
 impl Journal {
-    /// Opens or creates the journal of the stage with this key, and its folder. Returns the records in it, duplicates included (see
-    /// [`distinct`]). A journal of another key is discarded. An incomplete or damaged end is cut off, with a line in the log.
+    /// Opens the journal of the stage with this key; creates it and its folder if necessary. Also returns its records,
+    /// duplicates included (see [`distinct`]). A journal with another key is discarded. An incomplete or damaged end is
+    /// cut off and logged.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -131,7 +134,7 @@ impl Journal {
         let records = match bytes.first_chunk::<FRAME_BYTES>() {
             Some(found) => match check_header(path, found, KIND, key) {
                 Ok(()) => Some(read(&bytes, key)),
-                // Units of another table or graph are of no use to this one.
+                // Units of another table or graph are useless for this stage.
                 Err(_) if check_header(path, found, KIND, u64_at(found, 16)).is_ok() => None,
                 Err(why) => {
                     tracing::warn!("{why}: its units are done again");
@@ -157,8 +160,8 @@ impl Journal {
         Ok((journal, records))
     }
 
-    /// Appends records with one write. They survive the end of this process at once, and a loss of power after the next sync, which happens
-    /// at the first append more than 2 s after the last one, or by [`Journal::sync`].
+    /// Appends records with one write. They survive the end of this process at once, and a loss of power after the next
+    /// sync. An append syncs if the last sync was more than 2 s ago; [`Journal::sync`] syncs at once.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]. Earlier records remain, and the next append may try again.
@@ -174,7 +177,7 @@ impl Journal {
             record.encode(self.key, self.end + bytes.len() as u64, &mut bytes);
         }
         let at = self.end;
-        // Writing at a known offset, rather than at the end of the file, overwrites what a failed append left.
+        // Write at a known offset rather than at the end of the file, which overwrites what a failed append has left.
         let (first, rest) = bytes.split_at(failpoint::clip("journal.append.short", bytes.len()));
         failpoint::hit("journal.append")
             .and_then(|()| self.file.write_all_at(first, at))
@@ -184,7 +187,7 @@ impl Journal {
         if self.synced_at.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
     }
 
-    /// Makes every record durable.
+    /// Makes all records durable.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -200,16 +203,16 @@ impl Journal {
     }
 }
 
-/// Contents of a journal.
+/// The contents of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peek {
     /// Complete records from the start, duplicates included.
     pub records: Vec<Record>,
-    /// Offset of the first record that is damaged.
+    /// Byte offset of the first damaged record, if there is one.
     pub damaged_at: Option<u64>,
-    /// Bytes of a record that was being appended when its process died.
+    /// Number of bytes of an incomplete last record, whose append did not end because the process died.
     pub torn: u64,
-    /// Bytes of the header and the complete records.
+    /// Number of bytes of the header and the complete records.
     end: u64,
 }
 
@@ -222,11 +225,11 @@ impl Default for Peek {
 /// Reads a journal without changing it, possibly while its owner appends.
 ///
 /// # Errors
-/// [`Error::Corrupt`] if the header is damaged or that of other work, [`Error::Io`].
+/// [`Error::Corrupt`] if the header is damaged or has another key; [`Error::Io`].
 pub fn peek(path: &Path, key: u64) -> Result<Peek> {
     let bytes = regular::read(path).map_err(|e| Error::io("read", path, e))?;
     let header = bytes.first_chunk::<FRAME_BYTES>().ok_or_else(|| {
-        Error::corrupt(path, At::Byte(bytes.len() as u64), format!("{} bytes are no journal", bytes.len()))
+        Error::corrupt(path, At::Byte(bytes.len() as u64), format!("{} bytes are too few for a journal", bytes.len()))
     })?;
     check_header(path, header, KIND, key)?;
     Ok(read(&bytes, key))
@@ -239,18 +242,18 @@ fn read(bytes: &[u8], key: u64) -> Peek {
         let at = found.end;
         match bytes.get(at as usize..).filter(|rest| !rest.is_empty()).map(|rest| Record::decode(rest, key, at)) {
             None => return found,
-            Some(Found::Whole(record)) => {
+            Some(DecodedRecord::Whole(record)) => {
                 found.end += Record::bytes(record.result.len() as u64);
                 found.records.push(record);
             }
-            Some(Found::Torn) => return Peek { torn: bytes.len() as u64 - at, ..found },
-            Some(Found::Damaged) => return Peek { damaged_at: Some(at), ..found },
+            Some(DecodedRecord::Torn) => return Peek { torn: bytes.len() as u64 - at, ..found },
+            Some(DecodedRecord::Damaged) => return Peek { damaged_at: Some(at), ..found },
         }
     }
 }
 
-/// Returns the first record of each unit, in the order of the journal. A unit may occur twice if a rank was lost after its result was
-/// recorded but before it was informed.
+/// Returns the first record of each unit, in the order of the journal. A unit may occur twice if a rank was lost after
+/// its result was recorded but before the rank was informed.
 pub fn distinct(records: &[Record]) -> Vec<Record> {
     let mut seen = HashSet::with_capacity(records.len());
     records.iter().filter(|record| seen.insert(record.unit)).cloned().collect()
@@ -261,7 +264,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A record whose result has as many words as its unit says, up to 6.
+    /// A record whose result has `unit` modulo 7 words.
     fn record(unit: u64) -> Record {
         Record::of_words(unit, &vec![unit.wrapping_mul(3); unit as usize % 7])
     }
@@ -270,7 +273,7 @@ mod tests {
         FRAME_BYTES + (0..units).map(|unit| Record::bytes(record(unit).result.len() as u64) as usize).sum::<usize>()
     }
 
-    /// The whole records in the first `len` bytes of a journal of many.
+    /// The number of whole records in the first `len` bytes of a long journal.
     fn whole_in(len: usize) -> u64 {
         (0..).take_while(|&units| bytes_of(units + 1) <= len).count() as u64
     }
@@ -327,7 +330,7 @@ mod tests {
         let path = dir.path().join("j");
         filled(&path, 4, 3);
         let good = fs::read(&path).unwrap();
-        // One bit of each byte: every journal that is cut costs a sync.
+        // Flip only one bit of each byte, because every journal that is cut costs a sync.
         for bit in (0..good.len()).map(|byte| byte * 8 + byte % 8) {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
@@ -343,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_changed_places_are_none() {
+    fn records_at_other_offsets_are_invalid() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("j");
         let (mut journal, _) = Journal::open(&path, 4).unwrap();

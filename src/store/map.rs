@@ -1,4 +1,4 @@
-//! Sealed files, mapped read-only. Nothing in a file is trusted before header, footer and lengths agree.
+//! Sealed files, mapped read-only. No value in a file is trusted before header, footer and lengths agree.
 #![allow(unsafe_code)] // mapping a file and viewing its bytes as integers have no safe form
 
 use crate::store::regular;
@@ -19,8 +19,8 @@ const _: () = assert!(cfg!(target_endian = "little"), "stored files are little-e
 
 /// A sealed file mapped to memory. Its clean pages belong to the page cache, not to the process.
 ///
-/// If the file is truncated or its disk fails while it is mapped, a read raises SIGBUS; [`crate::process::signals`] turns that into one
-/// line and an exit.
+/// If the file is truncated or its disk fails while it is mapped, a read raises SIGBUS. The handler of
+/// [`crate::process::signals`] then prints one line and exits.
 #[derive(Debug)]
 pub struct Mapped {
     map: Mmap,
@@ -30,7 +30,7 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps `path`, which must be a complete file of this kind and salt. It reads the header and the footer only;
+    /// Maps `path`, which must be a complete file of this kind and salt. It reads only the header and the footer;
     /// [`Mapped::verify_checksum`] checks the body.
     ///
     /// # Errors
@@ -47,8 +47,9 @@ impl Mapped {
         check_header(path, &edge, kind, salt)?;
         file.read_exact_at(&mut edge, len - FRAME_BYTES as u64).map_err(|e| Error::io("read", path, e))?;
         let seal = check_footer(path, &edge, len, salt)?;
-        // SAFETY: sealed files are never changed in place, only replaced by rename, which leaves this inode unchanged. Should anyone else
-        // change one, every value is checked before it is used as an index, and a truncation ends the process through SIGBUS.
+        // SAFETY: sealed files are never changed in place, only replaced by rename, which leaves this inode unchanged.
+        // If anyone else changes a file: every value is checked before it is used as an index, and a truncation ends
+        // the process through SIGBUS.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| match e.raw_os_error() {
             Some(libc::ENOMEM) => {
                 let remedy = ", or set limits.host_memory to less";
@@ -94,11 +95,15 @@ impl Mapped {
     }
 
     fn not_whole(&self, of: usize) -> Error {
-        Error::corrupt(&self.path, At::File, format!("{} bytes of body are no multiple of {of}", self.seal.bytes))
+        Error::corrupt(
+            &self.path,
+            At::File,
+            format!("the body has {} bytes, which is not a multiple of {of}", self.seal.bytes),
+        )
     }
 
-    /// Reads the whole body in parallel, and compares its checksum with the footer's. Each chunk's pages are dropped after it, so that
-    /// verifying a store does not take its size in memory.
+    /// Reads the whole body in parallel, and compares its checksum with the footer's. It drops the pages of each chunk
+    /// afterwards, so that verifying large files takes little memory.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -121,15 +126,15 @@ impl Mapped {
         Ok(())
     }
 
-    /// Asks the kernel to read these bytes of the body ahead. It is a hint; ranges beyond the body are cut.
+    /// Asks the kernel to read the bytes `range` of the body ahead. It is a hint. Ranges beyond the body are cut.
     pub fn advise_willneed(&self, range: Range<usize>) {
         if let Some((start, len)) = self.in_map(range) {
             let _ = self.map.advise_range(Advice::WillNeed, start, len);
         }
     }
 
-    /// Drops the pages of these bytes of the body from the process. They stay in the page cache, and a later read maps them again. Ranges
-    /// beyond the body are cut.
+    /// Drops the pages of the bytes `range` of the body from the process. They stay in the page cache, and a later read
+    /// maps them again. Ranges beyond the body are cut.
     pub fn drop_range(&self, range: Range<usize>) {
         if let Some((start, len)) = self.in_map(range) {
             // SAFETY: the mapping is shared and read-only, so a dropped page comes back from the file with the same bytes; borrowed slices

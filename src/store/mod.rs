@@ -1,12 +1,12 @@
-//! Files that are complete or absent, and checked before they are trusted.
+//! Files that are either complete or absent, and are checked before they are trusted.
 //!
-//! | file | holds |
+//! | module | contents |
 //! |---|---|
-//! | `file`, `map` | files that are sealed by a checksum once they are whole, and mapped to be read |
-//! | `journal`, `checkpoint` | what a stage has done so far: units one by one, or all arrays at once |
-//! | `placed`, `written` | work in progress, written and read at places that are known |
-//! | `regular` | opening files, and refusing what is no regular file |
-//! | `replace`, `sync` | small files replaced as a whole, and files synced in the background |
+//! | `file`, `map` | sealed files: written once with a checksum, and mapped for reading |
+//! | `journal`, `checkpoint` | the progress of a stage: units one by one, or all arrays at once |
+//! | `placed`, `written` | files of work in progress, written and read at known offsets |
+//! | `regular` | opening regular files, and refusing anything else |
+//! | `replace`, `sync` | atomic replacement of small files, and syncing in the background |
 //! | `os` | system calls |
 
 pub mod checkpoint;

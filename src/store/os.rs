@@ -1,4 +1,4 @@
-//! System calls of which std has no safe form.
+//! System calls for which std has no safe form.
 #![allow(unsafe_code)] // system calls on a descriptor or a path that outlives them
 
 use std::ffi::CString;
@@ -9,24 +9,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Asks the kernel to start writing bytes `offset .. offset + len` of `file` to the disk, without waiting. So the fsync at the end finds
-/// little left to do, and a small memory cgroup never fills with dirty pages.
+/// Asks the kernel to start writing bytes `offset .. offset + len` of `file` to the disk, without waiting. So the fsync
+/// at the end has little left to do, and a small memory cgroup never fills with dirty pages.
 ///
-/// It is a hint: file systems that lack it only lose speed, so a failure is ignored.
+/// It is a hint. File systems that lack it only lose speed, so a failure is ignored.
 pub fn start_writeback(file: &File, offset: u64, len: u64) {
     let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else { return };
-    // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
+    // SAFETY: the descriptor is open while `file` is borrowed, and no memory is passed.
     unsafe { libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
-/// Waits until a read of `file` would not block, for at most `patience`, or until a signal. Returns false if it still would.
+/// Waits until a read of `file` would not block, for at most `patience`, or until a signal comes. Returns false if a
+/// read would still block.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the system.
 pub fn readable(file: &impl AsFd, patience: Duration) -> io::Result<bool> {
     let mut poll = libc::pollfd { fd: file.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: `poll` is one struct of the type that the call reads and writes, and its descriptor is borrowed meanwhile.
+    // SAFETY: `poll` is one struct of the type that the call reads and writes, and its descriptor is borrowed during
+    // the call.
     match unsafe { libc::poll(&mut poll, 1, milliseconds) } {
         -1 => match io::Error::last_os_error() {
             e if e.kind() == io::ErrorKind::Interrupted => Ok(false),
@@ -36,11 +38,12 @@ pub fn readable(file: &impl AsFd, patience: Duration) -> io::Result<bool> {
     }
 }
 
-/// Returns the bytes that were written to a pipe and not yet read from it; `None` where `file` is no pipe.
+/// Returns the number of bytes that were written to a pipe and not yet read from it; `None` if `file` is no pipe.
 pub fn unread(file: &impl AsFd) -> Option<u64> {
     let descriptor = file.as_fd().as_raw_fd();
     let mut bytes: libc::c_int = 0;
-    // SAFETY: the descriptor is borrowed meanwhile, and `bytes` is a writable integer of the type that the call fills in.
+    // SAFETY: the descriptor is borrowed during the call, and `bytes` is a writable integer of the type that the call
+    // fills in.
     let known = unsafe { libc::ioctl(descriptor, libc::FIONREAD, &mut bytes) } == 0;
     // SAFETY: a struct of integers, for which all zeros is a value.
     let mut found: libc::stat = unsafe { std::mem::zeroed() };
@@ -49,15 +52,15 @@ pub fn unread(file: &impl AsFd) -> Option<u64> {
     (known && is_pipe).then(|| bytes.max(0) as u64)
 }
 
-/// Returns the bytes of this process's own memory: anonymous and shared pages, not clean pages of mapped files. It is 0 if the system does
-/// not report it.
+/// Returns the bytes of this process's own memory: anonymous and shared pages, without clean pages of mapped files.
+/// Returns 0 if the system does not report it.
 pub fn own_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next()?.parse().ok());
     ["RssAnon:", "RssShmem:"].iter().filter_map(|key| kib(key)).map(|kib: u64| kib << 10).sum()
 }
 
-/// Returns the processor time that all threads of this process took.
+/// Returns the processor time of all threads of this process.
 pub fn processor_time() -> Duration {
     // SAFETY: a struct of integers, for which all zeros is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -69,8 +72,8 @@ pub fn processor_time() -> Duration {
     of(usage.ru_utime) + of(usage.ru_stime)
 }
 
-/// Returns the bytes that disks read for this process, mapped files included, and those that it had written to disks. They are 0 if the
-/// system does not report them.
+/// Returns the bytes read from disks for this process, mapped files included, and the bytes written to disks. They are
+/// 0 if the system does not report them.
 pub fn disk_bytes() -> (u64, u64) {
     let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok()).unwrap_or(0);
@@ -80,7 +83,7 @@ pub fn disk_bytes() -> (u64, u64) {
 /// Returns the bytes that an unprivileged process may still write to the file system of `path`, which must exist.
 ///
 /// # Errors
-/// Those of the system, such as that `path` does not exist.
+/// Errors of the system, for example that `path` does not exist.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: a struct of integers, for which all zeros is a value.
@@ -92,7 +95,7 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(found.f_bavail as u64 * found.f_frsize as u64)
 }
 
-/// Returns true if `path`, or its nearest existing ancestor, lies on a file system that belongs to this machine alone: ext2 to 4, XFS,
+/// Whether `path`, or its nearest existing ancestor, is on a file system that only this machine uses: ext2 to 4, XFS,
 /// Btrfs, ZFS, F2FS, tmpfs, or overlays of them. Unknown kinds count as shared.
 ///
 /// # Source
@@ -115,7 +118,7 @@ mod tests {
     use std::io::{Read, Write};
 
     #[test]
-    fn what_nobody_read_from_a_pipe_is_known() {
+    fn unread_bytes_of_a_pipe_are_counted() {
         let (mut reader, mut writer) = io::pipe().unwrap();
         writer.write_all(b"four").unwrap();
         assert_eq!(unread(&writer), Some(4));
@@ -125,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_local_and_proc_is_not_known() {
+    fn shared_memory_is_local_and_proc_is_unknown() {
         if Path::new("/dev/shm").is_dir() {
             assert!(is_local(Path::new("/dev/shm/there/is/no/such/folder")));
         }

@@ -1,4 +1,5 @@
-//! Files that threads write and read at places they know, for work in progress: their lengths are recorded elsewhere.
+//! Files for work in progress, which threads write and read at known offsets. The lengths of these files are recorded
+//! elsewhere.
 
 use crate::store::regular;
 use std::fs::File;
@@ -11,17 +12,18 @@ use super::os::start_writeback;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
-/// An open file. Its bytes are durable after [`Placed::sync`], and its name after [`sync_name`].
+/// An open file for work in progress. Its bytes are durable after [`Placed::sync`], and its name after [`sync_name`].
 #[derive(Debug)]
 pub struct Placed {
     file: File,
     path: PathBuf,
-    /// True if it was written since it was opened here.
+    /// True if this process has written to the file since opening it.
     written: AtomicBool,
 }
 
 impl Placed {
-    /// Opens or creates a file and gives it a length: what is beyond is cut off, what lacks is zero.
+    /// Opens or creates a file and sets its length to `bytes`. Bytes beyond that are cut off, and missing bytes are
+    /// zeros.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -38,33 +40,33 @@ impl Placed {
         }
     }
 
-    /// Opens a file of which `bytes` bytes were written before.
+    /// Opens a file to which at least `bytes` bytes were written before.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is missing or shorter, [`Error::Io`].
+    /// [`Error::Corrupt`] if the file is missing or shorter; [`Error::Io`].
     pub fn open(path: PathBuf, bytes: u64) -> Result<Placed> {
         let file = match regular::open_to_write(File::options().read(true), &path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(lacks(&path, bytes, 0)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(too_short(&path, bytes, 0)),
             other => other.map_err(|e| Error::io("open", &path, e))?,
         };
         let placed = Placed { file, path, written: AtomicBool::new(false) };
         match placed.bytes()? {
-            found if found < bytes => Err(lacks(&placed.path, bytes, found)),
+            found if found < bytes => Err(too_short(&placed.path, bytes, found)),
             _ => Ok(placed),
         }
     }
 
-    /// Returns the file.
+    /// Returns the underlying file.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Returns its path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the bytes of the file.
+    /// Returns the length of the file in bytes.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -72,12 +74,12 @@ impl Placed {
         self.file.metadata().map(|found| found.len()).map_err(|e| Error::io("look at", &self.path, e))
     }
 
-    /// Returns true if it was written since it was opened here.
+    /// Whether this process has written to the file since opening it.
     pub fn is_written(&self) -> bool {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Writes bytes from byte `at` on, which the system begins to bring to the disk.
+    /// Writes `bytes` from byte `at` on. The system begins to write them to the disk.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -89,15 +91,15 @@ impl Placed {
         Ok(())
     }
 
-    /// Reads bytes from byte `at` on.
+    /// Fills `bytes` from byte `at` of the file on.
     ///
     /// # Errors
-    /// [`Error::Io`], also for a file that ends before them.
+    /// [`Error::Io`], also if the file ends too early.
     pub fn read(&self, bytes: &mut [u8], at: u64) -> Result<()> {
         self.file.read_exact_at(bytes, at).map_err(|e| Error::io("read", &self.path, e))
     }
 
-    /// Makes what was written durable.
+    /// Makes all written bytes durable.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -106,11 +108,11 @@ impl Placed {
     }
 }
 
-fn lacks(path: &Path, bytes: u64, found: u64) -> Error {
+fn too_short(path: &Path, bytes: u64, found: u64) -> Error {
     Error::corrupt(path, At::File, format!("{bytes} bytes were written, {found} are left"))
 }
 
-/// Makes the names in the folder of `path` durable.
+/// Makes the names of all files in the folder of `path` durable.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_lie_where_they_were_put_and_what_lacks_is_told() {
+    fn bytes_are_at_their_offsets_and_missing_bytes_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p");
         assert_eq!(Placed::open(path.clone(), 0).unwrap_err().exit_code(), 4);

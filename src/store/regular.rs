@@ -1,23 +1,23 @@
-//! Opening the files of a workdir. Each is a regular file: a FIFO in its place would stop the process until somebody writes to it, and a link
-//! would lead a write to a file outside.
+//! Opens the files of a workdir, and refuses anything but a regular file. A FIFO in the place of a file would stop the
+//! process until somebody writes to it, and a link would lead a write to a file outside the workdir.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens a file to read. Links are followed.
+/// Opens a file for reading. Links are followed.
 ///
 /// # Errors
-/// Those of the system; one that names what is there if it is not a regular file.
+/// Errors of the system. If `path` is not a regular file, the error says what it is.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path, 0)
 }
 
-/// Reads a file whole. Links are followed.
+/// Reads a whole file. Links are followed.
 ///
 /// # Errors
-/// Those of [`open`].
+/// Errors of [`open`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = Vec::with_capacity(file.metadata()?.len() as usize);
@@ -25,10 +25,10 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file by `options` to write. No link is followed.
+/// Opens a file for writing with these `options`. Links are refused.
 ///
 /// # Errors
-/// Those of [`open`]; one that names the link.
+/// Errors of [`open`]; an error for a link.
 pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     if path.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
         return Err(refused("a link"));
@@ -36,18 +36,18 @@ pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File>
     open_with(options.write(true), path, libc::O_NOFOLLOW)
 }
 
-/// Creates a file to write, or empties the one that is there. No link is followed.
+/// Creates a file for writing, or empties an existing file. Links are refused.
 ///
 /// # Errors
-/// Those of [`open_to_write`].
+/// Errors of [`open_to_write`].
 pub fn create(path: &Path) -> io::Result<File> {
     open_to_write(OpenOptions::new().create(true).truncate(true), path)
 }
 
 fn open_with(options: &mut OpenOptions, path: &Path, flags: i32) -> io::Result<File> {
-    // Opening a device may already do something, so the path is looked at first.
+    // Opening a device may already have effects, so check the path first.
     path.metadata().map_or(Ok(()), |meta| check(&meta))?;
-    // Should a FIFO take the file's place now, opening it does not wait.
+    // If a FIFO takes the file's place now, opening it does not wait.
     let file = options.custom_flags(libc::O_NONBLOCK | flags).open(path)?;
     check(&file.metadata()?)?;
     Ok(file)
@@ -56,7 +56,7 @@ fn open_with(options: &mut OpenOptions, path: &Path, flags: i32) -> io::Result<F
 fn check(meta: &Metadata) -> io::Result<()> {
     let kind = meta.file_type();
     match kind.is_file() || kind.is_dir() {
-        true => Ok(()), // of a folder the system tells
+        true => Ok(()), // for a folder the system returns an error
         false if kind.is_fifo() => Err(refused("a FIFO")),
         false if kind.is_socket() => Err(refused("a socket")),
         false => Err(refused("a device")),
@@ -68,7 +68,7 @@ fn refused(found: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
-/// Returns true if this error of [`open`] or [`open_to_write`] says that there is something else than a regular file.
+/// Whether `error`, from [`open`] or [`open_to_write`], says that the path is not a regular file.
 pub fn refuses(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none()
 }

@@ -1,4 +1,5 @@
-//! Atomic replacement of small files such as JSON: a reader finds the old bytes or the new, even if the process dies.
+//! Atomic replacement of small files such as JSON. A reader finds either the old bytes or the new, even if the process
+//! dies.
 
 use crate::store::regular;
 use std::fs::File;
@@ -8,31 +9,31 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::failpoint;
 
-/// Makes `bytes` the durable content of `path`: temporary file, fsync, rename, fsync of the folder.
+/// Makes `bytes` the durable content of `path`. It writes a temporary file, syncs it, renames it, and syncs the folder.
 ///
 /// # Errors
-/// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is removed then. The old content remains, unless only the last step failed:
-/// then the new content is in place but may not survive a loss of power.
+/// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is then removed, and the old content remains. If only the
+/// last step failed, the new content is in place, but it may not survive a loss of power.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and_rename(path, bytes, true)?;
     failpoint::hit("replace.dirsync").map_err(|e| Error::io("sync the folder of", path, e))?;
     sync_folder(path)
 }
 
-/// Replaces a file as [`replace`] does, but without waiting until the bytes reach the disk: for files whose loss costs nothing, such as
-/// `status.json`. If the process dies, the file has the old bytes or the new.
+/// Replaces a file like [`replace`], but does not wait until the bytes reach the disk. It is for files whose loss costs
+/// nothing, such as `status.json`. If the process dies, the file has either the old bytes or the new.
 ///
 /// # Errors
-/// Those of [`replace`].
+/// Errors of [`replace`].
 pub fn replace_volatile(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and_rename(path, bytes, false)
 }
 
-/// Returns the regular file that writing to `path` creates or replaces. Links are followed, also to a file that does not exist yet, since
-/// renaming over a link would replace the link.
+/// Returns the regular file that writing to `path` creates or replaces. Links are followed, also to a file that does
+/// not exist yet, because renaming over a link would replace the link.
 ///
 /// # Errors
-/// [`Error::Usage`] for what exists and is not a regular file, [`Error::Io`] where it can't be examined.
+/// [`Error::Usage`] if `path` exists and is not a regular file; [`Error::Io`] if it can't be examined.
 pub fn target(path: &Path) -> Result<PathBuf> {
     let refused = |found: &str| {
         Error::Usage(format!("{}: expected a file to write, found {found}; name a regular file", path.display()))
@@ -46,10 +47,10 @@ pub fn target(path: &Path) -> Result<PathBuf> {
     };
     let mut target = path.to_owned();
     while let Ok(next) = target.read_link() {
-        target.set_file_name(next); // the link's text is relative to its folder, unless it is absolute
+        target.set_file_name(next); // the link's target is relative to its folder, unless it is absolute
     }
     match target.file_name() {
-        None => Err(refused("no name of a file")),
+        None => Err(refused("a path without a file name")),
         // Links below /proc may point to such a file.
         Some(_) if there && !target.exists() => Err(refused("an open file without a name")),
         Some(_) => Ok(target),
@@ -58,7 +59,7 @@ pub fn target(path: &Path) -> Result<PathBuf> {
 
 fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     let temp = temp_path(path);
-    // Volatile files are written by the clock, so tests could not count hits of their failpoints.
+    // A clock decides when volatile files are written, so tests could not count hits of their failpoints.
     let hit = |name| if durable { failpoint::hit(name) } else { Ok(()) };
     let write = || -> io::Result<()> {
         hit("replace.create")?;
@@ -78,14 +79,15 @@ fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     })
 }
 
-/// Returns the path of a file until it is complete: `PATH.tmp-PID`, in the same folder so that a rename suffices.
+/// Returns the path that a file has until it is complete: `PATH.tmp-PID`. It is in the same folder, so that a rename is
+/// enough.
 pub(crate) fn temp_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".tmp-{}", std::process::id()));
     name.into()
 }
 
-/// Makes the folder of `path`, if it does not exist.
+/// Creates the folder of `path` if it does not exist.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -105,7 +107,7 @@ pub(crate) fn sync_folder(path: &Path) -> Result<()> {
     };
     let sync = || File::open(folder)?.sync_all();
     match sync() {
-        // Some network and FUSE file systems can't sync a folder, and make renames as durable as they can.
+        // Some network and FUSE file systems can't sync a folder; they make renames as durable as they can.
         Err(e) if e.kind() == io::ErrorKind::InvalidInput || e.kind() == io::ErrorKind::Unsupported => Ok(()),
         other => other.map_err(|e| Error::io("sync the folder", folder, e)),
     }
@@ -114,7 +116,7 @@ pub(crate) fn sync_folder(path: &Path) -> Result<()> {
 /// Calls [`remove_leftovers`] for `folder` and all folders below it.
 ///
 /// # Errors
-/// Those of [`remove_leftovers`].
+/// Errors of [`remove_leftovers`].
 pub fn remove_leftovers_below(folder: &Path) -> Result<()> {
     remove_leftovers(folder)?;
     let below = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -123,8 +125,8 @@ pub fn remove_leftovers_below(folder: &Path) -> Result<()> {
     folders.try_for_each(|entry| remove_leftovers_below(&entry.path()))
 }
 
-/// Removes incomplete files of killed processes from `folder` (not below it): those named `*.tmp-PID`. Only the holder of the workdir's
-/// lock may call it, before it writes. Returns the number of files removed.
+/// Removes incomplete files of killed processes, named `*.tmp-PID`, from `folder` (not from folders below it). Only the
+/// holder of the workdir's lock may call it, and before it writes. Returns the number of files removed.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder can't be listed or a file in it can't be removed. A missing folder is no error.
@@ -146,7 +148,7 @@ pub fn remove_leftovers(folder: &Path) -> Result<u64> {
     Ok(removed)
 }
 
-/// Makes a folder, and those above it, unless they are there.
+/// Creates a folder, and the folders above it, if they do not exist.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`].
@@ -154,7 +156,7 @@ pub fn make_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -165,7 +167,7 @@ pub fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder with all that is in it, if it is there.
+/// Removes a folder and everything in it, if it exists.
 ///
 /// # Errors
 /// [`Error::Io`].

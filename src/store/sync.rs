@@ -1,4 +1,4 @@
-//! Durability off the critical path: one thread syncs finished files while the job goes on.
+//! Makes finished files durable in the background: one thread syncs them while the job goes on.
 
 use crate::store::regular;
 use std::collections::{BTreeSet, VecDeque};
@@ -12,11 +12,12 @@ use super::replace::sync_folder;
 use crate::error::{Error, Result};
 use crate::failpoint;
 
-/// Most files that wait with an open descriptor; a process may open 1024 by default. Others are opened again when their turn comes.
+/// Most files that wait with an open descriptor, because a process may open only 1024 files by default. Other files are
+/// opened again when their turn comes.
 const OPEN: usize = 64;
 
-/// Syncs files in the background, one syncer for each job. If it is dropped, it leaves waiting files to the system: nobody relies on their
-/// durability yet, and a signal must not wait for gigabytes to reach a disk.
+/// Syncs files in the background. A job has one syncer. If it is dropped, it leaves waiting files to the system: nobody
+/// relies on their durability yet, and after a signal the process must not wait until gigabytes have reached a disk.
 pub struct Syncer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -48,7 +49,7 @@ impl Shared {
 }
 
 impl Syncer {
-    /// Starts the thread.
+    /// Starts the syncer's thread.
     ///
     /// # Errors
     /// [`Error::Addresses`] if the system allows no more threads.
@@ -62,7 +63,7 @@ impl Syncer {
         Ok(Syncer { shared, thread: Some(thread) })
     }
 
-    /// Queues a file to be synced; this never waits.
+    /// Queues a file to be synced, without waiting. Returns the file's seal.
     pub fn push(&self, pending: Pending) -> Seal {
         let mut state = self.shared.lock();
         let file = (state.queue.len() < OPEN).then_some(pending.file);
@@ -71,18 +72,19 @@ impl Syncer {
         pending.seal
     }
 
-    /// Returns the first error so far, without waiting: for files that only this process reads.
+    /// Returns the first error so far, without waiting. It is for files that only this process reads.
     ///
     /// # Errors
-    /// Those of [`Syncer::wait`].
+    /// Errors of [`Syncer::wait`].
     pub fn check(&self) -> Result<()> {
         self.shared.lock().error.take().map_or(Ok(()), Err)
     }
 
-    /// Waits until every file pushed so far is durable under its name. It is called before the manifest records them.
+    /// Waits until every file pushed so far is durable under its name. Call it before the manifest records the files.
     ///
     /// # Errors
-    /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. Files pushed since then may not be durable.
+    /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. Files pushed since then may then not be
+    /// durable.
     pub fn wait(&self) -> Result<()> {
         let mut state = self.shared.lock();
         while state.busy || !state.queue.is_empty() {
@@ -134,7 +136,7 @@ fn run(shared: &Shared) {
         state = shared.lock();
         state.busy = false;
         match done {
-            // The file was removed meanwhile, so nobody needs it.
+            // The file has been removed since, so nobody needs it.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
             Err(e) => {
                 let error = Error::io("sync", &path, e);
@@ -142,7 +144,7 @@ fn run(shared: &Shared) {
             }
             Ok(()) => {}
         }
-        // Any one path in a folder suffices to sync the folder.
+        // One path in a folder is enough to sync the folder.
         let known = state.folders.iter().any(|known| known.parent() == path.parent());
         if !known {
             state.folders.insert(path);

@@ -1,4 +1,4 @@
-//! Bytes of a file that this process wrote, mapped read-only: for what does not fit memory while a task runs.
+//! Files that this process wrote, mapped read-only, for data that does not fit memory while a task runs.
 #![allow(unsafe_code)] // mapping a file has no safe form
 
 use super::placed::Placed;
@@ -7,18 +7,20 @@ use crate::memory::addresses_left;
 use memmap2::Mmap;
 use std::ops::Deref;
 
-/// The bytes of a file. Its clean pages belong to the page cache, not to the process.
+/// The mapped bytes of a file. Clean pages belong to the page cache, not to the process.
 #[derive(Debug)]
 pub struct Written(Mmap);
 
 impl Written {
-    /// Maps a file that is written. It may be removed afterwards: the bytes stay as long as this does.
+    /// Maps a file that is completely written. The file may be removed afterwards; the bytes stay until the mapping is
+    /// dropped.
     ///
     /// # Errors
-    /// [`Error::Io`] where it can't be mapped.
+    /// [`Error::Io`] if the file can't be mapped.
     pub fn map(placed: &Placed) -> Result<Written> {
         let bytes = placed.bytes()?;
-        // SAFETY: the file is this process's own, which writes it no more. A truncation by others ends the process through SIGBUS.
+        // SAFETY: the file belongs to this process, which does not write it any more. A truncation by others ends the
+        // process through SIGBUS.
         let map = unsafe { Mmap::map(placed.file()) };
         map.map(Written).map_err(|e| match e.raw_os_error() {
             Some(libc::ENOMEM) => {

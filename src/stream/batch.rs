@@ -1,24 +1,26 @@
-//! Cuts the rows of a graph into batches that fit a device's memory: as many whole blocks as fit, or a part of one.
+//! Cuts the rows of a graph into batches that fit a device's memory. A batch is as many whole blocks as fit, or a part
+//! of one block.
 
 use crate::graph::catalogue::Catalogue;
 use crate::graph::placement::BlockSize;
 use std::ops::Range;
 
-/// Consecutive rows of one block, or consecutive entries of one of its rows.
+/// Consecutive rows of a block, or consecutive entries of one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// Index of the block.
     pub block: usize,
-    /// The rows, relative to the block's first.
+    /// The rows, counted from the block's first row.
     pub rows: Range<usize>,
-    /// Their entries, relative to the block's first; for a row that is [split](Cut::Entries), those in this segment.
+    /// The entries of the rows, counted from the block's first entry. For a row that is [split](Cut::Entries), only the
+    /// entries in this segment.
     pub entries: Range<usize>,
-    /// True if the block has neither rows nor entries after these.
+    /// True if the block has no rows or entries after this segment.
     pub ends_block: bool,
 }
 
 impl Segment {
-    /// Returns the vertex of its first row.
+    /// Returns the number of the segment's first row in the graph.
     pub fn first_row(&self, graph: &Catalogue) -> u32 {
         graph.first_row(self.block) + self.rows.start as u32
     }
@@ -54,28 +56,29 @@ impl RowBatch {
         batch
     }
 
-    /// Returns the vertex of the first segment's first row.
+    /// Returns the number of the first segment's first row in the graph.
     pub fn first_row(&self, graph: &Catalogue) -> u32 {
         self.segments.first().map_or(0, |segment| segment.first_row(graph))
     }
 
-    /// Returns true if it consists of whole blocks.
+    /// Whether the batch consists of whole blocks.
     pub fn is_whole(&self) -> bool {
         self.segments.iter().all(|segment| segment.rows.start == 0 && segment.entries.start == 0 && segment.ends_block)
     }
 }
 
-/// Granularity at which a block may be cut that does not fit as a whole.
+/// Where a block that does not fit as a whole may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Cuts lie between rows.
+    /// Only between rows.
     Rows,
-    /// Cuts may lie between entries of a row that does not fit alone: hubs may have 10^8 neighbours.
+    /// Also between the entries of a row that does not fit alone. A hub may have 10^8 neighbours.
     Entries,
 }
 
-/// Cuts `blocks` into batches that `fits` accepts, as large as possible. Returns `None` if the smallest part that `cut` allows does not
-/// fit. Blocks of a graph that is [not local](Catalogue::is_local) stay whole. A batch that fits must also fit with fewer rows or entries.
+/// Cuts `blocks` into the largest batches that `fits` accepts. Returns `None` if the smallest part that `cut` allows
+/// does not fit. If the graph is [not local](Catalogue::is_local), blocks stay whole. If `fits` accepts a batch, it
+/// must also accept it with fewer rows or entries.
 pub fn batches(
     graph: &Catalogue,
     blocks: Range<usize>,
@@ -149,7 +152,7 @@ fn cut_block(graph: &Catalogue, block: usize, cut: Cut, fits: &impl Fn(&RowBatch
     Some(all)
 }
 
-/// Returns the largest end in `start..=most` that `fits`; `start` always does.
+/// Returns the largest end in `start..=most` that `fits` accepts; `start` counts as accepted.
 fn largest(start: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut fit, mut too_many) = (start, most + 1);
     while too_many - fit > 1 {
@@ -168,7 +171,7 @@ mod tests {
     use crate::graph::stored;
     use proptest::prelude::*;
 
-    /// A graph with these rows (or as much of them as a row can have), in blocks of about `target` entries.
+    /// A graph with rows of these lengths (or as long as a row can be), in blocks of about `target` entries.
     fn graph(rows: &[u32], target: u64) -> Catalogue {
         let folder = tempfile::tempdir().expect("a folder");
         let degree = rows.iter().copied().max().unwrap_or(0).max(1);
@@ -193,7 +196,8 @@ mod tests {
         }
     }
 
-    /// Batches hold every row once and in order, as many as fit: whole blocks, or a part of one.
+    /// Checks that batches contain every row once and in order, and that each is as large as fits: whole blocks, or a
+    /// part of one.
     fn check(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&RowBatch) -> bool) -> Result<(), TestCaseError> {
         let rows = blocks.clone().flat_map(|b| (0..graph.block(b).rows()).map(move |at| (b, at)));
         let mut rows = rows.collect::<Vec<_>>().into_iter().peekable();
@@ -220,11 +224,11 @@ mod tests {
                 entries += segment.entries.len() as u64;
             }
             prop_assert_eq!((batch.rows, batch.entries), (count, entries));
-            // What comes next would not have fitted: a row, or a block behind whole ones.
+            // The next row, or the next block after whole blocks, would not have fitted.
             let Some(&(b, at)) = rows.peek() else { continue };
             let end = if at > 0 { at + 1 } else { graph.block(b).rows() };
             let longer = (at..end).fold(batch.clone(), |longer, at| longer.with(&row(graph, b, at)));
-            // Segments count, too: these rows would be one.
+            // The number of segments matters, too: the next rows would be one more segment.
             let mut merged = RowBatch { segments: batch.segments.clone(), ..longer };
             merged.segments.extend((at == 0).then(|| row(graph, b, 0)));
             prop_assert!(at == 0 && !batch.is_whole() || !fits(&merged));
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_what_fits() {
+    fn edge_cases_of_what_fits() {
         let graph = graph(&[50; 400], 2000);
         let all = |fits: &dyn Fn(&RowBatch) -> bool| batches(&graph, 0..graph.len(), Cut::Rows, fits);
         assert!(graph.len() > 5);
@@ -266,7 +270,8 @@ mod tests {
         assert_eq!(parts.iter().filter(|part| part.segments[0].ends_block).count(), graph.len());
     }
 
-    /// Batches cut between entries hold every entry once and in order, and only a row that does not fit alone is split.
+    /// Checks that batches cut between entries contain every entry once and in order, and that only a row that does not
+    /// fit alone is split.
     fn check_split(graph: &Catalogue, most: u64) -> Result<(), TestCaseError> {
         let fits = |batch: &RowBatch| batch.rows + batch.entries <= most;
         let all = batches(graph, 0..graph.len(), Cut::Entries, fits);

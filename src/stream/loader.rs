@@ -1,4 +1,5 @@
-//! Copies a resident batch, and then the passing ones, to device memory, on a thread beside the one that works on them.
+//! Copies a resident batch, and then the passing batches, to device memory. It runs on its own thread, while another
+//! thread works on the batches.
 
 use super::GoOn;
 use super::batch::{RowBatch, Segment};
@@ -11,28 +12,28 @@ use crate::graph::placement::Placement;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
-/// Rows in device memory.
+/// Rows of a batch in device memory.
 #[derive(Clone, Copy)]
 pub struct ResidentRows {
-    /// Start of each row among the targets, and the end of the last: a word for each row and one more.
+    /// Start of each row among the targets, and the end of the last row: a word for each row and one more.
     pub starts: DeviceSlice<u32>,
     /// Entries of all rows.
     pub targets: DeviceSlice<u32>,
 }
 
 impl ResidentRows {
-    /// Returns the addresses of a batch in a slot.
+    /// Returns where the rows of `batch` are in `slot`.
     pub fn in_slot(slot: DeviceSlice<u32>, batch: &RowBatch) -> ResidentRows {
         let after = slice_bytes::<u32>(batch.rows + 1) / 4;
         ResidentRows { starts: slot.part(0..batch.rows + 1), targets: slot.part(after..after + batch.entries) }
     }
 
-    /// Returns the bytes of a slot that a batch takes.
+    /// Returns the bytes that a batch takes in a slot.
     pub fn slot_bytes(batch: &RowBatch) -> u64 {
         slice_bytes::<u32>(batch.rows + 1) + slice_bytes::<u32>(batch.entries)
     }
 
-    /// Returns the destination of each segment of a batch, one after the other.
+    /// Iterates over the segments of `batch` with their destinations, one after the other.
     pub fn segments<'b>(self, batch: &'b RowBatch) -> impl Iterator<Item = (&'b Segment, SegmentPlace)> + use<'b> {
         let (mut row, mut entry, last) = (0, 0, batch.segments.len() - 1);
         batch.segments.iter().enumerate().map(move |(i, segment)| {
@@ -46,46 +47,46 @@ impl ResidentRows {
     }
 }
 
-/// A copy in flight, which the device may use after `copied`.
+/// Rows whose copy to the device is in flight.
 pub struct Arrival {
-    /// Event that is done when the copy is.
+    /// Event that is done when the copy is done. The device may use the rows after it.
     pub copied: Event,
-    /// Rows that the copy brings.
+    /// The rows that are copied.
     pub rows: Arriving,
 }
 
-/// Rows that a copy brings.
+/// The rows that a copy moves to the device.
 pub enum Arriving {
-    /// So many more segments of the resident batch.
+    /// The next segments of the resident batch; the number says how many.
     Resident(usize),
-    /// The passing batch of this number, in this slot.
+    /// A passing batch: its number and its slot.
     Passing(usize, DeviceSlice<u32>),
 }
 
-/// Segments of the resident batch that are copied together, with their destinations.
+/// Segments of the resident batch that are copied together, each with its destination.
 pub type Step<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
 
-/// Copies batches while others are worked on.
+/// Loader of batches, which copies batches while others are worked on.
 pub struct Loader<'l, 'r> {
-    /// The graph.
+    /// Graph whose rows are loaded.
     pub graph: &'l Catalogue,
-    /// Placement of its blocks on GPUs; `None` if they come from the host.
+    /// Placement of the graph's blocks on GPUs; `None` if they come from the host.
     pub placement: Option<&'l Placement>,
-    /// Relay by which all ranks bring the resident batch together, and the arena that it comes to.
+    /// Relay by which all ranks load the resident batch together, and the arena to which it is copied.
     pub relay: Option<(&'l mut Relay<'r>, DeviceSlice<u32>)>,
-    /// Makes the copies.
+    /// Uploader that makes the copies.
     pub uploader: &'l mut Uploader,
-    /// Returns the number of the next passing batch; a number that is too large ends the loading.
+    /// Function that returns the number of the next passing batch; a number that is too large ends the loading.
     pub next: &'l (dyn Fn() -> Result<usize> + Sync),
-    /// Slots that may be filled.
+    /// Channel that delivers the slots that may be filled.
     pub free_slots: Receiver<DeviceSlice<u32>>,
-    /// Receiver of the arrivals, in order; an error is the last.
+    /// Channel to which arrivals are sent, in order. An error is the last message.
     pub arrivals: Sender<Result<Arrival>>,
 }
 
 impl Loader<'_, '_> {
-    /// Copies the resident batch in these steps, then the batches of `passing` that `next` returns, until all are sent or nobody receives
-    /// them.
+    /// Copies the resident batch in the steps `resident`, then the batches of `passing` that `next` returns. Ends when
+    /// all are sent or nobody receives them.
     pub fn run(mut self, resident: &[Step<'_, '_>], passing: &[RowBatch], go_on: GoOn<'_>) {
         for step in resident {
             if !self.load(step.iter().map(|(segment, place)| (*segment, place)), Arriving::Resident, go_on) {
@@ -93,7 +94,7 @@ impl Loader<'_, '_> {
             }
         }
         if let Some((relay, _)) = self.relay.take() {
-            // Passing batches follow the resident one, which others copy from this GPU.
+            // Other ranks copy the resident batch from this GPU, so it must be complete before passing batches follow.
             if let Err(e) = self.uploader.finish() {
                 let _ = self.arrivals.send(Err(e));
                 return;
@@ -121,7 +122,7 @@ impl Loader<'_, '_> {
         }
     }
 
-    /// Copies some segments and sends their arrival. Returns false if nobody waits for more.
+    /// Copies some segments and sends their arrival. Returns false if the copy failed or nobody receives any more.
     fn load<'i>(
         &mut self,
         places: impl Iterator<Item = (&'i Segment, &'i SegmentPlace)>,
@@ -132,7 +133,7 @@ impl Loader<'_, '_> {
         let copies: Vec<_> = places.map(|(segment, place)| place.copies(self.graph, self.placement, segment)).collect();
         let copied = match &mut self.relay {
             Some((relay, arena)) => {
-                // Starts are rebased as soon as they arrive, so other ranks may not copy them from here.
+                // Starts of rows are rebased as soon as they arrive, so other ranks may not copy them from here.
                 let (starts, targets): (Vec<(CopySource<'_>, _)>, Vec<_>) =
                     copies.iter().map(|&[starts, targets]| (starts, targets)).unzip();
                 relay.bring(self.uploader, *arena, starts, &targets, go_on)

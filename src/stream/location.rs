@@ -1,4 +1,4 @@
-//! Locations of rows, as sources of copies to a GPU.
+//! Finds the location of rows, as the source of copies to a GPU.
 
 use super::batch::Segment;
 use crate::gpu::{CopySource, DeviceSlice};
@@ -9,17 +9,19 @@ use crate::memory::bytes_of;
 
 /// Destination of a segment of rows in device memory.
 pub struct SegmentPlace {
-    /// One word for each row: its start, relative to the first entry of its block when it arrives. The end of a segment's last row is the
-    /// start of the next segment's first, so only the last segment of a batch has one more word.
+    /// One word for each row: the row's start, at first relative to the first entry of its block. The end of a
+    /// segment's last row is the start of the next segment's first row, so only the last segment of a batch has one
+    /// more word.
     pub starts: DeviceSlice<u32>,
-    /// The entries.
+    /// The entries of the rows.
     pub targets: DeviceSlice<u32>,
-    /// Number of entries of the batch before these.
+    /// Number of entries in the batch before this segment.
     pub entry: u64,
 }
 
 impl SegmentPlace {
-    /// Returns the two copies that bring `segment` there: from the GPU that `placement` names, if given, else from the host.
+    /// Returns the two copies that move `segment` to this place. They come from the GPU that `placement` names, if
+    /// given, else from the host.
     pub(super) fn copies<'g>(
         &self,
         graph: &'g Catalogue,
@@ -37,8 +39,8 @@ impl SegmentPlace {
     }
 }
 
-/// Returns the copies of a block's offsets from row `row` on, and of its targets from entry `entry` on, to their destinations. The block is
-/// in a file, in this process or in another of this machine.
+/// Returns two copies: of a block's offsets from row `row` on, and of its targets from entry `entry` on, to their
+/// destinations. The block must be in a file, in this process or in another process of this machine.
 pub fn copies_from_host<'g>(
     graph: &'g Catalogue,
     block: usize,

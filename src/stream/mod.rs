@@ -1,12 +1,12 @@
 //! Streams the rows of a graph through a GPU's fixed memory.
 //!
-//! A graph may be many times larger than the memory of a GPU. Its blocks are cut into [batches](batch) that fit; one batch stays resident
-//! while others pass through slots: while the GPU works on one slot, the [`loader`] fills another. The algorithm decides which batch is
-//! resident and what is computed on a pair of batches.
+//! A graph may be many times larger than the memory of a GPU. Its blocks are cut into [batches](batch) that fit. One
+//! batch stays resident while others pass through slots. While the GPU works on one slot, the [`loader`] fills another.
+//! The algorithm decides which batch is resident, and what it computes on a pair of batches.
 //!
-//! | file | does |
+//! | module | task |
 //! |---|---|
-//! | `batch` | cuts blocks into batches of rows, also within one row |
+//! | `batch` | cuts blocks into batches of rows, if necessary within a row |
 //! | `location` | finds a segment of rows: in a file, in this process or another, on a GPU |
 //! | `loader` | copies batches to the GPU on its own thread |
 //! | `relay` | lets the ranks of a machine copy a batch that all of them need from the host only once |
@@ -23,5 +23,5 @@ pub use loader::{Arrival, Loader, ResidentRows};
 pub use location::copies_from_host;
 pub use relay::Relay;
 
-/// Callback made regularly while copying or waiting: an error ends the work.
+/// Callback that is called regularly while copying or waiting. An error ends the work.
 pub type GoOn<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);

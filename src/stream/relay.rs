@@ -1,18 +1,19 @@
-//! Copies a batch that all ranks of a machine need resident from the host only once: each rank copies a part to its GPU, and the other
-//! parts from the other ranks' GPUs. So a batch takes the link from the host, which ranks share, once rather than once for each rank.
+//! Copies a batch that all ranks of a machine need resident from the host only once. Each rank copies one part from the
+//! host to its GPU, and the other parts from the other ranks' GPUs. Ranks share the link from the host, so this loads
+//! the link once rather than once for each rank.
 
 use super::GoOn;
 use crate::comm::SharedCounters;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
 
-/// Counters that ranks publish: the steps that they have copied from the host, and those copied from the other ranks.
-const BROUGHT: usize = 0;
-const COPIED: usize = 1;
+/// Counters that each rank publishes: steps copied from the host, and steps copied from the other ranks.
+const FROM_HOST: usize = 0;
+const FROM_RANKS: usize = 1;
 /// Granularity of the ranks' parts of a step, in bytes.
 const GRAIN: u64 = 256;
 
-/// The ranks of a machine that bring the same batches, step by step, to the same offsets of their arenas.
+/// The ranks of a machine that load the same batches, step by step, to the same offsets of their arenas.
 pub struct Relay<'a> {
     peers: PeerMemory<'a>,
     counters: SharedCounters,
@@ -21,7 +22,7 @@ pub struct Relay<'a> {
 }
 
 impl<'a> Relay<'a> {
-    /// Opens the relay of all ranks. Returns `None`, on all of them, if they share no memory. Collective.
+    /// Opens the relay of all ranks. Returns `None` on all ranks if they share no memory. Collective.
     pub fn open(peers: PeerMemory<'a>) -> Option<Relay<'a>> {
         let counters = peers.comm.shared_counters(2)?;
         tracing::debug!("ranks bring batches together");
@@ -31,16 +32,17 @@ impl<'a> Relay<'a> {
     /// Waits until no rank needs this rank's part of the previous batch any more.
     ///
     /// # Errors
-    /// That of `go_on`.
+    /// The error of `go_on`.
     pub fn begin(&self, go_on: GoOn<'_>) -> Result<()> {
-        self.others().try_for_each(|rank| self.wait(rank, COPIED, go_on))
+        self.others().try_for_each(|rank| self.wait(rank, FROM_RANKS, go_on))
     }
 
-    /// Copies every part of a step to its place in this rank's `arena`, as [`Uploader::upload`] does: `own` parts from the host, the others
-    /// from the host or another rank. They must stay unchanged there until [`Self::end`].
+    /// Copies every part of a step to its place in this rank's `arena`, like [`Uploader::upload`]. `own` parts come
+    /// from the host, and `parts` from the host or another rank. `parts` must stay unchanged in the arena until
+    /// [`Self::end`].
     ///
     /// # Errors
-    /// That of `go_on`, [`crate::Error::Lost`], those of reading.
+    /// The error of `go_on`, [`crate::Error::Lost`], and errors of reading.
     pub fn bring(
         &mut self,
         uploader: &mut Uploader,
@@ -58,10 +60,10 @@ impl<'a> Relay<'a> {
         let of = |rank: usize| within(parts, if rank == 0 { 0 } else { end(rank - 1) }, end(rank));
         uploader.upload(&[own, of(comm.rank())].concat(), go_on)?.wait()?;
         self.steps += 1;
-        self.counters.publish(BROUGHT, self.steps);
+        self.counters.publish(FROM_HOST, self.steps);
         let mut theirs = Vec::new();
         for rank in self.others() {
-            self.wait(rank, BROUGHT, go_on)?;
+            self.wait(rank, FROM_HOST, go_on)?;
             theirs.extend(of(rank).into_iter().map(|(_, to)| {
                 let from = self.peers.span(rank, to.address() - arena.address(), to.len() / 4, arena);
                 (CopySource::Gpu(from.as_bytes()), to)
@@ -70,9 +72,9 @@ impl<'a> Relay<'a> {
         uploader.upload(&theirs, go_on)
     }
 
-    /// Publishes that all steps of a batch have arrived on this rank.
+    /// Publishes to the other ranks that all steps of a batch have arrived on this rank.
     pub fn end(&self) {
-        self.counters.publish(COPIED, self.steps);
+        self.counters.publish(FROM_RANKS, self.steps);
     }
 
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
@@ -80,13 +82,13 @@ impl<'a> Relay<'a> {
         (0..self.peers.comm.ranks()).filter(move |&rank| rank != mine)
     }
 
-    /// Waits until `rank` has done as many steps as this one. If that rank is gone, this waits until the job is ended.
+    /// Waits until `rank` has done as many steps as this rank. If `rank` is gone, this waits until the job is ended.
     fn wait(&self, rank: usize, which: usize, go_on: GoOn<'_>) -> Result<()> {
         self.counters.wait(rank, which, self.steps, go_on).map(drop)
     }
 }
 
-/// Returns bytes `from..end` of all parts, as if they were one after the other.
+/// Returns the bytes `from..end` of all parts, counted as if the parts followed each other.
 fn within<'s>(
     parts: &[(CopySource<'s>, DeviceSlice<u8>)],
     from: u64,
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_cut_where_they_are_told_and_none_is_lost() {
+    fn parts_are_cut_at_the_given_bytes_and_none_is_lost() {
         let bytes: Vec<u8> = (0..200).collect();
         let lengths = [0usize, 7, 50, 0, 1, 142];
         let (mut parts, mut at) = (Vec::new(), 0);

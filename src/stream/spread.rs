@@ -1,5 +1,6 @@
-//! Spreads the blocks of a graph over the GPUs of all ranks. If every rank needs most blocks, each block would be copied from the host once
-//! for each rank, over a link that ranks of a machine share. Instead each rank copies some blocks to its GPU once, and all copy from there.
+//! Spreads the blocks of a graph over the GPUs of all ranks. If every rank needs most blocks, each block would
+//! otherwise be copied from the host once for each rank, over a link that the ranks of a machine share. Instead each
+//! rank copies some blocks to its GPU once, and all ranks copy them from there.
 
 use super::location::copies_from_host;
 use crate::error::Result;
@@ -8,18 +9,19 @@ use crate::graph::catalogue::Catalogue;
 use crate::graph::placement::{BlockSize, DeviceBlock, Placement};
 use std::time::Instant;
 
-/// Blocks may take this fraction of a GPU's memory: one part of so many.
+/// Blocks take at most a GPU's memory divided by this number.
 const PART: u64 = 3;
 
-/// Copies the blocks of `graph` to the GPUs of all ranks. Each rank calls this before anything is taken from its arena. Returns their
-/// placement; `None`, on all ranks alike, if a GPU would have less than `least` bytes left. Collective.
+/// Copies the blocks of `graph` to the GPUs of all ranks, and returns their placement. Each rank must call it before
+/// anything is taken from its arena. Returns `None` on all ranks if a GPU would have less than `least` bytes left, or
+/// if blocks would take too large a part of it. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Lost`], those of reading blocks.
+/// [`crate::Error::Lost`], and errors of reading blocks.
 pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMemory<'_>) -> Result<Option<Placement>> {
     let comm = peers.comm;
     let sizes: Vec<BlockSize> = (0..graph.len()).map(|block| graph.size(block)).collect();
-    let ranks = shared_out(&sizes, comm.ranks());
+    let ranks = assign_ranks(&sizes, comm.ranks());
     let bytes = |rank| Placement::bytes(sizes.iter().zip(&ranks).filter(|&(_, &of)| of == rank).map(|(&size, _)| size));
     let most = (0..comm.ranks() as u32).map(bytes).max().unwrap_or(0);
     if most > gpu.arena.bytes() / PART || gpu.arena.bytes() - most < least {
@@ -41,8 +43,8 @@ pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMem
     Ok(Some(placement))
 }
 
-/// Returns the rank of each block: consecutive blocks, and nearly as many bytes for each rank.
-fn shared_out(sizes: &[BlockSize], ranks: usize) -> Vec<u32> {
+/// Assigns each block to a rank. Each rank gets consecutive blocks with nearly the same number of bytes.
+fn assign_ranks(sizes: &[BlockSize], ranks: usize) -> Vec<u32> {
     let bytes = |size: &BlockSize| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries);
     let all = sizes.iter().map(bytes).sum::<u64>().max(1);
     let mut before = 0;

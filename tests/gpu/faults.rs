@@ -161,7 +161,7 @@ fn memory_that_another_process_took_is_done_without() {
     assert_eq!(taken(60), "62914560");
     // 4 MiB are left of 64.
     let ran = gpu.run(&env("62914560"), &[GPU, "limits.gpu_memory=32MiB"]).expect(0);
-    assert!(warning(&ran).contains("going on with 4 MiB"), "{}", ran.err);
+    assert!(warning(&ran).contains("continuing with 4 MiB"), "{}", ran.err);
     assert_eq!(triangles(&gpu.place.read_report()), known);
     gpu.forget();
     let ran = gpu.run(&env("62914560"), &[GPU]).expect(0);

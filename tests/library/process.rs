@@ -251,7 +251,7 @@ fn the_log_is_on_stderr_and_in_the_workdir() {
     assert!(text[1].ends_with("Z  WARN beware key=\"value\""), "{text:?}");
     let has = |part: &str| assert!(text.iter().any(|line| line.contains(part)), "{part}: {text:#?}");
     has(" INFO count 25.0 % rate=");
-    has(" INFO fail broken off");
+    has(" INFO fail stopped early");
     let ticks = text.iter().filter(|line| line.contains("count 25.0 %")).count();
     assert!((1..=3).contains(&ticks), "one line an interval: {text:#?}");
     let log = || fs::read(dir.path().join("run.log")).unwrap();
@@ -300,5 +300,5 @@ fn a_log_that_cannot_be_written_ends_nothing() {
     assert!(output.status.success(), "{output:?}");
     let text = lines(&output.stderr);
     assert_eq!(text.iter().filter(|line| line.contains("can't write the log")).count(), 1, "{text:?}");
-    assert!(text.iter().any(|line| line.contains("fail broken off")));
+    assert!(text.iter().any(|line| line.contains("fail stopped early")));
 }

@@ -1,4 +1,4 @@
-//! A single call to MPI: serialised, checked, and polled until it is done.
+//! Single calls to MPI. Calls are serialised and checked, and operations are polled until they are done.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -7,7 +7,7 @@ use ::mpi::ffi;
 use std::ffi::{c_char, c_int};
 use std::io::Write;
 
-/// A communicator: in Open MPI a pointer to an object that the library keeps alive.
+/// Handle of an MPI communicator. In Open MPI it is a pointer to an object that the library keeps alive.
 #[derive(Clone, Copy)]
 pub(super) struct Communicator(pub ffi::MPI_Comm);
 
@@ -19,8 +19,8 @@ unsafe impl Sync for Communicator {}
 /// Returns this process's rank and the number of ranks of a communicator.
 pub(super) fn size_of(comm: Communicator) -> (usize, usize) {
     let (mut rank, mut ranks): (c_int, c_int) = (0, 1);
-    // SAFETY: the communicator is valid, and both calls write one number each. It is called only while opening, so no other thread calls
-    // MPI.
+    // SAFETY: the communicator is valid, and both calls write one number each. This is called only while MPI is being
+    // opened, so no other thread calls MPI.
     unsafe {
         ffi::MPI_Comm_rank(comm.0, &raw mut rank);
         ffi::MPI_Comm_size(comm.0, &raw mut ranks);
@@ -29,10 +29,10 @@ pub(super) fn size_of(comm: Communicator) -> (usize, usize) {
 }
 
 impl Ranks {
-    /// Makes one call to MPI while no other thread makes one. A failure ends the job on all ranks.
+    /// Makes one call to MPI while no other thread calls it. A failure ends the job on all ranks.
     pub(super) fn call(&self, name: &str, call: impl FnOnce() -> c_int) {
         let status = {
-            let _alone = self.alone();
+            let _alone = self.lock_calls();
             call()
         };
         if status != ffi::MPI_SUCCESS as c_int {
@@ -40,7 +40,7 @@ impl Ranks {
         }
     }
 
-    /// Starts an operation, to be polled by [`Ranks::test`].
+    /// Starts an operation. [`Ranks::test`] polls it.
     pub(super) fn begin(&self, name: &str, call: impl FnOnce(*mut ffi::MPI_Request) -> c_int) -> ffi::MPI_Request {
         // SAFETY: a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
@@ -48,7 +48,7 @@ impl Ranks {
         request
     }
 
-    /// Returns true if an operation is done. It stays done.
+    /// Returns true if an operation is done. Later calls then return true as well.
     pub(super) fn test(&self, request: &mut ffi::MPI_Request) -> bool {
         let mut done: c_int = 0;
         // SAFETY: the request is one that MPI returned, or null, which counts as done.
@@ -73,14 +73,14 @@ impl Ranks {
         let text = String::from_utf8_lossy(&text[..(length.max(0) as usize).min(text.len())]).replace('\n', " ");
         let rank = self.place.rank;
         let line = format!(
-            "error: rank {rank}: {name} failed: {text}; another rank or the network was lost: finished work is kept, run \
+            "error: rank {rank}: {name} failed: {text}; another rank or the network was lost; finished work is kept, run \
              the same line again\n"
         );
         let _ = std::io::stderr().write_all(line.as_bytes());
         self.abort(9)
     }
 
-    /// Makes calls on `comm` return their errors, which are then printed in one line.
+    /// Makes calls on `comm` return errors instead of ending the process, so that they can be printed in one line.
     pub(super) fn return_errors(&self, comm: Communicator) {
         // SAFETY: a valid communicator and a constant of the library.
         self.call("MPI_Comm_set_errhandler", || unsafe {
@@ -88,21 +88,22 @@ impl Ranks {
         });
     }
 
-    /// Duplicates a communicator: the same ranks, with separate messages. Error handlers are inherited.
+    /// Duplicates a communicator. The copy has the same ranks and inherits error handlers, but its messages are
+    /// separate.
     pub(super) fn duplicate(&self, comm: Communicator) -> Communicator {
         // SAFETY: a constant of the library.
         let mut copy = unsafe { ffi::RSMPI_COMM_NULL };
-        // SAFETY: the communicator is valid; the new one is written to `copy`. All ranks call this alike.
+        // SAFETY: the communicator is valid; the new one is written to `copy`. All ranks make this call.
         self.call("MPI_Comm_dup", || unsafe { ffi::MPI_Comm_dup(comm.0, &raw mut copy) });
         Communicator(copy)
     }
 
-    /// Returns the ranks of `comm` on this machine, in its order.
+    /// Returns a communicator of the ranks of `comm` that are on this machine, in the same order.
     pub(super) fn same_machine(&self, comm: Communicator) -> Communicator {
         // SAFETY: a constant of the library.
         let mut some = unsafe { ffi::RSMPI_COMM_NULL };
         let key = self.place.rank as c_int;
-        // SAFETY: the communicator and constants are valid; the new one is written to `some`. All ranks call this alike.
+        // SAFETY: the communicator and constants are valid; the new one is written to `some`. All ranks make this call.
         self.call("MPI_Comm_split_type", || unsafe {
             ffi::MPI_Comm_split_type(comm.0, ffi::RSMPI_COMM_TYPE_SHARED, key, ffi::RSMPI_INFO_NULL, &raw mut some)
         });

@@ -1,4 +1,4 @@
-//! Collective operations on small data, in pieces whose counts fit MPI's 32 bits.
+//! Collective operations on small data. Data is cut into pieces whose counts fit MPI's 32 bits.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -43,7 +43,8 @@ impl Ranks {
         all
     }
 
-    /// Hands the bytes of all ranks to `take`, each rank's in order, in pieces of whole units of `size` bytes. Collective.
+    /// Calls `take` with the bytes of all ranks in pieces, each rank's in order. A piece has whole units of `size`
+    /// bytes. Collective.
     pub(in crate::comm) fn gather_pieces(&self, mine: &[u8], size: usize, take: &mut dyn FnMut(usize, &[u8])) {
         let ranks = self.place.ranks;
         let mut lengths = vec![0u64; ranks];

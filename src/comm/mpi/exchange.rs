@@ -1,4 +1,5 @@
-//! The threads of an exchange through MPI: one works, some take, and the calling one moves messages between them and MPI.
+//! The threads of an exchange through MPI. One thread does the work, some threads take messages, and the calling thread
+//! moves messages between them and MPI.
 
 use super::Ranks;
 use super::pump::Pump;
@@ -64,20 +65,23 @@ impl Ranks {
                 let (taking, give_back) = (taking.clone(), give_back.clone());
                 scope.spawn(move || {
                     for (from, words, count) in taking {
-                        // Nobody receives it once the exchange has failed.
+                        // The send fails once the exchange has failed, because nobody receives any more.
                         let _ = give_back.send(take(from, &words[..count]).map(|()| words));
                     }
                 });
             }
-            // The mover owns the channels, so that a failure disconnects the takers and those who wait for a permit.
+            // The mover owns the channels, so that a failure disconnects the takers and the threads that wait for a
+            // permit.
             let mover = Mover { pump, outbox, posted, permit, full, empty };
             let moved = mover.run(state);
             let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             match (moved, done) {
-                // An error of `work` may only be that sends were refused after `take` failed.
+                // Return the error of `take` first: `work` may have failed only because sends were refused after that.
                 (Err(Some(cause)), _) => Err(cause),
                 (_, Err(cause)) => Err(cause),
-                (Err(None), Ok(_)) => Err(Error::internal("exchange messages", "work failed and then did not")),
+                (Err(None), Ok(_)) => {
+                    Err(Error::internal("exchange messages", "work reported a failure but returned no error"))
+                }
                 (Ok(exchanged), Ok(done)) => Ok((done, exchanged)),
             }
         });
@@ -95,8 +99,8 @@ struct Mover<'a, 'o> {
 }
 
 impl Mover<'_, '_> {
-    /// Moves messages until every rank's work is done and all messages are taken. Fails with the error of `take`, or with `None` if `work`
-    /// failed.
+    /// Moves messages until every rank's work is done and all messages are taken. Fails with the error of `take`, or
+    /// with `None` if `work` has failed.
     fn run(mut self, state: &AtomicU8) -> Result<Exchanged, Option<Error>> {
         let shape = self.outbox.shape;
         // Zeroed pages take no memory until a message is written to them.
@@ -106,7 +110,7 @@ impl Mover<'_, '_> {
         let mut backoff = Backoff::default();
         let mut taken = shape.incoming;
         loop {
-            // The state is read before the queue is emptied: messages sent before the work was done are in it by then.
+            // Read the state before emptying the queue. If the work is done, the queue then has all of its messages.
             let working = state.load(Ordering::SeqCst);
             if working == FAILED {
                 return Err(None);
@@ -117,7 +121,7 @@ impl Mover<'_, '_> {
                 moved = true;
             }
             if working == DONE {
-                self.pump.no_more();
+                self.pump.end_sending();
             }
             self.pump.poll_sent(|message| {
                 self.outbox.recycle(message);
@@ -126,7 +130,7 @@ impl Mover<'_, '_> {
             });
             self.pump.poll_arrived(|from, words, count| {
                 taken -= 1;
-                // A taker that is gone has panicked, which ends the process.
+                // If the takers are gone, one has panicked, and the process ends.
                 let _ = self.full.send((from, words, count));
                 moved = true;
             });

@@ -1,4 +1,5 @@
-//! Ends a process whose MPI does not start: MPI libraries wait forever, and silently, for a rank that never comes.
+//! Watchdog that ends a process whose MPI does not start. MPI libraries wait forever, and silently, for a rank that
+//! never comes.
 #![allow(unsafe_code)] // exits without running exit handlers
 
 use crate::comm::launch;
@@ -6,17 +7,18 @@ use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// Time until a warning that ranks still wait.
-const SLOW: Duration = Duration::from_secs(60);
-/// Seconds until ranks give up, unless `GPUGRAPH_MPI_START` has another number; 0 means never. Thousands of ranks take minutes.
-const LIMIT: u64 = 15 * 60;
-/// Further time that ranks other than 0 wait.
-const ALIKE: Duration = Duration::from_secs(5);
+/// Time after which a warning says that ranks still wait.
+const WARN_AFTER: Duration = Duration::from_secs(60);
+/// Seconds after which ranks give up. `GPUGRAPH_MPI_START` overrides it; 0 means never. With thousands of ranks the
+/// start takes minutes.
+const DEFAULT_LIMIT: u64 = 15 * 60;
+/// Further time that ranks other than 0 wait, so that rank 0 prints the error first.
+const FOLLOWER_WAIT: Duration = Duration::from_secs(5);
 
-/// Starts the watchdog. Dropping the result stops it, as MPI has then started.
+/// Starts the watchdog. Dropping the returned sender stops it; MPI has then started.
 pub(super) fn watch() -> Option<Sender<()>> {
     let get = |name: &str| std::env::var(name).ok();
-    let limit = get("GPUGRAPH_MPI_START").and_then(|text| text.trim().parse().ok()).unwrap_or(LIMIT);
+    let limit = get("GPUGRAPH_MPI_START").and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_LIMIT);
     let leads = launch::rank(&get) == 0;
     let (started, ended) = mpsc::channel();
     let wait = move || {
@@ -24,13 +26,13 @@ pub(super) fn watch() -> Option<Sender<()>> {
         // The log is opened later, so messages go to stderr.
         let print = |what: String| leads.then(|| std::io::stderr().write_all(format!("{what}\n").as_bytes()));
         let limit = Duration::from_secs(limit);
-        let slow = if limit.is_zero() { SLOW } else { SLOW.min(limit / 2) };
+        let slow = if limit.is_zero() { WARN_AFTER } else { WARN_AFTER.min(limit / 2) };
         if !over(slow) {
             return;
         }
-        let reason = "it waits for ranks that have not begun or can't be reached";
+        let reason = "it waits for ranks that have not started or can't be reached";
         print(format!("warning: MPI has not started for {} s: {reason}", slow.as_secs()));
-        if limit.is_zero() || !over(limit - slow + if leads { Duration::ZERO } else { ALIKE }) {
+        if limit.is_zero() || !over(limit - slow + if leads { Duration::ZERO } else { FOLLOWER_WAIT }) {
             return;
         }
         let longer = "GPUGRAPH_MPI_START=SECONDS waits longer";
@@ -38,6 +40,6 @@ pub(super) fn watch() -> Option<Sender<()>> {
         // SAFETY: no memory is passed. Usual exit handlers would wait for MPI.
         unsafe { libc::_exit(9) }
     };
-    // Without the thread nothing is printed, nothing worse.
+    // If the thread does not start, the only loss is that nothing is printed.
     std::thread::Builder::new().name("starting".into()).spawn(wait).ok().map(|_| started)
 }

@@ -1,8 +1,8 @@
-//! The ranks of a job by MPI. It builds with any MPI 3.1; Open MPI 4.1 and MPICH 4 are tested.
+//! The ranks of a job, through MPI. It builds with any MPI 3.1; Open MPI 4.1 and MPICH 4 are tested.
 #![allow(unsafe_code)] // calls MPI's C interface
 //!
-//! MPI is initialised with `MPI_THREAD_SERIALIZED`, and every call is made under one mutex. No call blocks: collective operations are
-//! started and then polled, so a waiting thread neither holds the mutex nor occupies a core.
+//! MPI is initialised with `MPI_THREAD_SERIALIZED`, and every call is made under one mutex. No call blocks: collective
+//! operations are started and then polled. So a waiting thread neither keeps the mutex locked nor occupies a core.
 
 mod call;
 mod collectives;
@@ -33,29 +33,29 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Default of the bytes that collective operations move at once. Four such pieces are `Comm::SCRATCH`.
+/// Default number of bytes that collective operations move at once. Four such pieces fit `Comm::SCRATCH`.
 const CHUNK: usize = super::Comm::SCRATCH / 4;
 
-/// The ranks of a job, as one of them sees them.
+/// Handle of one rank to all ranks of the job.
 pub struct Ranks {
     place: RankPosition,
     /// Mutex held during every call to MPI.
     calls: Mutex<()>,
-    /// Communicators are separate, so that an operation of one kind never sees the messages of another.
+    /// One communicator for each kind of operation, so that an operation never sees messages of another kind.
     collective: Communicator,
     messages: Communicator,
     point_to_point: Communicator,
     ending: Communicator,
     small: Mutex<point_to_point::PointToPoint>,
     chunk: AtomicUsize,
-    /// Number of exchanges begun, which tells their messages apart.
+    /// Number of exchanges begun. It distinguishes the messages of different exchanges.
     exchanges: AtomicUsize,
-    /// Number of times that links of rounds were made, which tells their messages apart.
+    /// Number of times that links of rounds were opened. It distinguishes the messages of different links.
     rounds: AtomicUsize,
     /// True if an exchange ended with messages in flight.
     broken: AtomicBool,
     closed: AtomicBool,
-    /// Bytes of this process that MPI had taken once it was open.
+    /// Bytes of this process's memory that MPI had taken once it was open.
     taken: u64,
 }
 
@@ -66,7 +66,8 @@ impl std::fmt::Debug for Ranks {
 }
 
 impl Ranks {
-    /// Starts MPI. `expected` is the launcher's number of ranks. Returns `None` if there is one rank after all.
+    /// Starts MPI. `expected` is the number of ranks that the launcher reports. Returns `None` if there is only one
+    /// rank.
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         let before = os::own_memory();
         let _starting = init_watchdog::watch();
@@ -88,15 +89,15 @@ impl Ranks {
         let (rank, ranks) = call::size_of(world);
         if expected.is_some_and(|expected| expected != ranks) {
             return Err(Error::Usage(format!(
-                "started as {} ranks, but MPI finds {ranks}: start gpugraph by the mpirun of {}, which it was built \
-                 for, or by `srun --mpi=pmix` (`srun --mpi=list` has others)",
+                "started as {} ranks, but MPI finds {ranks}: start gpugraph with the mpirun of {}, for which it was \
+                 built, or with `srun --mpi=pmix` (`srun --mpi=list` lists others)",
                 expected.unwrap_or(0),
                 version().unwrap_or_default()
             )));
         }
         if provided < serialized {
             return Err(Error::Usage(
-                "this MPI library can't be called from several threads: use one that gives MPI_THREAD_SERIALIZED"
+                "this MPI library can't be called from several threads: use one that supports MPI_THREAD_SERIALIZED"
                     .into(),
             ));
         }
@@ -165,7 +166,8 @@ impl Ranks {
         self.call("MPI_Finalize", || unsafe { ffi::MPI_Finalize() });
     }
 
-    /// Waits until all ranks get here, but no longer than `at_most`.
+    /// Waits until all ranks have called this function, but at most `at_most`. Calls `meanwhile` again and again while
+    /// it waits.
     pub(super) fn meet(&self, at_most: Duration, meanwhile: &dyn Fn()) {
         let until = Instant::now() + at_most;
         let mut request = self.begin_barrier(self.ending);
@@ -176,14 +178,14 @@ impl Ranks {
     }
 
     pub(super) fn abort(&self, code: u8) -> ! {
-        // If MPI itself hangs, the launcher sees that this rank is gone.
+        // If MPI itself hangs, exit after a while, so that the launcher sees that this rank is gone.
         let deadline = std::thread::Builder::new().spawn(move || {
             std::thread::sleep(Duration::from_secs(10));
             // SAFETY: ends the process without running anything.
             unsafe { libc::_exit(code.into()) }
         });
         drop(deadline);
-        // Launchers read a rank's output through pipes, and drop the rest when they end it.
+        // Launchers read a rank's output through pipes, and drop unread output when they end the rank.
         std::thread::sleep(Duration::from_millis(200));
         // A thread that panicked within a call never releases the mutex.
         let until = Instant::now() + Duration::from_secs(2);
@@ -199,13 +201,13 @@ impl Ranks {
         std::process::exit(code.into());
     }
 
-    /// Returns a guard: no other thread calls MPI while it is held.
-    fn alone(&self) -> std::sync::MutexGuard<'_, ()> {
+    /// Returns a guard. No other thread calls MPI until it is dropped.
+    fn lock_calls(&self) -> std::sync::MutexGuard<'_, ()> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns the first line of the version that the linked MPI library reports.
+/// Returns the version of the linked MPI library: the first line of its report.
 pub fn version() -> Option<String> {
     // SAFETY: constants of the library; the buffer has the length that the library requires, and the call may precede MPI_Init.
     let text = unsafe {

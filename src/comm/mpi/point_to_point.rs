@@ -1,4 +1,5 @@
-//! Small messages between any two ranks, beside all other operations. No sender waits: messages are kept here until they have left.
+//! Small messages between any two ranks, independent of all other operations. No sender waits: messages are kept here
+//! until they have left.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -7,11 +8,11 @@ use ::mpi::ffi;
 use std::ffi::c_int;
 use std::sync::{MutexGuard, PoisonError};
 
-/// Messages in flight.
+/// Small messages in flight, outgoing and incoming.
 #[derive(Default)]
 pub(super) struct PointToPoint {
     leaving: Vec<(Request, Box<[u8]>)>,
-    /// The message that is being received. There is one at a time, so those of one rank stay in order.
+    /// The message that is being received. There is only one at a time, so that the messages of a rank stay in order.
     arriving: Option<(Request, usize, Vec<u8>)>,
 }
 
@@ -82,7 +83,7 @@ impl Ranks {
         Some((Request(request), status.MPI_SOURCE as usize, message))
     }
 
-    /// Waits until no rank has messages in flight, and drops those that arrive here.
+    /// Waits until no rank has messages in flight, and drops the messages that arrive at this rank.
     pub(super) fn drain(&self) {
         let mut backoff = Backoff::default();
         let mut barrier = None;

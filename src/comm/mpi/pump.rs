@@ -1,8 +1,8 @@
-//! Messages of an exchange in flight: those that leave, those that arrive, and how all ranks find out that none is left.
+//! The messages of an exchange that are in flight: outgoing and incoming. It also finds out when no rank has any left.
 //!
-//! Sends are synchronous (`MPI_Issend`): one is done when its receiver has begun to take it, so nothing accumulates in MPI's own memory.
-//! Receives are posted in advance, from any rank. When its work is done, a rank sends every other the number of messages it sent there
-//! (`MPI_Ialltoall`), so each knows when it has all.
+//! Sends are synchronous (`MPI_Issend`): a send is done when its receiver has begun to take it, so nothing accumulates
+//! in MPI's own memory. Receives are posted in advance, from any rank. When its work is done, a rank sends every other
+//! rank the number of messages that it has sent there (`MPI_Ialltoall`). So each rank knows when it has received all.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -15,11 +15,12 @@ use std::sync::atomic::Ordering;
 pub(super) struct Pump<'a> {
     ranks: &'a Ranks,
     words: usize,
-    /// Tag that tells this exchange's messages from those of the next, which another rank may have begun.
+    /// Tag that distinguishes the messages of this exchange from those of the next one, which another rank may have
+    /// begun.
     tag: c_int,
-    leaving: UnderWay,
-    arriving: UnderWay,
-    /// Numbers of messages sent to each rank and, once all have sent theirs, coming from each.
+    leaving: Operations,
+    arriving: Operations,
+    /// Number of messages sent to each rank and, once all ranks have reported it, the number that come from each rank.
     sent: Vec<u64>,
     coming: Vec<u64>,
     counting: Option<ffi::MPI_Request>,
@@ -28,16 +29,16 @@ pub(super) struct Pump<'a> {
     finished: bool,
 }
 
-/// Operations with their buffers, and room for MPI to report which are done.
+/// Operations in progress with their buffers, and arrays in which MPI reports which are done.
 #[derive(Default)]
-struct UnderWay {
+struct Operations {
     requests: Vec<ffi::MPI_Request>,
     buffers: Vec<Vec<u32>>,
     done: Vec<c_int>,
     statuses: Vec<ffi::MPI_Status>,
 }
 
-impl UnderWay {
+impl Operations {
     fn push(&mut self, request: ffi::MPI_Request, buffer: Vec<u32>) {
         self.requests.push(request);
         self.buffers.push(buffer);
@@ -46,7 +47,7 @@ impl UnderWay {
         self.statuses.push(unsafe { std::mem::zeroed() });
     }
 
-    /// Hands the buffers of operations that are done to `done`, with their status.
+    /// Calls `done` with the buffer and the status of each operation that is done.
     fn poll(&mut self, ranks: &Ranks, mut done: impl FnMut(Vec<u32>, &ffi::MPI_Status)) {
         if self.requests.is_empty() {
             return;
@@ -54,13 +55,13 @@ impl UnderWay {
         let mut count: c_int = 0;
         let (requests, indices) = (self.requests.as_mut_ptr(), self.done.as_mut_ptr());
         let (statuses, all) = (self.statuses.as_mut_ptr(), self.requests.len() as c_int);
-        // SAFETY: the three arrays have as many elements as there are requests.
+        // SAFETY: the three arrays have one element for each request.
         ranks.call("MPI_Testsome", || unsafe { ffi::MPI_Testsome(all, requests, &raw mut count, indices, statuses) });
         // The count is MPI_UNDEFINED, which is negative, if there is nothing to poll.
         let count = count.max(0) as usize;
         let mut finished: Vec<(usize, ffi::MPI_Status)> =
             self.done[..count].iter().map(|&at| at as usize).zip(self.statuses[..count].iter().copied()).collect();
-        // Buffers are removed from the last on, so that indices stay valid. MPI may return them in any order.
+        // MPI may return operations in any order. Remove the last one first, so that indices stay valid.
         finished.sort_unstable_by_key(|(at, _)| std::cmp::Reverse(*at));
         for (at, status) in finished {
             self.requests.swap_remove(at);
@@ -81,10 +82,11 @@ impl<'a> Pump<'a> {
         Ok(Pump {
             ranks,
             words: shape.words,
-            // No rank is two exchanges ahead: each exchange ends with counts from all.
+            // Two tags are enough. No rank is two exchanges ahead, because each exchange ends with counts from all
+            // ranks.
             tag: (number % 2) as c_int,
-            leaving: UnderWay::default(),
-            arriving: UnderWay::default(),
+            leaving: Operations::default(),
+            arriving: Operations::default(),
             sent: vec![0; count],
             coming: vec![0; count],
             counting: None,
@@ -94,7 +96,7 @@ impl<'a> Pump<'a> {
         })
     }
 
-    /// Starts to send a message.
+    /// Starts to send `message` to rank `to`.
     pub(super) fn send(&mut self, to: usize, message: Vec<u32>) {
         self.sent[to] += 1;
         self.figures.sent_bytes += message.len() as u64 * 4;
@@ -107,7 +109,7 @@ impl<'a> Pump<'a> {
         self.leaving.push(request, message);
     }
 
-    /// Starts to receive a message from any rank into `buffer`, which has the exchange's number of words.
+    /// Starts to receive a message from any rank into `buffer`, which must have `words` words.
     pub(super) fn accept(&mut self, mut buffer: Vec<u32>) {
         let (at, count) = (buffer.as_mut_ptr().cast(), self.words as c_int);
         // SAFETY: the buffer has that many words, which stay in place, in `arriving`, until the operation is done.
@@ -118,8 +120,8 @@ impl<'a> Pump<'a> {
         self.arriving.push(request, buffer);
     }
 
-    /// Declares that this rank sends no more. Calls after the first do nothing.
-    pub(super) fn no_more(&mut self) {
+    /// Declares that this rank sends no more messages. Calls after the first do nothing.
+    pub(super) fn end_sending(&mut self) {
         if self.counting.is_some() {
             return;
         }
@@ -133,12 +135,12 @@ impl<'a> Pump<'a> {
         self.counting = Some(request);
     }
 
-    /// Hands the buffers of messages that have left to `sent`.
+    /// Calls `sent` with the buffer of each message that has left.
     pub(super) fn poll_sent(&mut self, mut sent: impl FnMut(Vec<u32>)) {
         self.leaving.poll(self.ranks, |buffer, _| sent(buffer));
     }
 
-    /// Hands messages that have arrived to `arrived`: the sender, the buffer, and the number of words.
+    /// Calls `arrived` for each message that has arrived, with the sender, the buffer and the number of words.
     pub(super) fn poll_arrived(&mut self, mut arrived: impl FnMut(usize, Vec<u32>, usize)) {
         let (ranks, received, figures) = (self.ranks, &mut self.received, &mut self.figures);
         self.arriving.poll(ranks, |buffer, status| {
@@ -153,7 +155,7 @@ impl<'a> Pump<'a> {
         });
     }
 
-    /// Returns true if all messages to this rank have arrived and all of its own have left.
+    /// Returns true if all messages to this rank have arrived and all messages of this rank have left.
     pub(super) fn complete(&mut self) -> bool {
         let ranks = self.ranks;
         self.leaving.requests.is_empty()
@@ -161,7 +163,7 @@ impl<'a> Pump<'a> {
             && self.coming.iter().sum::<u64>() == self.received
     }
 
-    /// Cancels the receives that no message will match. Returns the traffic.
+    /// Cancels the receives that are still posted, since no message will come. Returns the traffic.
     pub(super) fn finish(mut self) -> Exchanged {
         for mut request in std::mem::take(&mut self.arriving.requests) {
             // SAFETY: the receive is posted and not matched: all messages to this rank have arrived.
@@ -174,7 +176,7 @@ impl<'a> Pump<'a> {
 }
 
 impl Drop for Pump<'_> {
-    /// Leaves the buffers in flight to MPI after a failure, until the job ends.
+    /// After a failure, leaks the buffers in flight, because MPI may use them until the job ends.
     fn drop(&mut self) {
         if !self.finished {
             self.ranks.broken.store(true, Ordering::SeqCst);

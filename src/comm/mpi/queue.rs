@@ -1,23 +1,24 @@
-//! A bounded queue in memory that processes share, for any number of producers and consumers: each cell holds the number of its turn
-//! (Vyukov's bounded MPMC queue). It consists of atomics alone, so a process that dies never blocks the others.
+//! A bounded queue in memory that processes share, for any number of producers and consumers. Each cell has the number
+//! of its turn (Vyukov's bounded MPMC queue). The queue consists only of atomics, so a process that dies never blocks
+//! the others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words before the cells: the number of items taken, and of those put in, each on its own cache line.
+/// Words before the cells: the number of items taken and the number of items put in, each on its own cache line.
 const HEAD: usize = 16;
 const TAKEN: usize = 0;
 const PUT: usize = 8;
-/// Words of a cell: its turn, and an item.
+/// Words of a cell: its turn and an item of two words.
 const CELL: usize = 3;
 
-/// A queue. Zeroed words are an empty one.
+/// A bounded queue in shared words. Words of zero are an empty queue.
 pub(super) struct Queue<'a> {
     words: &'a [AtomicU64],
     cells: u64,
 }
 
 impl<'a> Queue<'a> {
-    /// Returns the number of words of a queue for `items` items.
+    /// Returns the number of words that a queue for `items` items needs.
     pub(super) fn words(items: usize) -> usize {
         HEAD + items.next_power_of_two().max(2) * CELL
     }
@@ -34,7 +35,8 @@ impl<'a> Queue<'a> {
     pub(super) fn put(&self, item: [u64; 2]) -> bool {
         let mut number = self.words[PUT].load(Ordering::Relaxed);
         loop {
-            // A cell is free for item n at turn n and holds it at turn n + 1. Its index is subtracted, so that zeros are free cells.
+            // A cell is free for item n at turn n, and contains it at turn n + 1. The stored turn is less by the cell's
+            // index, so that zeros are free cells.
             let cell = self.cell(number);
             let turn = cell[0].load(Ordering::Acquire) + number % self.cells;
             if turn < number {

@@ -1,9 +1,9 @@
-//! Sums of arrays with an element for every vertex. Ranks that share memory use that (`shm_reduce`); others send messages: every rank sends
-//! each other that one's share and adds those it receives.
+//! Sums over the ranks of arrays with an element for every vertex. Ranks that share memory use it (`shm_reduce`).
+//! Otherwise they send messages: every rank sends each other rank that rank's share, and adds the shares it receives.
 //!
-//! Ranks go through the others in turns (at turn t, rank r sends to r + t and receives from r - t), so that each link carries one stream. A
-//! turn is cut into pieces, several of which are in flight at once. Both ends process turns and pieces in the same order: the first piece
-//! not yet moved has both ends posted, so there is no deadlock.
+//! Each rank goes through the others in turns: at turn t, rank r sends to r + t and receives from r - t. So each link
+//! carries one stream. A turn is cut into pieces, and several pieces are in flight at once. Both ends process turns and
+//! pieces in the same order. So both ends have posted the first piece that is not yet moved, and there is no deadlock.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -17,10 +17,10 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Pieces in flight at once in each direction.
+/// Number of pieces in flight at once in each direction.
 const WINDOW: usize = 4;
 
-/// Elements to send to a rank or to receive from it.
+/// Elements to send to rank `peer` or to receive from it.
 #[derive(Clone)]
 struct Piece {
     peer: usize,
@@ -42,7 +42,7 @@ impl Ranks {
         self.gather_by_messages(values);
     }
 
-    /// Copies every rank's share of an array to all ranks by messages.
+    /// Copies every rank's share of an array to all ranks, by messages.
     pub(super) fn gather_by_messages<T: Number>(&self, values: &mut [T]) {
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(rank, len)));
@@ -79,7 +79,8 @@ impl Ranks {
         share::of(rank, self.place.ranks, len)
     }
 
-    /// Returns the other ranks in the order in which this one sends to them, or receives from them.
+    /// Returns the other ranks in the order in which this rank sends to them or, if `sending` is false, receives from
+    /// them.
     fn turns(&self, sending: bool) -> impl Iterator<Item = usize> + use<> {
         let (rank, ranks) = (self.place.rank, self.place.ranks);
         (1..ranks).map(move |turn| if sending { (rank + turn) % ranks } else { (rank + ranks - turn) % ranks })
@@ -95,8 +96,9 @@ impl Ranks {
         share.step_by(length).map(move |at| Piece { peer, elements: at..end.min(at + length) })
     }
 
-    /// Moves pieces of `values`, with a window of pieces in flight in each direction. Received pieces are written to their place or, if
-    /// there is `scratch` (a window of pieces), added to the values there. No element is both sent and received.
+    /// Sends and receives pieces of `values`, with a window of pieces in flight in each direction. If there is
+    /// `scratch`, with room for a window of pieces, received pieces are added to the values at their place. Otherwise
+    /// they are written there. No element may be both sent and received.
     fn flow<T: Number>(
         &self,
         values: &mut [T],
@@ -107,7 +109,7 @@ impl Ranks {
     ) {
         let mut scratch = scratch;
         let room = scratch.as_ref().map_or(0, |scratch| scratch.len() / WINDOW);
-        // From here on all access goes through these pointers, as MPI reads and writes between calls.
+        // From here on all access goes through these pointers, because MPI reads and writes between calls.
         let base = values.as_mut_ptr();
         let slots = scratch.as_mut().map(|scratch| scratch.as_mut_ptr());
         let (mut sending, mut receiving) = (VecDeque::new(), VecDeque::new());
@@ -141,7 +143,8 @@ impl Ranks {
                     break;
                 };
                 let bytes = (piece.elements.len() * size_of::<T>()) as c_int;
-                // SAFETY: the piece is within `values`, and nobody writes it meanwhile: pieces received lie elsewhere.
+                // SAFETY: the piece is within `values`, and nobody writes to it during the send, because received
+                // pieces lie elsewhere.
                 let request = self.begin("MPI_Isend", |request| unsafe {
                     let (kind, comm) = (ffi::RSMPI_UINT8_T, self.collective.0);
                     let at = base.add(piece.elements.start);

@@ -1,5 +1,5 @@
-//! Memory that all ranks of one machine share for one operation: a file in /dev/shm that is unlinked as soon as all have mapped it. Every
-//! rank has a part whose pages it allocates itself, so that they lie near its cores.
+//! Memory that all ranks of one machine share for one operation. It is a file in /dev/shm that is unlinked as soon as
+//! all ranks have mapped it. Every rank has a part, and allocates its pages itself, so that they lie near its cores.
 #![allow(unsafe_code)] // maps memory that other processes write to
 
 use super::Ranks;
@@ -16,16 +16,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "gpugraph-";
-/// Age from which on a file is nobody's: it has a name for moments only.
-const LEFT: Duration = Duration::from_secs(3600);
-/// Bytes before the first part, for the words of [`Segment::word`].
+/// Age above which a file belongs to no running job, because a job's file has a name only for moments.
+const STALE_AGE: Duration = Duration::from_secs(3600);
+/// Bytes before the first part; they contain the words of [`Segment::word`].
 const HEAD: usize = 4096;
 const PAGE: usize = 4096;
-/// Words of the head that the barrier uses.
+/// Words of the head that the barrier uses: ranks that have arrived, and the number of barriers passed.
 const ARRIVED: usize = 0;
 const GENERATION: usize = 1;
 
-/// The shared memory of an operation.
+/// Shared memory of an operation.
 pub(super) struct Segment {
     base: *mut u8,
     bytes: usize,
@@ -33,14 +33,14 @@ pub(super) struct Segment {
     ranks: usize,
 }
 
-// SAFETY: all access is by atomics, or by views whose maker promises that nobody else uses the range.
+// SAFETY: all access is by atomics, or by views whose caller promises that nobody else uses the range.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Makes memory with `part` zeroed bytes for each rank, each part at a page. Returns `None` on all ranks if they are on several
-    /// machines or one of them can't map it. Collective.
+    /// Makes memory with `part` zeroed bytes for each rank; each part begins at a page. Returns `None` on all ranks if
+    /// they are on several machines or one of them can't map the memory. Collective.
     pub(super) fn open(ranks: &Ranks, part: usize) -> Option<Segment> {
         if ranks.place.nodes > 1 {
             return None;
@@ -81,7 +81,7 @@ impl Segment {
         (base != libc::MAP_FAILED).then(|| Segment { base: base.cast(), bytes, part, ranks })
     }
 
-    /// Returns one of the numbers that all ranks share, initially zero; each has a cache line.
+    /// Returns shared word `number`, below 64, initially zero. Each word has a cache line of its own.
     pub(super) fn word(&self, number: usize) -> &AtomicU64 {
         let at = number * 64;
         assert!(at < HEAD, "the head of a segment has 64 words");
@@ -89,20 +89,20 @@ impl Segment {
         unsafe { &*self.base.add(at).cast::<AtomicU64>() }
     }
 
-    /// Returns `len` numbers from byte `at` of a rank's part.
+    /// Returns a view of `len` numbers from byte `at` of a rank's part.
     ///
     /// # Safety
-    /// No rank writes there while the view exists. `T` is a number, or atomic.
+    /// While the view exists, no rank may write there. `T` must be a number, or atomic.
     pub(super) unsafe fn view<T>(&self, rank: usize, at: usize, len: usize) -> &[T] {
         let from = self.place::<T>(rank, at, len);
         // SAFETY: within the mapping and aligned, as `place` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts(from, len) }
     }
 
-    /// Returns numbers as [`Segment::view`] does, to be written.
+    /// Returns a view like [`Segment::view`] that can be written.
     ///
     /// # Safety
-    /// Nobody else, in this rank or another, reads or writes there while the view exists. `T` is a number.
+    /// While the view exists, nobody else, in this rank or another, may read or write there. `T` must be a number.
     #[allow(clippy::mut_from_ref)] // processes, not borrows, settle who may write
     pub(super) unsafe fn view_mut<T>(&self, rank: usize, at: usize, len: usize) -> &mut [T] {
         let from = self.place::<T>(rank, at, len);
@@ -110,10 +110,10 @@ impl Segment {
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
 
-    /// Returns `len` numbers from byte `at` of all parts, which follow each other.
+    /// Returns `len` numbers from byte `at` on of all parts together; the parts follow each other.
     ///
     /// # Safety
-    /// `T` is atomic, and all views of these bytes are of such.
+    /// `T` must be atomic, and so must the numbers of all other views of these bytes.
     pub(super) unsafe fn whole<T>(&self, at: usize, len: usize) -> &[T] {
         let fits = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(at));
         let fits = fits.is_some_and(|end| end <= self.part * self.ranks) && at.is_multiple_of(align_of::<T>());
@@ -130,7 +130,7 @@ impl Segment {
         unsafe { self.base.add(HEAD + rank * self.part + at).cast() }
     }
 
-    /// Waits until every rank has called it. Writes of other ranks before it are visible afterwards.
+    /// Waits until every rank has called this function. What other ranks wrote before the call is visible afterwards.
     pub(super) fn barrier(&self) {
         let generation = self.word(GENERATION).load(Ordering::Acquire);
         if self.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 1 == self.ranks as u64 {
@@ -139,7 +139,7 @@ impl Segment {
             return;
         }
         let mut backoff = Backoff::default();
-        // If another rank is gone, this waits forever, until the launcher ends this one.
+        // If another rank is gone, this waits forever, or until the launcher ends this rank.
         while self.word(GENERATION).load(Ordering::Acquire) == generation {
             backoff.take();
         }
@@ -148,7 +148,8 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: `map` made the mapping, and all views have ended, as they borrow it. Other ranks have their own mappings.
+        // SAFETY: `map` made the mapping, and all views have ended, because they borrow it. Other ranks have their own
+        // mappings.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
 }
@@ -158,12 +159,12 @@ pub(super) fn bytes(part: usize, ranks: usize) -> Option<usize> {
     part.next_multiple_of(PAGE).checked_mul(ranks)?.checked_add(HEAD)
 }
 
-/// Creates the file if it needs at most half of the free space: others, MPI among them, use /dev/shm too.
+/// Creates the file, if it needs at most half of the free space. Other programs, and MPI itself, use /dev/shm too.
 fn create(bytes: usize) -> Option<(PathBuf, File)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    // Most bytes that the file may have. With 0 all data goes through MPI.
+    // Largest size of the file in bytes. With 0 all data goes through MPI.
     let allowed = std::env::var("GPUGRAPH_SHARED_MEMORY").ok().map_or(Some(u64::MAX), |text| text.trim().parse().ok());
-    remove_left(Path::new(FOLDER), SystemTime::now());
+    remove_stale(Path::new(FOLDER), SystemTime::now());
     let free = os::free_bytes(Path::new(FOLDER)).ok()? / 2;
     if bytes as u64 > free.min(allowed.unwrap_or(0)) {
         return None;
@@ -179,20 +180,22 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
-/// Returns true if a file has a name of those that [`create`] makes, of three numbers: users keep files of their own there, too.
+/// Whether `name` has the form of the names that [`create`] makes: a prefix and three numbers. Other files in the
+/// folder belong to users.
 fn is_name(name: &OsStr) -> bool {
     let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).map(|numbers| numbers.split('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     numbers.is_some_and(|numbers| numbers.clone().count() == 3 && numbers.clone().all(is_number))
 }
 
-/// Removes files whose ranks were killed before they unlinked them, and which would take memory until the machine starts again.
-fn remove_left(folder: &Path, now: SystemTime) {
+/// Removes files of ranks that were killed before they unlinked them. The files would take memory until the machine is
+/// rebooted.
+fn remove_stale(folder: &Path, now: SystemTime) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = is_name(&entry.file_name());
         let made = entry.metadata().ok().filter(|file| is_ours && file.is_file()).and_then(|file| file.modified().ok());
-        if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > LEFT) {
-            // Those of other users stay.
+        if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > STALE_AGE) {
+            // The files of other users stay.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -217,14 +220,14 @@ mod tests {
         let now = SystemTime::now();
         for &name in &names {
             let file = File::create(folder.path().join(name)).expect("a file");
-            let age = if name == "gpugraph-2-0-6" { LEFT / 2 } else { 2 * LEFT };
+            let age = if name == "gpugraph-2-0-6" { STALE_AGE / 2 } else { 2 * STALE_AGE };
             file.set_modified(now - age).expect("another time");
         }
-        // What a job makes itself is known by its name.
+        // Files that a job makes itself are recognised by their name.
         let (made, _) = create(PAGE).expect("/dev/shm has some KiB");
         std::fs::remove_file(&made).expect("removed");
         assert!(made.file_name().is_some_and(is_name), "{}", made.display());
-        remove_left(folder.path(), now);
+        remove_stale(folder.path(), now);
         let removed: Vec<&&str> = names.iter().filter(|name| !folder.path().join(name).exists()).collect();
         assert_eq!(removed, [&"gpugraph-1-0-5"]);
     }

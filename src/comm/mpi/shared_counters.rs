@@ -1,4 +1,4 @@
-//! Numbers that each rank of a machine publishes to the others without a message.
+//! Numbers that each rank of a machine publishes to the other ranks without a message.
 #![allow(unsafe_code)] // a view of shared memory
 
 use super::Ranks;
@@ -6,7 +6,7 @@ use super::segment::Segment;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Some numbers of each rank, initially zero, that all ranks of the machine can read at any time.
+/// Numbers of each rank, initially zero, that all ranks of the machine can read at any time.
 pub struct SharedCounters {
     segment: Segment,
     rank: usize,
@@ -17,27 +17,28 @@ pub struct SharedCounters {
 const NAP: Duration = Duration::from_micros(20);
 
 impl SharedCounters {
-    /// Makes `numbers` numbers for each rank. Returns `None` on all of them if they share no memory. Collective.
+    /// Makes `numbers` numbers for each rank. Returns `None` on all ranks if they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, numbers: usize) -> Option<SharedCounters> {
         let segment = Segment::open(ranks, numbers * size_of::<u64>())?;
         Some(SharedCounters { segment, rank: ranks.place().rank, numbers })
     }
 
-    /// Publishes this rank's number `which`. A rank that reads it also sees what this rank wrote before.
+    /// Publishes this rank's number `which`. A rank that reads the number also sees everything that this rank wrote
+    /// before.
     pub fn publish(&self, which: usize, number: u64) {
         self.of(self.rank)[which].store(number, Ordering::Release);
     }
 
-    /// Returns the number `which` that rank `rank` published last.
+    /// Returns number `which` of rank `rank`, as published last.
     pub fn read(&self, rank: usize, which: usize) -> u64 {
         self.of(rank)[which].load(Ordering::Acquire)
     }
 
-    /// Waits until rank `rank`'s number `which` is at least `least`, and returns it. `go_on` is called meanwhile, as a rank that is gone
-    /// publishes nothing more.
+    /// Waits until number `which` of rank `rank` is at least `least`, and returns it. It calls `go_on` while it waits;
+    /// an error ends the wait, because a rank that is gone publishes nothing more.
     ///
     /// # Errors
-    /// That of `go_on`.
+    /// The error of `go_on`.
     pub fn wait<E>(
         &self,
         rank: usize,
@@ -54,7 +55,7 @@ impl SharedCounters {
         }
     }
 
-    /// Returns rank `rank`'s number `which`, which all ranks may change.
+    /// Returns number `which` of rank `rank` as an atomic, which all ranks may change.
     pub(in crate::comm) fn word(&self, rank: usize, which: usize) -> &AtomicU64 {
         &self.of(rank)[which]
     }

@@ -1,8 +1,8 @@
-//! Exchanges among ranks of one machine: the sending thread copies a message into a slab of shared memory, and the taking thread reads it
-//! there.
+//! Exchanges among ranks of one machine. The sending thread copies a message into a slab of shared memory, and the
+//! taking thread reads it there.
 //!
-//! Every rank has as many slabs as its shape has messages, a queue of its free slabs, and a queue of messages to it. The queues have room
-//! for all slabs, so only senders wait: for a slab of their own rank.
+//! Every rank has one slab for each message of its shape, a queue of its free slabs, and a queue of messages to it. The
+//! queues have room for all slabs. So only senders wait, for a free slab of their own rank.
 #![allow(unsafe_code)] // views of shared memory; the queues settle who uses a slab
 
 use super::Ranks;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The word of the segment that counts ranks whose work is done; the barrier has the first two.
+/// Word of the segment that counts the ranks whose work is done; the barrier uses the first two words.
 const DONE: usize = 2;
 
 struct ShmExchange {
@@ -24,7 +24,7 @@ struct ShmExchange {
     ranks: usize,
     words: usize,
     slabs: usize,
-    /// Bytes of a part before the slabs.
+    /// Bytes of a rank's part before the slabs.
     head: usize,
 }
 
@@ -46,7 +46,7 @@ impl ShmExchange {
         Queue::new(unsafe { self.segment.view(rank, 0, Queue::words(self.slabs)) })
     }
 
-    /// Returns the queue of messages to a rank: the sender and its slab, and the number of words.
+    /// Returns the queue of messages to a rank. An item is the sender with its slab, and the number of words.
     fn inbox(&self, rank: usize) -> Queue<'_> {
         let at = Queue::words(self.slabs) * 8;
         // SAFETY: these words are only used as atomics.
@@ -69,17 +69,19 @@ impl ShmExchange {
                 None => backoff.take(),
             }
         };
-        // SAFETY: only the thread that took a free slab from the queue uses it, until it puts it into another queue.
+        // SAFETY: only the thread that took the free slab from the queue uses it, until that thread puts it into
+        // another queue.
         unsafe { self.segment.view_mut(self.rank, self.slab(slab), message.len()) }.copy_from_slice(message);
         put(&self.inbox(to), [(self.rank as u64) << 32 | slab, message.len() as u64]);
         Some(())
     }
 
-    /// Takes messages to this rank until every rank's work is done and none is left. Returns the bytes taken.
+    /// Takes messages to this rank until every rank's work is done and no message is left. Returns the number of bytes
+    /// taken.
     fn take_all(&self, take: Take<'_>, failed: &AtomicBool) -> Result<u64> {
         let (inbox, mut backoff, mut bytes) = (self.inbox(self.rank), Backoff::default(), 0);
         while !failed.load(Ordering::SeqCst) {
-            // The count is read before the queue: messages sent before the work was done are in it by then.
+            // Read the counter before the queue. If all work is done, the queue then has all messages.
             let done = self.segment.word(DONE).load(Ordering::SeqCst) == self.ranks as u64;
             match inbox.take() {
                 Some([slab, words]) => {
@@ -98,7 +100,7 @@ impl ShmExchange {
     }
 }
 
-/// Returns the number of slabs of a rank, the bytes of its part before them, and the bytes of the part.
+/// Returns the number of slabs of a rank, the bytes of its part before the slabs, and the bytes of the part.
 fn sizes(shape: Shape, ranks: usize) -> Option<(usize, usize, usize)> {
     let slabs = shape.outgoing.checked_add(shape.incoming)?;
     let head = ((Queue::words(slabs) + Queue::words(slabs.checked_mul(ranks)?)) * 8).next_multiple_of(64);
@@ -106,7 +108,8 @@ fn sizes(shape: Shape, ranks: usize) -> Option<(usize, usize, usize)> {
     Some((slabs, head, part))
 }
 
-/// Puts an item into a queue that has room for all: it is full only while another thread is still taking one.
+/// Puts an item into a queue that has room for all items. The queue is full only while another thread is still taking
+/// an item.
 fn put(queue: &Queue<'_>, item: [u64; 2]) {
     let mut backoff = Backoff::default();
     while !queue.put(item) {
@@ -115,7 +118,7 @@ fn put(queue: &Queue<'_>, item: [u64; 2]) {
 }
 
 impl Ranks {
-    /// Runs an exchange through shared memory. Returns `work` as the error if the ranks share none.
+    /// Runs an exchange through shared memory. Returns `work` as the error if the ranks share no memory.
     pub(super) fn exchange_by_shm<T: Send, W: FnOnce(&Outbox<'_>) -> Result<T> + Send>(
         &self,
         shape: Shape,
@@ -158,7 +161,7 @@ impl Ranks {
             }
             done
         });
-        // An error of `work` may only be that sends were refused after `take` failed.
+        // Return the error of `take` first: `work` may have failed only because sends were refused after that.
         Ok(match cause.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(cause) => Err(cause),
             None => done.map(|done| {
@@ -175,14 +178,17 @@ mod tests {
     use crate::comm::mpi::segment;
 
     #[test]
-    fn a_shape_tells_no_less_than_its_segment_takes() {
+    fn the_bytes_of_a_shape_bound_its_segment() {
         for ranks in [2, 3, 8, 100] {
             for (words, messages) in [(1, 1), (100, 3), (1 << 16, 44), (5000, 63)] {
                 let shape = Shape { words, outgoing: messages, incoming: 2, takers: 1 };
                 let (_, _, part) = sizes(shape, ranks).expect("no overflow");
-                let (takes, told) = (segment::bytes(part, ranks).expect("no overflow") as u64, shape.bytes(ranks, 1));
-                assert!(takes <= told, "{takes} of {told} by {ranks} ranks with {shape:?}");
-                assert!(told <= 2 * takes + ranks as u64 * 16384, "{takes} of {told} by {ranks} ranks with {shape:?}");
+                let (takes, bound) = (segment::bytes(part, ranks).expect("no overflow") as u64, shape.bytes(ranks, 1));
+                assert!(takes <= bound, "{takes} of {bound} by {ranks} ranks with {shape:?}");
+                assert!(
+                    bound <= 2 * takes + ranks as u64 * 16384,
+                    "{takes} of {bound} by {ranks} ranks with {shape:?}"
+                );
             }
         }
     }

@@ -1,8 +1,9 @@
-//! Sums of arrays among ranks of one machine, through shared memory, by all threads of each rank.
+//! Reductions of arrays among ranks of one machine, through shared memory, with all threads of each rank.
 //!
-//! Each rank has an area of two halves. In each round every rank fills one half of its own area, a barrier follows, and all read that half
-//! of the others. The next round uses the other half. A rank that fills a half again has passed the barrier of the round between, which all
-//! ranks reached after reading. So one barrier per round suffices.
+//! Each rank has an area of two halves. In each round every rank fills one half of its own area, a barrier follows, and
+//! all ranks read that half of the others. The next round uses the other half. A rank that fills a half again has
+//! passed the barrier of the round in between, which all ranks reached after reading. So one barrier per round is
+//! enough.
 #![allow(unsafe_code)] // views of shared memory; the rounds settle who uses a half
 
 use super::Ranks;
@@ -13,27 +14,28 @@ use crate::memory::Number;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Elements that a thread copies or adds at a time.
-const GRIP: usize = 32 << 10;
+/// Number of elements that a thread copies or adds at a time.
+const PIECE: usize = 32 << 10;
 
-/// The shared memory of an operation, and its current round.
+/// Shared memory of reductions, and the current round.
 pub(super) struct ShmReduce {
     segment: Segment,
     rank: usize,
     ranks: usize,
-    /// Bytes of half an area.
+    /// Size of half an area in bytes.
     half: usize,
     round: usize,
 }
 
 impl ShmReduce {
-    /// Opens memory for an array of `bytes` bytes. Returns `None` if ranks share no memory or the array is too short to be worth it.
+    /// Opens memory for an array of `bytes` bytes. Returns `None` if ranks share no memory, or if the array is so short
+    /// that messages are faster.
     pub(super) fn open(ranks: &Ranks, bytes: usize) -> Option<ShmReduce> {
         let place = ranks.place();
         if bytes <= ranks.chunk() || place.nodes > 1 {
             return None;
         }
-        // All areas together stay within the scratch memory, as every rank touches all of them.
+        // All areas together must fit the scratch memory, because every rank touches all of them.
         let half = (4 * ranks.chunk() / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
         ShmReduce::with(ranks, half)
     }
@@ -41,16 +43,17 @@ impl ShmReduce {
     /// Opens memory for any number of operations, with halves of at least `half` bytes. Returns `None` if ranks share no memory.
     pub(super) fn with(ranks: &Ranks, half: usize) -> Option<ShmReduce> {
         let place = ranks.place();
-        // Each of the others needs at least a grain.
+        // Each of the other ranks needs at least a grain.
         let half = (half / 64 * 64).max((place.ranks - 1) * GRAIN * 8);
         let segment = Segment::open(ranks, 2 * half)?;
         Some(ShmReduce { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 
-    /// Combines all ranks' values of this rank's share, and gives the others the values of theirs.
+    /// Combines all ranks' values in this rank's share of `values`, and gives the other ranks the values for their
+    /// shares.
     pub(super) fn combine<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T]) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
-        // A half has a slot for each of the others.
+        // A half has a slot for each of the other ranks.
         let slot = self.half / (ranks - 1) / size_of::<T>() / GRAIN * GRAIN;
         let rounds = self.longest(len).div_ceil(slot);
         for round in 0..rounds {
@@ -65,14 +68,15 @@ impl ShmReduce {
             copy(copies);
             self.segment.barrier();
             let mine = part(rank);
-            // SAFETY: their ranks filled these slots before the barrier and do not write them until the next.
+            // SAFETY: the other ranks filled these slots before the barrier, and do not write them until the next
+            // barrier.
             let others = |from: usize| unsafe { self.segment.view::<T>(from, at(from, rank), mine.len()) };
             let others: Vec<&[T]> = (0..ranks).filter(|&from| from != rank).map(others).collect();
             let add = |(number, sums): (usize, &mut [T])| {
-                let others: Vec<&[T]> = others.iter().map(|other| &other[number * GRIP..][..sums.len()]).collect();
+                let others: Vec<&[T]> = others.iter().map(|other| &other[number * PIECE..][..sums.len()]).collect();
                 fold(how, rank, sums, &others);
             };
-            let sums: Vec<_> = values[mine.clone()].chunks_mut(GRIP).enumerate().collect();
+            let sums: Vec<_> = values[mine.clone()].chunks_mut(PIECE).enumerate().collect();
             match sums.len() {
                 0 | 1 => sums.into_iter().for_each(add),
                 _ => sums.into_par_iter().for_each(add),
@@ -81,7 +85,7 @@ impl ShmReduce {
         }
     }
 
-    /// Copies every rank's share to those ranks that want the whole array.
+    /// Copies every rank's share to the ranks for which `wants` is true.
     pub(super) fn gather<T: Number>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
@@ -102,7 +106,8 @@ impl ShmReduce {
                     let (target, after) = after.split_at_mut(part.len());
                     (rest, passed) = (after, part.end);
                     if owner != rank {
-                        // SAFETY: the owner filled it before the barrier, and does not write it until the next.
+                        // SAFETY: the owner filled this part before the barrier, and does not write it until the next
+                        // barrier.
                         copies.push((target, unsafe { self.segment.view(owner, self.at(), part.len()) }));
                     }
                 }
@@ -123,7 +128,7 @@ impl ShmReduce {
     }
 }
 
-/// Returns the part of a share that a round moves, if it moves `slot` elements of each.
+/// Returns the part of a share that round `round` moves, if a round moves `slot` elements of each share.
 fn part_of(share: Range<usize>, slot: usize, round: usize) -> Range<usize> {
     let start = (share.start + round * slot).min(share.end);
     start..(start + slot).min(share.end)
@@ -132,10 +137,10 @@ fn part_of(share: Range<usize>, slot: usize, round: usize) -> Range<usize> {
 fn copy<T: Number>(pairs: Vec<(&mut [T], &[T])>) {
     let mut all: Vec<(&mut [T], &[T])> = Vec::new();
     for (to, from) in pairs {
-        all.extend(to.chunks_mut(GRIP).zip(from.chunks(GRIP)));
+        all.extend(to.chunks_mut(PIECE).zip(from.chunks(PIECE)));
     }
     match all.len() {
-        // Waking other threads would take longer.
+        // For a single copy, waking other threads would take longer than the copy.
         0 | 1 => all.into_iter().for_each(|(to, from)| to.copy_from_slice(from)),
         _ => all.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from)),
     }

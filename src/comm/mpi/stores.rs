@@ -1,38 +1,41 @@
-//! How a rank writes to memory that another rank has read and will read again: by stores to its cache, or past all caches.
+//! Two ways to write to memory that another rank has read and will read again: by stores to the cache, or past all
+//! caches.
 //!
-//! Where both cores share a cache, the reader finds there what was stored. Where they do not, each line lies in the reader's cache when it is
-//! written again, and a store to it waits for that cache; past the caches it does not, and the reader takes it from memory. By two ranks of an
-//! AMD EPYC (fourth generation), 64 MiB were written to a ring in 28 ms by stores to the cache and in 4 ms past it; in 6 and 7 ms where their
-//! cores shared one. No file of the system tells reliably which cores of a virtual machine do, and these move, so both ways are timed.
+//! If both cores share a cache, the reader finds the stored data there. If they do not, each line is in the reader's
+//! cache when it is written again, and a store to it waits for that cache. A store past the caches does not wait, and
+//! the reader then reads from memory. On an AMD EPYC (fourth generation), one of two ranks wrote 64 MiB to a ring in 28
+//! ms by stores to the cache and in 4 ms past it. If their cores shared a cache, it took 6 and 7 ms. No file of the
+//! system says reliably which cores of a virtual machine share a cache, and virtual cores move, so both ways are timed.
 #![allow(unsafe_code)] // non-temporal stores have no safe form
 
 use crate::memory::{Number, bytes_of, bytes_of_mut};
 use std::time::Instant;
 
-/// Bytes from which on a copy is worth timing.
+/// Fewest bytes of a copy that is worth timing.
 const LONG: usize = 8 << 10;
-/// Copies of which one goes the way that seems slower, as cores may have moved.
-const TURNS: usize = 256;
-/// Copies of each way that are remembered: one that was interrupted, or lucky, decides nothing for long.
+/// One of this many copies tries the way that seems slower, because cores may have moved.
+const TRIAL_INTERVAL: usize = 256;
+/// Number of copies of each way whose cost is remembered, so that one interrupted or lucky copy decides nothing for
+/// long.
 const RECENT: usize = 3;
 
-/// The two ways to write for one reader, by stores to the cache and past it, and what each cost lately.
+/// Chooses the way to write for one reader, from the recent costs of both ways.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Stores {
-    /// Picoseconds a KiB of the last copies of each way; zero if it has had fewer.
+    /// Cost of the last copies of each way in picoseconds a KiB; zero if there were fewer.
     costs: [[u64; RECENT]; 2],
-    /// Copies of each way.
+    /// Number of copies of each way.
     copies: [usize; 2],
 }
 
 impl Stores {
-    /// Copies numbers to shared memory by the better way. Slices have the same length.
+    /// Copies numbers to shared memory by the way that seems better. Both slices must have the same length.
     pub(super) fn copy<T: Number>(&mut self, to: &mut [T], from: &[T]) {
         let bytes = size_of_val(from);
         if bytes < LONG {
             return to.copy_from_slice(from);
         }
-        let trial = (self.copies[0] + self.copies[1] + 1).is_multiple_of(TURNS);
+        let trial = (self.copies[0] + self.copies[1] + 1).is_multiple_of(TRIAL_INTERVAL);
         let past = self.past_is_better() != trial;
         let start = Instant::now();
         if past {
@@ -40,29 +43,30 @@ impl Stores {
         } else {
             to.copy_from_slice(from);
         }
-        self.took(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / bytes as u64);
+        self.record_cost(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / bytes as u64);
     }
 
-    /// Returns true if stores to the cache take more than three times as long, or that is unknown. They spare the reader the way to memory,
-    /// which the writer does not see.
+    /// Returns true if stores to the cache take more than three times as long as stores past it, or if a cost is
+    /// unknown. The factor favours the cache, because it spares the reader an access to memory, which the writer's time
+    /// does not show.
     fn past_is_better(&self) -> bool {
         let [cached, past] = self.costs.map(|costs| costs.into_iter().fold(u64::MAX, u64::min));
         past == 0 || cached / 3 > past
     }
 
-    /// Notes what a copy cost, in picoseconds a KiB.
-    fn took(&mut self, past: bool, cost: u64) {
+    /// Records the cost of a copy in picoseconds a KiB.
+    fn record_cost(&mut self, past: bool, cost: u64) {
         let way = usize::from(past);
         self.costs[way][self.copies[way] % RECENT] = cost.max(1);
         self.copies[way] += 1;
     }
 }
 
-/// Copies bytes without fetching their target into a cache. They are written in order with later stores of this thread.
+/// Copies bytes without fetching their target into a cache. They become visible before all later stores of this thread.
 #[cfg(target_arch = "x86_64")]
 fn copy_past_caches(to: &mut [u8], from: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-    /// A cache line, which has to be filled as a whole.
+    /// A cache line, which must be written as a whole.
     #[repr(align(64))]
     struct Line([__m128i; 4]);
     const BYTES: usize = size_of::<Line>();
@@ -83,7 +87,7 @@ fn copy_past_caches(to: &mut [u8], from: &[u8]) {
             line.0.iter_mut().zip(values).for_each(|(place, value)| _mm_stream_si128(place, value));
         }
     }
-    // SAFETY: every processor of this architecture has it.
+    // SAFETY: every processor of this architecture has this instruction.
     unsafe { _mm_sfence() };
 }
 
@@ -104,23 +108,23 @@ mod tests {
             let mut target = vec![0u8; 1000];
             copy_past_caches(&mut target[to..to + len], &source[from..from + len]);
             assert_eq!(target[to..to + len], source[from..from + len], "{len} bytes from {from} to {to}");
-            let beside = target[..to].iter().chain(&target[to + len..]);
-            assert!(beside.copied().all(|byte| byte == 0), "{len} bytes from {from} to {to}: more was written");
+            let others = target[..to].iter().chain(&target[to + len..]);
+            assert!(others.copied().all(|byte| byte == 0), "{len} bytes from {from} to {to}: more was written");
         }
     }
 
     #[test]
     fn the_way_past_the_caches_is_taken_while_the_other_is_far_slower() {
         let mut stores = Stores::default();
-        (0..RECENT).for_each(|_| stores.took(true, 62_000));
+        (0..RECENT).for_each(|_| stores.record_cost(true, 62_000));
         assert!(!stores.past_is_better(), "nothing is known of the other");
-        (0..RECENT).for_each(|_| stores.took(false, 430_000));
+        (0..RECENT).for_each(|_| stores.record_cost(false, 430_000));
         assert!(stores.past_is_better());
-        stores.took(false, 90_000);
+        stores.record_cost(false, 90_000);
         assert!(!stores.past_is_better(), "the reader gains more than the writer loses");
-        stores.took(false, 1_000_000_000);
+        stores.record_cost(false, 1_000_000_000);
         assert!(!stores.past_is_better(), "one interrupted copy says nothing");
-        (0..RECENT).for_each(|_| stores.took(false, 430_000));
+        (0..RECENT).for_each(|_| stores.record_cost(false, 430_000));
         assert!(stores.past_is_better(), "cores have moved");
     }
 
@@ -128,7 +132,7 @@ mod tests {
     fn words_arrive_by_either_way() {
         let source: Vec<u32> = (0..LONG as u32).collect();
         let mut stores = Stores::default();
-        for number in 0..TURNS + 10 {
+        for number in 0..TRIAL_INTERVAL + 10 {
             let mut target = vec![0u32; source.len() + 2];
             let from = number % 2;
             stores.copy(&mut target[from..][..LONG], &source);

@@ -1,25 +1,29 @@
-//! A chunk: some neighbours of a row, in 16 bytes.
+//! Chunks: some neighbours of a row, packed into 16 bytes.
 //!
-//! The first word is the first neighbour. The low five bits of the next are the width of the numbers that follow in the other 91 bits, as many
-//! as fit: what each further neighbour adds to the one before, or 0 where there is none. So a chunk can be read without any other, by a thread of a
-//! GPU with one load. Of Graph500 at scale 24 an entry takes 2.1 bytes in the lower half and 1.9 in the upper, where rows of hubs are dense.
+//! The first word is the first neighbour. The low five bits of the next word are a width in bits. The other 91 bits
+//! have as many numbers of this width as fit: the difference of each further neighbour from the one before, or 0 after
+//! the last neighbour. So a thread of a GPU reads a chunk with one load, without any other chunk. In a Graph500 graph
+//! of scale 24 an entry takes 2.1 bytes in the lower half and 1.9 bytes in the upper half, where the rows of hubs are
+//! dense.
 
-/// Words of a chunk.
+/// Number of words of a chunk.
 pub const WORDS: usize = 4;
 
-/// Bits for what further neighbours add.
+/// Bits for the differences of further neighbours.
 const BITS: u32 = 91;
-/// Largest width.
+/// Largest width of a difference in bits.
 const WIDEST: u32 = 31;
 
-/// Returns the most words of the chunks of a row of so many neighbours, of which some may be packed already: a chunk holds three but where a neighbour
-/// is 2^31 or more beyond the one before, which it is once, and at the end.
+/// Returns an upper bound of the words of the chunks for `neighbours` neighbours of a row, some of which may be packed
+/// already. A chunk has at least three neighbours, with two exceptions: before a neighbour that is 2^31 or more beyond
+/// the previous one, which happens at most once, and at the end of the row.
 pub fn most_words(neighbours: usize) -> usize {
     WORDS * (neighbours / 3 + 2)
 }
 
-/// Appends the chunks of neighbours of a row, which ascend. If the row does not end with them, those of the last chunk may be left, as more may come
-/// into it: returns how many are.
+/// Packs `row`, ascending neighbours of a row, and appends the chunks to `chunks`. Unless the row `ends` with them, it
+/// leaves the neighbours of the last chunk unpacked, because more may fit that chunk. Returns the number of neighbours
+/// left.
 pub fn pack(row: &[u32], ends: bool, chunks: &mut Vec<u32>) -> usize {
     let mut rest = row;
     while let [first, others @ ..] = rest {
@@ -47,7 +51,7 @@ pub fn pack(row: &[u32], ends: bool, chunks: &mut Vec<u32>) -> usize {
     rest.len()
 }
 
-/// Returns the neighbours in a chunk.
+/// Returns the neighbours in `chunk`.
 pub fn unpack(chunk: [u32; WORDS]) -> impl Iterator<Item = u32> {
     let [first, words @ ..] = chunk;
     let packed = words.iter().rev().fold(0u128, |all, &word| all << 32 | u128::from(word));
@@ -60,7 +64,7 @@ pub fn unpack(chunk: [u32; WORDS]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Returns the neighbours of a row of whole chunks.
+/// Returns the neighbours in all `chunks` of a row.
 pub fn unpack_row(chunks: &[u32]) -> impl Iterator<Item = u32> {
     chunks.as_chunks::<WORDS>().0.iter().flat_map(|&chunk| unpack(chunk))
 }

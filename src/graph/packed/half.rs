@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// A half of which some blocks are packed, and the others are as they were.
+/// A half of a graph in which some blocks are packed and the others are still unpacked.
 pub struct HalfPacked {
     half: Catalogue,
     unpacked: Vec<Option<HostBlock>>,
@@ -20,11 +20,12 @@ pub struct HalfPacked {
     packer: Packer,
 }
 
-/// Packs the rows of a half that is local, block by block by all threads of the current pool; a block in memory is freed as soon as it is packed.
-/// Where memory is scarce, fewer threads pack.
+/// Packs the rows of a local half, block by block, on all threads of the current pool. A block in memory is freed as
+/// soon as it is packed. If memory is scarce, fewer threads pack.
 ///
 /// # Errors
-/// [`Error::Limit`], and that of `next`, which is asked before each block; what became of the half comes along.
+/// [`Error::Limit`], or the error of `next`, which is called before each block. The partly packed half is returned with
+/// the error.
 pub fn pack_half(
     mut half: Catalogue,
     packer: Packer,
@@ -38,12 +39,12 @@ pub fn pack_half(
         let place = in_memory.get(b);
         let held = place.and_then(|block| block.lock().unwrap_or_else(PoisonError::into_inner).take());
         let block = held.as_ref().map_or_else(|| half.block(b), HostBlock::block);
-        match packed(&packer, block) {
+        match pack_block(&packer, block) {
             Ok(rows) => {
                 half.release(b);
                 if held.is_some() {
                     drop(held);
-                    free(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
+                    free_reservation(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
                 }
                 packer.take(b, rows)
             }
@@ -55,7 +56,7 @@ pub fn pack_half(
             }
         }
     };
-    // Every thread takes the next block, so that hardly any waits for those before it.
+    // Every thread takes the next block in order, so that few packed blocks wait for blocks before them.
     let next_block = AtomicUsize::new(0);
     let ends = rayon::broadcast(|_| {
         loop {
@@ -79,14 +80,14 @@ pub fn pack_half(
 }
 
 impl HalfPacked {
-    /// Hands every block to `store`, with its rows' lengths and its targets, and frees it.
+    /// Calls `store` with every block (index, lengths of rows, targets), and frees the block afterwards.
     ///
     /// # Errors
-    /// Those of `store`, [`Error::Limit`].
+    /// Errors of `store`, and [`Error::Limit`].
     pub fn store(self, store: impl Fn(usize, &[u32], &[u32]) -> Result<()> + Sync) -> Result<()> {
         let HalfPacked { half, unpacked, reserved, packer } = self;
         let reserved = Mutex::new(reserved);
-        // Those that are as they were are many, and freeing them makes room.
+        // Store the unpacked blocks first. There are many, and freeing them makes room.
         let of_files = unpacked.is_empty();
         let is_packed: Vec<bool> = (0..half.len()).map(|b| packer.has(b)).collect();
         let blocks: Vec<(usize, Option<HostBlock>)> = match of_files {
@@ -100,7 +101,7 @@ impl HalfPacked {
             let block = held.as_ref().map_or_else(|| half.block(b), HostBlock::block);
             store(b, &block.lengths(), block.targets)?;
             drop(held);
-            free(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
+            free_reservation(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
             Ok(())
         })?;
         let budget = packer.budget().clone();
@@ -122,9 +123,9 @@ impl HalfPacked {
     }
 }
 
-/// Packs a block.
-fn packed(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
-    // A test may take memory away.
+/// Packs `block`.
+fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
+    // A test can use the failpoint to take memory away.
     if failpoint::hit("packed.lower").is_err() {
         packer.budget().reserve(u64::MAX / 2, "packed rows")?;
     }
@@ -137,8 +138,8 @@ fn packed(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
     Ok(rows)
 }
 
-/// Frees what is reserved for a block that was in memory.
-fn free(half: &Catalogue, b: usize, reserved: Option<&mut Reservation>) {
+/// Frees the memory that was reserved for block `b`.
+fn free_reservation(half: &Catalogue, b: usize, reserved: Option<&mut Reservation>) {
     let bytes = HostBlock::bytes(half.size(b).rows, half.size(b).entries);
     reserved.into_iter().for_each(|all| all.shrink(bytes));
 }

@@ -1,6 +1,7 @@
-//! Rows packed in host memory, for graphs whose whole rows have no room there otherwise.
+//! Rows packed in host memory, for graphs whose whole rows do not fit there otherwise.
 //!
-//! They are searched by a GPU, which reads them over the bus: half the bytes are half the time, too. Nothing of them is stored.
+//! A GPU searches them and reads them over the bus, so half the bytes also take half the time. Packed rows are never
+//! stored in files.
 
 pub mod chunk;
 mod half;
@@ -22,12 +23,12 @@ pub struct PackedRows {
     _reserved: Reservation,
 }
 
-/// Where the rows of a block lie.
+/// Positions of the rows of a block.
 #[derive(Debug)]
 struct Offsets {
-    /// Chunks of the blocks before.
+    /// Number of chunks of the blocks before this one.
     before: u64,
-    /// Start of each row among the block's chunks, and the end of the last.
+    /// Start of each row among the block's chunks, and the end of the last row.
     starts: Vec<u32>,
     entries: u64,
     _reserved: Reservation,
@@ -36,11 +37,11 @@ struct Offsets {
 /// A block of packed rows.
 #[derive(Debug, Clone, Copy)]
 pub struct PackedBlock<'a> {
-    /// Chunks of the blocks before.
+    /// Number of chunks of the blocks before this one.
     pub before: u64,
-    /// Start of each row among the block's chunks, and the end of the last.
+    /// Start of each row among the block's chunks, and the end of the last row.
     pub starts: &'a [u32],
-    /// The words of its chunks.
+    /// Words of the block's chunks.
     pub chunks: &'a [u32],
 }
 
@@ -53,7 +54,7 @@ impl PackedRows {
         PackedBlock { before: *before, starts, chunks: &self.chunks[from..from + chunks * WORDS] }
     }
 
-    /// Returns the numbers of rows and entries of every block.
+    /// Returns the size of every block.
     pub fn sizes(&self) -> Vec<BlockSize> {
         let size = |block: &Offsets| BlockSize { rows: block.starts.len() as u64 - 1, entries: block.entries };
         self.blocks.iter().map(size).collect()
@@ -64,7 +65,7 @@ impl PackedRows {
         &self.chunks
     }
 
-    /// Returns the bytes of all chunks and of where rows begin.
+    /// Returns the bytes of all chunks and of the starts of rows.
     pub fn bytes(&self) -> u64 {
         let starts: usize = self.blocks.iter().map(|block| block.starts.len()).sum();
         4 * (starts + self.chunks.len()) as u64
@@ -77,7 +78,7 @@ impl PackedRows {
 }
 
 impl<'a> PackedBlock<'a> {
-    /// Returns the words of the `local`-th row.
+    /// Returns the words of the chunks of the `local`-th row.
     pub fn row(&self, local: usize) -> &'a [u32] {
         &self.chunks[self.starts[local] as usize * WORDS..self.starts[local + 1] as usize * WORDS]
     }
@@ -87,7 +88,7 @@ impl<'a> PackedBlock<'a> {
         row.extend(unpack_row(self.row(local)));
     }
 
-    /// Returns true if the `local`-th row has this neighbour.
+    /// Whether the `local`-th row contains `neighbour`.
     pub fn contains(&self, local: usize, neighbour: u32) -> bool {
         let (chunks, _) = self.row(local).as_chunks::<WORDS>();
         let after = chunks.partition_point(|chunk| chunk[0] <= neighbour);

@@ -1,4 +1,4 @@
-//! Packs rows as they are made: blocks side by side, in any order.
+//! Packs rows while they are built. Several blocks can be packed at the same time, in any order.
 
 use super::chunk::{WORDS, most_words, pack};
 use super::{Offsets, PackedBlock, PackedRows};
@@ -10,19 +10,20 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 const PURPOSE: &str = "packed rows of whole neighbours";
 
-/// Neighbours of a row that are packed at a time.
+/// Most neighbours of a row that are packed at a time.
 const PART: usize = 1 << 12;
-/// Bytes of chunks that a block reserves at a time: an eighth of those that it has, between these bounds.
+/// Limits of the bytes that a block reserves at a time for chunks; between them it is an eighth of what the block has.
 const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 
-/// The packed rows of one half, while its blocks come.
+/// Collects the packed rows of one half, block by block.
 pub struct Packer {
     budget: Budget,
     blocks: usize,
-    /// Addresses for more chunks than there may be. Each block is written to a place of its own, by several threads at once.
+    /// Address space for more chunks than there can be. Each block has a place of its own, and several threads write at
+    /// once.
     chunks: Buffer<AtomicU32>,
     state: Mutex<State>,
-    /// Blocks that are begun and not complete.
+    /// Number of blocks that are begun and not complete.
     begun: Arc<Begun>,
 }
 
@@ -32,11 +33,11 @@ struct Begun {
     changed: Condvar,
 }
 
-/// One of them.
+/// Guard that counts one block as begun until it is dropped.
 #[derive(Debug)]
-struct Place(Arc<Begun>);
+struct BegunGuard(Arc<Begun>);
 
-impl Drop for Place {
+impl Drop for BegunGuard {
     fn drop(&mut self) {
         *self.0.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.changed.notify_all();
@@ -45,47 +46,47 @@ impl Drop for Place {
 
 struct State {
     done: Vec<Offsets>,
-    /// Words of chunks that have a place, and the memory reserved for them.
+    /// Number of words of the chunks that have a place, and the memory reserved for them.
     words: usize,
     reserved: Reservation,
-    /// Blocks that wait for one before them.
+    /// Complete blocks that wait for a block before them.
     waiting: BTreeMap<usize, BlockPacker>,
 }
 
 impl Packer {
-    /// Begins a half of `blocks` blocks.
+    /// Makes a packer for a half of `blocks` blocks.
     ///
     /// # Errors
     /// [`Error::Limit`].
     pub fn new(blocks: usize, budget: &Budget) -> Result<Packer> {
-        // What is free now is less than what may be, as blocks are freed when they are packed.
+        // Use the limit and not the free memory, because more becomes free when blocks are packed.
         let chunks = budget.addresses(budget.limit() as usize / 4, PURPOSE)?;
         let (done, waiting) = (Vec::with_capacity(blocks), BTreeMap::new());
         let state = State { done, words: 0, reserved: budget.reserve(0, PURPOSE)?, waiting };
         Ok(Packer { budget: budget.clone(), blocks, chunks, state: Mutex::new(state), begun: Arc::default() })
     }
 
-    /// Returns the budget that it reserves from.
+    /// Returns the budget from which the packer reserves memory.
     pub(super) fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// Returns true if it has taken block `b`.
+    /// Whether the packer has taken block `b`.
     pub(super) fn has(&self, b: usize) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         b < state.done.len() || state.waiting.contains_key(&b)
     }
 
-    /// Returns about how many bytes a block takes until it has its place, with the chunks that have it.
+    /// Estimates the bytes that a block takes until it has its place, the copied chunks included.
     pub fn block_bytes(rows: u64, entries: u64) -> u64 {
         lists_bytes(rows) + 5 * entries
     }
 
-    /// Begins a block with so many rows and about so many entries; `lengths` appends the rows' lengths to a list. While memory has no room for another
-    /// block it waits for those that are begun.
+    /// Begins a block with `rows` rows and about `entries` entries. `lengths` appends the lengths of the rows to a
+    /// list. If memory has no room for another block, this waits for the blocks that are begun.
     ///
     /// # Errors
-    /// [`Error::Limit`], those of `lengths`.
+    /// [`Error::Limit`], and errors of `lengths`.
     pub fn begin(
         &self,
         rows: usize,
@@ -99,18 +100,18 @@ impl Packer {
         }
         *count += 1;
         drop(count);
-        let place = Place(self.begun.clone());
+        let place = BegunGuard(self.begun.clone());
         let reserved = self.budget.reserve(lists_bytes(rows as u64), PURPOSE)?;
         let mut list = Vec::with_capacity(rows);
         lengths(&mut list)?;
         Ok(BlockPacker::new(list, reserved, place))
     }
 
-    /// Takes a block whose rows are all there. Blocks come in any order; each comes once.
+    /// Takes a complete block. Blocks may come in any order, each once.
     ///
     /// # Errors
-    /// [`Error::Limit`]; the block is taken all the same, but has no place among the others. While blocks are begun that is no error, as they may free
-    /// memory: who takes one of them looks again.
+    /// [`Error::Limit`] if there is no memory to place the block; the packer keeps it without a place. It is no error
+    /// while other blocks are begun, because these may free memory: the next call tries again.
     pub fn take(&self, index: usize, mut block: BlockPacker) -> Result<()> {
         block.end();
         let (mut placed, mut outcome) = (Vec::new(), Ok(()));
@@ -136,10 +137,10 @@ impl Packer {
         outcome
     }
 
-    /// Returns the rows, once all blocks are there.
+    /// Returns the packed rows, after all blocks were taken.
     ///
     /// # Errors
-    /// Those of a mistake in the program, if some are not.
+    /// [`Error::Io`] if blocks are missing, which is a bug of the program.
     pub fn finish(self) -> Result<PackedRows> {
         let blocks = self.blocks;
         let (rows, _) = self.into_parts();
@@ -150,7 +151,7 @@ impl Packer {
         Ok(rows)
     }
 
-    /// Returns the first blocks, as many as have their place, and others that are complete.
+    /// Returns the placed blocks, which are the first ones, and the complete blocks that have no place yet.
     pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
         let State { done, words, reserved, waiting } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut chunks = self.chunks.into_plain();
@@ -159,16 +160,16 @@ impl Packer {
     }
 }
 
-/// Returns the bytes of the lists of a block of so many rows: their lengths and where they begin.
+/// Returns the bytes of the lists of a block with `rows` rows: the lengths and the starts of rows.
 fn lists_bytes(rows: u64) -> u64 {
     4 * (2 * rows + 1)
 }
 
-/// The place of a block's chunks, these, and their reservation.
+/// A placed block: position of its chunks, the chunks, and their reservation.
 type Placed = (usize, Vec<u32>, Reservation);
 
 impl State {
-    /// Gives a block, for which memory is reserved, a place behind the others.
+    /// Gives a block a place after the others. Memory for it must be reserved.
     fn place(&mut self, mut block: BlockPacker) -> Placed {
         let before = self.words;
         let kept = block.reserved.split(4 * block.starts.len() as u64);
@@ -179,26 +180,26 @@ impl State {
     }
 }
 
-/// A block whose rows are packed one after the other.
+/// Packs the rows of one block, one after the other.
 #[derive(Debug)]
 pub struct BlockPacker {
-    /// Entries of the rows that are not complete, from the next one on.
+    /// Lengths of the rows after the current one.
     left: std::vec::IntoIter<u32>,
-    /// Entries that the next row still lacks, and those that are there and in no chunk yet.
+    /// Number of entries that the current row still lacks, and its entries that are in no chunk yet.
     lacks: usize,
     row: Vec<u32>,
     starts: Vec<u32>,
     chunks: Vec<u32>,
     entries: u64,
     reserved: Reservation,
-    /// Bytes reserved for chunks.
+    /// Number of bytes reserved for chunks.
     room: usize,
-    /// Its place among those that are begun, until it is complete.
-    place: Option<Place>,
+    /// Counts this block as begun until it is complete.
+    place: Option<BegunGuard>,
 }
 
 impl BlockPacker {
-    fn new(lengths: Vec<u32>, reserved: Reservation, place: Place) -> BlockPacker {
+    fn new(lengths: Vec<u32>, reserved: Reservation, place: BegunGuard) -> BlockPacker {
         let mut starts = Vec::with_capacity(lengths.len() + 1);
         starts.push(0);
         let mut packer = BlockPacker {
@@ -216,7 +217,7 @@ impl BlockPacker {
         packer
     }
 
-    /// Goes on to the next row that has entries.
+    /// Goes to the next row that has entries.
     fn begin_row(&mut self) {
         while let Some(length) = self.left.next() {
             self.lacks = length as usize;
@@ -231,10 +232,10 @@ impl BlockPacker {
         self.starts.push((self.chunks.len() / WORDS) as u32);
     }
 
-    /// Appends the next entries, of rows one after the other.
+    /// Appends the next entries of the rows, row after row.
     ///
     /// # Errors
-    /// [`Error::Validation`] if there are more than all rows have, [`Error::Limit`].
+    /// [`Error::Validation`] if there are more entries than the rows have; [`Error::Limit`].
     pub fn append(&mut self, mut entries: &[u32]) -> Result<()> {
         self.entries += entries.len() as u64;
         while !entries.is_empty() {
@@ -262,7 +263,7 @@ impl BlockPacker {
         Ok(())
     }
 
-    /// Reserves memory for so many bytes of chunks beside those that are there.
+    /// Reserves memory for `more` bytes of chunks in addition to the present ones.
     fn make_room(&mut self, more: usize) -> Result<()> {
         let needed = 4 * self.chunks.len() + more;
         if needed > self.room {
@@ -274,7 +275,7 @@ impl BlockPacker {
         Ok(())
     }
 
-    /// Gives back what the block needs no more once it is complete.
+    /// Frees the memory that the block no longer needs once it is complete.
     fn end(&mut self) {
         self.left = Vec::new().into_iter();
         self.row = Vec::new();
@@ -283,12 +284,12 @@ impl BlockPacker {
         self.place = None;
     }
 
-    /// Returns the rows of a block that is complete.
+    /// Returns the packed rows of a complete block.
     pub(super) fn rows(&self) -> PackedBlock<'_> {
         PackedBlock { before: 0, starts: &self.starts, chunks: &self.chunks }
     }
 
-    /// Returns true if all rows are there.
+    /// Whether all entries of the rows were appended.
     pub fn is_complete(&self) -> bool {
         self.lacks == 0 && self.left.len() == 0
     }
@@ -307,7 +308,7 @@ mod tests {
         packer.begin(lengths.len(), 0, list).expect("room")
     }
 
-    /// Longer rows than are packed at a time, in pieces of any length, have the chunks that they have as a whole.
+    /// A long row has the same chunks whether it comes in pieces of any length or as a whole.
     #[test]
     fn chunks_of_a_long_row_do_not_depend_on_its_pieces() {
         let budget = Budget::new(1 << 30, 1).expect("room");
@@ -323,7 +324,8 @@ mod tests {
         }
     }
 
-    /// A block is begun beside others only where memory has room for it, and alone in any case.
+    /// While other blocks are begun, a block is begun only if memory has room for it. Without others it is begun in any
+    /// case.
     #[test]
     fn without_room_a_block_waits_for_those_that_are_begun() {
         let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");
@@ -385,7 +387,7 @@ mod tests {
         }
     }
 
-    /// Memory that is taken when packing begins may be freed for it.
+    /// Memory that is in use when packing begins can be freed and used for packed rows.
     #[test]
     fn memory_that_is_freed_meanwhile_is_used() {
         let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");

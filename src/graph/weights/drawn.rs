@@ -1,37 +1,37 @@
-//! Weights that are drawn rather than read: a hash of a seed and the ids of both ends, so that nothing is stored, and any process, thread
-//! and device draws the same.
+//! Weights that are drawn at random rather than read. A weight is a hash of a seed and the ids of both ends. So nothing
+//! is stored, and every process, thread and device draws the same weight.
 //!
-//! The hash is the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) over the seed and one id after the other: 64-bit additions,
-//! multiplications and shifts, which a kernel does likewise. A decimal is rounded after the multiplication and after the addition; a
-//! kernel must not fuse them.
+//! The hash applies the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) to the seed and then to each id. It
+//! uses 64-bit additions, multiplications and shifts, which kernels compute in the same way. A decimal is rounded after
+//! the multiplication and after the addition, so a kernel must not fuse the two.
 
 use crate::formats::WeightType;
 use crate::graph::direction::Direction;
 use crate::graph::ids::RawId;
 use serde::{Deserialize, Serialize};
 
-/// How weights are drawn.
+/// Distribution from which weights are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DrawnWeights {
     /// Every weight is 1.
     Unit,
-    /// Whole numbers, each as likely.
+    /// Whole numbers; every number in the range is equally likely.
     Whole {
-        /// The smallest.
+        /// Smallest weight.
         least: u32,
-        /// The largest.
+        /// Largest weight.
         most: u32,
-        /// The seed.
+        /// Seed of the hash.
         seed: u64,
     },
-    /// Decimals, 2^24 of them at equal distances.
+    /// Decimals; the range has 2^24 of them, equally spaced and equally likely.
     Decimal {
-        /// The smallest.
+        /// Smallest weight.
         least: f32,
-        /// None is larger.
+        /// Upper bound of the weights.
         most: f32,
-        /// The seed.
+        /// Seed of the hash.
         seed: u64,
     },
 }
@@ -45,7 +45,7 @@ impl DrawnWeights {
         }
     }
 
-    /// Returns a weight that none is larger than: a whole number, or the bits of an f32.
+    /// Returns an upper bound of the weights: a whole number, or the bits of an f32.
     pub fn largest(self) -> u32 {
         match self {
             DrawnWeights::Unit => 1,
@@ -54,8 +54,8 @@ impl DrawnWeights {
         }
     }
 
-    /// Returns the weight of the edge from `tail` to `head`: a whole number, or the bits of an f32. Without direction it is the same from
-    /// either end.
+    /// Returns the weight of the edge from `tail` to `head`: a whole number, or the bits of an f32. In an undirected
+    /// graph it is the same from either end.
     #[inline]
     pub fn of(self, direction: Direction, tail: RawId, head: RawId) -> u32 {
         let (first, second) = match direction {
@@ -81,7 +81,7 @@ fn hash(seed: u64, first: RawId, second: RawId) -> u64 {
     mixed(mixed(mixed(seed).wrapping_add(first.0)).wrapping_add(second.0))
 }
 
-/// Returns the output of SplitMix64 in this state.
+/// Returns the output of SplitMix64 for the state `state`.
 #[inline]
 fn mixed(state: u64) -> u64 {
     let x = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -130,7 +130,8 @@ mod tests {
         }
     }
 
-    /// Of many edges, each number comes about as often, whatever the seed; another seed or the other way draws others.
+    /// With any seed, each number is drawn about equally often over many edges. Another seed, or the opposite
+    /// direction, draws other numbers.
     #[test]
     fn weights_are_uniform_and_depend_on_the_seed_and_on_direction() {
         let draw = |seed, direction, (u, v): (u64, u64)| {
@@ -151,14 +152,14 @@ mod tests {
         assert!(others(&|e| draw(1, Direction::Directed, e), &|(u, v)| draw(1, Direction::Directed, (v, u))));
     }
 
-    /// Weights of earlier versions stay: results of jobs depend on them.
+    /// Weights must stay the same as in earlier versions, because results of jobs depend on them.
     #[test]
     fn known_weights() {
         let (u, v) = (RawId(5), RawId(1 << 40));
         let whole = DrawnWeights::Whole { least: 1, most: 1000, seed: 1 };
         let decimal = DrawnWeights::Decimal { least: 0.0, most: 1.0, seed: 1 };
         let all = DrawnWeights::Whole { least: 0, most: u32::MAX, seed: 1 };
-        // By the same formula in Python.
+        // The expected values come from the same formula in Python.
         assert_eq!(whole.of(Direction::Undirected, v, u), 168);
         assert_eq!(f32::from_bits(decimal.of(Direction::Undirected, v, u)), 2802663.0 / 16_777_216.0);
         assert_eq!(all.of(Direction::Directed, v, u), 3_839_282_959);

@@ -1,4 +1,4 @@
-//! Weights of edges: stored beside the blocks, or drawn from a seed.
+//! Weights of edges: stored next to the blocks, or drawn from a seed.
 
 pub mod drawn;
 pub mod stored;

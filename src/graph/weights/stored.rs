@@ -1,7 +1,8 @@
-//! The weights of a block's edges as a file beside the block.
+//! Files of the weights of a block's edges, next to the block's file.
 //!
-//! Its body is eight u64 (index of the block, first row, entries, 1 for whole numbers or 2 for f32, zeros) and a weight of 32 bits for each
-//! target of the block, in the same order. The salt of the file combines the key of the graph's weights and the block's index.
+//! The body of a file is eight u64 (index of the block, first row, entries, 1 for whole numbers or 2 for f32, zeros)
+//! and a 32-bit weight for each target of the block, in the same order. The salt of the file combines the key of the
+//! graph's weights and the block's index.
 
 use crate::error::{At, Error, Result};
 use crate::formats::WeightType;
@@ -15,17 +16,17 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const HEAD: usize = 64;
-/// Bits from which on an f32 is infinite, or no number, or negative.
+/// Smallest bits of an f32 that is infinite, NaN or negative; all larger bits are, too.
 const NOT_FINITE: u32 = 0x7f80_0000;
 
-/// The weights that a graph carries.
+/// The weights of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphWeights {
-    /// Their type.
+    /// Type of the weights.
     pub kind: WeightType,
-    /// Checksum of the files that the input has them in, if these are files of their own.
+    /// Checksum of the input's files of weights, if weights are in files of their own.
     pub checksum: u64,
-    /// The key of their files: the hash of all that they depend on.
+    /// Key of the stored files: a hash of everything on which the weights depend.
     pub key: u64,
 }
 
@@ -44,22 +45,23 @@ fn head(weights: GraphWeights, layout: &Layout, index: usize, entries: u64) -> [
     [index as u64, layout.block(index).rows.start, entries, type_of_them, 0, 0, 0, 0]
 }
 
-/// Returns the path of the weights of block `index` of a half in the graph's folder.
+/// Returns the path of the weights of block `index` of `half` in the graph's folder.
 pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
     folder.join(format!("{}.{index:06}.weights", half.name()))
 }
 
-/// Returns for each of the blocks `0 .. blocks` of a half whether `folder` has a file of its weights, as [`super::stored::listed`] does.
+/// Returns, for each of the blocks `0 .. blocks` of `half`, whether `folder` has a file of its weights. It lists the
+/// folder for the same reason as [`crate::graph::stored::listed`].
 pub fn listed(folder: &Path, half: Half, blocks: usize) -> Vec<bool> {
     listed_by(folder, blocks, |b| path(folder, half, b))
 }
 
-/// Returns the bytes of the body for `entries` entries.
+/// Returns the bytes of a file's body for `entries` entries.
 pub fn body_bytes(entries: u64) -> u64 {
     HEAD as u64 + 4 * entries
 }
 
-/// Writes the weights of block `index` of a half of a graph, which has this layout. They come in parts.
+/// Writes the weights of block `index` of `half`, for a graph with this layout. The weights come in `parts`.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`].
@@ -77,7 +79,7 @@ pub fn write(
     file.finish()
 }
 
-/// The weights of a block that are written piece by piece.
+/// Writer of the weights of a block, piece by piece.
 pub struct WeightsWriter {
     file: NewFile,
     path: PathBuf,
@@ -85,7 +87,8 @@ pub struct WeightsWriter {
 }
 
 impl WeightsWriter {
-    /// Starts the weights of block `index` of a half of a graph, which has this layout; the block has `entries` entries.
+    /// Begins the file of weights of block `index` of `half`, for a graph with this layout. The block has `entries`
+    /// entries.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -114,7 +117,7 @@ impl WeightsWriter {
     /// Completes the file.
     ///
     /// # Errors
-    /// [`Error::Validation`] where there are more or fewer weights than were announced; [`Error::DiskFull`], [`Error::Io`].
+    /// [`Error::Validation`] if there are more or fewer weights than announced; [`Error::DiskFull`], [`Error::Io`].
     pub fn finish(self) -> Result<Pending> {
         if self.file.len() != body_bytes(self.entries) {
             let what = format!("{} bytes for the weights of {} entries", self.file.len(), self.entries);
@@ -132,8 +135,8 @@ pub struct StoredWeights {
 }
 
 impl StoredWeights {
-    /// Opens the weights of block `index`, which has `entries` entries, of a half of a graph. It checks the sizes; [`Self::verify`] checks
-    /// the contents.
+    /// Opens the weights of block `index` of `half`; the block has `entries` entries. Checks the sizes;
+    /// [`Self::verify`] checks the contents.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -153,7 +156,7 @@ impl StoredWeights {
             return Err(Error::corrupt(&path, At::File, what));
         }
         if file.body()[..HEAD] != *bytes_of(&head(weights, layout, index, entries)) {
-            let what = format!("its head is not that of {} weights of block {index}", weights.kind);
+            let what = format!("its head does not belong to {} weights of block {index}", weights.kind);
             return Err(Error::corrupt(&path, At::File, what));
         }
         Ok(StoredWeights { file, kind: weights.kind })
@@ -166,7 +169,7 @@ impl StoredWeights {
         as_u32(&self.file.body()[HEAD..]).unwrap_or_default()
     }
 
-    /// Reads the whole file, and checks its checksum, and that every f32 is finite and not negative.
+    /// Reads the whole file. Checks its checksum, and that every f32 is finite and not negative.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -174,7 +177,7 @@ impl StoredWeights {
         self.file.verify_checksum()?;
         match self.kind {
             WeightType::F32 if self.weights().iter().any(|&bits| bits >= NOT_FINITE) => {
-                Err(Error::corrupt(self.file.path(), At::File, "a weight that is no finite number from 0 on"))
+                Err(Error::corrupt(self.file.path(), At::File, "a weight is negative or not finite"))
             }
             _ => Ok(()),
         }

@@ -1,8 +1,9 @@
-//! Counts degrees on the CPU, by the threads that read the input.
+//! Counts degrees on the CPU, in the threads that read the input.
 //!
-//! Each thread counts in an array of its own, of one byte for each id: random increments in a quarter of the memory, without sharing. A
-//! byte that overflows carries 256 into the shared 32-bit counter, which only happens for hubs. (Sorting endpoints into bins by id, to
-//! count each bin in cache, moved as many cache lines as it saved: 12 ns an endpoint against 5.)
+//! Each thread counts in an array of its own with one byte for each id. Its random increments touch a quarter of the
+//! memory of 32-bit counters, and no thread shares them. A byte that overflows carries 256 into a shared 32-bit
+//! counter, which happens only for hubs. (Sorting endpoints into bins by id, to count each bin in cache, moved as many
+//! cache lines as it saved. It took 12 ns an endpoint; this takes 5.)
 
 use super::{Counting, Found, GRANULE, PURPOSE};
 use crate::error::Result;
@@ -12,7 +13,7 @@ use crate::prepare::sample::Sample;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-/// Counts degrees on the CPU.
+/// Degree counters of all threads on the CPU.
 pub(super) struct CpuCounters<'a> {
     shared: &'a Degrees<'a>,
     expected: u64,
@@ -48,11 +49,11 @@ impl Counting for CpuCounters<'_> {
     }
 }
 
-/// The degrees that all threads share, and the range of ids that are counted.
+/// Degrees that all threads share, and the range of ids that are counted.
 pub(super) struct Degrees<'b> {
     budget: &'b Budget,
     array: RwLock<Buffer<AtomicU32>>,
-    /// Ids from here on are not counted.
+    /// Ids from this one on are not counted.
     end: u64,
 }
 
@@ -62,7 +63,7 @@ impl<'b> Degrees<'b> {
         Ok(Degrees { budget, array: RwLock::new(array), end })
     }
 
-    /// Adds to the degree of one id. Returns false if there is no memory for it.
+    /// Adds `more` to the degree of `id`. Returns false if there is no memory for it.
     fn add(&self, id: u32, more: u32) -> bool {
         loop {
             let array = self.array.read().unwrap_or_else(PoisonError::into_inner);
@@ -78,13 +79,13 @@ impl<'b> Degrees<'b> {
         }
     }
 
-    /// Grows the array to hold the degree of `id`. Returns false if there is no memory for it.
+    /// Grows the array until it has an element for `id`. Returns false if there is no memory for that.
     fn reach(&self, id: u32) -> bool {
         let mut array = self.array.write().unwrap_or_else(PoisonError::into_inner);
         array.len() > id as usize || grow(&mut array, id, PURPOSE).is_ok()
     }
 
-    /// Returns the sum of what all threads counted, for ids up to `largest`.
+    /// Returns the degrees of ids up to `largest`, summed over all threads.
     fn sum(&self, counters: &[Counter<'_>], largest: u32) -> Result<Buffer<u32>> {
         let empty = self.budget.zeroed(0, "degrees")?;
         let mut array = std::mem::replace(&mut *self.array.write().unwrap_or_else(PoisonError::into_inner), empty);
@@ -108,24 +109,24 @@ impl<'b> Degrees<'b> {
     }
 }
 
-/// Grows the array to hold `id`. Spare capacity avoids moving it often and costs nothing before it is touched; if the limit forbids that,
-/// it grows just as far as needed.
+/// Grows the array until it has an element for `id`. It takes spare capacity, so that the array is rarely moved;
+/// untouched capacity costs nothing. If the memory limit forbids that, it grows only as far as needed.
 fn grow<T: Plain>(array: &mut Buffer<T>, id: u32, purpose: &str) -> Result<()> {
     let enough = (id as usize + 1).next_multiple_of(GRANULE as usize);
     let ample = enough.next_power_of_two().max(1 << 20);
     array.grow(ample, purpose).or_else(|_| array.grow(enough, purpose))
 }
 
-/// The counters of one thread.
+/// Counters of one thread.
 struct Counter<'a> {
     shared: &'a Degrees<'a>,
     bytes: Buffer<u8>,
-    /// False once memory for them has run out: the thread then counts in the shared degrees, which is slower.
+    /// False once memory for `bytes` has run out. The thread then counts in the shared degrees, which is slower.
     grows: bool,
-    /// True if any edge could not be counted. The degrees of this pass are useless then, and counting ends.
+    /// True if any edge could not be counted. The degrees of this pass are then useless, and counting ends.
     missed: bool,
     loops: u64,
-    /// The smallest id that has a loop.
+    /// Smallest id that has a loop.
     first_loop: u64,
     edges: u64,
     max: u64,
@@ -166,8 +167,8 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Counts an id beyond the thread's counters. The shared degrees grow first: where there is memory for them alone, all threads count in
-    /// them.
+    /// Counts an id for which the thread has no counter yet. The shared degrees grow first: if there is memory only for
+    /// them, all threads count in them.
     #[cold]
     fn count_beyond(&mut self, id: u32) {
         let reached = self.shared.reach(id);
@@ -194,7 +195,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Counts edges. The increments are random, so the counters of later edges are prefetched while these edges are counted.
+    /// Counts edges. The increments are random, so it prefetches the counters of later edges.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) {
         const AHEAD: usize = 32;
         self.edges += edges.len() as u64;

@@ -1,4 +1,4 @@
-//! Counts degrees on a GPU: threads copy edges into pinned memory, and kernels do the rest.
+//! Counts degrees on a GPU. Threads copy edges into pinned memory, and kernels do the rest.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{Counting, Found};
@@ -12,26 +12,27 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-// These are as in the kernels.
+// These constants must equal the kernels' constants.
 const SAMPLED: usize = 509;
 const HEAD: usize = 6;
 const FOUND: usize = HEAD + 2 * SAMPLED;
 
-/// Words of the smallest batch that is worth a launch.
+/// Words of the smallest batch that is worth a kernel launch.
 const LEAST_BATCH: u64 = 4096;
-/// Subtracted from a degree as soon as it is that large. Between two checks at most half as much is added to any degree.
+/// Amount that is subtracted (carried) from a degree once the degree is that large. Between two checks at most half as
+/// much is added to any degree, so no counter overflows.
 const CARRY: u32 = 1 << 31;
 const CARRY_EVERY: u64 = 1 << 30;
-/// Most degrees that can be carried: each has at least 2^31 ends of edges.
+/// Most carries in a pass; each stands for 2^31 ends of edges.
 const MOST_CARRIED: u64 = (1 << 16) - 1;
 
-/// How counting divides the GPU's memory.
+/// Division of the GPU's memory for counting.
 pub struct CounterPlan {
     ids: u64,
-    /// True if these are fewer ids than the input may hold.
+    /// True if the input may have more ids than `ids`.
     is_part: bool,
     lanes: usize,
-    /// Words of a batch.
+    /// Number of words in a batch.
     batch: u64,
 }
 
@@ -46,40 +47,41 @@ struct Shared<'w> {
     count: Kernel,
     carry: Kernel,
     add: Kernel,
-    /// The GPUs of other ranks.
+    /// GPUs of other ranks.
     peers: &'w Peers,
     degrees: DeviceSlice<u32>,
-    /// True if ids may come that have no counter for lack of memory; `memory` is how much there is.
+    /// True if the input may have ids without a counter, because memory is too small. `memory` is the GPU memory in
+    /// bytes.
     is_part: bool,
     memory: u64,
     carried: DeviceSlice<u32>,
     expected: u64,
-    /// Ends of edges counted.
+    /// Number of edge ends counted so far.
     ends: AtomicU64,
-    /// Read-locked while work is queued, write-locked while degrees are carried.
+    /// Lock that is read-locked while a batch is queued and write-locked while degrees are carried.
     carrying: RwLock<()>,
 }
 
-/// Counts degrees on a GPU, for one thread.
+/// Degree counting by one thread, on its lane of the GPU.
 struct Counter<'w> {
     shared: Arc<Shared<'w>>,
     lane: Lane<'w>,
     raw: DeviceSlice<u32>,
     results: DeviceSlice<u32>,
-    /// Words of a batch.
+    /// Number of words in a batch.
     batch: usize,
-    /// Words of the batch in each slot whose results were not read yet.
+    /// Words of the batch in each slot, if its results are not read yet; else 0.
     pending: Vec<usize>,
     found: Found,
 }
 
 impl<'w> Counters<'w> {
-    /// Plans counters for ids below `end`, or for fewer if it need not be `exact`, with batches of at most `largest` words. Returns `None`
-    /// if they don't fit.
+    /// Plans counters for the ids below `end`, with batches of at most `largest` words. If `exact` is false, it may
+    /// plan counters for fewer ids. Returns `None` if the counters don't fit.
     pub fn plan(workspace: &Workspace, end: u64, exact: bool, largest: u64) -> Option<CounterPlan> {
         let (most_lanes, slot) = workspace.uploader.shape();
         let free = workspace.arena.free().checked_sub(slice_bytes::<u32>(MOST_CARRIED + 1) + (4 << 10))?;
-        // A quarter of the memory is more than enough for batches, unless there is very little.
+        // A quarter of the memory is more than enough for batches, unless memory is very small.
         let lane = |batch: u64| slice_bytes::<u32>(batch) + slice_bytes::<u32>(FOUND as u64);
         let lanes = (free / 4 / lane(LEAST_BATCH)).min(most_lanes as u64);
         let most = (slot / 4).saturating_sub(FOUND as u64).min(largest) & !1;
@@ -89,7 +91,7 @@ impl<'w> Counters<'w> {
         (lanes > 0 && !(is_part && exact)).then_some(CounterPlan { ids, is_part, lanes: lanes as usize, batch })
     }
 
-    /// Takes memory of `workspace` as planned.
+    /// Allocates the planned memory in `workspace`.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -138,7 +140,7 @@ impl Counting for Counters<'_> {
             counter.launch()?;
             counter.lane.finish()?;
             tracing::debug!(waited = counter.lane.waited().as_secs_f64(), "a lane's ingest");
-            (0..counter.pending.len()).try_for_each(|_| counter.look_back())?;
+            (0..counter.pending.len()).try_for_each(|_| counter.finish_slot())?;
             let found = std::mem::replace(&mut counter.found, Found::none(self.shared.expected));
             all.loops += found.loops;
             all.first_loop = all.first_loop.min(found.first_loop);
@@ -162,25 +164,25 @@ impl Counting for Counters<'_> {
     }
 
     fn reaches_others(&mut self, ids: usize) -> Result<bool> {
-        // Other ranks read this many of the degrees.
+        // Other ranks read the degrees of the first `ids` ids.
         let has_all = self.shared.degrees.len() >= ids as u64;
         Ok(has_all && self.shared.peers.reachable().is_some() && self.carried()?.is_empty())
     }
 
     fn sum(&mut self, degrees: &mut [u32], share: Range<usize>) -> Result<()> {
         let Shared { peers, degrees: counted, add, .. } = &*self.shared;
-        let Some(beside) = peers.reachable() else {
+        let Some(peer_memory) = peers.reachable() else {
             return Err(Error::internal("sum degrees", "no GPUs of other ranks"));
         };
         let queue = self.lanes[0].lane.queue();
         let (at, len) = (4 * share.start as u64, share.len() as u64);
         let mine = counted.part(share.start as u64..share.end as u64);
-        for rank in (0..beside.comm.ranks()).filter(|&rank| rank != beside.comm.rank()) {
-            // Every arena has its degrees at the same place, since they are allocated first.
-            let other = beside.span(rank, at, len, *counted);
+        for rank in (0..peer_memory.comm.ranks()).filter(|&rank| rank != peer_memory.comm.rank()) {
+            // Every rank's arena has its degrees at the same offset, because they are allocated first.
+            let other = peer_memory.span(rank, at, len, *counted);
             let arguments = (mine.address(), other.address(), len);
-            // SAFETY: the arguments are as the kernel declares them. Each rank writes only to its own share, and only it reads that of
-            // others.
+            // SAFETY: the arguments are as the kernel declares them. Each rank writes only to its own share, and no
+            // other rank reads that share.
             unsafe { queue.launch(add, queue.grid(len), arguments)? };
         }
         queue.finish()?;
@@ -189,7 +191,7 @@ impl Counting for Counters<'_> {
 }
 
 impl Counters<'_> {
-    /// Copies the counts of the ids from `first` on to the host.
+    /// Copies the counts of the ids from `first` on to `degrees` on the host.
     fn receive(&mut self, degrees: &mut [u32], first: usize) -> Result<()> {
         let chunk = degrees.len().div_ceil(self.lanes.len()).max(1);
         let counted = self.shared.degrees;
@@ -212,7 +214,7 @@ impl Counters<'_> {
         })
     }
 
-    /// Returns the ids from whose degrees [`CARRY`] was subtracted, each as often as it was.
+    /// Returns the ids from whose degrees [`CARRY`] was subtracted. An id appears once for each time.
     fn carried(&self) -> Result<Vec<u32>> {
         if self.shared.ends.load(Ordering::Relaxed) < CARRY_EVERY {
             return Ok(Vec::new());
@@ -229,7 +231,7 @@ impl Counter<'_> {
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
             if self.lane.filled() == 0 {
-                self.look_back_at_turn()?;
+                self.read_results()?;
             }
             if self.lane.put(&mut ids, self.batch)? {
                 self.launch()?;
@@ -238,7 +240,7 @@ impl Counter<'_> {
         Ok(())
     }
 
-    /// Launches the kernel that counts the slot's batch.
+    /// Launches the kernel that counts the batch in the current slot.
     fn launch(&mut self) -> Result<()> {
         let Counter { shared, lane, raw, results, .. } = self;
         let filled = lane.filled();
@@ -261,7 +263,8 @@ impl Counter<'_> {
         lane.pass()?;
         let before = shared.ends.fetch_add(2 * pairs, Ordering::Relaxed);
         if before / CARRY_EVERY != (before + 2 * pairs) / CARRY_EVERY {
-            // The lock keeps others from queueing more: what is queued already is far less than what may still be added.
+            // The lock keeps other threads from queueing batches. Batches that are queued already add far less than the
+            // counters still have room for.
             let _alone = shared.carrying.write().unwrap_or_else(PoisonError::into_inner);
             let (ids, carried) = (shared.degrees.len(), shared.carried.address());
             let arguments = (shared.degrees.address(), ids, CARRY, carried, MOST_CARRIED as u32);
@@ -272,8 +275,8 @@ impl Counter<'_> {
         Ok(())
     }
 
-    /// Reads the results of the batch in the current slot, before another takes it.
-    fn look_back_at_turn(&mut self) -> Result<()> {
+    /// Reads the results of the batch in the current slot, before another batch takes the slot.
+    fn read_results(&mut self) -> Result<()> {
         let words = std::mem::take(&mut self.pending[self.lane.turn()]);
         if words == 0 {
             return Ok(());
@@ -290,7 +293,7 @@ impl Counter<'_> {
         }
         found.missed |= missed != 0;
         if missed != 0 && self.shared.is_part {
-            // The CPU should start over as soon as possible.
+            // Stop now, so that the CPU starts the pass over as soon as possible.
             return Err(Error::Limit {
                 limit: "gpu_memory",
                 given: size::show(self.shared.memory),
@@ -303,7 +306,8 @@ impl Counter<'_> {
                 found.sample.take(u64::from(low) | (u64::from(high) << 32));
             }
         } else {
-            // In a small input most edges are in the sample.
+            // The results have no room for so many sampled edges, as in a small input, where most edges are in the
+            // sample. The host samples the batch itself.
             for &[u, v] in pairs.iter().filter(|[u, v]| u != v && u64::from(*u.max(v)) < end) {
                 found.sample.see(u.into(), v.into());
             }
@@ -311,14 +315,14 @@ impl Counter<'_> {
         Ok(())
     }
 
-    /// Reads the results in the current slot, and passes to the next.
-    fn look_back(&mut self) -> Result<()> {
-        self.look_back_at_turn()?;
+    /// Reads the results in the current slot, and goes to the next slot.
+    fn finish_slot(&mut self) -> Result<()> {
+        self.read_results()?;
         self.lane.pass()
     }
 
-    /// Handles an edge with an id that the GPU's 32 bits can't hold.
-    fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
+    /// Handles an edge with an id that does not fit the GPU's 32 bits.
+    fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         self.found.largest = self.found.largest.max(Some(u.max(v)));
         if u == v {
             self.found.loops += 1;
@@ -332,7 +336,7 @@ impl Counter<'_> {
 
 impl Visitor for Counter<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        narrow(self, edges, Counter::push, Counter::beyond)
+        narrow(self, edges, Counter::push, Counter::oversized)
     }
 }
 

@@ -1,4 +1,5 @@
-//! The first pass over the input. It finds the largest id, the degree of every vertex, the loops, and an estimate of repeats.
+//! The first pass over the input. It finds the largest id, the degree of every vertex and the loops, and estimates the
+//! number of distinct edges.
 
 mod cpu;
 pub mod gpu;
@@ -14,41 +15,44 @@ use crate::memory::{Budget, Buffer};
 use cpu::{CpuCounters, Degrees};
 use std::ops::Range;
 
-/// Ids that an array may span however few edges there are: it is small, and results stay indexed by the input's ids.
+/// Number of ids that an array may span however few edges there are. Such an array is small, and results stay indexed
+/// by the input's ids.
 const ALWAYS_DENSE: u64 = 1 << 20;
-/// The same of an input that declares its vertices, which are to have a row each.
+/// The same limit for an input that declares its number of vertices, because each declared vertex gets a row in the
+/// results.
 const DECLARED_DENSE: u64 = 1 << 26;
-/// One past the largest id that fits the 32 bits of a vertex.
+/// One more than the largest id that fits the 32 bits of a vertex.
 const MAX_DENSE: u64 = u32::MAX as u64;
 
-/// The findings of one pass over the input.
+/// Results of one pass over the input.
 #[derive(Debug)]
 pub struct Ingested {
-    /// The number of edge ends at each id, repeats included, loops excluded; capped at 2^32 - 1. Empty if the ids are sparse. Each rank has
-    /// those of its share of the ids ([`Comm::share`]); the rest have no meaning.
+    /// Number of edge ends at each id, repeats included, loops excluded; capped at 2^32 - 1. Empty if the ids are
+    /// sparse. Each rank has the numbers for its share of the ids ([`Comm::share`]); the other elements have no
+    /// meaning.
     pub degrees: Buffer<u32>,
-    /// Edges in the input, loops and repeats included.
+    /// Number of edges in the input, loops and repeats included.
     pub edges: u64,
-    /// Loops among them.
+    /// Number of loops in the input.
     pub loops: u64,
-    /// The smallest id that has a loop.
+    /// Smallest id that has a loop.
     pub first_loop: Option<u64>,
-    /// The largest id, loops included; `None` without edges.
+    /// Largest id, loops included; `None` if there is no edge.
     pub largest: Option<u64>,
-    /// The number of vertices that the input's header declares.
+    /// Number of vertices that the input's header declares, if it does.
     pub declared: Option<u64>,
     /// Checksum of the input's bytes.
     pub checksum: u64,
-    /// The same of weights in a file of their own, if the input's weights are wanted.
+    /// Checksum of the weights' bytes, if weights are wanted and are in a file of their own.
     pub weights_checksum: u64,
-    /// The type of the weights, if they are wanted and there are some.
+    /// Type of the weights, if weights are wanted and the input has some.
     pub weights: Option<WeightType>,
-    /// Estimate of the edges without loops and repeats, rounded up by six standard deviations.
+    /// Upper bound of the number of edges without loops and repeats: the estimate plus six standard deviations.
     pub distinct_at_most: u64,
 }
 
-/// Returns the number of ids that an array indexed by id may have for `edges` edges. `wide` says that ids may have 64 bits, `declared` that
-/// the input says how many vertices it has.
+/// Returns the most elements that an array indexed by id may have for `edges` edges. `wide` says whether ids may have
+/// 64 bits; `declared` says whether the input declares its number of vertices.
 pub fn most_dense(edges: u64, wide: bool, declared: bool) -> u64 {
     let free = match (declared, wide) {
         (true, _) => DECLARED_DENSE,
@@ -58,29 +62,30 @@ pub fn most_dense(edges: u64, wide: bool, declared: bool) -> u64 {
     edges.saturating_mul(8).max(free).min(MAX_DENSE - 1) + 1
 }
 
-/// Returns true if ids up to `largest` over `edges` edges are too sparse for arrays indexed by id.
+/// Returns true if ids up to `largest` are too sparse for arrays indexed by id, for `edges` edges.
 pub fn sparse(largest: u64, edges: u64, wide: bool, declared: bool) -> bool {
     largest >= most_dense(edges, wide, declared)
 }
 
-/// Counts degrees while the input is read.
+/// Counting of degrees while the input is read, on the CPU or a device.
 pub trait Counting {
-    /// Returns a visitor for each thread.
+    /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 
-    /// Returns what was found, after all edges were seen.
+    /// Returns the results, after all edges were seen.
     ///
     /// # Errors
     /// [`Error::Lost`].
     fn finish(&mut self) -> Result<Found>;
 
-    /// Returns memory for the degrees of ids up to `largest`, with the degrees unless [`Self::fetch`] brings them. Called once.
+    /// Returns an array for the degrees of ids up to `largest`. It has the degrees already, unless [`Self::fetch`]
+    /// copies them there. Called once.
     ///
     /// # Errors
-    /// [`Error::Limit`] where there is no memory for them, [`Error::Lost`].
+    /// [`Error::Limit`] if there is no memory for the degrees; [`Error::Lost`].
     fn degrees(&mut self, largest: u32) -> Result<Buffer<u32>>;
 
-    /// Copies the degrees that this rank counted to `degrees`, if they are elsewhere.
+    /// Copies the degrees that this rank counted to `degrees`, if they are on a device.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -89,7 +94,7 @@ pub trait Counting {
         Ok(())
     }
 
-    /// Returns true if [`Self::sum`] can sum the first `ids` ids.
+    /// Returns true if [`Self::sum`] can sum the degrees of the first `ids` ids over all ranks.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -98,7 +103,8 @@ pub trait Counting {
         Ok(false)
     }
 
-    /// Writes the sums of all ranks' degrees to this rank's share of the ids, after all ranks have counted. Collective.
+    /// Sums the degrees over all ranks, and writes the sums for this rank's share of the ids to `degrees`. All ranks
+    /// must have counted. Collective.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -108,15 +114,15 @@ pub trait Counting {
     }
 }
 
-/// The findings of counting, beside the degrees.
+/// Results of counting, without the degrees.
 pub struct Found {
-    /// Edges that are loops.
+    /// Number of loops.
     pub loops: u64,
-    /// The smallest id that has a loop; [`u64::MAX`] without loops.
+    /// Smallest id that has a loop; [`u64::MAX`] if there is none.
     pub first_loop: u64,
-    /// The largest id, loops included; `None` without edges.
+    /// Largest id, loops included; `None` if there is no edge.
     pub largest: Option<u64>,
-    /// True if any edge could not be counted; the degrees of this pass are then useless.
+    /// True if any edge could not be counted. The degrees of this pass are then useless.
     pub missed: bool,
     sample: Sample,
 }
@@ -126,7 +132,7 @@ impl Found {
         Found { loops: 0, first_loop: u64::MAX, largest: None, missed: false, sample: Sample::new(expected) }
     }
 
-    /// Combines what all ranks found. Collective.
+    /// Combines the results of all ranks. Collective.
     fn join(&mut self, comm: &Comm) {
         let mut most = [self.largest.is_some().into(), self.largest.unwrap_or(0), self.missed.into()];
         comm.all_max(&mut most);
@@ -137,55 +143,58 @@ impl Found {
     }
 }
 
-/// How a pass ended, the same on all ranks.
+/// Outcome of a pass; it is the same on all ranks.
 enum Pass {
     /// All edges were counted.
     Whole(Ingested),
-    /// The ids are dense up to `largest`, but not all were counted: memory for the sum was already taken, or there are far more edges than
-    /// the input's size suggested.
+    /// The ids are dense up to `largest`, but not all were counted. Either memory for the sum was already taken, or
+    /// there are far more edges than the input's size suggested.
     Partial { largest: u32 },
-    /// A device turned out to have too little memory.
-    Left(Error),
+    /// A device has too little memory, so the CPU must do the pass.
+    DeviceTooSmall(Error),
 }
 
-/// The first pass, with all that it needs.
+/// The first pass over the input, with everything that it needs.
 pub struct Ingest<'a, 'm> {
-    /// The edges, of which each rank reads its share.
+    /// Input with the edges; each rank reads its share.
     pub input: &'a Input,
-    /// Decides what is done with chunks that were read.
+    /// What to do with chunks that were read: keep them in memory or not.
     pub cache: CacheUse<'a, 'm>,
-    /// The dictionary of sparse ids.
+    /// Dictionary of sparse ids, if ids are sparse.
     pub dictionary: Option<&'a Dictionary>,
     /// Number of threads.
     pub threads: usize,
-    /// The budget of host memory.
+    /// Budget of host memory.
     pub budget: &'a Budget,
-    /// The ranks that prepare together.
+    /// Ranks that prepare the graph together.
     pub comm: &'a Comm,
-    /// Lets ranks that are done read chunks of those that are not.
+    /// Work stealing, if any: ranks that are done read chunks of ranks that are not.
     pub stealing: Option<&'a WorkStealing>,
-    /// Called by each rank when all have read their shares. (No rank waits before that for others to open their GPUs.)
+    /// Called by each rank when all ranks have read their shares. Before that, no rank waits until others have opened
+    /// their GPUs.
     pub meet: &'a dyn Fn(),
 }
 
 impl Ingest<'_, '_> {
-    /// Reads the whole input once, on `device` as far as it can. Collective.
+    /// Reads the whole input, and counts on `device` if its memory is large enough. Reads it twice if the first pass
+    /// could not count all ids. Collective.
     ///
     /// # Errors
-    /// Those of the input, of the budget (4 bytes for each id up to the largest), and of a stop that `watch` reports.
+    /// Errors of the input and of the budget (4 bytes for each id up to the largest), and a stop that `watch` reports.
     pub fn run(&self, mut device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Ingested> {
         let mut largest = None;
         loop {
             let by_device = device.as_mut().map(|device| &mut **device as &mut dyn Accelerator);
             match self.pass(largest, by_device, watch)? {
                 Pass::Whole(found) => return Ok(found),
-                // The number of ids is known now. Memory for them is reserved first, and the input is not cached.
+                // The number of ids is known now. The next pass reserves memory for them first, and does not cache the
+                // input.
                 Pass::Partial { largest: id } if largest.is_none() => {
                     largest = Some(id);
                     self.cache.release_all();
                 }
                 Pass::Partial { .. } => return Err(changed(&self.input.name())),
-                Pass::Left(why) => {
+                Pass::DeviceTooSmall(why) => {
                     tracing::info!("ingest on the CPU: {why}");
                     device = None;
                 }
@@ -193,11 +202,11 @@ impl Ingest<'_, '_> {
         }
     }
 
-    /// Does one pass. `largest` is the largest id, if it is known already.
+    /// Reads the input once. `largest` is the largest id, if it is known already.
     fn pass(&self, largest: Option<u32>, device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Pass> {
         let Ingest { input, cache, dictionary, threads, budget, comm, stealing, meet } = *self;
         let expected = input.estimate_edges()?;
-        // A dictionary's ids have no gaps.
+        // Ids from a dictionary have no gaps.
         let wide = input.wide() && dictionary.is_none();
         let _reading =
             budget.reserve(input.scratch_bytes(threads) + samples_bytes(threads, input), "reading the input")?;
@@ -220,14 +229,14 @@ impl Ingest<'_, '_> {
         let (seen, mut found) = match scanned.and_then(|seen| Ok((seen, counting.finish()?))) {
             Err(e @ Error::Limit { limit: "gpu_memory", .. }) => {
                 comm.all_max(&mut [1]);
-                return Ok(Pass::Left(e));
+                return Ok(Pass::DeviceTooSmall(e));
             }
             done => done?,
         };
         let mut left = [0];
         comm.all_max(&mut left);
         if left != [0] {
-            return Ok(Pass::Left(Error::Usage("another rank's GPU has too little memory".into())));
+            return Ok(Pass::DeviceTooSmall(Error::Usage("another rank's GPU has too little memory".into())));
         }
         meet();
         found.join(comm);
@@ -258,7 +267,7 @@ impl Ingest<'_, '_> {
             if comm.all(counting.reaches_others(total.degrees.len())?) {
                 let share = comm.share(total.degrees.len());
                 counting.sum(&mut total.degrees, share)?;
-                // A rank may change its degrees only when no other reads them any more.
+                // A rank may change its degrees only when no other rank reads them any more.
                 comm.barrier();
             } else {
                 counting.fetch(&mut total.degrees)?;
@@ -269,8 +278,8 @@ impl Ingest<'_, '_> {
     }
 }
 
-/// Returns the id from which on ids are not counted, since they would make the array sparse. It allows for an error in the estimated number
-/// of edges: whether ids are sparse is decided by the exact number later.
+/// Returns the first id that is not counted, because from there on the array would be sparse. It allows for an error in
+/// the estimated number of edges; the exact number decides later whether ids are sparse.
 fn end_of_ids(expected: u64, numbered: bool, wide: bool, largest: Option<u32>) -> u64 {
     let dense = expected.saturating_mul(9).max(if wide { 1024 } else { ALWAYS_DENSE }) + 1;
     match largest {
@@ -280,12 +289,12 @@ fn end_of_ids(expected: u64, numbered: bool, wide: bool, largest: Option<u32>) -
     }
 }
 
-/// Returns the bytes of the samples of distinct edges of `input`, one for each thread and two to join them.
+/// Returns the bytes of the samples of distinct edges of `input`: one sample for each thread, and two to join them.
 pub fn samples_bytes(threads: usize, input: &Input) -> u64 {
     (threads as u64 + 2) * Sample::bytes(input.most_edges())
 }
 
-/// Returns the bytes of the counters of all threads for `ids` ids, which they have as far as there is memory.
+/// Returns the bytes of all threads' counters for `ids` ids. Threads have these counters only as far as memory allows.
 pub fn counters_bytes(ids: u64, threads: usize) -> u64 {
     threads as u64 * ids.next_multiple_of(GRANULE)
 }
@@ -295,7 +304,7 @@ pub fn degrees_bytes(ids: u64) -> u64 {
     4 * ids.next_multiple_of(GRANULE)
 }
 
-/// Ids by which arrays of degrees grow.
+/// Number of ids by which arrays of degrees grow.
 const GRANULE: u64 = 1 << 16;
 
 const PURPOSE: &str = "degrees of all vertices (4 bytes for each id up to the largest)";

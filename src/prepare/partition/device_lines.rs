@@ -1,11 +1,12 @@
-//! Lines of bins in the memory of GPUs, this rank's and those of ranks it reaches: they are neither copied to the host nor sent by it.
-//! Every rank has room for lines of its own bins, with a part for each rank that fills it, so that none waits for another.
+//! Lines of bins that stay in the memory of GPUs: this rank's GPU and the GPUs of ranks that it reaches. The host
+//! neither copies nor sends these lines. Every rank has room for the lines of its own bins. The room has a part for
+//! each rank that fills it, so that no rank waits for another.
 
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Queue};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Consecutive lines in the memory of the rank that has their bin.
+/// Consecutive lines in the memory of the rank that owns their bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineRun {
     /// Index of the first line.
@@ -14,29 +15,29 @@ pub struct LineRun {
     pub lines: u32,
 }
 
-/// The lines in the memory of all GPUs, as one rank sees them.
+/// Room for lines in the memory of all GPUs, as one rank sees it.
 #[derive(Debug)]
 pub struct DeviceLines {
     /// Words of a line.
     words: usize,
-    /// The lines of this rank's own bins.
+    /// Lines of this rank's own bins.
     lines: DeviceSlice<u32>,
-    /// The part that this rank fills of each rank's lines, by rank.
+    /// By rank, the part of that rank's room that this rank fills.
     parts: Vec<PeerLines>,
-    /// The queue on which lines are read back.
+    /// Queue on which lines are read back.
     queue: Queue,
 }
 
 #[derive(Debug)]
 struct PeerLines {
     lines: DeviceSlice<u32>,
-    /// Index of the first line of this part in all of that rank's lines.
+    /// Index of the part's first line in that rank's room.
     first: u64,
     used: AtomicU64,
 }
 
 impl DeviceLines {
-    /// Takes memory for whole lines of `words` words, by rank, which rank `rank` of them writes to and reads from.
+    /// Makes the view of rank `rank` from `lines`, the memory of each rank for whole lines of `words` words.
     pub fn new(lines: &[DeviceSlice<u32>], words: usize, rank: usize, queue: Queue) -> DeviceLines {
         let (ranks, line_words) = (lines.len() as u64, words as u64);
         let part = |room: &DeviceSlice<u32>| {
@@ -48,7 +49,8 @@ impl DeviceLines {
         DeviceLines { words, lines: lines[rank], parts: lines.iter().map(part).collect(), queue }
     }
 
-    /// Queues copies of whole `lines` to the memory of `rank`. Returns where the first will be, and how many found room.
+    /// Queues a copy of whole `lines` to the memory of `rank`. Returns where the first line will be, and how many lines
+    /// found room.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -64,15 +66,16 @@ impl DeviceLines {
         Ok(LineRun { first: (first + at) as u32, lines: fit as u32 })
     }
 
-    /// Returns the lines of this rank's bins, as kernels read them.
+    /// Returns the memory with the lines of this rank's bins, for kernels to read.
     pub fn lines(&self) -> DeviceSlice<u32> {
         self.lines
     }
 
-    /// Hands a run of this rank's own lines to `each`, at most `most` lines at a time, by way of `words`.
+    /// Reads a run of this rank's own lines and passes them to `each`, at most `most` lines at a time. `words` is the
+    /// buffer they are read into.
     ///
     /// # Errors
-    /// Those of `each`, [`crate::Error::Lost`].
+    /// Errors of `each`, and [`crate::Error::Lost`].
     pub fn read(
         &self,
         run: LineRun,

@@ -1,4 +1,4 @@
-//! Fills bins on a GPU: batches of edges are copied there, and lines of bins come back.
+//! Fills bins on a GPU: the host copies batches of edges to the GPU, and the GPU returns lines of bins.
 #![allow(unsafe_code)] // kernel launches
 
 use super::device_lines::{DeviceLines, LineRun};
@@ -23,7 +23,7 @@ pub struct Placers<'w, 'r, 'p> {
 
 struct Shared<'w, 'r, 'p> {
     route: &'w Route<'r, 'p>,
-    /// Where lines can stay on GPUs, with the consecutive bins of each rank.
+    /// Room for lines that stay on GPUs, if there is any, with each rank's consecutive bins.
     device_lines: Option<(&'p DeviceLines, Vec<Group>)>,
     source: &'w str,
     gather: Kernel,
@@ -33,33 +33,33 @@ struct Shared<'w, 'r, 'p> {
     bins: Bins,
 }
 
-/// Fills bins on a GPU, for one thread.
+/// Placing of edges by one thread, on its lane of the GPU.
 struct Placer<'w, 'r, 'p> {
     shared: Arc<Shared<'w, 'r, 'p>>,
     lane: Lane<'w>,
     number: usize,
     raw: DeviceSlice<u32>,
     lines: DeviceSlice<u32>,
-    /// The counts of the kernels, then the start of each bin's lines.
+    /// The counts that kernels return, then the start of each bin's lines.
     results: DeviceSlice<u32>,
     unit: Gathered,
     /// Words of an edge, of a line and of a batch.
     edge: usize,
     line: usize,
     batch: usize,
-    /// Edges that are gathered now, and at most.
+    /// Number of edges gathered now, and the most that fit.
     gathered: u64,
     most: u64,
-    /// Loops at ids that the GPU's 32 bits can't hold.
+    /// Loops at ids that do not fit the GPU's 32 bits.
     loops: u64,
-    /// How often lines were made, how long that took, and how long they took to store.
+    /// How often lines were made, the time that took, and the time to store the lines.
     turns: u32,
     making: Duration,
     storing: Duration,
 }
 
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Takes memory of `workspace` as planned.
+    /// Allocates the planned memory in `workspace`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -176,7 +176,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         })
     }
 
-    /// Adds edges: pairs of ids, or with their weights.
+    /// Adds edges: pairs of ids, or triples of two ids and a weight.
     fn push(&mut self, mut words: &[u32]) -> Result<()> {
         while !words.is_empty() {
             if self.lane.put(&mut words, self.batch)? {
@@ -186,7 +186,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(())
     }
 
-    /// Gathers the edges of the slot on the GPU.
+    /// Copies the edges in the current slot to the GPU and adds them to the gathered edges.
     fn gather(&mut self) -> Result<()> {
         let Placer { shared, lane, raw, unit, edge, .. } = self;
         let edges = (lane.filled() / *edge) as u64;
@@ -199,24 +199,24 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         unsafe { lane.queue().launch(&shared.gather, lane.queue().grid(edges), arguments)? };
         lane.pass()?;
         self.gathered += edges;
-        // The next batch must find room.
+        // Make lines now if the next batch would not fit.
         if self.gathered + (self.batch / self.edge) as u64 > self.most {
-            self.hand_over(false).map(drop)
+            self.make_lines(false).map(drop)
         } else {
             Ok(())
         }
     }
 
-    /// Makes lines of the gathered edges and puts them into the bins. Edges that fill no line stay for the next time, except at the `last`.
-    /// Returns the number of loops met so far.
-    fn hand_over(&mut self, last: bool) -> Result<u64> {
+    /// Makes lines of the gathered edges and puts the lines into their bins. Edges that fill no whole line stay for the
+    /// next time, unless this is the `last`. Returns the number of loops so far.
+    fn make_lines(&mut self, last: bool) -> Result<u64> {
         let Placer { shared, lane, number, lines, results, unit, gathered, line: line_words, .. } = self;
         let line_words = *line_words;
         let started = Instant::now();
         let bins = shared.bins.count;
         let (queue, by_edge) = (lane.queue(), lane.queue().grid(*gathered));
         if last {
-            // Entries of the last lines without an edge get the neighbour `NONE`.
+            // Entries without an edge in the last lines get the neighbour `NONE`.
             queue.fill(*lines, 0xff)?;
         }
         // SAFETY: the arguments are as the kernels declare them, and all slices live as long as the lane.
@@ -234,7 +234,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
             return Err(changed(shared.source));
         }
         let line = |line: u32| u64::from(line) * line_words as u64;
-        // Lines that find no room on a GPU come to the host.
+        // Lines that find no room on a GPU go to the host.
         let everything = [(usize::MAX, 0..bins as usize)];
         let groups = shared.device_lines.as_ref().map_or(&everything[..], |(_, groups)| groups);
         for (owner, group) in groups {
@@ -298,7 +298,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
                                 words[filled] = [u, v, weight];
                                 filled += 1;
                             }
-                            _ => self.beyond(u, v)?,
+                            _ => self.oversized(u, v)?,
                         }
                     }
                     self.push(words[..filled].as_flattened())?;
@@ -308,8 +308,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(())
     }
 
-    /// Handles an edge with an id that the GPU's 32 bits can't hold. Ingest has met no such edge except loops.
-    fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
+    /// Handles an edge with an id that does not fit the GPU's 32 bits. Ingest has met no such edge except loops.
+    fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         if u != v {
             return Err(changed(self.shared.source));
         }
@@ -319,8 +319,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
     fn finish(mut self) -> Result<u64> {
         self.gather()?;
-        let loops = self.loops + self.hand_over(true)?;
-        // Other ranks read the lines that this one copied to them, so the copies must have ended.
+        let loops = self.loops + self.make_lines(true)?;
+        // Other ranks read the lines that this rank copied to them, so the copies must have ended.
         self.lane.finish()?;
         let Placer { turns, making, storing, lane, .. } = &self;
         let [making, storing, waited] = [*making, *storing, lane.waited()].map(|time| time.as_secs_f64());
@@ -332,7 +332,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 impl Visitor for Placer<'_, '_, '_> {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
         if self.edge == 2 {
-            return narrow(self, edges, Placer::push, Placer::beyond);
+            return narrow(self, edges, Placer::push, Placer::oversized);
         }
         self.weighted(edges, weights)
     }

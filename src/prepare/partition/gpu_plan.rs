@@ -1,5 +1,5 @@
-//! How partitioning divides a GPU's memory: each lane has room for a batch of edges, for those that it gathers of several batches, and for the lines
-//! of bins that become of these.
+//! Division of a GPU's memory for partitioning. Each lane has room for a batch of edges, for the edges that it gathers
+//! from several batches, and for the lines of bins that it makes of them.
 
 use super::route::Route;
 use super::{LINE, line_words};
@@ -7,28 +7,29 @@ use crate::gpu::{Workspace, slice_bytes};
 use crate::graph::layout::Bins;
 use crate::prepare::gpu::LARGEST_BATCH;
 
-/// Edges of the smallest batch that is worth a launch.
+/// Edges of the smallest batch that is worth a kernel launch.
 const LEAST_BATCH: u64 = 2048;
-/// Most edges that a lane gathers before it makes lines of them. More make longer runs of lines, but the thread waits longer.
+/// Most edges that a lane gathers before it makes lines of them. With more edges the runs of lines are longer, but the
+/// thread waits longer.
 const MOST_GATHERED: u64 = 8 << 20;
-/// Words that kernels return counts in.
+/// Number of words in which kernels return counts.
 pub(super) const COUNTS: u64 = 8;
 
-/// How partitioning divides the GPU's memory.
+/// Division of the GPU's memory for partitioning.
 #[derive(Debug, Clone, Copy)]
 pub struct PlacerPlan {
     pub(super) lanes: usize,
-    /// Edges of a batch.
+    /// Number of edges in a batch.
     pub(super) batch: u64,
     /// Most edges that a lane gathers.
     pub(super) gathered: u64,
-    /// True if edges have weights.
+    /// Whether edges have weights.
     pub(super) weighted: bool,
 }
 
 impl PlacerPlan {
-    /// Plans memory for the map, unless it is on the GPU, and for lanes with batches of at most `batch` words. Returns `None` if it does
-    /// not fit.
+    /// Plans memory for the map, unless it is on the GPU already, and for lanes with batches of at most `batch` words.
+    /// Returns `None` if that does not fit.
     pub fn new(
         workspace: &Workspace,
         route: &Route<'_, '_>,
@@ -57,18 +58,18 @@ impl PlacerPlan {
             let batch = largest_batch.min((gathered / 4).min(gathered - left) & !31).max(LEAST_BATCH);
             plans.extend(fits(batch, gathered));
         }
-        // The largest plan that has all lanes is best, else the one with most lanes.
+        // The best plan has all lanes and gathers most edges. Without such a plan, the one with most lanes is best.
         let full = plans.iter().find(|plan| plan.lanes == most_lanes);
         full.or(plans.iter().max_by_key(|plan| plan.lanes)).copied()
     }
 }
 
-/// Returns the most lines that `gathered` edges of `bins` bins make.
+/// Returns the most lines that `gathered` edges fill in `bins` bins.
 pub(super) fn most_lines(gathered: u64, bins: u64) -> u64 {
     gathered / LINE as u64 + bins
 }
 
-/// Returns the words of an edge: both ends, and its weight if it has one.
+/// Returns the words of an edge: both ends, and the weight if edges are `weighted`.
 pub(super) fn edge_words(weighted: bool) -> u64 {
     if weighted { 3 } else { 2 }
 }
@@ -80,15 +81,17 @@ fn lane_bytes(batch: u64, gathered: u64, bins: u64, weighted: bool) -> u64 {
     edges(batch) + edges(gathered) + lines + by_bin + edges(LINE as u64 * bins)
 }
 
-/// Returns the most edges that partly filled lines of `bins` bins hold, which should be few of those gathered; the edges of the largest
-/// batch, of at most `batch` words; and the edges that are worth gathering.
+/// Returns three numbers of edges: the most that partly filled lines of `bins` bins contain, which should be a small
+/// part of the gathered edges; those of the largest batch, of at most `batch` words; and those that are worth
+/// gathering.
 fn largest(slot: u64, bins: u64, batch: u64, weighted: bool) -> (u64, u64, u64) {
     let left = LINE as u64 * bins;
     let batch = ((slot / 4).min(batch) / edge_words(weighted)) & !31;
     (left, batch, MOST_GATHERED.max(4 * left + batch))
 }
 
-/// Returns the bytes of GPU memory with which all lanes place `edges` edges, which have weights or have none, at full speed.
+/// Returns the bytes of GPU memory with which all lanes place `edges` edges at full speed; `weighted` says whether
+/// edges have weights.
 pub fn ample_bytes(workspace: &Workspace, bins: &Bins, ids: u64, edges: u64, weighted: bool) -> u64 {
     let (lanes, slot) = workspace.uploader.shape();
     let (count, (_, of_granule)) = (bins.spans.len() as u64, bins.table());

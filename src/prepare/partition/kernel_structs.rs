@@ -1,6 +1,6 @@
-//! The structs that kernels/partition.cu declares as well, with the same fields.
+//! Structs that are passed to the kernels; kernels/partition.cu declares the same fields.
 
-/// The kernels' struct `Bins`.
+/// Host version of the kernels' struct `Bins`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Bins {
@@ -15,7 +15,7 @@ pub(super) struct Bins {
 
 const _: () = assert!(size_of::<Bins>() == 40, "the kernels have a static_assert of the same size");
 
-/// The kernels' struct `Gathered`.
+/// Host version of the kernels' struct `Gathered`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Gathered {

@@ -1,9 +1,10 @@
-//! The second pass over the input: every edge is renumbered, oriented, and put into the bin of its row.
+//! The second pass over the input. It renumbers every edge, orients it, and puts it into the bin of its row.
 //!
-//! Threads gather the edges of each bin in lines and store these whole (`scatter`, `gpu`). Bins grow by chunks from one pool. When the pool
-//! is used up, a full chunk is written to a spill file and its memory used again: one pass over the input suffices at any limit, and what
-//! fits stays in memory. (Reading the input again for every memory-full of rows needs no spill, but repeats two random look-ups an edge
-//! each time: from the second repetition on, writing 6 bytes an edge once is cheaper.)
+//! Threads gather the edges of each bin in lines, and store only whole lines (`scatter`, `gpu`). Bins grow by chunks
+//! from one pool. When the pool is used up, a full chunk is written to a spill file and its memory is used again. So
+//! one pass over the input is enough at any memory limit, and edges that fit stay in memory. (The alternative is to
+//! read the input again for every memory-full of rows. That needs no spill file, but each pass repeats two random
+//! look-ups an edge. From the second repetition on, writing 6 bytes an edge once is cheaper.)
 
 pub mod device_lines;
 pub mod gpu;
@@ -29,22 +30,22 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-/// Edges in a line, which is stored under one lock.
+/// Number of edges in a line. A line is stored under one lock.
 pub const LINE: usize = 64;
-/// Words of a line: the smaller neighbours of its edges, then the offsets of their rows in the bin. Word `k` of these has the offset of
-/// edge `k` in its low half, and that of edge `k` + 32 in its high half.
+/// Words of a line: the smaller neighbour of each edge, then the offset of each edge's row in the bin. Word `k` of the
+/// offsets has the offset of edge `k` in its low half and the offset of edge `k` + 32 in its high half.
 pub const WORDS: usize = LINE + LINE / 2;
-/// Words of a line of edges that have weights: these follow the offsets of rows.
+/// Words of a line of edges with weights. The weights follow the offsets of rows.
 pub const WEIGHTED_WORDS: usize = WORDS + LINE;
-/// The smaller neighbour of an unused entry in a thread's last line.
+/// Marks an unused entry in a thread's last line, in place of the smaller neighbour.
 const NONE: u32 = u32::MAX;
 
-/// Returns the words of a line, whose edges have weights or have none.
+/// Returns the words of a line; `weighted` says whether edges have weights.
 pub const fn line_words(weighted: bool) -> usize {
     if weighted { WEIGHTED_WORDS } else { WORDS }
 }
 
-/// Returns the bytes of an edge in its bin.
+/// Returns the bytes that an edge takes in its bin.
 pub const fn edge_bytes(weighted: bool) -> u64 {
     (line_words(weighted) * 4 / LINE) as u64
 }
@@ -53,7 +54,7 @@ pub const fn edge_bytes(weighted: bool) -> u64 {
 #[derive(Debug)]
 pub struct Partition<'a> {
     bins: &'a Bins,
-    /// True for bins that this rank fills; the blocks of the others are stored already, or another rank builds them.
+    /// True for bins that this rank fills. The blocks of other bins are stored already, or another rank builds them.
     wanted: &'a [bool],
     parts: Vec<Mutex<BinLines<'a>>>,
     pool: Mutex<Pool<'a>>,
@@ -64,28 +65,28 @@ pub struct Partition<'a> {
     spill: Spill,
     /// True if there is memory for the sorted rows of spilled edges.
     rows_have_memory: bool,
-    /// The lines that stay on GPUs.
+    /// Room for lines that stay on GPUs, if there is any.
     device_lines: Option<&'a DeviceLines>,
 }
 
 /// The edges of one bin.
 #[derive(Debug, Default)]
 struct BinLines<'a> {
-    /// Full chunks in memory, then the one being filled.
+    /// Full chunks in memory, then the chunk that is being filled.
     chunks: Vec<&'a mut [u32]>,
-    /// Words used of the last chunk.
+    /// Number of words used in the last chunk.
     last: usize,
     /// Byte offsets of the full chunks in the spill file.
     spilled: Vec<u64>,
-    /// Lines in the memory of GPUs.
+    /// The bin's lines in the memory of GPUs.
     runs: Vec<LineRun>,
 }
 
 impl<'a> Partition<'a> {
-    /// Makes empty bins of edges that have weights or have none. They take chunks of `lines` lines from `memory`, then from the disk at
-    /// `spill`. Lines made on a GPU go to `device_lines` first, if given.
+    /// Makes empty bins. They take chunks of `lines` lines from `memory`, and then from the spill file at the path
+    /// `spill`. Lines made on a GPU go to `device_lines` first, if given. `weighted` says whether edges have weights.
     ///
-    /// `memory` must hold a chunk for every wanted bin.
+    /// `memory` must have room for one chunk for every wanted bin.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::DiskFull`] for the spill file.
@@ -113,17 +114,17 @@ impl<'a> Partition<'a> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).expect(words);
     }
 
-    /// Takes over memory for bins. Returns it if there is enough already, or if it holds no chunk.
+    /// Takes over `memory` for bins. Returns it if bins have enough already, or if it is smaller than a chunk.
     pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).adopt(memory)
     }
 
-    /// Keeps the sorted rows of spilled edges in memory, for which the plan must have room.
+    /// Keeps the sorted rows of spilled edges in memory. The memory plan must have room for them.
     pub fn keep_rows_in_memory(&mut self) {
         self.rows_have_memory = true;
     }
 
-    /// Returns the bytes written to the spill file.
+    /// Returns the number of bytes written to the spill file.
     pub fn spilled(&self) -> u64 {
         self.spill.written.load(Ordering::Relaxed)
     }
@@ -134,17 +135,17 @@ impl<'a> Partition<'a> {
         self.parts.iter().map(part).collect()
     }
 
-    /// Returns the lines that stay on GPUs, if they may.
+    /// Returns the room for lines that stay on GPUs, if there is any.
     pub fn device_lines(&self) -> Option<&'a DeviceLines> {
         self.device_lines
     }
 
-    /// Records lines of a bin that lie on a GPU.
+    /// Adds lines that lie on a GPU to a bin.
     fn add_run(&self, bin: usize, run: LineRun) {
         self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner).runs.push(run);
     }
 
-    /// Takes the edges out of bin `b`, to be read.
+    /// Takes all edges out of bin `b` and returns a reader for them.
     pub fn part(&self, b: usize) -> BinReader<'_, 'a> {
         let part = std::mem::take(&mut *self.parts[b].lock().unwrap_or_else(PoisonError::into_inner));
         BinReader { partition: self, part, block: self.bins.block_of[b] }
@@ -179,7 +180,7 @@ impl<'a> Partition<'a> {
         Ok(())
     }
 
-    /// Adds an empty chunk to `part`: a new one, or its last one once that is on disk.
+    /// Adds an empty chunk to `part`: a new one, or its last one after writing that to the spill file.
     fn next_chunk(&self, part: &mut BinLines<'a>, block: usize) -> Result<()> {
         let fresh = {
             let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,7 +208,7 @@ impl BinLines<'_> {
     }
 }
 
-/// Reads the edges of one bin. When it is dropped, the bin's chunks can be reused or given back to the system.
+/// Reader of the edges of one bin. When it is dropped, the bin's chunks can be reused or given back to the system.
 #[derive(Debug)]
 pub struct BinReader<'p, 'a> {
     partition: &'p Partition<'a>,
@@ -216,23 +217,23 @@ pub struct BinReader<'p, 'a> {
 }
 
 impl<'a> BinReader<'_, 'a> {
-    /// Whether some of the bin's lines are here rather than on a GPU.
+    /// Whether some of the bin's lines are in host memory rather than on a GPU.
     pub fn has_lines_here(&self) -> bool {
         !self.part.chunks.is_empty()
     }
 
-    /// Copies the bin's sorted rows, lengths, targets and, if there are some, weights, into its own chunks and those that earlier bins of the
-    /// block left. If none of its edges was spilled, at most 4 bytes a row find no room there.
+    /// Copies the bin's sorted rows (lengths, targets and, if any, weights) into its own chunks and into chunks that
+    /// earlier bins of the block left. If no edge of the bin was spilled, at most 4 bytes a row find no room there.
     ///
     /// # Errors
-    /// Those of the spill file.
+    /// Errors of the spill file.
     pub fn stage(mut self, rows: [&[u32]; 3]) -> Result<StagedRows<'a>> {
         let wanted = rows.iter().map(|words| words.len()).sum::<usize>().div_ceil(self.partition.chunk);
         let mut chunks = std::mem::take(&mut self.part.chunks);
         {
             let left = &mut self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).read[self.block];
             match wanted.checked_sub(chunks.len()) {
-                // The last chunks are the most recently used.
+                // Take the last chunks, because they were used most recently.
                 Some(more) => chunks.extend(left.drain(left.len().saturating_sub(more)..)),
                 None => left.extend(chunks.drain(wanted..)),
             }
@@ -251,19 +252,19 @@ impl<'a> BinReader<'_, 'a> {
         self.partition.bins.direction()
     }
 
-    /// Returns the runs of lines that lie on a GPU, and the memory they lie in.
+    /// Returns the bin's runs of lines that lie on a GPU, and the memory in which they lie.
     pub fn device_runs(&self) -> (&[LineRun], Option<&DeviceLines>) {
         (&self.part.runs, self.partition.device_lines)
     }
 
-    /// Hands all edges to `each`, in no particular order: the offset of the row in the bin, and the smaller neighbour. `scratch` holds a
-    /// chunk that is read back from disk.
+    /// Calls `each` for all edges, in no particular order, with the offset of the row in the bin and the smaller
+    /// neighbour. `scratch` is a buffer for chunks that are read back from disk.
     ///
     /// # Errors
-    /// Those of the spill file.
+    /// Errors of the spill file.
     pub fn for_each(&self, scratch: &mut Vec<u32>, mut each: impl FnMut(u16, u32)) -> Result<()> {
         self.for_each_chunk(scratch, |words| {
-            // Weights, if there are some, are passed over.
+            // Weights, if any, are skipped.
             for line in words.chunks_exact(self.partition.words) {
                 let (lows, places) = line[..WORDS].split_at(LINE);
                 let (below, above) = lows.split_at(LINE / 2);
@@ -275,10 +276,10 @@ impl<'a> BinReader<'_, 'a> {
         })
     }
 
-    /// Hands all edges to `each` as [`Self::for_each`] does, each with its weight; they must have some.
+    /// Calls `each` for all edges like [`Self::for_each`], and also passes the weight. The edges must have weights.
     ///
     /// # Errors
-    /// Those of the spill file; [`Error::Usage`] if they have no weights.
+    /// Errors of the spill file; [`Error::Usage`] if edges have no weights.
     pub fn for_each_weighted(&self, scratch: &mut Vec<u32>, mut each: impl FnMut(u16, u32, u32)) -> Result<()> {
         if self.partition.words != WEIGHTED_WORDS {
             return Err(Error::internal("sort edges by weight", "bins without weights"));
@@ -299,10 +300,11 @@ impl<'a> BinReader<'_, 'a> {
         })
     }
 
-    /// Hands over all lines, many at a time. `scratch` holds lines that are read back from disk or from a GPU.
+    /// Calls `chunk` with all lines, many at a time. `scratch` is a buffer for lines that are read back from disk or
+    /// from a GPU.
     ///
     /// # Errors
-    /// Those of `chunk`, those of the spill file, [`Error::Lost`].
+    /// Errors of `chunk` and of the spill file, and [`Error::Lost`].
     pub fn for_each_chunk(&self, scratch: &mut Vec<u32>, mut chunk: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
         let most = self.partition.chunk / self.partition.words;
         if let Some(device_lines) = self.partition.device_lines {
@@ -311,10 +313,10 @@ impl<'a> BinReader<'_, 'a> {
         self.for_each_chunk_here(scratch, chunk)
     }
 
-    /// Hands over the lines that do not lie on a GPU.
+    /// Calls `chunk` with the lines that do not lie on a GPU, many at a time.
     ///
     /// # Errors
-    /// Those of [`Self::for_each_chunk`].
+    /// Errors of [`Self::for_each_chunk`].
     pub fn for_each_chunk_here(
         &self,
         scratch: &mut Vec<u32>,
@@ -340,19 +342,19 @@ impl Drop for BinReader<'_, '_> {
     }
 }
 
-/// Puts edges into bins while the input is read.
+/// Places edges in bins while the input is read.
 pub trait Placing {
-    /// Returns a visitor for each thread.
+    /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 
-    /// Stores the lines that are left after all edges were seen. Returns the number of loops.
+    /// Stores the partly filled lines after all edges were seen. Returns the number of loops.
     ///
     /// # Errors
-    /// Those of the spill file, an input that has changed, [`Error::Lost`].
+    /// Errors of the spill file, an input that has changed, and [`Error::Lost`].
     fn finish(self: Box<Self>) -> Result<u64>;
 }
 
-/// Returns the error of an input that differs from what the first pass read.
+/// Returns the error for an input that differs from what the first pass read.
 pub fn changed(source: &str) -> Error {
     Error::input(
         source,

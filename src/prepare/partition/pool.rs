@@ -1,32 +1,32 @@
-//! The memory of the bins, in chunks, of which those of a block lie together.
+//! The memory of the bins, divided into chunks. The chunks of a block lie together.
 
-/// Words of a slab of chunks.
+/// Largest size of a slab of chunks, in words.
 const SLAB: usize = (4 << 20) / 4;
 
-/// The chunks that no bin has yet.
+/// The chunks that no bin uses yet.
 #[derive(Debug)]
 pub(super) struct Pool<'a> {
-    /// Chunks that no block has yet, in slabs of a few huge pages.
+    /// Slabs of chunks that no block uses yet; a slab is a few huge pages.
     slabs: Vec<&'a mut [u32]>,
-    /// By block, the free chunks of the slab it took last. A block's chunks lie together, so that whole huge pages can be given back to the
-    /// system once it is sorted.
+    /// By block, the free chunks of the slab that it took last. The chunks of a block lie together, so that whole huge
+    /// pages can be given back to the system once the block is sorted.
     open: Vec<Vec<&'a mut [u32]>>,
-    /// By block, chunks that were read and can be reused.
+    /// By block, chunks whose edges were read, and which can be reused.
     pub(super) read: Vec<Vec<&'a mut [u32]>>,
     /// Number of free chunks in `slabs` and `open`.
     pub(super) left: usize,
-    /// Number of wanted bins without a chunk. One is reserved for each: in a sorted input, edges of the last bins come when the first bins
-    /// have long taken all other chunks.
+    /// Number of wanted bins without a chunk. One chunk is reserved for each, because in a sorted input the first bins
+    /// take all other chunks long before edges of the last bins come.
     pub(super) waiting: usize,
     /// Words of a chunk, and chunks of a slab.
     chunk: usize,
     per_slab: usize,
-    /// Words of memory that may still be adopted.
+    /// Number of words that may still be adopted.
     expected: usize,
 }
 
 impl<'a> Pool<'a> {
-    /// Divides `memory` into chunks of `chunk` words for the bins of `blocks` blocks, of which `waiting` are wanted.
+    /// Divides `memory` into chunks of `chunk` words for the bins of `blocks` blocks. `waiting` of the bins are wanted.
     pub(super) fn new(memory: &'a mut [u32], chunk: usize, blocks: usize, waiting: usize) -> Self {
         let left = memory.len() / chunk;
         let per_slab = (SLAB / chunk).clamp(1, (left / (8 * blocks.max(1))).max(1));
@@ -35,14 +35,15 @@ impl<'a> Pool<'a> {
         Pool { slabs, open: lists(), read: lists(), left, waiting, chunk, per_slab, expected: 0 }
     }
 
-    /// Announces that up to `words` words more will be adopted.
+    /// Announces that [`Self::adopt`] will add up to `words` words.
     pub(super) fn expect(&mut self, words: usize) {
         self.expected = words;
         let chunks = self.left + words / self.chunk;
         self.per_slab = (SLAB / self.chunk).clamp(1, (chunks / (8 * self.open.len().max(1))).max(1));
     }
 
-    /// Takes announced memory, to be used before the rest, since its pages have been touched. Returns it if it does not need it.
+    /// Adds announced memory to the pool. It is used before the rest, because its pages have been touched. Returns the
+    /// memory if the pool does not need it.
     pub(super) fn adopt<'m: 'a>(&mut self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         let chunks = memory.len() / self.chunk;
         if memory.len() > self.expected || chunks == 0 {
@@ -54,7 +55,8 @@ impl<'a> Pool<'a> {
         None
     }
 
-    /// Returns a chunk for a bin of `block`, from a slab of that block, or from any if there are no more slabs.
+    /// Returns a chunk for a bin of `block`: from a slab of that block, or from any block's slab if there are no more
+    /// slabs.
     pub(super) fn take(&mut self, block: usize) -> Option<&'a mut [u32]> {
         if self.open[block].is_empty()
             && let Some(slab) = self.slabs.pop()
@@ -78,10 +80,10 @@ mod tests {
         let lists = || (0..2).map(|_| Vec::new()).collect();
         let (left, waiting, chunk, per_slab, expected) = (6, 0, 2, 2, 0);
         let mut pool = Pool { slabs, open: lists(), read: lists(), left, waiting, chunk, per_slab, expected };
-        // Chunks of two words: blocks take turns, and each finds its own side by side.
+        // Chunks have two words. The blocks take turns, and the chunks of each lie next to each other.
         let mut take = |block| pool.take(block).map(|chunk| chunk[0]);
         assert_eq!([take(0), take(1), take(0), take(1)], [Some(0), Some(4), Some(2), Some(6)]);
-        // The last slab goes to block 0; block 1 still gets what is left of it.
+        // The last slab goes to block 0; block 1 still gets the rest of it.
         assert_eq!([take(0), take(1), take(1)], [Some(8), Some(10), None]);
         assert_eq!(pool.left, 0);
     }

@@ -1,4 +1,4 @@
-//! Sends full lines to their bins: those of this rank, or the rank that has them.
+//! Sends full lines to their bins, on this rank or on the rank that owns the bin.
 
 use super::device_lines::{DeviceLines, LineRun};
 use super::scatter::{Line, Scatter};
@@ -10,29 +10,32 @@ use crate::graph::order::DegreeRuns;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Stands for no rank: the block is stored already.
+/// Owner of a block that no rank builds, because it is stored already.
 pub const NOBODY: u32 = u32::MAX;
-/// Words before the lines of a run in a message: the bin, and the number of lines.
+/// Words before the lines of a run in a message: the bin and the number of lines.
 const RUN: usize = 2;
-/// The bit set in the first word of a run whose lines are on a GPU; their position then stands in place of the lines.
+/// Bit that is set in the first word of a run whose lines are on a GPU. The message then has their position in place of
+/// the lines.
 const ON_DEVICE: u32 = 1 << 31;
 /// Words of the smallest message.
 pub const LEAST_MESSAGE: usize = RUN + WEIGHTED_WORDS;
 
-/// Returns about which part of all edges goes to `rank`.
+/// Returns the estimated fraction of all edges that goes to `rank`.
 pub fn part(layout: &Layout, runs: &DegreeRuns, builders: &[u32], rank: usize) -> f64 {
     let expected = expected_edges(layout, runs);
     let mine = expected.iter().zip(builders).filter(|&(_, &builder)| builder == rank as u32).map(|(&edges, _)| edges);
     mine.sum::<f64>() / expected.iter().sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
-/// Returns about which part of all edges goes to the rank that gets most of `ranks`, if all blocks are to be built.
+/// Returns the estimated fraction of all edges that goes to the rank with most edges, if `ranks` ranks build all
+/// blocks.
 pub fn largest_part(layout: &Layout, runs: &DegreeRuns, ranks: usize) -> f64 {
     let builders = builders(layout, runs, &vec![true; layout.blocks()], ranks);
     (0..ranks).map(|rank| part(layout, runs, &builders, rank)).fold(0.0, f64::max)
 }
 
-/// Returns the rank that builds each block: consecutive blocks of about as many edges for each, and [`NOBODY`] for blocks not wanted.
+/// Returns the rank that builds each block, and [`NOBODY`] for blocks that are not wanted. Each rank gets consecutive
+/// blocks with about the same number of edges.
 pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usize) -> Vec<u32> {
     let expected = expected_edges(layout, runs);
     let edges: Vec<f64> =
@@ -48,9 +51,10 @@ pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usiz
     edges.iter().zip(wanted).map(builder).collect()
 }
 
-/// Returns about how many edges the rows of each block get, as if the ends of edges were drawn by degree: the part of a vertex's edges that
-/// lead to vertices before it is the part that these have of all ends. By upper bounds, the first rank, which has the hubs, would get half
-/// of its share.
+/// Estimates the number of edges in the rows of each block. The model draws the ends of edges in proportion to degree,
+/// so the fraction of a vertex's edges that lead to earlier vertices is the fraction of all ends that those vertices
+/// have. The upper bounds of the layout would not do: by them the first rank, which has the hubs, would get half of its
+/// fair share.
 fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     let mut runs = runs.iter().peekable();
     let (mut ends, mut at) = (0.0f64, 0);
@@ -71,26 +75,26 @@ fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     expected.collect()
 }
 
-/// A rank and the consecutive bins that it has.
+/// A rank and the consecutive bins that it owns.
 pub(super) type Group = (usize, Range<usize>);
 
-/// Sends lines to their bins, for all threads that make them.
+/// Sends lines to their bins; all threads that make lines share it.
 pub struct Route<'r, 'a> {
     partition: &'r Partition<'a>,
-    /// By bin, the rank that has it, or [`NOBODY`].
+    /// By bin, the rank that owns it, or [`NOBODY`].
     owners: &'r [u32],
     rank: u32,
     outbox: &'r Outbox<'r>,
-    /// The messages being gathered, by rank and lane.
+    /// Messages that are not full yet, by rank and lane.
     messages: Vec<Mutex<Vec<u32>>>,
     lanes: usize,
-    /// Words of a message.
+    /// Most words of a message.
     most: usize,
 }
 
 impl<'r, 'a> Route<'r, 'a> {
-    /// Sends lines from `lanes` threads through `outbox`, in messages of at most `most` words, to the `owners` of their bins. The bins of
-    /// `rank` are in `partition`.
+    /// Makes a route for `lanes` threads. It sends lines through `outbox` to the `owners` of their bins, in messages of
+    /// at most `most` words. The bins of `rank` are in `partition`.
     pub fn new(
         partition: &'r Partition<'a>,
         owners: &'r [u32],
@@ -110,7 +114,7 @@ impl<'r, 'a> Route<'r, 'a> {
         if ranks == 1 { 0 } else { (4 * most.max(LEAST_MESSAGE) * ranks * lanes) as u64 }
     }
 
-    /// Returns what places the edges that `threads` threads read, on the CPU; ids are looked up in `map`.
+    /// Makes visitors for `threads` threads that place edges on the CPU. They look ids up in `map`.
     pub fn placing<'p>(&'p self, threads: usize, map: &'p [u32], source: &'p str) -> Box<dyn Placing + 'p> {
         match self.weighted() {
             false => Box::new(self.scatters::<false>(threads, map, source)),
@@ -127,7 +131,7 @@ impl<'r, 'a> Route<'r, 'a> {
         (0..threads).map(|lane| Scatter::new(self, lane, map, source)).collect()
     }
 
-    /// Returns true if edges have weights.
+    /// Whether edges have weights.
     pub(super) fn weighted(&self) -> bool {
         self.partition.words == WEIGHTED_WORDS
     }
@@ -136,13 +140,13 @@ impl<'r, 'a> Route<'r, 'a> {
         self.partition.bins
     }
 
-    /// Returns true if the edges of a bin are needed.
+    /// Whether any rank needs the edges of `bin`.
     #[inline]
     pub(super) fn wants(&self, bin: usize) -> bool {
         self.owners[bin] != NOBODY
     }
 
-    /// Sends a line, with the weights of its edges if they have some.
+    /// Sends a line to its bin, with the weights of its edges if they have some.
     pub(super) fn line(&self, lane: usize, bin: usize, line: &Line, weights: &[u32]) -> Result<()> {
         if self.owners[bin] == self.rank {
             return self.partition.append(bin, line, weights);
@@ -153,7 +157,7 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, words)
     }
 
-    /// Sends whole lines, laid out as in a chunk.
+    /// Sends whole lines, laid out as in a chunk, to their bin.
     pub(super) fn lines(&self, lane: usize, bin: usize, words: &[u32]) -> Result<()> {
         if self.owners[bin] == self.rank {
             return self.partition.append_lines(bin, words);
@@ -161,7 +165,7 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, words)
     }
 
-    /// Records lines on the GPU of the rank that has their bin.
+    /// Reports lines that lie on the GPU of the rank that owns their bin to that rank.
     pub(super) fn send_run(&self, lane: usize, bin: usize, run: LineRun) -> Result<()> {
         if self.owners[bin] == self.rank {
             self.partition.add_run(bin, run);
@@ -174,7 +178,7 @@ impl<'r, 'a> Route<'r, 'a> {
         Ok(())
     }
 
-    /// Returns the lines on GPUs, with the consecutive bins of each rank.
+    /// Returns the room for lines on GPUs, with each rank's consecutive bins.
     pub(super) fn device_lines(&self) -> Option<(&'a DeviceLines, Vec<Group>)> {
         let device_lines = self.partition.device_lines?;
         let mut bin = 0;
@@ -185,7 +189,7 @@ impl<'r, 'a> Route<'r, 'a> {
         Some((device_lines, groups.filter(|&(owner, _)| owner != NOBODY as usize).collect()))
     }
 
-    /// Sends a message that has no room for another line.
+    /// Sends `message` to rank `to` if it has no room for another line, and starts a new one.
     fn make_room(&self, to: usize, message: &mut Vec<u32>) -> Result<()> {
         if message.len() + RUN + self.partition.words > self.most {
             self.outbox.send(to, std::mem::take(message))?;
@@ -211,10 +215,10 @@ impl<'r, 'a> Route<'r, 'a> {
         Ok(())
     }
 
-    /// Sends the messages that are left.
+    /// Sends all messages that are not empty.
     ///
     /// # Errors
-    /// Those of the exchange, once it has failed.
+    /// The error of the exchange, once it has failed.
     pub fn flush(&self) -> Result<()> {
         for (i, message) in self.messages.iter().enumerate() {
             let message = std::mem::take(&mut *message.lock().unwrap_or_else(PoisonError::into_inner));
@@ -227,24 +231,24 @@ impl<'r, 'a> Route<'r, 'a> {
 }
 
 impl Partition<'_> {
-    /// Puts the lines of another rank's message into bins.
+    /// Puts the lines in a message of another rank into their bins.
     ///
     /// # Errors
-    /// Those of the spill file; a malformed message.
+    /// Errors of the spill file; a malformed message.
     pub fn take_message(&self, mut message: &[u32]) -> Result<()> {
-        let torn = || Error::internal("take edges of another rank", "a message that is no run of lines");
+        let malformed = || Error::internal("take edges of another rank", "a malformed message");
         while let [bin, lines, rest @ ..] = message {
             let on_device = bin & ON_DEVICE != 0;
-            let words = rest.get(..if on_device { 1 } else { *lines as usize * self.words }).ok_or_else(torn)?;
+            let words = rest.get(..if on_device { 1 } else { *lines as usize * self.words }).ok_or_else(malformed)?;
             let bin = Some((bin & !ON_DEVICE) as usize);
-            let bin = bin.filter(|&bin| self.wanted.get(bin) == Some(&true)).ok_or_else(torn)?;
+            let bin = bin.filter(|&bin| self.wanted.get(bin) == Some(&true)).ok_or_else(malformed)?;
             match on_device {
                 true => self.add_run(bin, LineRun { first: words[0], lines: *lines }),
                 false => self.append_lines(bin, words)?,
             }
             message = &rest[words.len()..];
         }
-        if message.is_empty() { Ok(()) } else { Err(torn()) }
+        if message.is_empty() { Ok(()) } else { Err(malformed()) }
     }
 }
 
@@ -265,7 +269,7 @@ mod tests {
             let some: Vec<u32> = builders.iter().copied().filter(|&rank| rank != NOBODY).collect();
             prop_assert!(some.is_sorted() && some.iter().all(|&rank| (rank as usize) < ranks));
             prop_assert!(builders.iter().zip(&wanted).all(|(&rank, &wanted)| (rank != NOBODY) == wanted));
-            // Every vertex by itself: its degree times the ends before it.
+            // The same estimate, vertex by vertex: the degree times the ends before it.
             let ends = |v: u64| (2 * v.min(rows.into()) + v.saturating_sub(rows.into())) as f64 * f64::from(degree);
             let of = |b: usize| layout.block(b).rows.map(|v| ends(v + 1) * (ends(v + 1) - ends(v))).sum::<f64>();
             let sum = |wanted: &dyn Fn(u32) -> bool| (0..layout.blocks()).filter(|&b| wanted(builders[b])).map(of).sum::<f64>();

@@ -1,5 +1,6 @@
-//! Puts edges into bins on the CPU. Each thread gathers the edges of a bin in a line of its own and stores full lines, so that the bins'
-//! memory is written sequentially: software-managed write combining (Satish et al., SIGMOD 2010; Wassenberg & Sanders, Euro-Par 2011).
+//! Places edges in bins on the CPU. Each thread gathers the edges of a bin in a line of its own and stores only full
+//! lines, so that it writes the bins' memory sequentially. This is software-managed write combining (Satish et al.,
+//! SIGMOD 2010; Wassenberg & Sanders, Euro-Par 2011).
 
 use super::route::Route;
 use super::{LINE, NONE, Placing, WORDS, changed};
@@ -19,7 +20,7 @@ impl<const WEIGHTED: bool> Placing for Vec<Scatter<'_, '_, '_, WEIGHTED>> {
     }
 }
 
-/// A line of a bin that a thread gathers.
+/// A line of a bin that a thread is filling.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     lows: [u32; LINE],
@@ -27,7 +28,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Writes the line as it lies in a chunk, with the weights of its edges if they have some.
+    /// Writes the line to `words` in the layout of a chunk, with the weights of its edges if they have some.
     pub(super) fn write(&self, weights: &[u32], words: &mut [u32]) {
         let (edges, after) = words.split_at_mut(WORDS);
         after.copy_from_slice(weights);
@@ -40,7 +41,8 @@ impl Line {
     }
 }
 
-/// Puts edges into bins, for one thread, with a line for each bin; with their weights if they are `WEIGHTED`.
+/// Places the edges that one thread reads in bins, with their weights if edges are `WEIGHTED`. It has a line for each
+/// bin.
 pub struct Scatter<'p, 'r, 'a, const WEIGHTED: bool> {
     route: &'p Route<'r, 'a>,
     lane: usize,
@@ -49,7 +51,7 @@ pub struct Scatter<'p, 'r, 'a, const WEIGHTED: bool> {
     /// First row of each bin.
     starts: Vec<u32>,
     lines: Vec<Line>,
-    /// The weights of the edges in each line, if these have some.
+    /// Weights of the edges in each line, if edges have weights.
     weights: Vec<[u32; LINE]>,
     filled: Vec<u32>,
     loops: u64,
@@ -64,16 +66,16 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
         Scatter { route, lane, map, source, starts, lines, weights, filled: vec![0; spans.len()], loops: 0 }
     }
 
-    /// Returns the bytes of one over `bins` bins.
+    /// Returns the bytes of a scatter with `bins` bins.
     pub fn bytes(bins: usize) -> u64 {
         let weights = if WEIGHTED { size_of::<[u32; LINE]>() } else { 0 };
         (bins * (size_of::<Line>() + weights + 8)) as u64
     }
 
-    /// Stores the lines that are left. Returns the number of loops met.
+    /// Stores the lines that are partly filled. Returns the number of loops.
     ///
     /// # Errors
-    /// Those of the spill file.
+    /// Errors of the spill file.
     pub fn finish(mut self) -> Result<u64> {
         for (bin, &filled) in self.filled.iter().enumerate().filter(|&(_, &filled)| filled > 0) {
             let line = &mut self.lines[bin];
@@ -117,7 +119,7 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
         }
     }
 
-    /// Places edges. The look-ups are random, so those of later edges are prefetched while these are placed.
+    /// Places edges. The look-ups are random, so it prefetches the map's elements for later edges.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]], weights: &[u32]) -> Result<()> {
         const AHEAD: usize = 32;
         if WEIGHTED && weights.len() != edges.len() {

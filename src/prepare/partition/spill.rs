@@ -1,4 +1,4 @@
-//! The file that bins spill to.
+//! The spill file: edges of bins that do not fit memory.
 #![allow(unsafe_code)] // mapping a file has no safe form
 
 use crate::error::{Error, Result};
@@ -11,7 +11,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Chunks that did not fit memory. The file is unlinked at once, so a killed job leaves nothing behind.
+/// File of chunks that did not fit memory. It is unlinked as soon as it is created, so a killed job leaves nothing
+/// behind.
 #[derive(Debug)]
 pub(super) struct Spill {
     path: PathBuf,
@@ -27,7 +28,7 @@ impl Spill {
         Ok(Spill { path: path.to_owned(), file, written: AtomicU64::new(0) })
     }
 
-    /// Appends `pieces`, one after the other. Returns the offset of the first.
+    /// Appends `pieces` one after the other. Returns the byte offset of the first.
     pub(super) fn write(&self, pieces: &[&[u32]]) -> Result<u64> {
         let bytes: u64 = pieces.iter().map(|piece| size_of_val(*piece) as u64).sum();
         let offset = self.written.fetch_add(bytes, Ordering::Relaxed);
@@ -40,7 +41,7 @@ impl Spill {
         Ok(offset)
     }
 
-    /// Maps `len` words at `offset`.
+    /// Maps `len` words at the byte offset `offset`.
     pub(super) fn map(&self, offset: u64, len: usize) -> Result<SpilledWords> {
         // SAFETY: the file has no name, so nobody else opens it, and no byte of it is written twice.
         let map = unsafe { MmapOptions::new().offset(offset).len(4 * len).map(&self.file) };
@@ -54,7 +55,7 @@ impl Spill {
     }
 }
 
-/// A part of the spill file. Its pages belong to the page cache, not to the process.
+/// A mapped part of the spill file. Its pages belong to the page cache, not to the process.
 #[derive(Debug)]
 pub(super) struct SpilledWords(Mmap);
 

@@ -1,7 +1,7 @@
-//! Keeps sorted rows in the memory of the bins that they come from, until their block is written.
+//! Keeps sorted rows in the memory of their bins until the block is written.
 //!
-//! An edge takes 6 bytes in a bin and at most 4 in a row; with a weight, 10 and at most 8. So rows rarely need more memory than their bin
-//! had, and a rank that sorts holds little more than the bins of the blocks to come.
+//! An edge takes 6 bytes in a bin and at most 4 in a row; with a weight, 10 and at most 8. So rows rarely need more
+//! memory than their bin had, and a sorting rank uses little more memory than the bins of the remaining blocks.
 
 use super::Partition;
 use super::spill::{Spill, SpilledWords};
@@ -9,18 +9,18 @@ use crate::error::Result;
 use crate::memory::discard;
 use std::sync::PoisonError;
 
-/// The lengths of some rows, then their targets, then the weights of these.
+/// The sorted rows of a bin: their lengths, then their targets, then the weights.
 #[derive(Debug)]
 pub struct StagedRows<'a> {
     /// Chunks of the block's bins.
     chunks: Vec<&'a mut [u32]>,
-    /// What these have no room for.
+    /// Words that did not fit the chunks.
     tail: Tail,
-    /// The number of lengths, targets and weights.
+    /// Number of lengths, of targets and of weights.
     numbers: [usize; 3],
 }
 
-/// Rows that the chunks of their block have no room for.
+/// The end of a bin's rows, for which the block's chunks have no room.
 #[derive(Debug)]
 enum Tail {
     InMemory(Vec<u32>),
@@ -37,8 +37,8 @@ impl Tail {
 }
 
 impl<'a> Partition<'a> {
-    /// Gives the memory of block `block` back to the system, once it is written and its rows are no longer needed. It is given back in one
-    /// call, so that whole huge pages are freed.
+    /// Gives the memory of block `block` back to the system, after the block is written and its rows are no longer
+    /// needed. One call gives all of it back, so that whole huge pages are freed.
     pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
         let mut chunks = std::mem::take(&mut self.pool.lock().unwrap_or_else(PoisonError::into_inner).read[block]);
         chunks.extend(rows.into_iter().flat_map(|rows| rows.chunks));
@@ -47,11 +47,11 @@ impl<'a> Partition<'a> {
 }
 
 impl<'a> StagedRows<'a> {
-    /// Copies rows, lengths, targets and, if there are some, weights, into `chunks`. What finds no room there takes up to `own` words of
-    /// memory, or is spilled.
+    /// Copies `rows` (lengths, targets and, if any, weights) into `chunks`. Words that find no room there are kept in
+    /// up to `own` words of other memory; if there are more, they are spilled.
     ///
     /// # Errors
-    /// Those of the spill file.
+    /// Errors of the spill file.
     pub(super) fn new(mut chunks: Vec<&'a mut [u32]>, rows: [&[u32]; 3], own: usize, spill: &Spill) -> Result<Self> {
         let numbers = rows.map(<[u32]>::len);
         let mut places = chunks.iter_mut();
@@ -77,7 +77,7 @@ impl<'a> StagedRows<'a> {
         Ok(StagedRows { chunks, tail, numbers })
     }
 
-    /// Iterates over the rows in pieces: lengths, targets and weights.
+    /// Iterates over the pieces of the rows: lengths, targets and weights in each chunk.
     pub fn pieces(&self) -> impl Iterator<Item = [&[u32]; 3]> {
         let mut left = self.numbers;
         self.chunks.iter().map(|chunk| &**chunk).chain([self.tail.words()]).map(move |mut rest| {
@@ -109,7 +109,8 @@ mod tests {
         let values = |from: u32, len: usize| (from..).take(len).collect::<Vec<u32>>();
         let take = || partition.pool.lock().expect("no panic").take(0).expect("a chunk");
         let mut staged = Vec::new();
-        // The chunks of each bin, the numbers of what its rows have, and how many words find no room and are spilled or are not.
+        // By bin: its chunks, the numbers of lengths, targets and weights, the words that find no room, and whether
+        // these are spilled.
         for (chunks, numbers, tail, spilled) in [
             (2, [WORDS - 2, 2, 0], 0, false),
             (0, [0, 0, 0], 0, false),

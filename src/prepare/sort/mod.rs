@@ -1,8 +1,9 @@
-//! Sorts one bin of edges into rows without repeats.
+//! Sorts the edges of one bin into rows without repeats.
 //!
-//! A counting sort by row comes first, then each row is sorted by itself: rows are short (tens of entries), and a bin is sized to stay in
-//! the L2 cache. A row of vertex `v` has at most `v` entries, since that has no more smaller neighbours. A row that gets more edges than that, because of
-//! repeats, is a bitmap while it is filled: however often an edge is repeated, a bin takes no more memory than its bound.
+//! A counting sort by row comes first, and then each row is sorted by itself. Rows are short (tens of entries), and a
+//! bin is sized to stay in the L2 cache. The row of vertex `v` has at most `v` entries, because `v` has no more smaller
+//! neighbours. If a row gets more edges than that, because of repeats, it is a bitmap while it is filled. So a bin
+//! never takes more memory than its upper bound, however often an edge is repeated.
 
 pub mod gpu;
 mod weighted;
@@ -12,17 +13,17 @@ use super::partition::BinReader;
 use crate::error::Result;
 use crate::graph::degrees::Degrees;
 
-/// Rows of at most this many entries are sorted by insertion.
+/// Most entries of a row that is sorted by insertion.
 const SHORT: usize = 20;
 
-/// The rows of a bin.
+/// The sorted rows of a bin.
 #[derive(Debug, Default)]
 pub struct SortedRows {
     /// Number of distinct neighbours of each row.
     pub lengths: Vec<u32>,
     /// Neighbours of all rows, one after the other, each row ascending.
     pub targets: Vec<u32>,
-    /// The weight of the edge to each neighbour, if edges have weights: of an edge that is repeated, the smallest.
+    /// Weight of the edge to each neighbour, if edges have weights. A repeated edge gets its smallest weight.
     pub weights: Vec<u32>,
 }
 
@@ -33,37 +34,37 @@ impl SortedRows {
     }
 }
 
-/// Sorts bins for one thread.
+/// A sorter of bins, for one thread.
 pub trait SortBin: Send {
     /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose memory is reused.
     ///
     /// # Errors
-    /// Those of reading spilled entries back, [`crate::Error::Lost`].
+    /// Errors of reading spilled entries back, and [`crate::Error::Lost`].
     fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted>;
 }
 
-/// The number of edges of a sorted bin.
+/// Summary of a sorted bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sorted {
-    /// Edges, repeats included.
+    /// Number of edges, repeats included.
     pub edges: u64,
-    /// True if their ends are already counted in degrees.
+    /// True if the distinct edges are already counted in the degrees.
     pub counted: bool,
 }
 
-/// Sorts bins on a device other than the CPU.
+/// Sorting of bins on a device other than the CPU.
 pub trait Sorting {
-    /// Returns a sorter for each thread.
+    /// Returns one sorter for each thread.
     fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>>;
 
-    /// Adds the degrees that were counted on the device.
+    /// Adds the degrees that were counted on the device to `degrees`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     fn finish(&mut self, degrees: &Degrees) -> Result<()>;
 }
 
-/// Returns sorters for `threads` threads on the CPU, of edges that have weights or have none.
+/// Makes sorters for `threads` threads on the CPU; `weighted` says whether edges have weights.
 pub fn sorters<'s>(threads: usize, weighted: bool) -> Vec<Box<dyn SortBin + 's>> {
     let sorter = |_| match weighted {
         true => Box::new(WeightedSorter::default()) as Box<dyn SortBin>,
@@ -72,14 +73,14 @@ pub fn sorters<'s>(threads: usize, weighted: bool) -> Vec<Box<dyn SortBin + 's>>
     (0..threads).map(sorter).collect()
 }
 
-/// Returns the bytes in which a thread sorts bins of at most `entries` entries over `rows` rows, which it reads back in chunks of `chunk`
-/// bytes, with the result.
+/// Returns the bytes, result included, that a thread needs to sort bins of at most `entries` entries and `rows` rows.
+/// It reads spilled edges back in chunks of `chunk` bytes.
 pub fn bytes(entries: u64, rows: u64, chunk: u64, weighted: bool) -> u64 {
     let entry = if weighted { WeightedSorter::ENTRY } else { Sorter::ENTRY };
     entry * entries + 8 * (rows + 1) + chunk
 }
 
-/// Sorts bins on the CPU, for one thread; its buffers are reused for each bin.
+/// A sorter on the CPU, for one thread. It reuses its buffers for each bin.
 #[derive(Debug, Default)]
 pub struct Sorter {
     chunk: Vec<u32>,
@@ -87,15 +88,15 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// Bytes of an entry.
+    /// Bytes of memory for an entry.
     const ENTRY: u64 = 4;
 
     /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose memory is reused. Returns the number of edges, repeats included.
     ///
     /// # Errors
-    /// Those of reading spilled entries back.
+    /// Errors of reading spilled entries back.
     pub fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<u64> {
-        // Row `r` has no more entries than its vertex has smaller ones.
+        // A row has no more distinct entries than there are vertices smaller than its own.
         let direction = bin.direction();
         let most = |r: usize| direction.vertex(first_row + r as u32);
         let ends = &mut self.ends;
@@ -110,12 +111,12 @@ impl Sorter {
         for r in 0..rows {
             ends[r + 1] = ends[r] + ends[r + 1].min(most(r));
         }
-        // Here `ends[r]` is the start of row r, and once all its entries are placed, its end. A row with room for all the entries that it
-        // can ever have is a bitmap, and its end stays its start.
+        // Here `ends[r]` is the start of row `r`; once all its entries are placed, it is the end. A row with room for
+        // every possible entry is a bitmap, and its `ends[r]` stays the start.
         let room = ends[rows];
         out.targets.clear();
         out.targets.resize(room as usize, 0);
-        // The length is 1 for a bitmap, until the row's length is known.
+        // Until the row's length is known, a length of 1 marks a bitmap.
         out.lengths.clear();
         let full = |ends: &[u32], r: usize| ends[r + 1] - ends[r] == most(r);
         out.lengths.extend((0..rows).map(|r| u32::from(full(ends, r))));
@@ -153,7 +154,7 @@ impl Sorter {
                 start = end;
             } else {
                 let end = start + most(r) as usize;
-                let set = spread(&mut targets[start..end]);
+                let set = expand_bitmap(&mut targets[start..end]);
                 targets.copy_within(end - set..end, kept);
                 kept += set;
                 start = end;
@@ -171,11 +172,12 @@ impl SortBin for Sorter {
     }
 }
 
-/// Replaces a bitmap at the row's start by the ids that are set in it, ascending, at the row's end. Returns their number.
-fn spread(row: &mut [u32]) -> usize {
+/// Replaces the bitmap at the row's start by the ids that are set in it, ascending, at the row's end. Returns the
+/// number of ids.
+fn expand_bitmap(row: &mut [u32]) -> usize {
     let mut at = row.len();
-    // It goes from the last word down. What is written never reaches a word that is still to be read, since each word before it has room
-    // for 32 ids behind it.
+    // The loop goes from the last word down. It never overwrites a word that it has still to read, because each earlier
+    // word has room for 32 ids behind it.
     for word in (0..row.len().div_ceil(32)).rev() {
         let mut bits = row[word];
         while bits != 0 {
@@ -215,7 +217,7 @@ mod tests {
     use crate::prepare::partition::{LINE, Partition, WEIGHTED_WORDS};
     use std::collections::BTreeMap;
 
-    /// Few vertices and a million edges, of which every pair but one is there often.
+    /// The input has few vertices and a million edges. Every pair but one is repeated often.
     #[test]
     fn repeats_take_no_memory_beyond_the_bound_and_of_their_weights_the_smallest_stays() {
         let (vertices, edges) = (70u32, 1_000_000u32);

@@ -1,17 +1,18 @@
-//! Sorts one bin of edges with weights into rows, where of an edge that is repeated the smallest weight stays.
+//! Sorts one bin of edges with weights into rows. A repeated edge keeps its smallest weight.
 //!
-//! An entry is a neighbour in the high half of a word and its weight, which is in the order of its bits, in the low half: in a row of sorted
-//! entries, the first of each neighbour has its smallest weight. A row that gets more edges than its vertex has smaller neighbours
-//! is an array with a place for each of these, which keeps the smallest entry.
+//! An entry has the neighbour in the high half of a word and the weight, whose bits compare like the weight itself, in
+//! the low half. So in a sorted row the first entry of each neighbour has the smallest weight. If a row gets more edges
+//! than there are smaller vertices, it is an array with a place for each of these vertices, and each place keeps the
+//! smallest entry.
 
 use super::{SortBin, Sorted, SortedRows, sort_row};
 use crate::error::Result;
 use crate::prepare::partition::BinReader;
 
-/// An empty place of an array: no vertex has that neighbour.
+/// An empty place of an array. No entry has this value, because no vertex has this neighbour.
 const NOTHING: u64 = u64::MAX;
 
-/// Sorts bins of edges with weights on the CPU, for one thread; its buffers are reused for each bin.
+/// A sorter of bins of edges with weights on the CPU, for one thread. It reuses its buffers for each bin.
 #[derive(Debug, Default)]
 pub(super) struct WeightedSorter {
     chunk: Vec<u32>,
@@ -20,7 +21,7 @@ pub(super) struct WeightedSorter {
 }
 
 impl WeightedSorter {
-    /// Bytes of an entry: one in the making, and a neighbour and a weight of the result.
+    /// Bytes of memory for an entry: 8 while it is sorted, and 8 for the neighbour and weight in the result.
     pub(super) const ENTRY: u64 = 16;
 }
 
@@ -40,11 +41,12 @@ impl SortBin for WeightedSorter {
         for r in 0..rows {
             ends[r + 1] = ends[r] + ends[r + 1].min(most(r));
         }
-        // Here `ends[r]` is the start of row r, and once all its entries are placed, its end. That of an array stays its start.
+        // Here `ends[r]` is the start of row `r`; once all its entries are placed, it is the end. For an array it stays
+        // the start.
         entries.clear();
         entries.resize(ends[rows] as usize, NOTHING);
         let SortedRows { lengths, targets, weights } = out;
-        // The length is 1 for an array, until the row's length is known.
+        // Until the row's length is known, a length of 1 marks an array.
         lengths.clear();
         lengths.extend((0..rows).map(|r| u32::from(ends[r + 1] - ends[r] == most(r))));
         if lengths.contains(&1) {

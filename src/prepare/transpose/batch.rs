@@ -1,20 +1,21 @@
-//! Batches: consecutive entries of the lower half, put into the order of the bins of the upper half that they belong to.
+//! Batches of consecutive entries of the lower half. A batch's entries are sorted by the bin of the upper half to which
+//! they belong.
 
 use crate::graph::catalogue::Catalogue;
 use crate::graph::csr::Block;
 use crate::graph::layout::Bins;
 use std::ops::Range;
 
-/// Entries of a block of the lower half that follow each other, also within a row.
+/// Consecutive entries of a block of the lower half. A batch may begin and end within a row.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub(super) block: usize,
-    /// The first row and the last.
+    /// The first row and the last row, both included.
     pub(super) rows: [u32; 2],
     pub(super) entries: Range<usize>,
 }
 
-/// No batch has rows on both sides of a multiple of 2^`GROUP_BITS`, by which a GPU sorts.
+/// Rows are in groups of 2^`GROUP_BITS`, and no batch has rows of two groups, because a GPU sorts by group.
 pub(super) const GROUP_BITS: u32 = 17;
 
 /// Cuts the lower half into batches of at most `size` entries and `rows` rows, in order.
@@ -38,14 +39,14 @@ pub(super) fn batches(lower: &Catalogue, size: usize, rows: u64) -> Vec<Batch> {
     all
 }
 
-/// The rows of the upper half that are made in a pass, and the bins that they are cut into.
+/// The rows of the upper half that a pass builds, and the bins into which they are cut.
 pub(super) struct Target<'a> {
     pub(super) bins: &'a Bins,
-    /// The bins of the pass.
+    /// Bins of the pass.
     pub(super) range: Range<usize>,
-    /// First row of each of them.
+    /// First row of each bin of the pass.
     firsts: Vec<u32>,
-    /// True if these are all rows.
+    /// True if the pass builds all rows of the upper half.
     pub(super) is_all: bool,
 }
 
@@ -55,12 +56,12 @@ impl<'a> Target<'a> {
         Target { bins, is_all: range.len() == bins.spans.len(), range, firsts }
     }
 
-    /// Returns the rows.
+    /// Returns the rows of the upper half that the pass builds.
     pub(super) fn rows(&self) -> Range<u64> {
         self.bins.spans[self.range.start].rows.start..self.bins.spans[self.range.end - 1].rows.end
     }
 
-    /// Returns which of the entries of row number `row` belong to these rows.
+    /// Returns the range of `entries`, the entries of the lower row `row`, that belong to the upper rows `rows`.
     #[inline]
     fn of(&self, row: u32, entries: &[u32], rows: &Range<u64>) -> Range<usize> {
         if self.is_all {
@@ -73,17 +74,18 @@ impl<'a> Target<'a> {
 }
 
 impl Batch {
-    /// Returns the number of its entries.
+    /// Returns the number of entries in the batch.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns the number of its rows.
+    /// Returns the number of rows in the batch.
     pub(super) fn rows_len(&self) -> usize {
         self.rows[1].abs_diff(self.rows[0]) as usize + 1
     }
 
-    /// Calls `each` for all parts of rows, with the row's number and the places of its entries in the block.
+    /// Calls `each` for every row, or part of a row, in the batch, with the row's number and the range of its entries
+    /// in the block.
     #[inline]
     fn rows(&self, block: Block<'_>, target: &Target<'_>, mut each: impl FnMut(u32, Range<usize>)) {
         let rows = target.rows();
@@ -97,7 +99,7 @@ impl Batch {
         }
     }
 
-    /// Counts the entries of every bin of `target` in `counts`, which are zeros, and returns the number of all.
+    /// Counts the entries of every bin of `target` in `counts`, which must be zeros. Returns the total.
     pub(super) fn count(&self, lower: &Catalogue, target: &Target<'_>, counts: &mut [u32]) -> usize {
         let (bins, first_bin) = (target.bins, target.range.start);
         let direction = bins.direction();
@@ -112,9 +114,10 @@ impl Batch {
         sum
     }
 
-    /// Puts the entries of `target` into the order of bins, and within a bin leaves them in that of rows. An entry is the place of its row
-    /// behind the batch's first, and that of the row which it belongs to behind its bin's first, 16 bits each. `counts` become where bins begin: those of
-    /// bin `i` come to lie at `counts[i]..counts[i + 1]`. Weights, if edges are `WEIGHTED`, go to the same places of `weights`.
+    /// Writes the entries of `target` to `out` in the order of bins; within a bin they stay in the order of rows. An
+    /// entry has two 16-bit offsets: of its lower row from the batch's first row, and of its upper row from its bin's
+    /// first row. `counts` become the starts of bins: the entries of bin `i` are at `counts[i]..counts[i + 1]`. If
+    /// edges are `WEIGHTED`, their weights go to the same places of `weights`.
     pub(super) fn place<const WEIGHTED: bool>(
         &self,
         lower: &Catalogue,
@@ -144,7 +147,7 @@ impl Batch {
                 *at += 1;
             }
         });
-        // Every bin's start has become its end, which is the start of the next.
+        // The start of every bin has become its end, which is the start of the next bin.
         counts.copy_within(..counts.len() - 1, 1);
         counts[0] = 0;
     }

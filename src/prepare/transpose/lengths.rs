@@ -1,4 +1,4 @@
-//! Lengths of upper rows: what a vertex has neighbours beyond those in its lower row.
+//! Lengths of upper rows: the degree of a vertex less the length of its lower row.
 
 use crate::error::{At, Error, Result};
 use crate::graph::catalogue::Catalogue;
@@ -7,17 +7,17 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 
-/// Rows whose lengths are computed at a time.
+/// Number of rows whose lengths are computed at a time.
 pub(super) const CHUNK: usize = 1 << 13;
 
-/// The degrees and the lower half.
+/// The degrees and the lower half, from which lengths are computed.
 pub(super) struct Lengths<'a> {
     pub(super) lower: &'a Catalogue,
     pub(super) degrees: &'a [u32],
 }
 
 impl Lengths<'_> {
-    /// Calls `each` with the lengths of these rows, some at a time, in order.
+    /// Calls `each` with the lengths of the upper rows `rows`, some at a time, in order.
     pub(super) fn chunks(&self, rows: Range<u64>, mut each: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
         let mut lengths = Vec::with_capacity(CHUNK);
         let mut from = rows.start;
@@ -26,12 +26,12 @@ impl Lengths<'_> {
             let end = rows.end.min(block.end_row().into()).min(from + CHUNK as u64);
             let local = from as usize - block.first_row as usize;
             let Some(degrees) = self.degrees.get(from as usize..end as usize) else {
-                return Err(self.differ(from as u32));
+                return Err(self.mismatch(from as u32));
             };
             lengths.clear();
             for (i, &degree) in degrees.iter().enumerate() {
                 let lower = block.offsets[local + i + 1] - block.offsets[local + i];
-                let Some(upper) = degree.checked_sub(lower) else { return Err(self.differ(from as u32 + i as u32)) };
+                let Some(upper) = degree.checked_sub(lower) else { return Err(self.mismatch(from as u32 + i as u32)) };
                 lengths.push(upper);
             }
             each(&lengths)?;
@@ -40,7 +40,7 @@ impl Lengths<'_> {
         Ok(())
     }
 
-    /// Returns the entries of each bin.
+    /// Returns the number of entries in each bin.
     pub(super) fn of_bins(&self, bins: &Bins) -> Result<Vec<u64>> {
         let of_bin = |rows: Range<u64>| {
             let mut sum = 0;
@@ -53,15 +53,15 @@ impl Lengths<'_> {
         bins.spans.par_iter().map(|span| of_bin(span.rows.clone())).collect()
     }
 
-    /// Reports a vertex whose degree is not that of the rows.
-    pub(super) fn differ(&self, v: u32) -> Error {
-        let what = format!("the degree of vertex {v} is not that of its rows");
+    /// Returns the error for a vertex whose degree differs from the number of its entries.
+    pub(super) fn mismatch(&self, v: u32) -> Error {
+        let what = format!("the degree of vertex {v} does not match its rows");
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }
 
-    /// Reports that the degree of some of these vertices is not that of the rows.
-    pub(super) fn differ_among(&self, rows: Range<u64>) -> Error {
-        let what = format!("the degrees of vertices {} to {} are not those of their rows", rows.start, rows.end - 1);
+    /// Returns the error for vertices `rows`, if the degree of some of them differs from the number of its entries.
+    pub(super) fn mismatch_among(&self, rows: Range<u64>) -> Error {
+        let what = format!("some degrees of vertices {} to {} do not match their rows", rows.start, rows.end - 1);
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }
 }

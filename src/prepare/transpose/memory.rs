@@ -1,53 +1,55 @@
-//! How the transposition divides its memory. The blocks do not depend on it.
+//! Division of memory for the transposition. The contents of blocks do not depend on it.
 
 use super::batch::GROUP_BITS;
 use super::rows::PIECE;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
 
-/// Entries of a batch: its own and those that it is put into the order of bins in stay in a core's cache, and of most bins it has some
-/// cache lines.
+/// Most entries of a batch. The entries and their copy in the order of bins should stay in a core's cache, and most
+/// bins should have several cache lines of them.
 const BATCH: u64 = 1 << 17;
 
-/// Entries that a bin aims at, and most bins of a graph for which that holds.
+/// Target number of entries of a bin; bins are larger if there would be more than `MOST_BINS`.
 const BIN: u64 = 1 << 17;
+/// Most bins of a graph whose bins have the target size.
 const MOST_BINS: u64 = 1 << 12;
 
-/// Bytes in which the list of batches names one.
+/// Bytes of a batch's element in the list of batches.
 const BATCH_BYTES: u64 = 64;
 
-/// The figures of a layout that the division depends on.
+/// The sizes of a layout on which the division of memory depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeShape {
     /// Number of bins.
     pub bins: u64,
     /// Number of batches.
     pub batches: u64,
-    /// Bytes of the rows of the largest bin of several rows, with their cursors. A bin of one row need not fit.
+    /// Bytes of the largest bin that has several rows: the rows and a cursor for each. A bin of one row need not fit
+    /// memory.
     pub largest: u64,
     /// Number of entries.
     pub entries: u64,
-    /// True if they have weights.
+    /// Whether entries have weights.
     pub weighted: bool,
 }
 
-/// Returns the words of an entry, whose edge has a weight or has none.
+/// Returns the words of an entry: a neighbour, and a weight if edges have weights.
 pub(super) fn entry_words(weighted: bool) -> u64 {
     if weighted { 2 } else { 1 }
 }
 
-/// Returns the bytes of rows that are being made, with a cursor for each.
+/// Returns the bytes of `rows` rows while they are built, with a cursor for each row.
 pub(super) fn rows_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     4 * (rows + entry_words(weighted) * entries)
 }
 
-/// Returns the bytes that the entries of a bin take while they wait in the order of bins, with where they begin in each batch.
+/// Returns the bytes of a bin's entries while they wait in the order of bins, with the start of the bin in each batch.
 pub(super) fn bin_bytes(entries: u64, batches: u64, weighted: bool) -> u64 {
     4 * (entry_words(weighted) * entries + batches)
 }
 
 impl TransposeShape {
-    /// Cuts the layout of the upper half of a graph into bins, and returns its shape and these. The graph has at most `edges` edges, which
-    /// have weights or have none, and `blocks` blocks of its lower half.
+    /// Cuts the layout of the upper half into bins, and returns its shape and the bins. The graph has at most `edges`
+    /// edges, and its lower half has `blocks` blocks; `weighted` says whether edges have weights.
     pub fn and_bins(layout: &Layout, edges: u64, blocks: u64, weighted: bool) -> (TransposeShape, Bins) {
         let bins = layout.bins(BIN.max(layout.bound() / MOST_BINS));
         let many = bins.spans.iter().filter(|span| span.len() > 1);
@@ -57,8 +59,9 @@ impl TransposeShape {
         (TransposeShape { bins: bins.spans.len() as u64, batches, largest, entries, weighted }, bins)
     }
 
-    /// Returns a shape that no layout of a graph of `edges` edges and `rows` connected vertices exceeds, for the reasons that
-    /// [`super::super::memory_plan::LayoutShape::at_most`] has. Of both ends of an edge, one is in the upper half.
+    /// Returns an upper bound of the shape of any graph with `edges` edges and `rows` connected vertices, for the
+    /// reasons given at [`super::super::memory_plan::LayoutShape::at_most`]. The upper half has one entry for each
+    /// edge.
     pub fn at_most(edges: u64, rows: u64, weighted: bool) -> TransposeShape {
         let target = BIN.max(2 * edges / MOST_BINS);
         let bin = target.max(edges / 512 + 2048).min(2 * edges);
@@ -69,65 +72,66 @@ impl TransposeShape {
         TransposeShape { bins, batches, largest, entries: edges, weighted }
     }
 
-    /// Returns the bytes of the list of batches, and of where each of them begins.
-    fn list(&self) -> u64 {
+    /// Returns the bytes of the list of batches, and of the start of each batch.
+    fn list_bytes(&self) -> u64 {
         (BATCH_BYTES + 4) * self.batches
     }
 
-    /// Returns the bytes in which the rows of a bin are made.
-    fn maker(&self) -> u64 {
+    /// Returns the bytes in which one maker builds the rows of a bin.
+    fn maker_bytes(&self) -> u64 {
         self.largest.max(4 * entry_words(self.weighted) * PIECE as u64)
     }
 
     /// Returns the bytes of all entries in the order of bins.
-    fn all(&self) -> u64 {
+    fn all_bytes(&self) -> u64 {
         4 * entry_words(self.weighted) * self.entries + 4 * self.bins * self.batches
     }
 
-    /// Returns the fewest bytes that do.
+    /// Returns the fewest bytes that are enough.
     pub fn least(&self) -> u64 {
-        self.list() + self.maker() + self.largest + bin_bytes(0, self.batches, self.weighted)
+        self.list_bytes() + self.maker_bytes() + self.largest + bin_bytes(0, self.batches, self.weighted)
     }
 }
 
-/// Returns the most batches of a lower half of `blocks` blocks: each ends after so many entries, after so many rows, with its group, or with
-/// its block.
+/// Returns the most batches of a lower half with `blocks` blocks. A batch ends after `BATCH` entries, after `BIN_ROWS`
+/// rows, at the end of its group of rows, or at the end of its block.
 fn most_batches(entries: u64, rows: u64, blocks: u64) -> u64 {
     entries / BATCH + rows / BIN_ROWS + (rows >> GROUP_BITS) + blocks
 }
 
-/// The division of memory between entries that wait in the order of bins, and rows that are made of them.
+/// Division of memory between entries that wait in the order of bins and the rows that are built from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeMemory {
-    /// Entries of a batch.
+    /// Most entries of a batch.
     pub batch: usize,
-    /// Bins whose rows are made at a time.
+    /// Number of bins whose rows are built at the same time.
     pub makers: usize,
-    /// Bytes of entries, with where those of each bin begin, that are taken from the lower half in one pass.
+    /// Bytes of the entries that one pass takes from the lower half, with the start of each bin in each batch.
     pub window: u64,
 }
 
 impl TransposeMemory {
-    /// Divides `free` bytes where `threads` threads work.
+    /// Divides `free` bytes for `threads` threads.
     ///
     /// # Errors
-    /// The fewest bytes that would do.
+    /// The fewest bytes that are enough.
     pub fn new(shape: &TransposeShape, threads: usize, free: u64) -> Result<TransposeMemory, u64> {
         if free < shape.least() {
             return Err(shape.least());
         }
-        // Every pass over the lower half costs more than a thread that waits does, so rows in the making get little where not all fits.
-        let free = free - shape.list();
-        let most = shape.all().max(shape.largest + bin_bytes(0, shape.batches, shape.weighted));
+        // Another pass over the lower half costs more than a thread that waits. So if memory is scarce, rows that are
+        // being built get little of it.
+        let free = free - shape.list_bytes();
+        let most = shape.all_bytes().max(shape.largest + bin_bytes(0, shape.batches, shape.weighted));
         let room = (free / 8).max(free.saturating_sub(most));
-        let makers = (room / shape.maker()).clamp(1, threads as u64);
-        let window = (free - makers * shape.maker()).min(most);
+        let makers = (room / shape.maker_bytes()).clamp(1, threads as u64);
+        let window = (free - makers * shape.maker_bytes()).min(most);
         Ok(TransposeMemory { batch: BATCH as usize, makers: makers as usize, window })
     }
 
-    /// Returns the bytes that it takes in all.
+    /// Returns the total bytes of this division.
     pub fn bytes(&self, shape: &TransposeShape) -> u64 {
-        self.window + self.makers as u64 * shape.maker() + shape.list()
+        self.window + self.makers as u64 * shape.maker_bytes() + shape.list_bytes()
     }
 }
 
@@ -140,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_keeps_within_what_is_free_and_the_least_does(
+        fn the_division_fits_free_memory_and_the_least_is_enough(
             runs in prop::collection::btree_map(1u32..50_000, 1u32..300_000, 1..40),
             free in 1u64 << 12..1 << 34,
             threads in 1usize..64,

@@ -1,21 +1,22 @@
-//! The upper half of all rows from the lower half.
+//! Builds the upper half of all rows from the lower half.
 //!
-//! Rows of the lower half are distinct and come in ascending order of their vertex. So when the entries `v` of each row `u` are taken in that
-//! order, and `u` is appended to the upper row of `v`, upper rows come out ascending and without repeats: nothing is sorted. How long they
-//! become is known before, from the degrees.
+//! The lower half has no repeats, and its rows come in ascending order of their vertex. For each entry `v` of each row
+//! `u`, in this order, `u` is appended to the upper row of `v`. So upper rows come out ascending and without repeats,
+//! and nothing needs sorting. The lengths of upper rows are known in advance from the degrees.
 //!
 //! ```text
 //! lower half ─ batches, each by bins (in cache, one thread a batch) ─ rows of a bin (in cache, one thread a bin) ─ upper blocks
 //! ```
 //!
-//! Bytes moved for E edges: 4·E of the lower half are read, 4·E of batches are written to memory and read from there, and 4·E of rows go from
-//! the cache to files; weights, if edges have some, are 4 bytes more each time. Every bin takes its entries from all batches at once: if rows grew in memory round by round, each of them would touch
-//! most rows' ends again (with rounds of 2^23 entries, 28 to 65 M entries/s at scale 24 where 88 M/s were reached at 22).
+//! For E edges, 4·E bytes of the lower half are read, 4·E bytes of batches are written to memory and read from there,
+//! and 4·E bytes of rows go from the cache to files. Weights add 4 bytes an edge each time. Every bin takes its entries
+//! from all batches at once. If rows grew in memory round by round instead, each round would touch the ends of most
+//! rows again. (With rounds of 2^23 entries, the speed was 28 to 65 M entries/s at scale 24 and 88 M/s at scale 22.)
 //!
-//! Entries that do not fit memory together are taken in several passes, *windows* of consecutive bins, each of which
-//! reads the lower half again. With a spill file of entries by bins, 4·E more would be written and read once whatever the memory: as much as
-//! two more passes take, and graphs of whose rows a third does not fit are rare. A row that is longer than a window gets a pass of its own, and
-//! goes to its file as it is found.
+//! If the entries do not fit memory together, several passes take them. Each pass reads the lower half again and builds
+//! a *window*, a range of consecutive bins. (A spill file of entries by bins would need one pass, but 4·E more bytes
+//! would be written and read. That is as much as two more passes, and graphs that need more than three windows are
+//! rare.) A row that is longer than a window gets a pass of its own, and its entries go to the file as they are found.
 
 mod batch;
 pub(super) mod gpu;
@@ -47,52 +48,52 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Builds blocks of the upper half.
+/// Builds the blocks of the upper half.
 pub struct Transpose<'a> {
-    /// The lower half, which is local.
+    /// Lower half; all its blocks must be local to this rank.
     pub lower: &'a Catalogue,
-    /// The degrees of the simple graph.
+    /// Degrees of the simple graph.
     pub degrees: &'a [u32],
-    /// The blocks of the upper half.
+    /// Layout of the upper half.
     pub layout: &'a Layout,
-    /// The bins of the upper half, as [`TransposeShape::and_bins`] cut them.
+    /// Bins of the upper half, as [`TransposeShape::and_bins`] returns them.
     pub bins: &'a Bins,
-    /// True for each block that has to be built.
+    /// True for each block that must be built.
     pub wanted: &'a [bool],
-    /// The place for the blocks.
+    /// Where the blocks go.
     pub to: Destination<'a>,
-    /// The weights that its edges have, which then are beside the lower half, if the upper half gets them, too.
+    /// Weights for the upper half, if it gets them. The lower half must then have its weights.
     pub weights: Option<GraphWeights>,
-    /// The division of memory.
+    /// Division of memory.
     pub memory: TransposeMemory,
-    /// Host memory.
+    /// Budget of host memory.
     pub budget: &'a Budget,
 }
 
-/// The place for blocks of the upper half.
+/// Where the blocks of the upper half go.
 #[derive(Clone, Copy)]
 pub enum Destination<'a> {
-    /// Files.
+    /// Files in a folder.
     Files {
-        /// Their folder.
+        /// Folder of the files.
         folder: &'a Path,
         /// Key of the graph.
         key: u64,
-        /// Makes them durable in the background.
+        /// Thread that makes the files durable in the background.
         syncer: &'a Syncer,
     },
-    /// Packed rows in memory, of edges without weights.
+    /// Packed rows in memory; only for edges without weights.
     Packed(&'a Packer),
 }
 
-/// The blocks that were built.
+/// Totals of the blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Transposed {
-    /// Entries of them.
+    /// Entries of the blocks.
     pub entries: u64,
-    /// Passes over the lower half.
+    /// Number of passes over the lower half.
     pub passes: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes: u64,
 }
 
@@ -103,25 +104,26 @@ impl Transposed {
     }
 }
 
-/// A transposition at work.
+/// State of a running transposition.
 #[derive(Clone, Copy)]
 struct Work<'t, 'a> {
     transpose: &'t Transpose<'a>,
     lengths: &'t Lengths<'a>,
-    /// Entries of each bin.
+    /// Number of entries in each bin.
     entries: &'t [u64],
-    /// The batches of the lower half.
+    /// Batches of the lower half.
     batches: &'t [Batch],
     watch: &'t dyn Watch,
-    /// Entries that it was told of.
+    /// Entries by which `watch` has advanced so far.
     advanced: &'t AtomicU64,
 }
 
 impl Transpose<'_> {
-    /// Builds all wanted blocks by the threads of the current pool. `watch` advances by entries.
+    /// Builds all wanted blocks on the current thread pool. `watch` advances by entries.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] where degrees and rows do not agree; those of memory and disk, and of a stop that `watch` reports.
+    /// [`crate::Error::Corrupt`] if degrees and rows do not agree; errors of memory and disk, and a stop that `watch`
+    /// reports.
     pub fn build(&self, watch: &dyn Watch) -> Result<Transposed> {
         let lengths = Lengths { lower: self.lower, degrees: self.degrees };
         let entries = lengths.of_bins(self.bins)?;
@@ -150,25 +152,26 @@ impl Transpose<'_> {
 }
 
 impl Work<'_, '_> {
-    /// Advances `watch` by entries: about half of them when they are taken from the lower half, and half when they are written.
+    /// Advances `watch` by `entries`. An entry counts half when it is taken from the lower half, and half when it is
+    /// written.
     fn advance(&self, entries: u64) -> Result<()> {
         self.advanced.fetch_add(entries, Ordering::Relaxed);
         self.watch.advance(entries)
     }
 
-    /// Advances by what halves left over, and returns what was built.
+    /// Advances `watch` by the entries that rounding to halves left over. Returns `built`.
     fn end(&self, built: Transposed) -> Result<Transposed> {
         self.advance(built.entries - self.advanced.load(Ordering::Relaxed).min(built.entries))?;
         Ok(built)
     }
 
-    /// Finds the entries of a row that is longer than a window, and writes them as they come.
+    /// Finds the entries of a row that is longer than a window, and writes them as they are found.
     fn long_row(&self, files: &mut Files<'_, '_>, bin: usize) -> Result<()> {
         let Transpose { lower, memory, budget, bins, .. } = *self.transpose;
         let (row, direction) = (bins.spans[bin].rows.start as u32, bins.direction());
         let v = direction.vertex(row);
         let at_a_time = (memory.window / 16).max(lengths::CHUNK as u64);
-        // What the threads find is joined once it is there.
+        // Twice the size, because what the threads find is copied when it is joined.
         let entry = 8 * entry_words(self.transpose.weights.is_some());
         let _reserved = budget.reserve(entry * at_a_time, "a long row of the upper half")?;
         let mut found = (Vec::new(), Vec::new());
@@ -198,7 +201,7 @@ impl Work<'_, '_> {
             from = rows.end;
         }
         if sum != self.entries[bin] {
-            return Err(self.lengths.differ(row));
+            return Err(self.lengths.mismatch(row));
         }
         files.end_of_bin(bin)
     }

@@ -1,4 +1,4 @@
-//! The entries of a window in the order of bins, batch by batch.
+//! Takes the entries of a window from the lower half, and keeps them batch by batch in the order of bins.
 
 use super::batch::{Batch, Target};
 use super::{Transpose, Work};
@@ -8,39 +8,40 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Batches that a thread puts into order between two looks at whether to stop.
+/// Batches that a thread places between two checks for a stop.
 const BATCHES: usize = 8;
 
-/// Batches ahead of the current one of which a bin's start is looked up, and its entries are fetched: they lie apart.
+/// Number of batches ahead of the current one for which a bin's start and its entries are prefetched. Both lie far
+/// apart in memory.
 const STARTS_AHEAD: usize = 16;
 const ENTRIES_AHEAD: usize = 6;
-/// Entries of a cache line.
+/// Number of entries in a cache line.
 const LINE: usize = 16;
 
-/// The entries of a window.
+/// The entries of a window, by batch and bin.
 pub(super) struct Placed<'b> {
     batches: &'b [Batch],
     bins: Range<usize>,
-    /// The batches' entries, in the order in which they were placed.
+    /// Entries of all batches, in the order in which batches were placed.
     entries: Buffer<u32>,
-    /// Their weights, if edges have some.
+    /// Weights of the entries, if edges have weights.
     weights: Buffer<u32>,
-    /// The entries of each batch.
+    /// Range of each batch in `entries`.
     bounds: Vec<Range<usize>>,
-    /// Where the entries of each bin begin in each batch, behind its first: as many for each batch as there are bins.
+    /// By batch, the start of each bin's entries, counted from the batch's first entry.
     starts: Buffer<u32>,
 }
 
 impl<'b> Placed<'b> {
-    /// Takes the entries of the bins `range` from the lower half, by all threads. `watch` advances by half of them.
+    /// Takes the entries of the bins `range` from the lower half, with all threads. `watch` advances by half of them.
     pub(super) fn take(work: Work<'b, '_>, range: Range<usize>) -> Result<Placed<'b>> {
         let Transpose { lower, bins, budget, .. } = *work.transpose;
         let target = Target::new(bins, range.clone());
-        // Rows of larger vertices alone list those of the window.
+        // Only rows of larger vertices list the vertices of the window.
         let first = target.rows().start;
         let batches = &work.batches[work.batches.partition_point(|batch| u64::from(batch.rows[1]) <= first)..];
         let (round, width) = (BATCHES * rayon::current_num_threads(), range.len());
-        let purpose = "entries on their way to the upper half";
+        let purpose = "entries for the upper half";
         let mut starts = budget.zeroed::<u32>(batches.len() * width, purpose)?;
         let sum: u64 = work.entries[range.clone()].iter().sum();
         let mut entries = budget.zeroed::<u32>(sum as usize, purpose)?;
@@ -50,7 +51,7 @@ impl<'b> Placed<'b> {
         let free = Mutex::new((0, [&mut entries[..], &mut weights[..]]));
         for (batches, counts) in batches.chunks(round).zip(starts.chunks_mut(round * width)) {
             let place = |(batch, counts): (&Batch, &mut [u32])| {
-                // They are counted while they come into the cache, and placed while they are in it.
+                // Counting brings the entries into the cache, so that placing finds them there.
                 let length = batch.count(lower, &target, counts);
                 let (start, [out, weights]) = split_off(&free, length)?;
                 match weighted {
@@ -62,22 +63,23 @@ impl<'b> Placed<'b> {
             let before = bounds.len();
             let counts = counts.par_chunks_mut(width);
             let places: Option<Vec<Range<usize>>> = batches.par_iter().zip(counts).map(place).collect();
-            bounds.extend(places.ok_or_else(|| work.lengths.differ_among(target.rows()))?);
+            bounds.extend(places.ok_or_else(|| work.lengths.mismatch_among(target.rows()))?);
             release(work, batches);
             work.advance(bounds[before..].iter().map(|place| place.len() as u64).sum::<u64>() / 2)?;
         }
         if !free.into_inner().unwrap_or_else(PoisonError::into_inner).1[0].is_empty() {
-            return Err(work.lengths.differ_among(target.rows()));
+            return Err(work.lengths.mismatch_among(target.rows()));
         }
         Ok(Placed { batches, bins: range, entries, weights, bounds, starts })
     }
 
-    /// Returns the bins.
+    /// Returns the bins of the window.
     pub(super) fn bins(&self) -> Range<usize> {
         self.bins.clone()
     }
 
-    /// Calls `each` for the entries of a bin, batch by batch, with the batch's first row; and with their weights, if edges are `WEIGHTED`.
+    /// Calls `each` for every batch, with the batch's first row, its entries of `bin`, and their weights if edges are
+    /// `WEIGHTED`.
     #[inline]
     pub(super) fn segments<const WEIGHTED: bool>(&self, bin: usize, mut each: impl FnMut(u32, &[u32], &[u32])) {
         let (bin, width) = (bin - self.bins.start, self.bins.len());
@@ -103,10 +105,11 @@ impl<'b> Placed<'b> {
     }
 }
 
-/// Room for entries, and for their weights if edges have some.
+/// Free memory for entries, and for their weights if edges have some.
 type Room<'w> = [&'w mut [u32]; 2];
 
-/// Takes room for `length` entries from what is free. Returns where it begins; `None` if there is less, as degrees are wrong then.
+/// Takes room for `length` entries from `free`, and returns where it begins. Returns `None` if less is free; the
+/// degrees are wrong then.
 fn split_off<'w>(free: &Mutex<(usize, Room<'w>)>, length: usize) -> Option<(usize, Room<'w>)> {
     let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
     let [entries, weights] = std::mem::take(&mut free.1);
@@ -117,7 +120,7 @@ fn split_off<'w>(free: &Mutex<(usize, Room<'w>)>, length: usize) -> Option<(usiz
     Some((free.0 - length, [entries.0, weights.0]))
 }
 
-/// Frees the pages of the lower half that batches were read from.
+/// Frees the pages of the lower half that `batches` were read from.
 fn release(work: Work<'_, '_>, batches: &[Batch]) {
     if let [first, .., last] | [first @ last] = batches {
         (first.block..=last.block).for_each(|block| work.transpose.lower.release(block));

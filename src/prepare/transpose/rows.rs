@@ -1,4 +1,4 @@
-//! The rows of a bin, made in cache of its entries in all batches.
+//! Builds the rows of a bin, in cache, from its entries in all batches.
 
 use super::lengths::Lengths;
 use super::memory::{entry_words, rows_bytes};
@@ -9,16 +9,16 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use std::ops::Range;
 
-/// Entries of a row that is a bin of its own that are written at a time.
+/// Entries that are written at a time for a row that is a bin of its own.
 pub(super) const PIECE: usize = 1 << 14;
 
-/// Memory in which the rows of one bin after the other are made.
+/// Memory in which a thread builds the rows of bins, one bin after the other.
 pub(super) struct Maker {
     words: Buffer<u32>,
 }
 
 impl Maker {
-    /// Allocates room for the largest bin of several rows.
+    /// Allocates memory for the largest bin that has several rows.
     pub(super) fn new(work: Work<'_, '_>) -> Result<Maker> {
         let Transpose { bins, budget, weights, .. } = *work.transpose;
         let weighted = weights.is_some();
@@ -29,7 +29,7 @@ impl Maker {
         Ok(Maker { words: budget.zeroed(least.max(words as usize), "rows of the upper half")? })
     }
 
-    /// Makes the rows of a bin and appends them to their block.
+    /// Builds the rows of a bin and appends them to their block.
     pub(super) fn append(
         &mut self,
         work: Work<'_, '_>,
@@ -46,7 +46,7 @@ impl Maker {
         }
     }
 
-    /// Appends the rows of a bin of several.
+    /// Builds and appends the rows of a bin that has several rows.
     fn append_rows<const WEIGHTED: bool>(
         &mut self,
         work: Work<'_, '_>,
@@ -67,7 +67,7 @@ impl Maker {
         placed.segments::<WEIGHTED>(bin, |first, entries, of_entries| {
             for (nth, &entry) in entries.iter().enumerate() {
                 let cursor = &mut cursors[(entry & 0xffff) as usize];
-                // Where degrees are wrong, an entry may lie beyond the end; that is seen when all are there.
+                // If degrees are wrong, an entry may lie beyond the end. The check after the loop finds that.
                 if let Some(target) = targets.get_mut(*cursor as usize) {
                     *target = direction.vertex(first + (entry >> 16));
                     if WEIGHTED {
@@ -81,7 +81,7 @@ impl Maker {
         files.append(bin, targets, weights)
     }
 
-    /// Appends the only row of a bin, some entries at a time.
+    /// Builds and appends the only row of a bin, some entries at a time.
     fn append_row<const WEIGHTED: bool>(
         &mut self,
         work: Work<'_, '_>,
@@ -113,23 +113,23 @@ impl Maker {
         });
         written?;
         if sum != work.entries[bin] {
-            return Err(work.lengths.differ(work.transpose.bins.spans[bin].rows.start as u32));
+            return Err(work.lengths.mismatch(work.transpose.bins.spans[bin].rows.start as u32));
         }
         files.append(bin, &targets[..filled], if WEIGHTED { &weights[..filled] } else { &[] })
     }
 }
 
-/// Calls `each` with the place, the start and the length of every row of a bin.
+/// Calls `each` with the index, the start and the length of every row of a bin.
 ///
 /// # Errors
-/// [`crate::Error::Corrupt`] for the first row for which it returns false.
+/// [`crate::Error::Corrupt`] for the first row for which `each` returns false.
 fn each_row(lengths: &Lengths<'_>, rows: Range<u64>, mut each: impl FnMut(usize, u32, u32) -> bool) -> Result<()> {
     let (mut row, mut start) = (0, 0);
     let first = rows.start as u32;
     lengths.chunks(rows, |chunk| {
         for &length in chunk {
             if !each(row, start, length) {
-                return Err(lengths.differ(first + row as u32));
+                return Err(lengths.mismatch(first + row as u32));
             }
             (row, start) = (row + 1, start.wrapping_add(length));
         }

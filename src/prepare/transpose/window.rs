@@ -1,18 +1,18 @@
-//! Windows: the rows of the upper half whose entries are taken from the lower half in one pass.
+//! Windows: ranges of upper rows whose entries are taken from the lower half in one pass.
 
 use crate::graph::layout::{Bins, Layout};
 use std::ops::Range;
 
-/// The rows that are made in a pass.
+/// The rows that a pass builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Window {
-    /// The rows of some bins: those of whole blocks, or of a part of one.
+    /// The rows of consecutive bins: of whole blocks, or of a part of one block.
     Bins(Range<usize>),
     /// The only row of a bin, which does not fit memory.
     Row(usize),
 }
 
-/// Divides the wanted blocks into windows of at most `most` bytes, where each bin takes `bytes`.
+/// Divides the wanted blocks into windows of at most `most` bytes; `bytes` returns the bytes of a bin.
 pub(super) fn windows(
     layout: &Layout,
     bins: &Bins,
@@ -45,7 +45,7 @@ pub(super) fn windows(
             continue;
         }
         last_is_whole = false;
-        // The first bin of a block never joins those of the block before.
+        // The first bin of this block must not join the window of the block before.
         sum = most;
         for bin in start..end {
             let of_bin = bytes(bin);

@@ -1,4 +1,5 @@
-//! The blocks of the upper half, in files or packed: they are written side by side where a window has them as a whole.
+//! Writes the blocks of the upper half, to files or packed in memory. If a window has several whole blocks, they are
+//! written in parallel.
 
 use super::placed::Placed;
 use super::rows::Maker;
@@ -15,19 +16,19 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A block that is begun.
+/// A block that is being written.
 struct OpenBlock<'a> {
     index: usize,
     rows: OpenRows<'a>,
 }
 
-/// The rows of a block, as far as they are there.
+/// The rows of a block that are written so far.
 enum OpenRows<'a> {
     Stored(Box<BlockFiles<'a>>),
     Packed { rows: BlockPacker, packer: &'a Packer },
 }
 
-/// The file of a block, and that of its weights if edges have some.
+/// The file of a block, and the file of its weights if edges have some.
 struct BlockFiles<'a> {
     rows: BlockWriter,
     weights: Option<WeightsWriter>,
@@ -36,7 +37,7 @@ struct BlockFiles<'a> {
 }
 
 impl BlockFiles<'_> {
-    /// Completes the files of block `index`, and returns their bytes.
+    /// Completes the files of block `index`. Returns the bytes written.
     fn finish(self, index: usize) -> Result<u64> {
         let mut bytes = self.syncer.push(self.rows.finish()?).bytes;
         if let Some(weights) = self.weights {
@@ -59,7 +60,7 @@ impl OpenRows<'_> {
         }
     }
 
-    /// Completes block `index`, and returns the bytes that are written of it to files.
+    /// Completes block `index`. Returns the bytes written to files.
     fn finish(self, index: usize) -> Result<u64> {
         match self {
             OpenRows::Stored(files) => files.finish(index),
@@ -68,10 +69,10 @@ impl OpenRows<'_> {
     }
 }
 
-/// Writes blocks.
+/// Writer of blocks.
 pub(super) struct Files<'t, 'a> {
     work: Work<'t, 'a>,
-    /// A block that is begun and not written to its end.
+    /// The block that is begun but not complete.
     open: Option<OpenBlock<'a>>,
     written: Transposed,
 }
@@ -81,12 +82,12 @@ impl<'t, 'a> Files<'t, 'a> {
         Files { work, open: None, written: Transposed::default() }
     }
 
-    /// Returns what was written so far.
+    /// Returns the totals of what was written so far.
     pub(super) fn written(&self) -> Transposed {
         self.written
     }
 
-    /// Makes the rows of a window and writes them: several blocks side by side, each by one of `makers`.
+    /// Builds the rows of a window and writes them. Several blocks are written in parallel, each by one of `makers`.
     pub(super) fn window(&mut self, placed: &Placed<'_>, makers: &mut [Maker]) -> Result<()> {
         let (bins, work) = (placed.bins(), self.work);
         let block_of = &work.transpose.bins.block_of;
@@ -103,7 +104,7 @@ impl<'t, 'a> Files<'t, 'a> {
                     return Ok(files.written);
                 }
                 let done = files.bins(placed, bins_of_block(work, block), maker);
-                // The others end, too.
+                // Makes the other makers stop, too.
                 done.inspect_err(|_| next.store(blocks.end, Ordering::Relaxed))?;
             }
         };
@@ -112,24 +113,25 @@ impl<'t, 'a> Files<'t, 'a> {
         Ok(())
     }
 
-    /// Adds blocks that were written beside.
+    /// Adds the totals of blocks that another writer has written.
     pub(super) fn add(&mut self, written: Transposed) {
         self.written.add(written);
     }
 
-    /// Makes and writes the rows of bins of a block.
+    /// Builds and writes the rows of `bins`, which belong to one block.
     fn bins(&mut self, placed: &Placed<'_>, bins: Range<usize>, maker: &mut Maker) -> Result<()> {
         let mut before = self.written.entries;
         for bin in bins.clone() {
             maker.append(self.work, placed, bin, self)?;
-            // The other half went by when the entries were placed.
+            // The other half was counted when the entries were placed.
             self.work.advance((self.written.entries - before) / 2)?;
             before = self.written.entries;
         }
         self.end_of_bin(bins.end - 1)
     }
 
-    /// Appends targets, and their weights if edges have some, from `bin` on, whose block is begun if they are its first.
+    /// Appends `targets`, and their `weights` if edges have some, to the block of `bin`. Begins the block if they are
+    /// its first.
     pub(super) fn append(&mut self, bin: usize, targets: &[u32], weights: &[u32]) -> Result<()> {
         let block = self.work.transpose.bins.block_of[bin];
         let mut open = match self.open.take() {
@@ -142,7 +144,7 @@ impl<'t, 'a> Files<'t, 'a> {
         Ok(())
     }
 
-    /// Completes the block if `bin` is its last.
+    /// Completes the block of `bin` if `bin` is its last bin.
     pub(super) fn end_of_bin(&mut self, bin: usize) -> Result<()> {
         let block = self.work.transpose.bins.block_of[bin];
         if bin + 1 < bins_of_block(self.work, block).end {
@@ -156,13 +158,13 @@ impl<'t, 'a> Files<'t, 'a> {
     }
 }
 
-/// Returns the bins of a block.
+/// Returns the range of bins that belong to `block`.
 pub(super) fn bins_of_block(work: Work<'_, '_>, block: usize) -> Range<usize> {
     let start = |block: usize| work.transpose.bins.block_of.partition_point(|&b| b < block);
     start(block)..start(block + 1)
 }
 
-/// Begins a block with the lengths of its rows.
+/// Begins a block: writes the lengths of its rows.
 fn begin<'a>(work: Work<'_, 'a>, block: usize) -> Result<OpenBlock<'a>> {
     let Transpose { to, layout, weights, .. } = *work.transpose;
     let rows = layout.block(block).rows;

@@ -1,7 +1,9 @@
-//! The file `metrics.json`: when the runs of a job and their stages were at work, with samples of memory, processors, disk and power.
+//! The file `metrics.json`: the times of a job's runs and their stages, and samples of memory, processors, disk and
+//! energy.
 //!
-//! It is a ring of bounded size (64 KiB for a job of any length): where there are too many samples, the two neighbours that cover the least
-//! time become one. It is written every now and then, so that it tells of a run that was killed, too; its loss costs nothing else.
+//! The file has a bounded size (64 KiB for a job of any length). If there are too many samples, the two neighbours that
+//! cover the least time are joined. The file is written at intervals, so that it also reports a run that was killed.
+//! Losing it costs nothing else.
 
 mod recorder;
 mod sampler;
@@ -14,25 +16,25 @@ use crate::store::replace::replace_volatile;
 pub use recorder::Recorder;
 pub use sampler::{Measured, Meter, OpenMeter};
 
-/// Name of the file in the workdir.
+/// Name of the metrics file in the workdir.
 pub const FILE: &str = "metrics.json";
 
-/// Changes when a field changes its meaning.
+/// Version of the file; it changes when a field changes its meaning.
 const SCHEMA: u32 = 3;
-/// Most samples of all runs together.
+/// Largest number of samples of all runs together.
 const SAMPLES: usize = 350;
-/// Most runs; the oldest go first.
+/// Largest number of runs; the oldest are dropped first.
 const RUNS: usize = 48;
-/// Most stages of all runs together: those of the oldest runs go first.
+/// Largest number of stages of all runs together; those of the oldest runs are dropped first.
 const SPANS: usize = 160;
-/// Most characters of why a run ended.
-const WHY: usize = 240;
+/// Most characters of the reason why a run ended.
+const REASON_CHARS: usize = 240;
 
-/// The runs of a job, as they were seen from within.
+/// Metrics of a job's runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     schema: u32,
-    /// Number of older runs that are not told of any more.
+    /// Number of older runs that were dropped.
     pub forgotten: u64,
     /// The runs in order.
     pub runs: Vec<RunMetrics>,
@@ -40,69 +42,70 @@ pub struct Metrics {
     pub samples: Vec<Sample>,
 }
 
-/// One run.
+/// Metrics of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunMetrics {
-    /// Its number among those of this file, from 1.
+    /// Number of the run in this file, from 1.
     pub number: u64,
-    /// When it began, in seconds since 1970.
+    /// Time at which the run began, in seconds since 1970.
     pub began: f64,
-    /// Seconds that it was at work, as far as it told.
+    /// Duration of the run in seconds, up to the last write.
     pub seconds: f64,
-    /// The host of rank 0.
+    /// Host of rank 0.
     pub host: String,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: u64,
-    /// Threads of a rank.
+    /// Number of threads of each rank.
     pub threads: u64,
-    /// The limit of host memory in bytes, of a rank.
+    /// Limit of host memory of each rank, in bytes.
     pub host_memory: u64,
-    /// The limit of GPU memory in bytes; 0 if it used no GPU.
+    /// Limit of GPU memory in bytes; 0 if the run used no GPU.
     pub gpu_memory: u64,
-    /// How it ended: `finished`, or why it did not; `None` if it could not say so.
+    /// How the run ended: `finished`, or the reason why not. `None` if it was killed or is still running.
     pub ended: Option<String>,
-    /// Its stages in order.
+    /// Stages of the run in order.
     pub stages: Vec<Span>,
 }
 
-/// A stage at work.
+/// A stage of a run, with its times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Span {
     /// Name of the stage.
     pub name: String,
-    /// Seconds from the run's begin to its own.
+    /// Seconds from the begin of the run to the begin of the stage.
     pub from: f64,
-    /// Seconds from the run's begin to its end; as far as it is known of one that is at work or was killed.
+    /// Seconds from the begin of the run to the end of the stage, or to the last write if the stage is running or was
+    /// killed.
     pub to: f64,
-    /// True if it came to its end.
+    /// Whether the stage has finished.
     pub done: bool,
 }
 
-/// The process of rank 0 as it was seen for some time. In the file it is an array, in the order of the fields.
+/// Use of resources by the process of rank 0 over an interval. In the file it is an array, in the order of the fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Row", into = "Row")]
 pub struct Sample {
     /// Number of the run.
     pub run: u64,
-    /// Milliseconds from the run's begin to the end of this sample.
+    /// Milliseconds from the begin of the run to the end of the interval.
     pub at: u64,
-    /// Milliseconds that it covers.
+    /// Length of the interval in milliseconds.
     pub length: u64,
-    /// Most host memory, in KiB.
+    /// Peak of host memory, in KiB.
     pub host_memory: u64,
-    /// Most GPU memory that was taken of the job's, in KiB.
+    /// Peak of GPU memory that the job had taken, in KiB.
     pub gpu_memory: u64,
     /// Processor time of all threads, in milliseconds.
     pub cpu: u64,
-    /// KiB that the disk read for it.
+    /// KiB read from disks.
     pub read: u64,
-    /// KiB that it had written to the disk.
+    /// KiB written to disks.
     pub written: u64,
-    /// KiB that it sent to other ranks.
+    /// KiB sent to other ranks.
     pub sent: u64,
-    /// Energy in millijoules; 0 where no power can be read.
+    /// Energy in millijoules; 0 if it can't be read.
     pub energy: u64,
-    /// Milliseconds in which the GPU computed; 0 where that can't be read.
+    /// Milliseconds in which the GPU computed; 0 if that can't be read.
     pub gpu: u64,
 }
 
@@ -121,7 +124,7 @@ impl From<Sample> for Row {
 }
 
 impl Sample {
-    /// Takes the sample that follows this one into it.
+    /// Joins this sample with the next one.
     fn join(&mut self, next: &Sample) {
         (self.at, self.length) = (next.at, self.length + next.length);
         self.host_memory = self.host_memory.max(next.host_memory);
@@ -136,10 +139,10 @@ impl Sample {
 }
 
 impl Metrics {
-    /// Reads those of a workdir; `None` where there are none.
+    /// Reads the metrics in `workdir`; `None` if there are none.
     ///
     /// # Errors
-    /// Why they can't be read, in words.
+    /// The reason why they can't be read, in words.
     pub fn read(workdir: &Path) -> Result<Option<Metrics>, String> {
         let text = match regular::read(&workdir.join(FILE)) {
             Ok(text) => text,
@@ -151,10 +154,10 @@ impl Metrics {
             return Err("another version of gpugraph made it".to_owned());
         }
         let metrics: Metrics = serde_json::from_value(read).map_err(|e| e.to_string())?;
-        if metrics.are_plausible() { Ok(Some(metrics)) } else { Err("it has numbers that no run has".to_owned()) }
+        if metrics.are_plausible() { Ok(Some(metrics)) } else { Err("it has implausible numbers".to_owned()) }
     }
 
-    /// Returns true if sums of these numbers are numbers, too: a damaged file may have any.
+    /// Whether all numbers are so small that sums can't overflow. A damaged file may have any numbers.
     fn are_plausible(&self) -> bool {
         const MOST: u64 = 1 << 53;
         let is_time = |seconds: f64| (-1e12..=1e12).contains(&seconds);
@@ -170,7 +173,8 @@ impl Metrics {
         self.forgotten <= MOST && self.runs.iter().all(is_run) && self.samples.iter().all(is_sample)
     }
 
-    /// Writes them to a workdir. What goes wrong is of no account: a full disk or a lost folder cause errors elsewhere.
+    /// Writes the metrics to `workdir`. Errors are ignored, because a full disk or a lost folder causes errors
+    /// elsewhere.
     fn write(&mut self, workdir: &Path) {
         self.schema = SCHEMA;
         let _ = serde_json::to_vec(self).map(|json| replace_volatile(&workdir.join(FILE), &json));
@@ -187,7 +191,8 @@ impl Metrics {
         }
     }
 
-    /// Begins a stage of the last run. One that goes on where the one before of the same name ended is the same.
+    /// Begins a stage of the last run. If the previous stage has the same name and ended just before, it goes on
+    /// instead.
     fn begin_stage(&mut self, name: &str, from: f64) {
         let (Some(run), from) = (self.runs.last_mut(), milliseconds(from)) else { return };
         match run.stages.last_mut().filter(|last| last.name == name && from - last.to < 0.05 * (last.to - last.from)) {
@@ -209,20 +214,20 @@ impl Metrics {
         }
     }
 
-    /// Notes that the last run, and those of its stages, are at work still.
-    fn at_work(&mut self, seconds: f64, stages: &[&str]) {
+    /// Records that the last run and the stages `stages` are still running.
+    fn mark_running(&mut self, seconds: f64, stages: &[&str]) {
         stages.iter().for_each(|name| self.end_stage(name, seconds, false));
         self.runs.iter_mut().last().into_iter().for_each(|run| run.seconds = milliseconds(seconds));
     }
 
-    /// Notes how the last run ended.
+    /// Records how the last run ended.
     fn end(&mut self, seconds: f64, why: &str) {
         if let Some(run) = self.runs.last_mut() {
-            (run.seconds, run.ended) = (milliseconds(seconds), Some(why.chars().take(WHY).collect()));
+            (run.seconds, run.ended) = (milliseconds(seconds), Some(why.chars().take(REASON_CHARS).collect()));
         }
     }
 
-    /// Adds a sample of the last run.
+    /// Adds a sample to the last run.
     fn add(&mut self, sample: Sample) {
         let Some(run) = self.runs.last().map(|run| run.number) else { return };
         self.samples.push(Sample { run, ..sample });
@@ -235,7 +240,7 @@ impl Metrics {
     }
 }
 
-/// Returns seconds without what is less than a millisecond: the file is to be small.
+/// Rounds seconds to milliseconds, so that the file stays small.
 fn milliseconds(seconds: f64) -> f64 {
     (1e3 * seconds).round() / 1e3
 }
@@ -244,7 +249,7 @@ fn milliseconds(seconds: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A sample in which every number is as long as it may be in a job of days.
+    /// A sample in which every number has as many digits as in a job of days.
     fn sample(at: u64, length: u64) -> Sample {
         let (memory, many) = (1_999_999_999, 99_999_999);
         Sample {
@@ -277,7 +282,7 @@ mod tests {
                 metrics.begin_stage(stage, 0.123_456_789);
                 metrics.end_stage(stage, 1.234_567_891_234, true);
             }
-            // Ten days in seconds are as many.
+            // Together the runs have as many samples as ten days have seconds.
             for second in 1..=4320 {
                 metrics.add(sample(1000 * second, 1000));
             }
@@ -288,7 +293,7 @@ mod tests {
         assert!(bytes <= 64 << 10, "{bytes} bytes");
         let back = Metrics::read(folder.path()).expect("readable").expect("there");
         assert_eq!(back, metrics);
-        // Nothing of the runs that are left is lost by thinning, and what is left is about evenly fine.
+        // Joining samples loses no time of the remaining runs, and the samples are about equally long.
         for run in &back.runs {
             let of_run = || back.samples.iter().filter(|sample| sample.run == run.number);
             covered += of_run().map(|sample| sample.length).sum::<u64>();
@@ -299,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_numbers_that_no_run_has_is_damaged() {
+    fn a_file_with_implausible_numbers_is_damaged() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut metrics = Metrics::default();
         metrics.begin(RunMetrics::default());
@@ -318,7 +323,7 @@ mod tests {
             assert!(whole.contains(part), "{part} in {whole}");
             std::fs::write(folder.path().join(FILE), whole.replacen(part, other, 1)).expect("written");
             let said = Metrics::read(folder.path()).expect_err("damaged");
-            assert!(said.contains("numbers that no run has"), "{said}");
+            assert!(said.contains("implausible numbers"), "{said}");
         }
     }
 
@@ -338,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_that_goes_on_is_one_and_one_that_is_broken_off_says_so() {
+    fn a_stage_that_continues_is_one_stage_and_an_unfinished_one_is_marked() {
         let mut metrics = Metrics::default();
         metrics.begin_stage("no run", 0.0);
         metrics.begin(RunMetrics::default());
@@ -347,7 +352,7 @@ mod tests {
         metrics.begin_stage("bfs", 2.0);
         metrics.end_stage("bfs", 3.0, true);
         metrics.begin_stage("bfs", 3.01);
-        metrics.at_work(4.0, &["bfs"]);
+        metrics.mark_running(4.0, &["bfs"]);
         let spans: Vec<_> = metrics.runs[0].stages.iter().map(|s| (s.name.as_str(), s.from, s.to, s.done)).collect();
         assert_eq!(spans, [("sort", 0.0, 2.0, true), ("bfs", 2.0, 4.0, false)]);
         assert_eq!((metrics.runs[0].seconds, metrics.runs[0].ended.as_deref()), (4.0, None));

@@ -1,4 +1,4 @@
-//! Records the metrics of the run at work, and writes them every now and then.
+//! Records the metrics of the current run, and writes them at intervals.
 
 use super::sampler::{OpenMeter, Sampler};
 use super::{Metrics, RunMetrics};
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Interval at which the file is written in the first minute of a run, and later.
-const WRITE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// At the begin of a stage it is written if that was not done for so long.
-const AGAIN: Duration = Duration::from_millis(10);
+/// Intervals at which the file is written: in the first minute of a run, and later.
+const WRITE_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
+/// At the begin of a stage the file is written if the last write is at least this old.
+const REWRITE_AFTER: Duration = Duration::from_millis(10);
 
-/// The metrics of the run at work. It records nothing before it knows the workdir, and tells of no run without a stage.
+/// Recorder of the current run's metrics. It records nothing until it knows the workdir and the first stage has begun.
 #[derive(Default)]
 pub struct Recorder(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     place: Option<(PathBuf, Instant)>,
-    /// Facts of the run.
+    /// Settings of the run.
     run: RunMetrics,
-    /// All runs of the job, once a stage of this one has begun.
+    /// Metrics of all runs of the job, once a stage of this run has begun.
     metrics: Option<Metrics>,
     written: Option<Instant>,
-    /// The meter of the device in use, until it is opened.
+    /// Function that opens the meter of the device, until it is called.
     meter: Option<OpenMeter>,
     sampler: Option<Sampler>,
 }
@@ -34,12 +34,12 @@ impl Recorder {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to record a run that began then, for this workdir.
+    /// Begins to record a run in `workdir` that began at the time `began`.
     pub fn begin(&self, workdir: &Path, began: Instant) {
         self.lock().place = Some((workdir.to_owned(), began));
     }
 
-    /// Sets the number of ranks, the threads of each, and their limit of host memory.
+    /// Sets the number of ranks, and the threads and the limit of host memory of each rank.
     pub fn set_crew(&self, ranks: usize, threads: usize, host_memory: u64) {
         let run = &mut self.lock().run;
         (run.ranks, run.threads, run.host_memory) = (ranks as u64, threads as u64, host_memory);
@@ -53,12 +53,12 @@ impl Recorder {
         metrics.and_then(|metrics| metrics.runs.last_mut()).into_iter().for_each(|run| run.gpu_memory = limit);
     }
 
-    /// Has the energy of a device, and how busy it is, measured from soon on: on ranks that record nothing, too.
+    /// Sets the meter of a device, whose energy and utilisation are then measured, also on ranks that record nothing.
     pub fn set_meter(&self, open: OpenMeter) {
         self.lock().meter = Some(open);
     }
 
-    /// Begins a stage, and the run with its first one.
+    /// Begins a stage. The first stage also begins the run.
     pub fn begin_stage(&self, name: &str) {
         let mut state = self.lock();
         let Some((workdir, began)) = state.place.clone() else { return };
@@ -68,15 +68,15 @@ impl Recorder {
             let since_1970 = now.saturating_sub(began.elapsed()).as_secs_f64();
             metrics.begin(RunMetrics { began: since_1970, host: host::name(), ..state.run.clone() });
             state.metrics = Some(metrics);
-            // A run that is over before the first tick has a sample, too.
+            // The sampler starts now, so that a run that ends before the first tick has a sample, too.
             state.sampler.get_or_insert_with(|| Sampler::new(began));
         }
         let State { metrics: Some(metrics), written, .. } = &mut *state else { return };
         let seconds = began.elapsed().as_secs_f64();
         metrics.begin_stage(name, seconds);
-        if written.is_none_or(|written| written.elapsed() >= AGAIN) {
+        if written.is_none_or(|written| written.elapsed() >= REWRITE_AFTER) {
             *written = Some(Instant::now());
-            metrics.at_work(seconds, &[name]);
+            metrics.mark_running(seconds, &[name]);
             metrics.write(&workdir);
         }
     }
@@ -89,18 +89,19 @@ impl Recorder {
         state.metrics.iter_mut().for_each(|metrics| metrics.end_stage(name, seconds, done));
     }
 
-    /// Takes notice of the memory in use while these stages are at work; adds a sample and writes the file when it is time.
+    /// Records the memory in use and the running stages. Adds a sample and writes the file when it is time.
     pub fn tick(&self, memory: u64, stages: &[&str]) {
         let mut state = self.lock();
         let place = state.place.clone();
-        // Ranks without a workdir are asked at the ends of stages how busy their GPUs were.
+        // Ranks without a workdir also measure, because stages report the utilisation of their GPUs.
         let records =
             if place.is_some() { state.metrics.is_some() } else { state.meter.is_some() || state.sampler.is_some() };
         if !records {
             return;
         }
         let began = place.as_ref().map_or_else(Instant::now, |(_, began)| *began);
-        // The sampler is away meanwhile: to open a meter may take a while, and nobody should wait for that.
+        // Take the sampler out of the state, because opening a meter may take a while, and nobody should wait for the
+        // lock.
         let mut sampler = state.sampler.take().unwrap_or_else(|| Sampler::new(began));
         sampler.note(memory);
         if sampler.wants_meters() {
@@ -117,10 +118,10 @@ impl Recorder {
             return;
         };
         if sampler.is_due() {
-            metrics.at_work(began.elapsed().as_secs_f64(), stages);
+            metrics.mark_running(began.elapsed().as_secs_f64(), stages);
             metrics.add(sampler.sample());
         }
-        let interval = WRITE[usize::from(began.elapsed() > Duration::from_secs(60))];
+        let interval = WRITE_INTERVALS[usize::from(began.elapsed() > Duration::from_secs(60))];
         if written.get_or_insert_with(Instant::now).elapsed() >= interval {
             *written = Some(Instant::now());
             metrics.write(&workdir);
@@ -128,7 +129,7 @@ impl Recorder {
         state.sampler = Some(sampler);
     }
 
-    /// Ends a sample, so that what is read of the GPU so far is known to [`gpu_use`](crate::process::gpu_use).
+    /// Ends the current sample, so that [`gpu_use`](crate::process::gpu_use) has everything measured so far.
     pub fn look(&self) {
         let mut state = self.lock();
         let State { metrics, sampler: Some(sampler), .. } = &mut *state else { return };
@@ -138,7 +139,7 @@ impl Recorder {
         }
     }
 
-    /// Notes how the run ended: `finished`, or why not.
+    /// Records how the run ended: `finished`, or the reason why not.
     pub fn end(&self, why: &str) {
         let mut state = self.lock();
         let State { place: Some((workdir, began)), metrics: Some(metrics), sampler, .. } = &mut *state else {
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_a_job_are_told_one_after_the_other() {
+    fn runs_of_a_job_are_recorded_one_after_the_other() {
         let folder = tempfile::tempdir().expect("a folder");
         for (run, why) in [(1, None), (2, Some("finished"))] {
             let recorder = Recorder::default();
@@ -169,7 +170,7 @@ mod tests {
             let runs = || Metrics::read(folder.path()).expect("readable").map_or(0, |metrics| metrics.runs.len());
             assert_eq!(runs(), run - 1);
             recorder.begin_stage("sort");
-            // Killed from now on, it would be told of.
+            // If the run were killed now, the file would report it.
             assert_eq!(runs(), run);
             recorder.set_gpu_memory(4 << 30);
             recorder.tick(7 << 10, &["sort"]);
@@ -180,14 +181,14 @@ mod tests {
         }
         let Metrics { runs, samples, .. } = Metrics::read(folder.path()).expect("readable").expect("there");
         let ends: Vec<_> = runs.iter().map(|run| (run.number, run.ended.as_deref(), run.stages[0].done)).collect();
-        // The first one was killed, for all that is known.
+        // The first run appears as killed.
         assert_eq!(ends, [(1, None, false), (2, Some("finished"), true)]);
         assert_eq!((runs[0].ranks, runs[0].threads, runs[0].host_memory, runs[0].gpu_memory), (2, 8, 1 << 30, 4 << 30));
-        // Both are rounded to milliseconds.
+        // Both times are rounded to milliseconds.
         assert!(runs[0].seconds >= 1.0 && runs[1].began + 0.002 >= runs[0].began + runs[0].seconds, "{runs:?}");
         let host: Vec<_> = samples.iter().map(|sample| (sample.run, sample.host_memory)).collect();
         assert_eq!(host[..2], [(1, 7), (1, 5)]);
-        // Another workdir's file is none of this version: it is begun anew.
+        // A damaged file is replaced by a new one.
         std::fs::write(folder.path().join(super::super::FILE), "{").expect("written");
         assert!(Metrics::read(folder.path()).is_err());
         let recorder = Recorder::default();

@@ -1,4 +1,4 @@
-//! The counters that samples are made of: those that the system has of this process.
+//! Makes samples from the system's counters of this process.
 
 use super::Sample;
 use crate::process::energy::CpuMeter;
@@ -6,28 +6,28 @@ use crate::process::{gpu_use, traffic};
 use crate::store::os;
 use std::time::{Duration, Instant};
 
-/// For so long after the begin of a run samples are fine: many jobs take no longer.
+/// Time after the begin of a run in which samples are fine. Many jobs take no longer.
 const FINE: Duration = Duration::from_secs(10);
-/// Interval of samples from then on.
+/// Interval of samples after that.
 const COARSE: Duration = Duration::from_secs(1);
-/// Meters are opened after so long: a job that is done by then should not wait for a library to load.
+/// Time after which meters are opened. A job that ends before should not wait for a library to load.
 const METERED: Duration = Duration::from_secs(2);
 
-/// Amounts that a meter tells of the time since it was read before.
+/// Reading of a meter, for the time since the previous reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measured {
-    /// Joules; 0 where they can't be read.
+    /// Joules; 0 if they can't be read.
     pub joules: f64,
-    /// The share of it in which a GPU computed; `None` of what is no GPU, or can't tell.
+    /// Fraction of the time in which a GPU computed; `None` if the device is not a GPU or does not report it.
     pub busy: Option<f64>,
 }
 
 /// Function that reads a meter.
 pub type Meter = Box<dyn FnMut() -> Measured + Send>;
-/// Opens the meter of a device, if it has one.
+/// Function that opens the meter of a device, if it has one.
 pub type OpenMeter = Box<dyn FnOnce() -> Option<Meter> + Send>;
 
-/// The counters at the end of the last sample.
+/// Maker of samples. It keeps the counters at the end of the last sample.
 pub(super) struct Sampler {
     began: Instant,
     last: Instant,
@@ -39,43 +39,43 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to sample a run that began then.
+    /// Begins to sample a run that began at the time `began`.
     pub fn new(began: Instant) -> Sampler {
         let (cpu, disk, sent) = (os::processor_time(), os::disk_bytes(), traffic::sent());
         Sampler { began, last: began, memory: 0, cpu, disk, sent, meters: None }
     }
 
-    /// Notes the memory in use now. A sample has the largest.
+    /// Records the memory in use now. A sample has the largest value.
     pub fn note(&mut self, memory: u64) {
         self.memory = self.memory.max(memory);
     }
 
-    /// Returns true if it is time for the next sample.
+    /// Whether it is time for the next sample.
     pub fn is_due(&self) -> bool {
         self.began.elapsed() < FINE || self.last.elapsed() >= COARSE
     }
 
-    /// Returns true once meters may be opened, which was not done.
+    /// Whether it is time to open meters and they are not open yet.
     pub fn wants_meters(&self) -> bool {
         self.meters.is_none() && self.began.elapsed() >= METERED
     }
 
-    /// Returns true if there are meters.
+    /// Whether there are meters.
     pub fn has_meters(&self) -> bool {
         self.meters.as_ref().is_some_and(|meters| !meters.is_empty())
     }
 
-    /// Opens the meter of the processors and another one, if there is one.
+    /// Opens the meter of the processors, and the meter that `other` opens, if given.
     pub fn open_meters(&mut self, other: Option<OpenMeter>) {
         let mut meters: Vec<Meter> = processors().into_iter().chain(other.and_then(|open| open())).collect();
-        // What was taken before is of no sample.
+        // Read each meter once, so that the first sample does not count earlier energy.
         for meter in &mut meters {
             meter();
         }
         self.meters = Some(meters);
     }
 
-    /// Ends a sample.
+    /// Ends the current sample, returns it, and begins the next one.
     pub fn sample(&mut self) -> Sample {
         let (now, cpu, disk) = (Instant::now(), os::processor_time(), os::disk_bytes());
         let sent = traffic::sent();
@@ -83,7 +83,7 @@ impl Sampler {
         let joules: f64 = readings.iter().map(|reading| reading.joules).sum();
         let busy = readings.iter().filter_map(|reading| reading.busy).fold(0.0, f64::max);
         let kib = |after: u64, before: u64| after.saturating_sub(before) >> 10;
-        // Ends of samples are rounded, and lengths follow from them, so that no time is lost between them.
+        // Round the ends of samples and compute lengths from them, so that no time is lost between samples.
         let milliseconds = |then: Instant| (then - self.began).as_millis() as u64;
         let sample = Sample {
             run: 0,
@@ -99,7 +99,7 @@ impl Sampler {
             gpu: (now - self.last).mul_f64(busy).as_millis() as u64,
         };
         gpu_use::add_busy((now - self.last).mul_f64(busy));
-        // What is less than a unit of the file is counted with the next sample.
+        // Fractions of a unit of the file are counted with the next sample.
         self.cpu += Duration::from_millis(sample.cpu);
         self.disk = (self.disk.0 + (sample.read << 10), self.disk.1 + (sample.written << 10));
         self.sent += sample.sent << 10;
@@ -108,7 +108,7 @@ impl Sampler {
     }
 }
 
-/// Returns the meter of the processors, if their counters may be read.
+/// Returns the meter of the processors, if their counters can be read.
 fn processors() -> Option<Meter> {
     let meter = CpuMeter::open().ok()?;
     let mut before = meter.read().ok()?;
@@ -141,7 +141,7 @@ mod tests {
         let computed = gpu_use::busy();
         let first = sampler.sample();
         assert_eq!(first.host_memory, 7 << 10);
-        // Half of the time, in whole milliseconds.
+        // The GPU was busy for half of the time, in whole milliseconds.
         assert!(
             first.gpu.abs_diff(first.length / 2) <= 1 && gpu_use::busy() - computed >= Duration::from_millis(first.gpu)
         );

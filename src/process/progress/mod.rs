@@ -1,6 +1,6 @@
-//! Progress: bars on a terminal, a line at intervals in a batch log, and `status.json` for other shells.
+//! Progress of a job: bars on a terminal, lines at intervals in a batch log, and `status.json` for other shells.
 //!
-//! One thread reads the clock, the counters and the memory; workers only add to an atomic.
+//! One thread reads the clock, the counters and the memory. Workers only add to an atomic.
 
 mod stage;
 
@@ -28,10 +28,10 @@ const DRAW: Duration = Duration::from_millis(200);
 /// Interval at which `status.json` is written and the rate is sampled.
 const STATUS: Duration = Duration::from_secs(1);
 
-/// Stages that take less have no line on stderr.
+/// Stages that take less time have no line on stderr.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// The progress of a whole job. Dropping it stops its thread and writes the last status.
+/// Progress of a whole job. Dropping it stops its thread and writes the last status.
 pub struct Progress {
     shared: Arc<Shared>,
     ticker: Option<JoinHandle<()>>,
@@ -39,7 +39,7 @@ pub struct Progress {
 
 struct Shared {
     log_interval: Duration,
-    /// Peak of host memory, and its limit (0 if there is none).
+    /// Peak of host memory in bytes, and its limit (0 if there is none).
     peak: AtomicU64,
     limit: AtomicU64,
     metrics: Recorder,
@@ -57,23 +57,24 @@ struct State {
     spent: Spent,
     /// Stages in progress, the newest last.
     stages: Vec<Arc<Stage>>,
-    /// The stage that ended last, for the last status.
+    /// The stage that has ended last; the last status reports it.
     ended: Option<Arc<Stage>>,
 }
 
-/// The progress of one stage, which its workers share. If it is dropped without [`StageProgress::finish`], the stage counts as broken off.
+/// Progress of one stage, which its workers share. If it is dropped without [`StageProgress::finish`], the stage is
+/// logged as not finished.
 pub struct StageProgress {
     stage: Arc<Stage>,
     shared: Arc<Shared>,
     finished: bool,
 }
 
-/// Results of a stage's progress.
+/// Summary of a stage that has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StageEnd {
     /// Wall time in seconds.
     pub seconds: f64,
-    /// Work done, including that of earlier runs.
+    /// Work done, including the work of earlier runs.
     pub done: u64,
     /// Peak of host memory during the stage, in bytes.
     pub peak_memory: u64,
@@ -93,12 +94,12 @@ impl Progress {
         let for_thread = Arc::clone(&shared);
         let ticker = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&for_thread));
         if let Err(e) = &ticker {
-            tracing::warn!(error = %e, "no thread for progress: none will be shown");
+            tracing::warn!(error = %e, "can't start the progress thread: no progress will be shown");
         }
         Progress { shared, ticker: ticker.ok() }
     }
 
-    /// Writes `status.json` to this folder from now on. A failure to write it never ends a job.
+    /// Sets the folder to which `status.json` is written. A failure to write it never ends a job.
     pub fn set_workdir(&self, workdir: &Path) {
         self.shared.lock().workdir = Some(workdir.to_owned());
     }
@@ -108,7 +109,7 @@ impl Progress {
         self.shared.lock().run = Some((number, began));
     }
 
-    /// The metrics of the run, which are recorded beside its progress.
+    /// Returns the recorder of the run's metrics.
     pub fn metrics(&self) -> &Recorder {
         &self.shared.metrics
     }
@@ -118,17 +119,17 @@ impl Progress {
         self.shared.lock().spent.on(stage, figures);
     }
 
-    /// Returns the measurements of the run so far, including stages that were broken off or are in progress.
+    /// Returns the measurements of the run so far, including stages that did not finish or are in progress.
     pub fn spent(&self) -> Spent {
         self.shared.spent()
     }
 
-    /// Sets the memory limit to show beside the memory in use, in bytes.
+    /// Sets the memory limit in bytes that is shown next to the memory in use.
     pub fn set_memory_limit(&self, bytes: u64) {
         self.shared.limit.store(bytes, Relaxed);
     }
 
-    /// Begins a stage with this much work; 0 if that is unknown.
+    /// Begins a stage with `total` work, or 0 if that is unknown.
     pub fn stage(&self, name: &str, total: u64, unit: Unit) -> StageProgress {
         let stage = Arc::new(Stage {
             name: name.to_owned(),
@@ -174,13 +175,13 @@ impl Drop for Progress {
 }
 
 impl StageProgress {
-    /// Adds work done.
+    /// Adds `n` to the work done.
     #[inline]
     pub fn advance(&self, n: u64) {
         self.stage.done.fetch_add(n, Relaxed);
     }
 
-    /// Adds work done by an earlier run: it moves the bar but does not count for the rate.
+    /// Adds work done by an earlier run. It moves the bar but does not count for the rate.
     pub fn resume_at(&self, n: u64) {
         self.stage.before.fetch_add(n, Relaxed);
         self.stage.done.fetch_add(n, Relaxed);
@@ -231,7 +232,7 @@ impl StageProgress {
         let now = done - stage.before.load(Relaxed).min(done);
         let rate = now as f64 / seconds.max(1e-9);
         let end = StageEnd { seconds, done, peak_memory: stage.peak.load(Relaxed) };
-        let how = if self.finished { "done" } else { "broken off" };
+        let how = if self.finished { "done" } else { "stopped early" };
         let name = &stage.name;
         if log::is_json() {
             let unit = stage.unit.word();
@@ -239,7 +240,7 @@ impl StageProgress {
         } else {
             let (work, rate) = (amount(done, stage.unit), per_second(rate, stage.unit));
             let (time, memory_peak) = (duration(seconds), bytes(end.peak_memory));
-            // A small graph is prepared faster than its lines are read.
+            // A small graph is prepared faster than anybody could read the lines.
             match stage.started.elapsed() >= SHORT || !self.finished {
                 true => tracing::info!(%work, %time, %rate, %memory_peak, "{name} {how}"),
                 false => {
@@ -264,7 +265,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Updates all peaks with the memory in use, and returns that.
+    /// Updates all peaks with the memory in use, and returns the memory in use.
     fn sample(&self) -> u64 {
         let memory = host::process_memory();
         self.peak.fetch_max(memory, Relaxed);
@@ -307,7 +308,7 @@ impl Shared {
             pid: std::process::id(),
             updated_at: log::timestamp(SystemTime::now()),
         };
-        // A full disk or a lost folder causes errors elsewhere; this file is optional.
+        // Ignore errors: a full disk or a lost folder causes errors elsewhere, and this file is optional.
         let _ = serde_json::to_vec(&status).map(|json| replace_volatile(&workdir.join("status.json"), &json));
     }
 }
@@ -315,7 +316,7 @@ impl Shared {
 /// Runs the progress thread: samples, draws and logs until the job's progress is dropped.
 fn tick(shared: &Shared) {
     let (mut drawn, mut written, mut logged) = (Instant::now(), Instant::now(), Instant::now());
-    let mut stop_said = false;
+    let mut stop_logged = false;
     loop {
         let state = shared.lock();
         let waited = shared.closing.wait_timeout_while(state, SAMPLE, |state| !state.closed);
@@ -342,14 +343,14 @@ fn tick(shared: &Shared) {
             logged = Instant::now();
         }
         for stage in stages.iter().filter(|stage| stage.bar.is_none()) {
-            // A stage that is not short says early that it is at work.
+            // A stage that is not short logs a line early.
             let is_first = stage.started.elapsed() >= SHORT && !stage.is_logged.swap(true, Relaxed);
             if is_due || is_first {
                 stage.log_line(memory, limit);
             }
         }
-        if let (false, Some(why)) = (stop_said, signals::stop_requested()) {
-            stop_said = true;
+        if let (false, Some(why)) = (stop_logged, signals::stop_requested()) {
+            stop_logged = true;
             tracing::info!(signal = why, "stopping: finished work is being saved");
         }
     }
@@ -377,7 +378,7 @@ mod tests {
         let status = Status::read(dir.path()).unwrap();
         assert_eq!((status.running, status.stage.as_str(), status.done, status.total), (true, "sort", 3000, 4000));
         assert_eq!((status.pid, status.memory_limit), (std::process::id(), Some(1 << 30)));
-        // 2000 units in 1 s at least and 1000 to go: the resumed ones are no part of the rate.
+        // 2000 units were done in at least 1 s, and 1000 are left. Resumed units are no part of the rate.
         assert!(status.rate > 0.0 && status.rate < 2100.0, "{status:?}");
         assert!(status.eta_seconds.is_some_and(|s| s > 0.4), "{status:?}");
         drop(block);

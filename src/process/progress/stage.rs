@@ -1,4 +1,4 @@
-//! A stage in progress: its counters, and the rate, time left and measurements that follow from them.
+//! A stage in progress: its counters, and the rate, time left and measurements computed from them.
 
 use super::Unit;
 use crate::process::figures::Figures;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Number of samples, a second apart, over which the rate is taken.
+/// Number of samples, a second apart, over which the rate is computed.
 const WINDOW: usize = 30;
 
 /// Counters of a stage, to which its workers add.
@@ -19,7 +19,7 @@ pub(super) struct Stage {
     pub(super) unit: Unit,
     pub(super) total: AtomicU64,
     pub(super) done: AtomicU64,
-    /// Part of `done` that earlier runs did, which does not count for the rate.
+    /// Part of `done` that earlier runs did; it does not count for the rate.
     pub(super) before: AtomicU64,
     pub(super) started: Instant,
     pub(super) peak: AtomicU64,
@@ -27,13 +27,14 @@ pub(super) struct Stage {
     pub(super) reads: AtomicU64,
     pub(super) wrote: AtomicU64,
     pub(super) bar: Option<ProgressBar>,
-    /// True once the log has a line about it.
+    /// True once the log has a line about the stage.
     pub(super) is_logged: AtomicBool,
     pub(super) samples: Mutex<VecDeque<(Instant, u64)>>,
 }
 
 impl Stage {
-    /// Returns the measurements so far. Bytes read are in proportion to the work if only their total is known.
+    /// Returns the measurements so far. If only the total of bytes read is known, the bytes read so far are estimated
+    /// in proportion to the work.
     pub(super) fn figures(&self) -> Figures {
         let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed).max(1));
         let now = done - self.before.load(Relaxed).min(done);
@@ -69,7 +70,8 @@ impl Stage {
         (rate > 0.0 && self.total.load(Relaxed) > 0).then(|| left as f64 / rate)
     }
 
-    /// Returns the work done in percent, or `None` if the total is unknown. It stays at 100 if an input is read a second time.
+    /// Returns the work done in percent, or `None` if the total is unknown. It stays at 100 while an input is read a
+    /// second time.
     pub(super) fn percent(&self) -> Option<f64> {
         let total = self.total.load(Relaxed);
         (total > 0).then(|| (100.0 * self.done.load(Relaxed) as f64 / total as f64).min(100.0))

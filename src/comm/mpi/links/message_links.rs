@@ -1,9 +1,10 @@
-//! Rounds by messages of MPI, for ranks that share no memory.
+//! Rounds through messages of MPI, for ranks that share no memory.
 //!
-//! Each pair of ranks has a window of messages in each direction, whose buffers stay: receives are posted in advance, for each sender
-//! apart, so that one that is a round ahead takes no room from others. Sends are synchronous (`MPI_Issend`), as in `pump`. Words are
-//! gathered until a message is full or the round ends, so that a short round is one message. A message begins with a header of two words:
-//! 1 if the round ends with it, and its bytes.
+//! Each pair of ranks has a window of messages in each direction, with buffers that are allocated once. Receives are
+//! posted in advance and separately for each sender, so that a sender that is a round ahead takes no room from others.
+//! Sends are synchronous (`MPI_Issend`), as in `pump`. Words are gathered until a message is full or the round ends, so
+//! that a short round is one message. A message begins with a header of two words: 1 if the round ends with it (else
+//! 0), and its number of bytes.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::other_words;
@@ -20,14 +21,14 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Messages in flight between two ranks in each direction.
+/// Number of messages in flight between two ranks in each direction.
 const WINDOW: usize = 2;
-/// Words of the header.
+/// Number of words of the header.
 const HEADER: usize = 2;
-/// Tag of the first links; exchanges use those before.
+/// Tag of the first links; exchanges use the tags before.
 const TAG: usize = 2;
 
-/// A message and its operation.
+/// The buffer of a message, and its MPI operation.
 struct Slot {
     request: ffi::MPI_Request,
     /// Header and content.
@@ -37,19 +38,19 @@ struct Slot {
 // SAFETY: a request is a handle that any thread may poll while calls are serialised.
 unsafe impl Send for Slot {}
 
-/// The messages to one rank or from it, and which is next.
+/// The messages to one rank or from it, and the index of the next one.
 #[derive(Default)]
 struct Window {
     slots: Vec<Slot>,
     next: usize,
-    /// Bytes of the next message to send so far.
+    /// Bytes that the next message to send has so far.
     filled: usize,
 }
 
 pub(super) struct MessageLinks {
     ranks: Arc<Ranks>,
     tag: c_int,
-    /// Bytes that a message carries.
+    /// Most bytes of content in a message.
     room: usize,
     /// Bytes of the buffers of a reduction.
     reduction: usize,
@@ -59,7 +60,7 @@ pub(super) struct MessageLinks {
 }
 
 impl MessageLinks {
-    /// Posts the first receives. Collective.
+    /// Opens the links: posts the first receives. Collective.
     pub(super) fn open(ranks: &Arc<Ranks>, shape: RoundShape) -> MessageLinks {
         // MPI allows tags up to 32,767 at least.
         let tag = (TAG + ranks.rounds.fetch_add(1, Ordering::SeqCst) % 30_000) as c_int;
@@ -91,7 +92,7 @@ impl MessageLinks {
         });
     }
 
-    /// Returns true if the next message to rank `to` may be written.
+    /// Whether the next message to rank `to` may be written, because its previous content has left.
     fn free(&mut self, to: usize) -> bool {
         let window = &mut self.sending[to];
         self.ranks.test(&mut window.slots[window.next].request)
@@ -109,7 +110,8 @@ impl MessageLinks {
         (window.next, window.filled) = ((window.next + 1) % WINDOW, 0);
     }
 
-    /// Gathers as many of the words for rank `to` as there is room for, and sends full messages. Returns the number of words.
+    /// Gathers words for rank `to`, as many as there is room for, and sends full messages. Returns the number of words
+    /// gathered.
     pub(super) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let mut pushed = 0;
         while pushed < words.len() && self.free(to) {
@@ -127,7 +129,7 @@ impl MessageLinks {
         pushed
     }
 
-    /// Sends what is left to rank `to`, as the last of the round. Returns false if no message is free.
+    /// Sends the gathered words to rank `to` as the last message of the round. Returns false if no message is free.
     pub(super) fn end(&mut self, to: usize) -> bool {
         let free = self.free(to);
         if free {
@@ -136,13 +138,14 @@ impl MessageLinks {
         free
     }
 
-    /// Returns true if all messages have left: a long one leaves only while its sender calls MPI.
+    /// Returns true if all messages have left. A long message leaves only while its sender calls MPI.
     pub(super) fn settled(&mut self) -> bool {
         let ranks = &self.ranks;
         self.sending.iter_mut().flat_map(|window| &mut window.slots).all(|slot| ranks.test(&mut slot.request))
     }
 
-    /// Hands what has come from rank `from` to `take`. Returns true first if there was progress, and second if the round has ended there.
+    /// Passes the words that have arrived from rank `from` to `take`. Returns whether there was progress, and whether
+    /// that rank has ended the round.
     pub(super) fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
         let mut moved = false;
         loop {
@@ -177,7 +180,7 @@ impl MessageLinks {
         waiting.reset();
     }
 
-    /// Returns the values of every rank, by rank. Collective.
+    /// Returns the values of every rank, indexed by rank. Collective.
     pub(super) fn gather_lines(&mut self, mine: Line, waiting: &mut Waiting) -> Vec<Line> {
         let mut lines = vec![Line::default(); self.ranks.place.ranks];
         let to = lines.as_mut_ptr();
@@ -190,7 +193,7 @@ impl MessageLinks {
         lines
     }
 
-    /// Combines this rank's share of an array over the ranks; with `everywhere`, all shares on all. Collective.
+    /// Combines this rank's share of an array over the ranks; with `everywhere`, all ranks get all shares. Collective.
     pub(super) fn reduce<T: Number, O: Operation<T>>(
         &mut self,
         how: O,
@@ -199,7 +202,7 @@ impl MessageLinks {
         waiting: &mut Waiting,
     ) {
         let (rank, ranks, len) = (self.ranks.place.rank, self.ranks.place.ranks, values.len());
-        // A grain at least: one element at a time would take thousands of operations of MPI for a short array.
+        // Move at least a grain. One element at a time would take thousands of operations of MPI for a short array.
         let slot = (self.reduction / size_of::<T>() / ranks).max(share::GRAIN);
         let shares: Vec<_> = (0..ranks).map(|owner| share::of(owner, ranks, len)).collect();
         let longest = shares.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
@@ -212,7 +215,7 @@ impl MessageLinks {
             };
             let bytes = |of: usize| (of * size_of::<T>()) as c_int;
             let own = part(rank);
-            // Nothing goes to this rank itself.
+            // This rank sends nothing to itself.
             let length = |owner: usize, of: usize| if owner == rank { 0 } else { bytes(of) };
             let sent: Vec<c_int> = (0..ranks).map(|owner| length(owner, part(owner).len())).collect();
             let received: Vec<c_int> = (0..ranks).map(|peer| length(peer, own.len())).collect();
@@ -221,7 +224,8 @@ impl MessageLinks {
                 from[owner * slot..][..part(owner).len()].copy_from_slice(&values[part(owner)]);
             }
             let (source, target) = (from.as_ptr(), to.as_mut_ptr());
-            // SAFETY: every rank has a slot for each in both buffers, and lengths that agree; all of them live until the operation is done.
+            // SAFETY: both buffers have a slot for each rank, and the ranks' lengths agree; all buffers live until the
+            // operation is done.
             let request = self.ranks.begin("MPI_Ialltoallv", |request| unsafe {
                 let (kind, comm) = (ffi::RSMPI_UINT8_T, self.ranks.collective.0);
                 ffi::MPI_Ialltoallv(
@@ -246,7 +250,8 @@ impl MessageLinks {
         }
     }
 
-    /// Cancels the receives that no message will match; after a failure, leaves all buffers to MPI until the job ends.
+    /// Closes the links: cancels the receives that are still posted. After a failure it leaks all buffers instead,
+    /// because MPI may use them until the job ends.
     pub(super) fn close(&mut self, failed: bool) {
         if self.closed {
             return;
@@ -258,7 +263,7 @@ impl MessageLinks {
             return;
         }
         for slot in self.sending.drain(..).flat_map(|window| window.slots) {
-            // Its receiver has it, or needs it to end the round.
+            // The wait ends, because the receiver has the message or needs it to end the round.
             self.ranks.wait(slot.request);
         }
         for mut slot in self.receiving.drain(..).flat_map(|window| window.slots) {

@@ -1,4 +1,4 @@
-//! The links of rounds: through shared memory where all ranks have some in common, else by messages.
+//! The links of rounds: through shared memory if all ranks share some, else through messages.
 
 mod message_links;
 mod shm_links;
@@ -16,13 +16,13 @@ use shm_links::ShmLinks;
 use std::sync::Arc;
 use waiting::Waiting;
 
-/// Ways between this rank and each other, and memory for reductions of arrays.
+/// The links between this rank and each other rank, and memory for reductions of arrays.
 pub(in crate::comm) struct Links {
     waiting: Waiting,
-    ways: Ways,
+    transport: Transport,
 }
 
-enum Ways {
+enum Transport {
     Shm(ShmLinks, ShmReduce),
     Messages(MessageLinks),
 }
@@ -33,45 +33,46 @@ impl Links {
         let local_ranks = ranks.place().local_ranks;
         let shared = ShmLinks::open(ranks, shape).and_then(|links| {
             let reduce = ShmReduce::with(ranks, shape.reduction_bytes() / 2)?;
-            Some(Ways::Shm(links, reduce))
+            Some(Transport::Shm(links, reduce))
         });
-        let ways = shared.unwrap_or_else(|| Ways::Messages(MessageLinks::open(ranks, shape)));
-        let waiting = match ways {
-            Ways::Shm(..) => Waiting::in_memory(local_ranks),
-            Ways::Messages(_) => Waiting::for_messages(local_ranks),
+        let transport = shared.unwrap_or_else(|| Transport::Messages(MessageLinks::open(ranks, shape)));
+        let waiting = match transport {
+            Transport::Shm(..) => Waiting::in_memory(local_ranks),
+            Transport::Messages(_) => Waiting::for_messages(local_ranks),
         };
-        Links { waiting, ways }
+        Links { waiting, transport }
     }
 
-    /// Has waits poll for some milliseconds before they offer the core to others.
+    /// Makes waits poll for some milliseconds before they yield the core.
     pub(in crate::comm) fn stay_awake(&mut self) {
         self.waiting.stay_awake();
     }
 
-    /// Writes as many of the words to rank `to` as there is room for. Returns their number.
+    /// Writes words to rank `to`, as many as there is room for. Returns the number of words written.
     pub(in crate::comm) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
-        match &mut self.ways {
-            Ways::Shm(links, _) => links.push(to, words),
-            Ways::Messages(links) => links.push(to, words),
+        match &mut self.transport {
+            Transport::Shm(links, _) => links.push(to, words),
+            Transport::Messages(links) => links.push(to, words),
         }
     }
 
-    /// Ends the round towards rank `to`. Returns false if there is no room yet to say so.
+    /// Ends the round towards rank `to`. Returns false if there is no room yet for the message that ends it.
     pub(in crate::comm) fn end(&mut self, to: usize) -> bool {
-        match &mut self.ways {
-            Ways::Shm(links, _) => {
+        match &mut self.transport {
+            Transport::Shm(links, _) => {
                 links.end(to);
                 true
             }
-            Ways::Messages(links) => links.end(to),
+            Transport::Messages(links) => links.end(to),
         }
     }
 
-    /// Hands what has come from rank `from` to `take`. Returns true first if there was progress, and second if the round has ended there.
+    /// Passes the words that have arrived from rank `from` to `take`. Returns whether there was progress, and whether
+    /// that rank has ended the round.
     pub(in crate::comm) fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
-        match &mut self.ways {
-            Ways::Shm(links, _) => links.pull(from, take),
-            Ways::Messages(links) => links.pull(from, take),
+        match &mut self.transport {
+            Transport::Shm(links, _) => links.pull(from, take),
+            Transport::Messages(links) => links.pull(from, take),
         }
     }
 
@@ -84,56 +85,57 @@ impl Links {
         }
     }
 
-    /// Returns true if nothing that this rank sent needs it any more: it may compute for long after the round.
+    /// Returns true if the messages of this rank need no further calls of MPI. The rank may compute for a long time
+    /// after the round, and make none.
     pub(in crate::comm) fn settled(&mut self) -> bool {
-        match &mut self.ways {
-            Ways::Shm(..) => true,
-            Ways::Messages(links) => links.settled(),
+        match &mut self.transport {
+            Transport::Shm(..) => true,
+            Transport::Messages(links) => links.settled(),
         }
     }
 
-    /// Begins the next round, once this one has ended from all ranks and towards them.
+    /// Begins the next round, after this round has ended in both directions with all ranks.
     pub(in crate::comm) fn next_round(&mut self) {
         self.waiting.reset();
-        if let Ways::Shm(links, _) = &mut self.ways {
+        if let Transport::Shm(links, _) = &mut self.transport {
             links.next_round();
         }
     }
 
-    /// Returns the values of every rank, by rank. Collective.
+    /// Returns the values of every rank, indexed by rank. Collective.
     pub(in crate::comm) fn gather_lines(&mut self, mine: Line) -> Vec<Line> {
         let waiting = &mut self.waiting;
         waiting.reset();
-        match &mut self.ways {
-            Ways::Shm(links, _) => links.gather_lines(mine, waiting),
-            Ways::Messages(links) => links.gather_lines(mine, waiting),
+        match &mut self.transport {
+            Transport::Shm(links, _) => links.gather_lines(mine, waiting),
+            Transport::Messages(links) => links.gather_lines(mine, waiting),
         }
     }
 
-    /// Combines this rank's share of an array over the ranks; with `everywhere`, all shares on all. Collective.
+    /// Combines this rank's share of an array over the ranks; with `everywhere`, all ranks get all shares. Collective.
     pub(in crate::comm) fn reduce<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T], everywhere: bool) {
         let waiting = &mut self.waiting;
         waiting.reset();
-        match &mut self.ways {
-            Ways::Shm(_, reduce) => {
+        match &mut self.transport {
+            Transport::Shm(_, reduce) => {
                 reduce.combine(how, values);
                 if everywhere {
                     reduce.gather(values, |_| true);
                 }
             }
-            Ways::Messages(links) => links.reduce(how, values, everywhere, waiting),
+            Transport::Messages(links) => links.reduce(how, values, everywhere, waiting),
         }
     }
 
-    /// Closes the links, after a failure with messages in flight.
+    /// Closes the links. After a failure (`failed`) messages may still be in flight.
     pub(in crate::comm) fn close(&mut self, failed: bool) {
-        if let Ways::Messages(links) = &mut self.ways {
+        if let Transport::Messages(links) = &mut self.transport {
             links.close(failed);
         }
     }
 }
 
-/// Returns the error of bytes that are not whole words: their sender sent words of another size.
+/// Returns the error for bytes that are not whole words, because the sender sent words of another size.
 fn other_words(from: usize, bytes: usize) -> Error {
     let why = format!("rank {from} sent {bytes} bytes of words of another size");
     Error::internal("take words in a round", why)

@@ -1,11 +1,13 @@
-//! Rounds among ranks of one machine: a ring of bytes in shared memory from every rank to every other.
+//! Rounds among ranks of one machine, through a ring of bytes in shared memory from every rank to every other rank.
 //!
-//! A ring has one writer and one reader, each with a position that it alone advances. A round ends in a ring where its writer said so. No
-//! writer is more than a round ahead of its reader, as its own round ends only with that of the reader: two ends are kept, by parity.
-//! Positions begin each round at a cache line, so that numbers of any size lie aligned.
+//! A ring has one writer and one reader. Each has a position that only it advances. A round ends in a ring at the
+//! position where its writer declares the end. A writer's own round ends only when the reader's has, so no writer is
+//! more than one round ahead of its reader. So it is enough to keep the ends of two rounds, by parity. Positions begin
+//! each round at a cache line, so that numbers of any size are aligned.
 //!
-//! Every rank also has two lines of short values, by parity, for reductions of a few numbers. Who writes a line again has seen all values of
-//! the reduction between, which each rank gave after it had read those before.
+//! Every rank also has two cache lines of values for reductions of a few numbers, used in turn. A rank that writes a
+//! line again has seen all values of the reduction in between, and each rank gave those after it had read the values
+//! before. So no value is overwritten before it is read.
 #![allow(unsafe_code)] // views of shared memory; positions settle who uses a part of a ring
 
 use super::other_words;
@@ -19,35 +21,36 @@ use crate::error::Result;
 use crate::memory::Number;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that are written or taken before the other side is told. Ranks write and take by turns of it: a ring is nearly empty then, and
-/// what is in it lies in cache. Filling the whole ring before taking is slower, the more so the longer it is; by pieces of 32 KiB a long
-/// round takes a twentieth longer.
-const GRIP: usize = 128 << 10;
+/// Bytes that are written or taken before the position is published. Ranks write and take by turns of this size, so
+/// that a ring is nearly empty and its content is in cache. Filling the whole ring first is slower, and the more so the
+/// longer the ring. With pieces of 32 KiB a long round takes a twentieth longer.
+const PIECE_BYTES: usize = 128 << 10;
 const CACHE_LINE: usize = 64;
-/// Words of a ring's writer: its position, the number of rounds that it has ended, and the positions of the last two ends.
+/// Words that a ring's writer sets: its position, the number of rounds that it has ended, and the positions of the last
+/// two ends.
 const WRITTEN: usize = 0;
 const ENDED: usize = 1;
 const ENDS: usize = 2;
 
 pub(super) struct ShmLinks {
     segment: Segment,
-    /// How words are written to each rank.
+    /// By rank, the way in which words are written to it.
     stores: Vec<Stores>,
     rank: usize,
     ranks: usize,
-    /// Bytes of a ring.
+    /// Size of a ring in bytes.
     capacity: usize,
-    /// Positions in the rings to and from each rank.
+    /// This rank's positions in the rings to each rank, and in the rings from each rank.
     written: Vec<u64>,
     read: Vec<u64>,
-    /// Positions of the readers, as last seen.
+    /// Positions of the readers, as this rank read them last.
     freed: Vec<u64>,
     round: u64,
     reductions: u64,
 }
 
 impl ShmLinks {
-    /// Returns `None` on all ranks if they share no memory. Collective.
+    /// Opens the rings. Returns `None` on all ranks if they share no memory. Collective.
     pub(super) fn open(ranks: &Ranks, shape: RoundShape) -> Option<ShmLinks> {
         let (rank, count) = (ranks.place().rank, ranks.place().ranks);
         let capacity = shape.link_bytes();
@@ -74,7 +77,7 @@ impl ShmLinks {
         &self.words(to, 2 + 2 * from + 1)[0]
     }
 
-    /// Returns the place of a position of the ring `from` -> `to` in the part of `from`.
+    /// Returns the byte offset, in the part of `from`, of a position of the ring `from` -> `to`.
     fn at(&self, from: usize, to: usize, position: u64) -> usize {
         let ring = (to + self.ranks - from - 1) % self.ranks;
         head(self.ranks) + ring * self.capacity + self.offset(position)
@@ -84,18 +87,20 @@ impl ShmLinks {
         (position % self.capacity as u64) as usize
     }
 
-    /// Writes words to rank `to` as far as there is room, a grip at most. Returns their number.
+    /// Writes words to rank `to`: at most `PIECE_BYTES` bytes, and only as many as there is room for. Returns the
+    /// number of words written.
     pub(super) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let position = self.written[to];
         let room = |freed: u64| self.capacity.saturating_sub((position - freed) as usize) / size_of::<T>();
-        let straight = (self.capacity - self.offset(position)).min(GRIP) / size_of::<T>();
+        let straight = (self.capacity - self.offset(position)).min(PIECE_BYTES) / size_of::<T>();
         let wanted = straight.min(words.len());
         if room(self.freed[to]) < wanted {
             self.freed[to] = self.reader(self.rank, to).load(Ordering::Acquire);
         }
         let count = room(self.freed[to]).min(wanted);
         if count > 0 {
-            // SAFETY: the reader has left this part of the ring, and enters it when the position below says so.
+            // SAFETY: the reader has left this part of the ring, and enters it only after the position below is
+            // published.
             let part = unsafe { self.segment.view_mut(self.rank, self.at(self.rank, to, position), count) };
             self.stores[to].copy(part, &words[..count]);
             self.written[to] += (count * size_of::<T>()) as u64;
@@ -112,23 +117,23 @@ impl ShmLinks {
         self.written[to] = self.written[to].next_multiple_of(CACHE_LINE as u64);
     }
 
-    /// Hands what has come from rank `from` to `take`, a grip at most. Returns true first if there was progress, and second if the round has
-    /// ended there and all is taken.
+    /// Passes the words that have arrived from rank `from` to `take`, at most `PIECE_BYTES` bytes of them. Returns
+    /// whether there was progress, and whether that rank has ended the round and all its words are taken.
     pub(super) fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
         let words = self.writer(from, self.rank);
-        // The position is read before the end: otherwise it could be one of the next round.
+        // Read the position before the end; otherwise it could belong to the next round.
         let written = words[WRITTEN].load(Ordering::Acquire);
         let ended = words[ENDED].load(Ordering::Acquire) > self.round;
         let until = if ended { words[ENDS + (self.round % 2) as usize].load(Ordering::Relaxed) } else { written };
         let position = self.read[from];
         let bytes = until.saturating_sub(position) as usize;
         if bytes > 0 {
-            let bytes = bytes.min(self.capacity - self.offset(position)).min(GRIP);
+            let bytes = bytes.min(self.capacity - self.offset(position)).min(PIECE_BYTES);
             let (at, count) = (self.at(from, self.rank, position), bytes / size_of::<T>());
             if count == 0 {
                 return Err(other_words(from, bytes));
             }
-            // SAFETY: the writer has filled this part, and leaves it alone until the position below says that it was read.
+            // SAFETY: the writer has filled this part, and does not write to it until the position below is published.
             take(from, unsafe { self.segment.view(from, at, count) })?;
             self.read[from] += (count * size_of::<T>()) as u64;
             self.reader(from, self.rank).store(self.read[from], Ordering::Release);
@@ -145,7 +150,7 @@ impl ShmLinks {
         self.round += 1;
     }
 
-    /// Returns the values of every rank, by rank. Collective.
+    /// Returns the values of every rank, indexed by rank. Collective.
     pub(super) fn gather_lines(&mut self, mine: Line, waiting: &mut Waiting) -> Vec<Line> {
         self.reductions += 1;
         let line = (self.reductions % 2) as usize;
@@ -164,7 +169,7 @@ impl ShmLinks {
     }
 }
 
-/// Returns the bytes of a part before the rings: two lines of values, and two for each rank.
+/// Returns the bytes of a part before the rings: two cache lines of values, and two cache lines for each rank.
 pub(in crate::comm) const fn head(ranks: usize) -> usize {
     const { assert!((LINE + 1) * 8 == CACHE_LINE) };
     (2 + 2 * ranks) * CACHE_LINE

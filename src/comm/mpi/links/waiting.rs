@@ -1,20 +1,22 @@
-//! Waiting for an answer that mostly comes within microseconds.
+//! Back-off while waiting for an answer that mostly comes within microseconds.
 //!
-//! A wait does not ask for a signal to stop, as no collective does: a rank that notices one ends the job, and with it those that wait.
+//! A wait does not check for a signal to stop, and neither does any collective operation. The rank that notices the
+//! signal ends the job, and with it the ranks that wait.
 
 use crate::process::backoff::{Backoff, cores_are_shared};
 use crate::process::host::cores_at_hand;
 
-/// Polls of memory before the core is offered to others, if every rank of the machine has a core: some 50 µs.
+/// Number of polls of memory before the core is yielded, if every rank of the machine has a core: some 50 µs.
 const SPINS: u32 = 1000;
-/// Polls of MPI before that. Each runs all of its progress, so that more would keep a core from ranks and threads that share it.
+/// Number of polls of MPI before the core is yielded. Each poll runs all of MPI's progress, so more polls would keep
+/// the core from ranks and threads that share it.
 const CALLS: u32 = 8;
 
-/// Times as many polls are made by ranks that stay awake: some 3 ms of memory.
+/// Factor by which ranks that stay awake poll more often: some 3 ms of polls of memory.
 const AWAKE: u32 = 64;
 
-/// Back-off of rounds: polls without pause, then as [`Backoff`] does. With more ranks than cores, or on cores that others keep busy, it
-/// begins with the latter.
+/// Back-off of rounds: it first polls without pause, and then waits like [`Backoff`]. With more ranks than cores, or on
+/// cores that others keep busy, it does not poll without pause.
 pub(super) struct Waiting {
     spins: u32,
     polls: u32,
@@ -22,12 +24,12 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the back-off for polls of memory on a machine with so many ranks.
+    /// Makes a back-off for polls of memory on a machine with `local_ranks` ranks.
     pub(super) fn in_memory(local_ranks: usize) -> Waiting {
         Waiting::after(SPINS, local_ranks)
     }
 
-    /// Returns the back-off for polls by calls of MPI on a machine with so many ranks.
+    /// Makes a back-off for polls by calls of MPI on a machine with `local_ranks` ranks.
     pub(super) fn for_messages(local_ranks: usize) -> Waiting {
         Waiting::after(CALLS, local_ranks)
     }
@@ -36,7 +38,7 @@ impl Waiting {
         Waiting { spins: if local_ranks <= cores_at_hand() { spins } else { 0 }, polls: 0, backoff: Backoff::default() }
     }
 
-    /// Polls for longer from now on, unless there are more ranks than cores.
+    /// Makes later waits poll longer, unless there are more ranks than cores.
     pub(super) fn stay_awake(&mut self) {
         self.spins *= AWAKE;
     }
@@ -47,7 +49,7 @@ impl Waiting {
         self.backoff.reset();
     }
 
-    /// Waits for a moment.
+    /// Does one step of the back-off: polls on, yields or sleeps.
     pub(super) fn take(&mut self) {
         if self.polls < self.spins && !(self.polls == 0 && cores_are_shared()) {
             self.polls += 1;

@@ -1,5 +1,5 @@
-//! Sorts bins on a GPU: a bin's lines are copied there, and its rows come back. A bin that does not fit because of many repeats is left to
-//! the CPU.
+//! Sorts bins on a GPU: the host copies a bin's lines there, and the GPU returns its rows. The CPU sorts a bin that
+//! does not fit because of many repeats.
 #![allow(unsafe_code)] // kernel launches
 
 pub mod resident;
@@ -16,24 +16,24 @@ use crate::prepare::partition::LINE;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-// These words are as in the kernels.
+// Number of result words; it must equal the kernels' number.
 const RESULT_WORDS: usize = 4;
-/// How sorting divides the GPU's memory.
+/// Division of the GPU's memory for sorting.
 #[derive(Debug, Clone, Copy)]
 pub struct SortPlan {
     lanes: usize,
     threads: usize,
-    /// Most lines and rows of a bin.
+    /// Most lines of a bin, and most rows.
     lines: u64,
     rows: u64,
-    /// Rows of the graph if their degrees are counted on the GPU, else 0.
+    /// Number of rows of the graph if degrees are counted on the GPU, else 0.
     degrees: u64,
-    /// True if edges have weights.
+    /// Whether edges have weights.
     weighted: bool,
 }
 
 impl SortPlan {
-    /// Returns the number of bins that are sorted at once.
+    /// Returns the number of lanes: bins that are sorted at the same time.
     pub fn lanes(&self) -> usize {
         self.lanes
     }
@@ -42,7 +42,7 @@ impl SortPlan {
 /// Sorts bins on a GPU.
 pub struct Sorters<'w> {
     lanes: Vec<OnGpu<'w>>,
-    /// Number of threads without a lane, which sort on the CPU.
+    /// Number of threads without a lane; they sort on the CPU.
     others: usize,
     degrees: DeviceSlice<u32>,
     weighted: bool,
@@ -62,7 +62,7 @@ struct Kernels {
     scan: Scan,
 }
 
-/// The kernels' struct `Bin`.
+/// Host version of the kernels' struct `Bin`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Bin {
@@ -84,40 +84,41 @@ struct Bin {
 
 const _: () = assert!(size_of::<Bin>() == 96, "the kernels have a static_assert of the same size");
 
-/// The result of sorting a bin on the GPU.
+/// Result of sorting a bin on the GPU.
 struct SortedBin {
     unit: Bin,
-    /// Number of edges with repeats, and without.
+    /// Number of edges with repeats, and without repeats.
     edges: u32,
     distinct: u32,
-    /// Time in which the lines were copied to the GPU.
+    /// Time that copying the lines to the GPU took.
     uploaded: Duration,
 }
 
-/// Sorts bins on a GPU, for one thread.
+/// Sorter of one thread, on its lane of the GPU.
 struct OnGpu<'w> {
     kernels: Arc<Kernels>,
     lane: Lane<'w>,
     room: Room,
     degrees: DeviceSlice<u32>,
     scratch: Vec<u32>,
-    /// Sorts bins that do not fit.
+    /// Sorter for bins that do not fit the GPU.
     cpu: Box<dyn SortBin>,
     weighted: bool,
-    /// Bins sorted, bins left to the CPU, and the times of copying lines, sorting, and copying rows back.
+    /// Number of bins sorted on the GPU and on the CPU, and the times of copying lines, sorting, and copying rows back.
     bins: u32,
     left: u32,
     times: [Duration; 3],
 }
 
 impl<'w> Sorters<'w> {
-    /// Returns the bytes of GPU memory with which each of `lanes` lanes has room for any of `bins`, of up to `lines` lines.
+    /// Returns the bytes of GPU memory with which each of `lanes` lanes has room for any of `bins`. A bin has up to
+    /// `lines` lines.
     pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize, weighted: bool) -> u64 {
         slice_bytes::<u32>(rows) + lanes as u64 * Room::bytes(lines, bins.most_rows(), weighted)
     }
 
-    /// Plans memory for bins of up to `most` lines, of edges without weights, and for degrees, with one lane or more. Returns `None` if that does
-    /// not fit.
+    /// Plans one or more lanes for bins of up to `most` lines of edges without weights, and memory for the degrees.
+    /// Returns `None` if that does not fit.
     pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
         let free = workspace.arena.free().saturating_sub(slice_bytes::<u32>(rows));
         let lanes = free / Room::bytes(most.max(1), bins.most_rows(), false);
@@ -127,8 +128,8 @@ impl<'w> Sorters<'w> {
         (lanes > 0 && most < 1 << 24).then_some(plan)
     }
 
-    /// Plans memory for bins of up to `most` lines, or else for the lines of any of `bins` without repeats. Returns `None` if that does not
-    /// fit.
+    /// Plans lanes for bins of up to `most` lines. If memory is scarce, it plans only for the lines that `bins` have
+    /// without repeats. Returns `None` if that does not fit either.
     pub fn plan(
         workspace: &Workspace,
         bins: &Bins,
@@ -138,7 +139,7 @@ impl<'w> Sorters<'w> {
         weighted: bool,
     ) -> Option<SortPlan> {
         let most_lanes = workspace.uploader.shape().0.min(threads);
-        // Every thread that filled bins ended with a partly filled line.
+        // Every thread that filled bins has left a partly filled line in each.
         let least = most.min(bins.largest().div_ceil(LINE as u64) + threads as u64);
         let most_rows = bins.most_rows();
         let free = workspace.arena.free();
@@ -159,7 +160,7 @@ impl<'w> Sorters<'w> {
         full.or(plans.last()).copied().filter(|_| index_fits)
     }
 
-    /// Takes memory of `workspace` as planned.
+    /// Allocates the planned memory in `workspace`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -251,7 +252,7 @@ impl SortBin for &mut OnGpu<'_> {
         let distinct = u64::from(distinct);
         let neighbours = room.out.part(0..distinct);
         if self.weighted {
-            self.lane.receive_beside([neighbours, room.out.part(distinct..2 * distinct)], 1, |[some, of_them]| {
+            self.lane.receive_slices([neighbours, room.out.part(distinct..2 * distinct)], 1, |[some, of_them]| {
                 targets.extend_from_slice(some);
                 weights.extend_from_slice(of_them);
                 Ok(())
@@ -270,7 +271,7 @@ impl SortBin for &mut OnGpu<'_> {
 }
 
 impl OnGpu<'_> {
-    /// Sorts a bin and leaves its rows in the lane's memory. Returns `None` if it is too large.
+    /// Sorts a bin and leaves its rows in the lane's memory. Returns `None` if the bin is too large.
     fn sort_on_gpu(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<SortedBin>> {
         let (lines, room) = (bin.lines(), self.room);
         if (lines * room.line_words) as u64 > room.lines.len() || rows as u64 + 1 > room.ends.len() {
@@ -322,11 +323,11 @@ impl OnGpu<'_> {
         if lane.filled() > 0 {
             send(lane)?;
         }
-        self.bring(bin, (sent / self.room.line_words as u64) as u32)
+        self.gather_device_lines(bin, (sent / self.room.line_words as u64) as u32)
     }
 
-    /// Copies a bin's lines that lie on GPUs to the lane's memory, from line `at` on.
-    fn bring(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
+    /// Copies the bin's lines that lie on GPUs to the lane's memory, from line `at` on.
+    fn gather_device_lines(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
         let OnGpu { lane, room, kernels, .. } = self;
         let (runs, Some(device_lines)) = bin.device_runs() else { return Ok(()) };
         for runs in runs.chunks(lane.slot_words() / 4) {
@@ -339,8 +340,8 @@ impl OnGpu<'_> {
             let grid = lane.queue().grid(runs.len() as u64 * u64::from(THREADS));
             let arguments =
                 (room.out.address(), runs.len() as u32, device_lines.lines().address(), room.lines.address());
-            // SAFETY: the arguments are as the kernel declares them; the runs are this rank's, and fit the lane's memory, which was checked
-            // before.
+            // SAFETY: the arguments are as the kernel declares them. The runs belong to this rank, and the caller has
+            // checked that they fit the lane's memory.
             unsafe { lane.queue().launch(&kernels.bring_lines, grid, arguments)? };
             lane.pass()?;
         }
@@ -363,7 +364,7 @@ impl OnGpu<'_> {
             kernels.scan.launch(queue, ends, room.sums)?;
             queue.launch(&kernels.fill_rows, edges, (bin,))?;
             queue.launch(&kernels.sort_short_rows, by_row, (bin,))?;
-            // How many rows of these there are is known only on the GPU.
+            // Only the GPU knows how many rows of the next two kinds there are, so the grids are for all rows.
             queue.launch(&kernels.sort_warp_rows, queue.grid(u64::from(bin.rows) * 32), (bin,))?;
             queue.launch(&kernels.sort_block_rows, queue.grid(u64::from(bin.rows) * 256), (bin,))?;
             kernels.scan.launch(queue, starts, room.sums)?;

@@ -1,5 +1,5 @@
-//! Sorts bins into rows that stay in memory, that of the GPU or the host's, for a task to use there. They are in no file, so a job that
-//! dies prepares its graph again.
+//! Sorts bins into rows that stay in GPU memory or host memory, where a task uses them. The rows are in no file, so a
+//! job that dies must prepare its graph again.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{OnGpu, SortedBin, Sorters};
@@ -15,20 +15,20 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// The bins to sort, and the blocks they belong to.
+/// The bins to sort, and the blocks to which they belong.
 #[derive(Clone, Copy)]
 pub struct Build<'a, 'p> {
     /// The filled bins.
     pub partition: &'a Partition<'p>,
-    /// Their rows.
+    /// The rows of each bin.
     pub bins: &'a Bins,
     /// The rows of each block.
     pub layout: &'a Layout,
-    /// True for the blocks of this rank.
+    /// True for blocks that this rank builds.
     pub wanted: &'a [bool],
 }
 
-/// Returns the rows of each block, and the most entries that it can have if its bins have `lines` lines.
+/// Returns the rows of each block, and the most entries that the block can have; `lines` are the lines of each bin.
 pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize> {
     let mut entries = vec![0; layout.blocks()];
     bins.block_of.iter().zip(lines).for_each(|(&block, lines)| entries[block] += lines * LINE as u64);
@@ -36,15 +36,17 @@ pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize>
     entries.into_iter().enumerate().map(size).collect()
 }
 
-/// Numbers in a summary of degrees, as the kernel returns them: their sum, the largest, and the number of wedges in 128 bits.
+/// Number of u64 values in a summary of degrees, as the kernel returns it: the sum, the largest degree, and the number
+/// of wedges in 128 bits.
 pub(super) const SUMS: u64 = 4;
 
 impl Sorters<'_> {
-    /// Sorts all bins of this rank into `memory`, which begins at the start of the arena and holds blocks of the sizes that [`most_sizes`]
-    /// returns. Returns the entries of each block. The plan must be one of [`Sorters::plan_all`].
+    /// Sorts all bins of this rank into `memory` on the GPU, and returns the number of entries of each block. `memory`
+    /// begins at the start of the arena, and has room for blocks of the sizes that [`most_sizes`] returns. The plan
+    /// must come from [`Sorters::plan_all`].
     ///
     /// # Errors
-    /// [`Error::Lost`], and those of a stop that `watch` reports.
+    /// [`Error::Lost`], and a stop that `watch` reports.
     pub fn keep(&mut self, build: Build<'_, '_>, memory: DeviceSlice<u32>, watch: &dyn Watch) -> Result<Vec<u64>> {
         let Build { bins, layout, wanted, .. } = build;
         let mut end = 0;
@@ -54,7 +56,7 @@ impl Sorters<'_> {
             start
         });
         let offsets: Vec<u64> = offsets.collect();
-        // The targets of the bin's block begin here.
+        // Byte where the targets of the bin's block begin.
         let mut targets = end;
         let room = |placed: &Placed, entries: &[u64]| {
             targets += placed.done.map_or(0, |done| slice_bytes::<u32>(entries[done]));
@@ -69,18 +71,19 @@ impl Sorters<'_> {
                 let row = span.rows.start - layout.block(block).rows.start;
                 let offsets = words(offsets[block] + 4 * row, span.len() as u64 + 1);
                 let grid = queue.grid(span.len() as u64 + 1);
-                // SAFETY: the arguments are as the kernel declares them. The offsets are those of this bin's rows and the first of the next
-                // bin, which writes the same value there.
+                // SAFETY: the arguments are as the kernel declares them. The kernel writes the offsets of this bin's
+                // rows and the first offset of the next bin, which writes the same value there.
                 unsafe { queue.launch(&lane.kernels.place_rows, grid, (sorted.unit, before as u32, offsets.address())) }
             };
         self.in_order(build, watch, room, put)
     }
 
-    /// Sorts all bins of this rank into its `blocks`, in order, which have room for the sizes that [`most_sizes`] returns. Returns the
-    /// entries of each block. The plan must be one of [`Sorters::plan_all`].
+    /// Sorts all bins of this rank into its `blocks` in host memory, in order, and returns the number of entries of
+    /// each block. The blocks have room for the sizes that [`most_sizes`] returns. The plan must come from
+    /// [`Sorters::plan_all`].
     ///
     /// # Errors
-    /// Those of [`Self::keep`].
+    /// Errors of [`Self::keep`].
     pub fn bring(&mut self, build: Build<'_, '_>, blocks: &mut [HostBlock], watch: &dyn Watch) -> Result<Vec<u64>> {
         let Build { bins, layout, wanted, .. } = build;
         // The part of each block that has no rows yet.
@@ -88,11 +91,11 @@ impl Sorters<'_> {
         let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HostBlock::parts).unwrap_or_default();
         let mut left: Vec<_> = wanted.iter().map(part).collect();
         let room = |&Placed { bin, block, before, done }: &Placed, entries: &[u64]| {
-            // Rows take the place of bins.
+            // The bins of the previous block give way to rows.
             done.into_iter().for_each(|done| build.partition.release(done, Vec::new()));
             let (offsets, targets) = &mut left[block];
             let rows = bins.spans[bin].rows.clone();
-            // The last bin also writes the end of the last row.
+            // The last bin of a block also writes the end of the last row.
             let last = rows.end == layout.block(block).rows.end;
             let offsets = take_first(offsets, (rows.end - rows.start) as usize + usize::from(last));
             (offsets, take_first(targets, (entries[block] - before) as usize))
@@ -124,8 +127,9 @@ impl Sorters<'_> {
         self.degrees
     }
 
-    /// Adds to the degrees of vertices `share` those of `others`, and returns their summary and the number of ends of edges. The plan must
-    /// be one of [`Sorters::plan_all`], and all bins must be sorted.
+    /// Adds the degrees that `others` counted for the vertices in `share` to this rank's degrees. Returns the summary
+    /// of the sums, and the number of ends of edges. The plan must come from [`Sorters::plan_all`], and all bins must
+    /// be sorted.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -137,7 +141,8 @@ impl Sorters<'_> {
         let mine = self.degrees.part(share.clone());
         let sums = room.words.part(0..2 * SUMS);
         queue.fill(sums, 0)?;
-        // SAFETY: the arguments are as the kernels declare them. Each rank writes only to its own share, and only it reads that of others.
+        // SAFETY: the arguments are as the kernels declare them. Each rank writes only to its own share, and no other
+        // rank reads that share.
         unsafe {
             for other in others {
                 let arguments = (mine.address(), other.part(share.clone()).address(), len);
@@ -152,8 +157,9 @@ impl Sorters<'_> {
         Ok((DegreeSummary { max_degree: number(1), wedges }, number(0)))
     }
 
-    /// Sorts all bins of this rank. For each of them in order, `room` returns where its rows go, given the entries of each block so far,
-    /// with this bin's; then `put` copies them there. Returns the entries of each block.
+    /// Sorts all bins of this rank. For each bin in order, `room` returns where its rows go; its argument is the number
+    /// of entries of each block so far, this bin included. Then `put` copies the rows there. Returns the number of
+    /// entries of each block.
     fn in_order<R>(
         &mut self,
         build: Build<'_, '_>,
@@ -173,9 +179,9 @@ impl Sorters<'_> {
         std::thread::scope(|scope| {
             let lanes = self.lanes.iter_mut().map(|lane| {
                 let work = || {
-                    let alarm = Alarm(&shared);
+                    let guard = WakeOnFailure(&shared);
                     shared.work(lane, watch, &put)?;
-                    std::mem::forget(alarm);
+                    std::mem::forget(guard);
                     Ok(())
                 };
                 scope.spawn(work)
@@ -187,7 +193,7 @@ impl Sorters<'_> {
     }
 }
 
-/// Splits off the first `len` elements.
+/// Splits the first `len` elements off `slice`.
 fn take_first<'s>(slice: &mut &'s mut [u32], len: usize) -> &'s mut [u32] {
     let (first, rest) = std::mem::take(slice).split_at_mut(len);
     *slice = rest;
@@ -204,23 +210,24 @@ struct Shared<'a, 'p, F> {
     moved: Condvar,
 }
 
-/// The next bin of `mine` to be given its position, which depends on how many entries the bins before it have once they are sorted.
+/// State that gives bins their positions in order. The position of a bin depends on the number of entries in the bins
+/// before it, which is known once they are sorted.
 struct Turn<F> {
     next: usize,
     /// The block of the previous bin.
     last: Option<usize>,
-    /// By block, the entries of the bins that have their position.
+    /// By block, the number of entries in the bins that have a position.
     entries: Vec<u64>,
     room: F,
     failed: bool,
 }
 
-/// A bin that has its position, with its block, and the entries of that block before it.
+/// A bin that has a position: its block, and the number of entries before it in the block.
 struct Placed {
     bin: usize,
     block: usize,
     before: u64,
-    /// The previous block, if this is the first bin of another.
+    /// The previous block, if this is the first bin of a new block.
     done: Option<usize>,
 }
 
@@ -239,7 +246,7 @@ impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
             drop(part);
             let sorted = sorted.ok_or_else(|| Error::internal("sort a bin", "more edges than were counted"))?;
             let Some((placed, room)) = self.place(bin, sorted.distinct.into()) else { return Ok(()) };
-            // The host's copies of rows then find pages that were in use a moment ago.
+            // The copies of rows on the host can then reuse pages that were in use a moment ago.
             placed.done.into_iter().for_each(|block| partition.release(block, Vec::new()));
             put(lane, &sorted, &placed, room)?;
             lane.bins += 1;
@@ -248,7 +255,8 @@ impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
         lane.lane.finish()
     }
 
-    /// Waits until the bins before `bin` have their positions, then gives it one for its entries. Returns `None` if a lane has failed.
+    /// Waits until the bins before `bin` have their positions, and then gives `bin` a position with room for `entries`
+    /// entries. Returns `None` if a lane has failed.
     fn place(&self, bin: usize, entries: u64) -> Option<(Placed, R)> {
         let block = self.build.bins.block_of[bin];
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -269,10 +277,10 @@ impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
     }
 }
 
-/// Wakes the lanes that wait for this one when an error or a panic drops it.
-struct Alarm<'a, 'b, 'p, F>(&'a Shared<'b, 'p, F>);
+/// Guard that wakes the lanes waiting for this one. An error or a panic drops it; a lane that succeeds forgets it.
+struct WakeOnFailure<'a, 'b, 'p, F>(&'a Shared<'b, 'p, F>);
 
-impl<F> Drop for Alarm<'_, '_, '_, F> {
+impl<F> Drop for WakeOnFailure<'_, '_, '_, F> {
     fn drop(&mut self) {
         self.0.turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.0.moved.notify_all();

@@ -1,11 +1,11 @@
-//! Device memory in which a lane sorts a bin.
+//! The device memory in which a lane sorts a bin.
 
 use super::resident;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice, Scan, slice_bytes};
 use crate::prepare::partition::{LINE, line_words};
 
-/// Words for results, which must hold a summary of degrees.
+/// Words for results; a summary of degrees must fit in them.
 const WORDS_OF_ROOM: u64 = 2 * resident::SUMS;
 
 /// Device memory of one lane.
@@ -15,9 +15,9 @@ pub(super) struct Room {
     /// Words of a line.
     pub(super) line_words: usize,
     pub(super) targets: DeviceSlice<u32>,
-    /// The neighbours, and then their weights if edges have some.
+    /// The sorted neighbours, and then their weights if edges have some.
     pub(super) out: DeviceSlice<u32>,
-    /// These have an element for each row.
+    /// End of each row. `ends` and the next four arrays have one element for each row.
     pub(super) ends: DeviceSlice<u32>,
     pub(super) lengths: DeviceSlice<u32>,
     pub(super) starts: DeviceSlice<u32>,
@@ -53,7 +53,7 @@ impl Room {
     }
 }
 
-/// Returns the words of an entry while it is sorted: a neighbour, and its weight if edges have some.
+/// Returns the words of an entry while it is sorted: a neighbour, and a weight if edges have weights.
 fn entry_words(weighted: bool) -> u64 {
     if weighted { 2 } else { 1 }
 }

@@ -1,9 +1,9 @@
-//! Batches of the lower half, appended in their order to the rows of a window.
+//! Appends batches of the lower half, in order, to the rows of a window.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::Work;
 use super::super::batch::Batch;
-use super::{Kernels, OnGpu, Rows, side_by_side};
+use super::{Kernels, OnGpu, Rows, on_all_lanes};
 use crate::error::Result;
 use crate::gpu::{CopySource, Event};
 use crate::graph::catalogue::{BlockLocation, Catalogue};
@@ -15,12 +15,12 @@ use std::sync::{Condvar, Mutex, PoisonError};
 #[derive(Default)]
 struct Turn {
     next: usize,
-    /// Done when the batches before are appended.
+    /// Event that is done when the batches before `next` are appended.
     last: Option<Event>,
     failed: bool,
 }
 
-/// Appends the batches that may have entries of the window, in their order.
+/// Appends the batches that may have entries of the window, in order.
 pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, '_>, rows: Rows) -> Result<()> {
     let (lower, batches) = (work.transpose.lower, batches_of(work, rows));
     let all: u64 = batches.iter().map(|batch| batch.len() as u64).sum();
@@ -43,7 +43,8 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
         }
         let first = batch.rows[0];
         let arguments = (rows, slot.address(), batch.rows_len() as u32, first);
-        // SAFETY: the arguments are as the kernel declares them. The slot is this queue's; other queues use the window's rows before or after.
+        // SAFETY: the arguments are as the kernel declares them. The slot belongs to this queue. Other queues use the
+        // window's rows before or after this launch.
         unsafe { queue.launch(&kernels.append_entries, queue.grid(batch.len() as u64 / 4 + 1), arguments)? };
         (turn.last, turn.next) = (Some(queue.record()?), number + 1);
         drop(turn);
@@ -52,7 +53,7 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
         let share = u128::from(rows.count) * batch.len() as u128 / u128::from(2 * all.max(1));
         work.advance(share as u64)
     };
-    side_by_side(lanes, |on_gpu, next| {
+    on_all_lanes(lanes, |on_gpu, next| {
         let mut all = || {
             loop {
                 let number = next.fetch_add(1, Relaxed);
@@ -60,20 +61,21 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
                 one(on_gpu, number, batch)?;
             }
         };
-        let alarm = Alarm(&turn, &moved);
+        let guard = WakeOnFailure(&turn, &moved);
         all()?;
-        std::mem::forget(alarm);
+        std::mem::forget(guard);
         Ok(())
     })
 }
 
-/// Returns the batches that may have entries of the window: rows of larger vertices alone list those.
+/// Returns the batches that may have entries of the window. Only rows of larger vertices list the vertices of the
+/// window.
 pub(super) fn batches_of<'t>(work: Work<'t, '_>, rows: Rows) -> &'t [Batch] {
     &work.batches[work.batches.partition_point(|batch| batch.rows[1] <= rows.first_row)..]
 }
 
-/// Copies to `out` where each row of a batch begins among its entries, and the end of the last, then the entries. Returns the number of
-/// words.
+/// Copies a batch to `out`: the start of each row among the batch's entries, the end of the last row, then the entries.
+/// Returns the number of words.
 pub(super) fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<usize> {
     let (block, entries) = (lower.block(batch.block), &batch.entries);
     let (starts, rest) = out.split_at_mut(batch.rows_len() + 1);
@@ -91,10 +93,10 @@ pub(super) fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<
     Ok(starts.len() + batch.len())
 }
 
-/// Wakes the lanes that wait for this one when an error or a panic drops it.
-struct Alarm<'t>(&'t Mutex<Turn>, &'t Condvar);
+/// Guard that wakes the lanes waiting for this one. An error or a panic drops it; a lane that succeeds forgets it.
+struct WakeOnFailure<'t>(&'t Mutex<Turn>, &'t Condvar);
 
-impl Drop for Alarm<'_> {
+impl Drop for WakeOnFailure<'_> {
     fn drop(&mut self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.1.notify_all();

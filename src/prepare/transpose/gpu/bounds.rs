@@ -1,4 +1,4 @@
-//! Where rows begin and end among the entries of a window, computed from their lengths by all lanes.
+//! Computes, with all lanes, where rows begin and end among the entries of a window, from the lengths of rows.
 
 use super::super::Work;
 use super::OnGpu;
@@ -6,19 +6,20 @@ use crate::error::Result;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The rows of a window, as their bounds are computed.
+/// The rows of a window whose bounds are computed.
 pub(super) struct Position<'t, 'a> {
     pub(super) work: Work<'t, 'a>,
     pub(super) bins: Range<usize>,
-    /// The window's first row.
+    /// First row of the window.
     pub(super) first: u64,
-    /// Words of a slot.
+    /// Number of words in a slot.
     pub(super) slot: usize,
 }
 
 impl Position<'_, '_> {
-    /// Computes where rows begin among the entries of the window, or where they end if `ends` is 1: those of the `next` bin, and so on.
-    /// When a slot is full, `send` is called with the first row in it, counted from the window's first, and their number.
+    /// Computes where rows begin among the entries of the window, or where they end if `ends` is 1. It takes bins from
+    /// the counter `next` until there are no more. When a slot is full, it calls `send` with the first row in the slot,
+    /// counted from the window's first row, and the number of rows.
     pub(super) fn bounds(
         &self,
         on_gpu: &mut OnGpu<'_>,

@@ -1,9 +1,11 @@
-//! The upper half made on a GPU: batches of the lower half pass through its memory and are appended to the rows of a window there, which
-//! are sorted and come back as a whole.
+//! Builds the upper half on a GPU. Batches of the lower half are copied to the GPU and appended to the rows of a window
+//! there. The rows are then sorted, and copied back as a whole.
 //!
-//! A GPU moves entries in its own memory a hundred times faster than they come to it. So the rows of a window are as many as fit, for each
-//! window takes the lower half to the GPU once more: of E edges 4·E bytes come there for each, and 4·E go back in all. If edges have weights,
-//! the lower half comes there again with these once rows are sorted, and each weight is put where its entry is found: 8·E bytes more, and 4·E back.
+//! A GPU moves entries in its own memory a hundred times faster than the host can copy them to it. Each window copies
+//! the lower half to the GPU once more, so a window has as many rows as fit. For E edges, 4·E bytes go to the GPU for
+//! each window, and 4·E bytes come back in total. If edges have weights, the lower half is copied again with its
+//! weights once rows are sorted, and each weight is put where its entry is found. That is 8·E more bytes to the GPU for
+//! each window, and 4·E more bytes back.
 #![allow(unsafe_code)] // kernel launches
 
 mod append;
@@ -27,16 +29,16 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Slots for batches may take this part of the GPU's memory.
+/// Slots for batches take at most the GPU's memory divided by this number.
 const PART: u64 = 8;
 
-/// Fewest words of a slot that are worth a lane.
+/// Smallest useful slot of a lane, in words.
 const LEAST_SLOT: u64 = 1 << 10;
 
-/// Most words of rows: a place among them is a u32.
+/// Most words of the rows of a window, because a position among them is a u32.
 const MOST_WORDS: u64 = u32::MAX as u64;
 
-/// The kernels' struct `Window`.
+/// Host version of the kernels' struct `Window`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Rows {
@@ -58,26 +60,27 @@ struct Kernels {
     sort_rows: Kernel,
 }
 
-/// A thread's lane, with a slot of GPU memory for each of its own.
+/// A thread's lane, with a slot of GPU memory for each slot of pinned memory.
 struct OnGpu<'w> {
     lane: Lane<'w>,
     slots: Vec<DeviceSlice<u32>>,
 }
 
-/// The lanes and the memory for rows.
+/// The lanes, and the GPU memory for the rows of a window.
 struct Transposer<'w> {
     kernels: Kernels,
     lanes: Vec<OnGpu<'w>>,
-    /// Words of a slot that are used.
+    /// Number of words used in a slot.
     slot: usize,
     rows: DeviceSlice<u32>,
     differs: DeviceSlice<u32>,
 }
 
-/// Builds the wanted blocks on the GPU. Returns `None` if its memory does not hold the largest bin of several rows.
+/// Builds the wanted blocks on the GPU. Returns `None` if its memory is too small for the largest bin that has several
+/// rows.
 ///
 /// # Errors
-/// Those of [`Transpose::build`], [`Error::Lost`].
+/// Errors of [`Transpose::build`], and [`Error::Lost`].
 pub(in crate::prepare) fn build(
     transpose: &Transpose<'_>,
     workspace: &mut Workspace,
@@ -116,7 +119,7 @@ pub(in crate::prepare) fn build(
 }
 
 impl<'w> Transposer<'w> {
-    /// Shares out the GPU's memory. Returns `None` where that is too little for anything.
+    /// Divides the GPU's memory. Returns `None` if it is too small for a single lane.
     fn new(workspace: &'w mut Workspace) -> Result<Option<Self>> {
         let kernel = |name| workspace.kernel(&TRANSPOSE, name);
         let kernels = Kernels {
@@ -130,7 +133,8 @@ impl<'w> Transposer<'w> {
         let room = arena.free() / PART;
         let slots = lanes.first().map_or(1, Lane::slots) as u64;
         let slot = lanes.first().map_or(0, Lane::slot_words) as u64;
-        // Shorter slots rather than none, and fewer lanes rather than short ones.
+        // With little memory, slots are shorter. But slots are not made shorter to have more lanes; there are fewer
+        // lanes instead.
         let slot = slot.min(room / slots / 4);
         if slot < LEAST_SLOT {
             return Ok(None);
@@ -147,12 +151,12 @@ impl<'w> Transposer<'w> {
         Ok(Some(Transposer { kernels, lanes, slot: slot as usize, rows, differs }))
     }
 
-    /// Makes the rows of bins and writes them.
+    /// Builds the rows of `bins` and writes them.
     fn window(&mut self, work: Work<'_, '_>, bins: Range<usize>, files: &mut Files<'_, '_>) -> Result<()> {
         let spans = &work.transpose.bins.spans;
         let (first, end) = (spans[bins.start].rows.start, spans[bins.end - 1].rows.end);
         let count: u64 = work.entries[bins.clone()].iter().sum();
-        // Alignment takes no room: what is in front are words, too.
+        // Alignment takes no room, because the parts before are words, too.
         let ends = self.rows.part(0..end - first);
         let entries = self.rows.part(end - first..end - first + count);
         let weights = self.rows.part(end - first + count..end - first + 2 * count);
@@ -169,14 +173,14 @@ impl<'w> Transposer<'w> {
         let nobody = || Error::internal("transpose on the GPU", "no lane");
         let kernels = &self.kernels;
         let at = Position { work, bins: bins.clone(), first, slot: self.slot };
-        side_by_side(&mut self.lanes, |on_gpu, next| {
+        on_all_lanes(&mut self.lanes, |on_gpu, next| {
             at.bounds(on_gpu, next, 0, |OnGpu { lane, .. }, row, _| lane.send(ends.part(row..u64::MAX)))
         })?;
         append(&mut self.lanes, kernels, work, rows)?;
         let queue = self.lanes.first().ok_or_else(nobody)?.lane.queue();
         queue.fill(self.differs, 0xff)?;
         queue.finish()?;
-        side_by_side(&mut self.lanes, |on_gpu, next| {
+        on_all_lanes(&mut self.lanes, |on_gpu, next| {
             at.bounds(on_gpu, next, 1, |OnGpu { lane, slots }, row, count| {
                 let slot = slots[lane.turn()];
                 lane.send(slot)?;
@@ -189,7 +193,7 @@ impl<'w> Transposer<'w> {
         let mut differs = [0];
         queue.read(self.differs, &mut differs)?;
         if differs[0] != u32::MAX {
-            return Err(work.lengths.differ(first as u32 + differs[0]));
+            return Err(work.lengths.mismatch(first as u32 + differs[0]));
         }
         // SAFETY: the arguments are as the kernel declares them, and every row has its entries.
         unsafe { queue.launch(&kernels.sort_rows, queue.grid(count.div_ceil(4)), (rows,))? };
@@ -202,7 +206,8 @@ impl<'w> Transposer<'w> {
         self.write(work, bins, entries, weights, files)
     }
 
-    /// Brings the entries of a window, and their weights if they have some, to their files: several blocks side by side, each by one lane.
+    /// Copies the entries of a window, and their weights if they have some, to their files. Several blocks are written
+    /// in parallel, each by one lane.
     fn write(
         &mut self,
         work: Work<'_, '_>,
@@ -218,7 +223,7 @@ impl<'w> Transposer<'w> {
             let start = sum(bins.start..of.start);
             let range = start..start + sum(of.clone());
             let part = entries.part(range.clone());
-            // A row that is not there yet is begun by no words, too.
+            // An append of no words begins the block even if it has no entries.
             files.append(of.start, &[], &[])?;
             let mut append = |targets: &[u32], weights: &[u32]| {
                 files.append(of.start, targets, weights)?;
@@ -228,7 +233,7 @@ impl<'w> Transposer<'w> {
                 None => on_gpu.lane.receive(part, 1, |targets| append(targets, &[]))?,
                 Some(weights) => {
                     let parts = [part, weights.part(range)];
-                    on_gpu.lane.receive_beside(parts, 1, |[targets, weights]| append(targets, weights))?;
+                    on_gpu.lane.receive_slices(parts, 1, |[targets, weights]| append(targets, weights))?;
                 }
             }
             files.end_of_bin(of.end - 1)
@@ -237,7 +242,7 @@ impl<'w> Transposer<'w> {
             return bring(lane, files, bins.clone());
         }
         let written = Mutex::new(Transposed::default());
-        side_by_side(&mut self.lanes, |on_gpu, next| {
+        on_all_lanes(&mut self.lanes, |on_gpu, next| {
             let mut files = Files::new(work);
             while let Some(block) = blocks.clone().nth(next.fetch_add(1, Relaxed)) {
                 bring(on_gpu, &mut files, bins_of_block(work, block))?;
@@ -250,14 +255,15 @@ impl<'w> Transposer<'w> {
     }
 }
 
-/// Has every lane do `work` on a thread, with a number that they count up together. All that they queued is done then.
-fn side_by_side(
+/// Runs `work` for every lane on a thread of its own, with a counter that all lanes share. When it returns, everything
+/// that the lanes queued is done.
+fn on_all_lanes(
     lanes: &mut [OnGpu<'_>],
     work: impl Fn(&mut OnGpu<'_>, &AtomicUsize) -> Result<()> + Sync,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
     on_threads(lanes.iter_mut(), |lane| {
-        // Where one fails, the others find nothing left to do. The number stays far from its largest.
+        // If one lane fails, the others find no work left. Half of the maximum leaves the counter room to grow.
         work(lane, &next).inspect_err(|_| next.store(usize::MAX / 2, Relaxed))?;
         lane.lane.finish()
     })

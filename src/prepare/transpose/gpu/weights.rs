@@ -1,14 +1,15 @@
-//! The weights of a window's entries, put beside these once they are sorted.
+//! Places the weights of a window's entries, once the entries are sorted.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::Work;
 use super::append::{batches_of, copy};
-use super::{Kernels, OnGpu, Rows, side_by_side};
+use super::{Kernels, OnGpu, Rows, on_all_lanes};
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Brings the lower half to the GPU again, with its weights, and puts each where the window lists its edge.
+/// Copies the lower half to the GPU again, with its weights, and puts each weight at the position of its edge in the
+/// window.
 pub(super) fn place_weights(
     lanes: &mut [OnGpu<'_>],
     kernels: &Kernels,
@@ -17,7 +18,7 @@ pub(super) fn place_weights(
     weights: DeviceSlice<u32>,
 ) -> Result<()> {
     let (lower, batches) = (work.transpose.lower, batches_of(work, rows));
-    side_by_side(lanes, |OnGpu { lane, slots }, next| {
+    on_all_lanes(lanes, |OnGpu { lane, slots }, next| {
         while let Some(batch) = batches.get(next.fetch_add(1, Relaxed)) {
             let out = lane.slot()?;
             let words = copy(lower, batch, out)?;
@@ -26,7 +27,8 @@ pub(super) fn place_weights(
             let slot = slots[lane.turn()];
             lane.send_slot(slot.part(0..(words + of_batch.len()) as u64))?;
             let arguments = (rows, weights.address(), slot.address(), batch.rows_len() as u32, batch.rows[0]);
-            // SAFETY: the arguments are as the kernel declares them. The slot is this queue's, and no two entries have one place.
+            // SAFETY: the arguments are as the kernel declares them. The slot belongs to this queue, and no two entries
+            // have the same position.
             unsafe { lane.queue().launch(&kernels.place_weights, lane.queue().grid(batch.len() as u64), arguments)? };
             lane.pass()?;
             work.watch.advance(0)?;

@@ -253,7 +253,7 @@ fn qsub_is_tried_again_while_there_is_time() {
 #[test]
 fn three_slices_that_bring_the_job_no_further_end_it() {
     // Told ahead, by the run's own end; or at once, by the next job's start.
-    for (walltime, grace, ends) in [("00:00:06", "GRACE=4", vec![75; 3]), ("00:00:03", "GRACE=0", vec![75; 4])] {
+    for (walltime, grace, ends) in [("00:00:16", "GRACE=8", vec![75; 3]), ("00:00:03", "GRACE=0", vec![75; 4])] {
         let pbs = Pbs::new();
         stopped(&pbs);
         pbs.runs("idle", &IDLE.replace("USR1", "USR1 TERM"));
@@ -273,8 +273,8 @@ fn a_slice_that_brings_the_job_further_begins_the_count_anew() {
     let Some(answer) = pbs.slow_job(9) else { return };
     // The third of them works; the fourth and fifth don't, the sixth does, and the seventh is let finish.
     pbs.runs("turns", &format!("case $GPUGRAPH_RESTARTS in 2 | 5) exec ./slow \"$@\" ;; 6) GPUGRAPH_RESTARTS=9 exec ./slow \"$@\" ;; esac\n{IDLE}"));
-    let variables = "CONFIG=job.toml,GPUGRAPH=./turns,GRACE=3";
-    let job = pbs.qsub(&["-l", "walltime=00:00:05", "-v", variables, "pbs/triangle.pbs"]);
+    let variables = "CONFIG=job.toml,GPUGRAPH=./turns,GRACE=8";
+    let job = pbs.qsub(&["-l", "walltime=00:00:16", "-v", variables, "pbs/triangle.pbs"]);
     assert_eq!(pbs.run(job, &["n1"]), [75, 75, 75, 75, 75, 75, 0], "{}", pbs.log());
     assert_eq!(pbs.triangles("work"), answer);
 }

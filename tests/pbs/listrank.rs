@@ -107,10 +107,10 @@ fn every_variant_ranks_the_list_and_stands_in_the_table() {
 fn what_is_cut_off_goes_on_and_what_is_done_does_not_run_again() {
     let hangs = "trap 'exit 75' USR1; sleep 60 & wait";
     for (ends, more, codes) in
-        [(hangs, ",GRACE=4", [75, 0]), ("sleep 60", ",GRACE=0", [75, 0]), ("kill -9 $$", "", [9, 0])]
+        [(hangs, ",GRACE=8", [75, 0]), ("sleep 60", ",GRACE=0", [75, 0]), ("kill -9 $$", "", [9, 0])]
     {
         let pbs = site(&format!("if [ $GPUGRAPH_RESTARTS$device$method = 0cpuwyllie ]; then {ends}; fi"));
-        let first = pbs.qsub(&["-l", "walltime=00:00:08", "-v", &variables(more), "pbs/listrank.pbs"]);
+        let first = pbs.qsub(&["-l", "walltime=00:00:16", "-v", &variables(more), "pbs/listrank.pbs"]);
         let mut found = vec![pbs.start(&first, &["n1"; 8]).end()];
         let mut next = pbs.next().unwrap_or_else(|| panic!("goes on: {}", pbs.log()));
         // It is given what the first was, and nothing of the variant.
@@ -133,9 +133,9 @@ fn a_deleted_experiment_stays_so() {
     let pbs = site("if [ $device$method = cpuwyllie ]; then : >began; sleep 60; fi");
     let job = pbs.qsub(&["-v", &variables(""), "pbs/listrank.pbs"]);
     let running = pbs.start(&job, &["n1"; 8]);
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !pbs.place.path("began").exists() {
-        assert!(std::time::Instant::now() < end, "not begun in 30 s: {}", pbs.log());
+        assert!(std::time::Instant::now() < end, "not begun in 60 s: {}", pbs.log());
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert_eq!(running.delete(), 75, "{}", pbs.log());

@@ -52,9 +52,9 @@ fn flux_starts_ranks_by_itself_and_tells_them_to_save() {
         ("GPUGRAPH", "./ranks"),
         ("STAND_IN_GPUS", "2"),
         ("MAX_RESTARTS", "1"),
-        ("GRACE", "3"),
+        ("GRACE", "8"),
     ];
-    site.submit(&variables, 6, None);
+    site.submit(&variables, 16, None);
     let log = site.end();
     for rank in [0, 1] {
         assert_eq!(log.matches(&format!("rank {rank} of 2 has 4")).count(), 2, "{log}");
@@ -62,7 +62,7 @@ fn flux_starts_ranks_by_itself_and_tells_them_to_save() {
     assert!(log.contains("(launcher: flux)") && log.contains("goes on as 2"), "{log}");
     // What the command line of the first said is said again.
     let options = std::fs::read_to_string(site.place.path("server/2.options")).expect("options");
-    for option in ["-N 1 -n 1 -c 8 ", "--dependency=afterany:1", "-g 2", "-t 6s"] {
+    for option in ["-N 1 -n 1 -c 8 ", "--dependency=afterany:1", "-g 2", "-t 16s"] {
         assert!(options.contains(option), "{option}: {options}");
     }
 }

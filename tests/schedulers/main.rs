@@ -22,7 +22,7 @@ fn at_its_h_rt_without_warning_a_run_saves() {
     let Some(site) = Site::start(Kind::GridEngine) else { return };
     let Some(answer) = site.slow_job(1) else { return };
     let variables = [("CONFIG", "job.toml"), ("GPUGRAPH", "./slow"), ("GRACE", "0")];
-    site.submit(&variables, 5, None);
+    site.submit(&variables, 10, None);
     let log = site.end();
     assert!(log.contains("exit 75 after") && log.contains("deleted, or at its walltime: not started again"), "{log}");
     assert!(site.units() > 0, "{log}");
@@ -113,7 +113,7 @@ fn tasks_of_an_array_go_on_as_themselves(site: &Site) {
 fn three_slices_that_bring_the_job_no_further_end_it(site: &Site) {
     site.runs("idle", "trap 'exit 75' USR1; sleep 60 & wait");
     site.place.job("path = 'x.u32'", "");
-    site.submit(&[("CONFIG", "job.toml"), ("GPUGRAPH", "./idle"), ("GRACE", "11")], 14, None);
+    site.submit(&[("CONFIG", "job.toml"), ("GPUGRAPH", "./idle"), ("GRACE", "8")], 16, None);
     let log = site.end();
     assert_eq!(log.matches("3 slices in a row brought the job no further").count(), 1, "{log}");
     assert_eq!((log.matches("exit 75 after").count(), log.matches(site.goes_on()).count()), (3, 2), "{log}");

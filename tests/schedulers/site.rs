@@ -173,9 +173,9 @@ impl Site {
 
     #[track_caller]
     pub fn until(&self, what: &str, mut holds: impl FnMut(&Site) -> bool) {
-        let end = Instant::now() + Duration::from_secs(90);
+        let end = Instant::now() + Duration::from_secs(180);
         while !holds(self) {
-            assert!(Instant::now() < end, "no {what} within 90 s: {}", self.log());
+            assert!(Instant::now() < end, "no {what} within 180 s: {}", self.log());
             std::thread::sleep(Duration::from_millis(100));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use crate::daemons::Slurm;
@@ -21,6 +22,15 @@ fn beside(site: &Site) -> Vec<String> {
     names.filter(|name| name.starts_with("my work.") && name != "my work.staging").collect()
 }
 
+/// Whether a run below this folder has journalled units of a count.
+fn has_units(folder: &Path) -> bool {
+    let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    paths.into_iter().any(|path| match path.is_dir() {
+        true => has_units(&path),
+        false => path.file_name().is_some_and(|name| name == "triangle.0"),
+    })
+}
+
 fn is_empty(folder: &str) -> bool {
     fs::read_dir(folder).expect("a folder").next().is_none()
 }
@@ -29,7 +39,7 @@ fn a_staged_job_goes_on_until_it_is_done(kind: Kind) {
     let Some(site) = Site::start(kind) else { return };
     let Some(answer) = site.slow_job(1) else { return };
     let disk = folder(&site, "a node's disk");
-    site.submit(&[("CONFIG", "job.toml"), ("GPUGRAPH", "./slow"), ("GRACE", "4"), ("STAGE", &disk)], 12, None);
+    site.submit(&[("CONFIG", "job.toml"), ("GPUGRAPH", "./slow"), ("GRACE", "8"), ("STAGE", &disk)], 16, None);
     let log = site.end();
     for (text, times) in
         [("staged my work", 2), ("copied back to my work", 2), ("exit 75 after", 1), ("exit 0 after", 1)]
@@ -76,7 +86,7 @@ fn a_staged_job_is_requeued_under_slurm() {
     let environment = [("GPUGRAPH", "./slow"), ("CONFIG", "job.toml"), ("STAGE", &*disk)];
     let job = slurm.submit(&environment, &["slurm/job.sbatch"]);
     slurm.until("staged run", 30, |slurm| slurm.logs().contains("staged my work"));
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    slurm.until("unit on the node's disk", 30, |_| has_units(Path::new(&disk)));
     slurm.output("scancel", &["--batch", "--signal=USR1", &job]);
     slurm.ends(&job, "COMPLETED", 60);
     let log = slurm.log("gpugraph", &job);
@@ -166,7 +176,10 @@ fn a_workdir_that_is_in_use_is_not_staged() {
     site.place.run(&[]).expect(0);
     let mut holder =
         Command::new("flock").arg(site.place.path("my work/lock")).args(["sleep", "60"]).spawn().expect("flock");
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    site.until("lock", |site| {
+        let mut tries = Command::new("flock");
+        !tries.arg("-n").arg(site.place.path("my work/lock")).arg("true").status().is_ok_and(|ran| ran.success())
+    });
     let disk = folder(&site, "disk");
     site.submit(&[("CONFIG", "job.toml"), ("STAGE", &disk)], 3600, None);
     let log = site.end();

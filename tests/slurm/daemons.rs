@@ -134,11 +134,12 @@ impl Slurm {
         Ran::command(&mut sbatch).expect(0).out.trim().to_owned()
     }
 
+    /// Waits until `holds`, for twice `seconds`: that is for a machine that is busy.
     #[track_caller]
     pub fn until(&self, what: &str, seconds: u64, mut holds: impl FnMut(&Slurm) -> bool) {
-        let end = Instant::now() + Duration::from_secs(seconds);
+        let end = Instant::now() + Duration::from_secs(2 * seconds);
         while !holds(self) {
-            assert!(Instant::now() < end, "no {what} within {seconds} s: {}", self.logs());
+            assert!(Instant::now() < end, "no {what} within twice {seconds} s: {}", self.logs());
             std::thread::sleep(Duration::from_millis(250));
         }
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::dijkstra::{Found, Paths, Taken, Weighted};
 use crate::oracle::Graph;
-use crate::support::{Place, complete, number, random_edges, shared};
+use crate::support::{Place, complete, number, random_edges, reference_graphs};
 use crate::{job, outputs, report, run};
 
 const METHODS: [&str; 4] = ["auto", "moore", "delta-stepping", "bellman-ford"];
@@ -325,7 +325,7 @@ fn the_path_to_a_target_is_told() {
 /// Every graph with known answers, with the weights that it has, and drawn ones.
 #[test]
 fn all_shared_graphs() {
-    let Some(folder) = shared() else { return };
+    let Some(folder) = reference_graphs() else { return };
     let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).expect("a list");
     let names: Vec<&str> = manifest.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
     assert!(names.len() > 10);
@@ -364,7 +364,7 @@ fn reference(path: &Path) -> BTreeMap<u64, f64> {
 
 #[test]
 fn published_distances() {
-    let Some(folder) = shared() else { return };
+    let Some(folder) = reference_graphs() else { return };
     for (input, answer, source, directed) in [
         ("dimacs/rome99.gr", "dimacs/rome99.sssp-from-1.ref", 1, true),
         ("libgrape/p2p-31.e", "libgrape/p2p-31-SSSP", 6, false),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::oracle::Graph;
 use crate::support::mpi::{built, mpirun};
-use crate::support::{Place, Ran, number, shared};
+use crate::support::{Place, Ran, number, reference_graphs};
 use crate::{job, outputs, report, run};
 
 const STRATEGIES: [&str; 3] = ["sort-unique", "atomic", "auto"];
@@ -156,7 +156,7 @@ fn ranks_leave_the_same_trees_and_send_less_where_repeats_are_dropped() {
 /// Every graph with known answers, against a plain queue's trees, which `[bfs]` is tested by.
 #[test]
 fn all_shared_graphs() {
-    let Some(folder) = shared() else { return };
+    let Some(folder) = reference_graphs() else { return };
     let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).expect("a list");
     let names: Vec<&str> = manifest.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
     let mut searched = 0;

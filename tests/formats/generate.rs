@@ -237,7 +237,7 @@ fn files_are_the_same_for_any_number_of_threads() {
 /// The product of the issue: 6 t(A) t(B) triangles from the edges of two known graphs.
 #[test]
 fn a_product_of_known_graphs() {
-    let Some(folder) = crate::support::shared() else { return };
+    let Some(folder) = crate::support::reference_graphs() else { return };
     let open = |name: &str| Input::open(&[folder.join("snap").join(name)], None).unwrap();
     let product = Product::read(&open("email-Eu-core.txt.gz"), &open("ca-AstroPh.txt.gz"), &Unwatched).unwrap();
     assert_eq!(product.factor_edges(), [16_064, 198_050]);

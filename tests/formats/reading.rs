@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::own;
-use crate::support::shared;
+use crate::support::reference_graphs;
 use gpugraph::error::{Error, Result};
 use gpugraph::formats::{Edges, Format, Input, Scan, Unwatched, Visitor, Watch};
 
@@ -62,7 +62,7 @@ fn error(path: &Path, format: Option<Format>) -> Error {
 
 #[test]
 fn manifest() {
-    let Some(folder) = shared() else { return };
+    let Some(folder) = reference_graphs() else { return };
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
     let mut seen = 0;
     for line in manifest.lines().skip(1) {
@@ -80,7 +80,7 @@ fn manifest() {
 
 #[test]
 fn bad_files_of_others() {
-    let Some(folder) = shared() else { return };
+    let Some(folder) = reference_graphs() else { return };
     let expected = std::fs::read_to_string(folder.join("bad/EXPECTED.tsv")).unwrap();
     for line in expected.lines().skip(1) {
         let name = line.split('\t').next().unwrap();
@@ -100,7 +100,7 @@ fn bad_files_of_others() {
 
 #[test]
 fn odd_but_valid() {
-    let Some(folder) = shared() else { return };
+    let Some(folder) = reference_graphs() else { return };
     let same = |a: &str, b: &str| {
         let simple_of = |name: &str| simple(&edges(&folder.join(name)));
         assert_eq!(simple_of(a), simple_of(b), "{a} {b}");
@@ -169,7 +169,7 @@ fn every_chunk_size_and_thread_count() {
 
 #[test]
 fn larger_files_by_any_number_of_threads() {
-    let Some(folder) = shared() else { return };
+    let Some(folder) = reference_graphs() else { return };
     for name in [
         "networkit/power.graph",
         "snap/wiki-Vote.txt",

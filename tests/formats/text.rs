@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::gather::Gather;
-use crate::support::{Place, shared, triangles};
+use crate::support::{Place, reference_graphs, triangles};
 use gpugraph::error::Error;
 use gpugraph::formats::{CacheUse, Format, Input, Share, TextOptions, Unwatched};
 use proptest::prelude::*;
@@ -592,7 +592,7 @@ fn a_plan_looks_at_the_chosen_columns() {
 
 #[test]
 fn shapes_of_the_shared_graphs() {
-    let Some(folder) = shared() else { return };
+    let Some(folder) = reference_graphs() else { return };
     let text = std::fs::read_to_string(folder.join("snap/ca-GrQc.txt")).expect("a graph");
     let lines = || text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
     let want: Edges = lines()

@@ -30,7 +30,7 @@ impl File {
 pub fn found() -> Vec<File> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut folders = vec![data];
-    if let Some(shared) = crate::support::shared() {
+    if let Some(shared) = crate::support::reference_graphs() {
         folders.extend(["bad", "odd_but_valid", "gapbs", "lagraph", "graph500"].map(|name| shared.join(name)));
     }
     let mut files = Vec::new();

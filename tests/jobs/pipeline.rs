@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::support::{Place, answer, complete, number, oracle, product, random_edges, shared, triangles};
+use crate::support::{Place, answer, complete, number, oracle, product, random_edges, reference_graphs, triangles};
 
 const PER_VERTEX: &str = "[triangle]\nper_vertex = true\n";
 
@@ -29,7 +29,7 @@ fn count_edges(edges: &[[u64; 2]]) -> u64 {
 
 #[test]
 fn published_graphs_have_their_triangles() {
-    let Some(data) = shared() else { return };
+    let Some(data) = reference_graphs() else { return };
     let place = Place::new();
     let manifest = fs::read_to_string(data.join("MANIFEST.tsv")).expect("read");
     let mut seen = 0;
@@ -54,7 +54,7 @@ fn published_graphs_have_their_triangles() {
 
 #[test]
 fn one_graph_in_many_formats_is_one_graph() {
-    let Some(data) = shared() else { return };
+    let Some(data) = reference_graphs() else { return };
     let place = Place::new();
     for name in ["4.el", "4.gr", "4.graph", "4.mtx", "4.wel", "4w.graph", "4w.mtx"] {
         let (total, report) = count(&place, &data.join("gapbs").join(name), "");
@@ -75,7 +75,7 @@ fn one_graph_in_many_formats_is_one_graph() {
 
 #[test]
 fn packed_edges_of_graph500_agree_with_the_slow_way() {
-    let Some(data) = shared() else { return };
+    let Some(data) = reference_graphs() else { return };
     let path = data.join("graph500/scale_8.graph500");
     let bytes = fs::read(&path).expect("read");
     // 12 bytes an edge: the low halves of both ids, then 16 high bits of each.
@@ -92,7 +92,7 @@ fn packed_edges_of_graph500_agree_with_the_slow_way() {
 
 #[test]
 fn clustering_agrees_with_graphalytics() {
-    let Some(data) = shared() else { return };
+    let Some(data) = reference_graphs() else { return };
     let place = Place::new();
     let folder = data.join("graphalytics");
     // `VERTEX NEIGHBOUR...` lines, and edges with weights.
@@ -120,7 +120,7 @@ fn clustering_agrees_with_graphalytics() {
 
 #[test]
 fn bad_files_are_refused_in_one_line() {
-    let Some(data) = shared() else { return };
+    let Some(data) = reference_graphs() else { return };
     let place = Place::new();
     let expected = fs::read_to_string(data.join("bad/EXPECTED.tsv")).expect("read");
     let mut wrong = Vec::new();
@@ -141,7 +141,7 @@ fn bad_files_are_refused_in_one_line() {
 
 #[test]
 fn odd_files_read_like_their_twins() {
-    let Some(data) = shared() else { return };
+    let Some(data) = reference_graphs() else { return };
     let place = Place::new();
     let of = |name: &str| {
         let (total, report) = count(&place, &data.join("odd_but_valid").join(name), "");

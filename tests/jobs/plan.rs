@@ -55,7 +55,7 @@ fn graphs() -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
-    let Some(shared) = support::shared() else { return inputs };
+    let Some(shared) = support::reference_graphs() else { return inputs };
     let files = ["snap/ca-AstroPh.txt.gz", "snap/wiki-Vote.txt", "libgrape/p2p-31.e", "networkit/power.graph"];
     inputs.extend(files.map(|file| format!("path = '{}'", shared.join(file).display())));
     inputs

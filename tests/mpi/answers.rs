@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::support::{Place, Ran, answer, complete, number, oracle, random_edges, shared, triangles};
+use crate::support::{Place, Ran, answer, complete, number, oracle, random_edges, reference_graphs, triangles};
 use crate::{CORNERS, KEEP, Ranks, files, same_files};
 
 const ALL: [&str; 2] = ["graph", "out"];
@@ -31,7 +31,7 @@ fn agree(what: &str, job: &Ranks, input: &str, ranks: &[usize], known: Option<u6
 
 #[test]
 fn published_graphs_of_every_format() {
-    let (Some(job), Some(folder)) = (Ranks::new(), shared()) else { return };
+    let (Some(job), Some(folder)) = (Ranks::new(), reference_graphs()) else { return };
     for (name, known, ranks) in [
         ("lagraph/karate.mtx", 45, &[1, 2][..]),
         ("cugraph/email-Eu-core.csv", 105_461, &[3]),

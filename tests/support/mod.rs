@@ -19,15 +19,17 @@ pub mod nodes;
 
 pub use graphs::{Dice, complete, oracle, product, random_edges};
 
-/// The graphs with known answers, where this machine has them.
-pub fn shared() -> Option<PathBuf> {
-    let folder = std::env::var_os("GPUGRAPH_DATA").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"));
-    if folder.join("MANIFEST.tsv").is_file() {
-        return Some(folder);
-    }
-    println!("SKIPPED: no shared data at {}", folder.display());
-    None
+/// The folder of reference graphs that cannot be shipped, which `GPUGRAPH_TEST_DATA` names.
+#[track_caller]
+pub fn reference_graphs() -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("GPUGRAPH_TEST_DATA").map(PathBuf::from) else {
+        println!("SKIPPED: reference graphs: GPUGRAPH_TEST_DATA is not set");
+        return None;
+    };
+    // Jobs run in other folders than the tests.
+    let folder = std::path::absolute(folder).expect("a path");
+    assert!(folder.join("MANIFEST.tsv").is_file(), "GPUGRAPH_TEST_DATA={}: no MANIFEST.tsv there", folder.display());
+    Some(folder)
 }
 
 /// The folder with a libcuda.so and a libnvrtc.so that run all of `kernels/` on the CPU: run the binary with

@@ -20,6 +20,7 @@ use crate::job::{html, list, ranks, reporting, start, tasks};
 use crate::prepare::prepared::{Graph, InputInfo};
 use crate::process::figures::Spent;
 use crate::process::log;
+use std::path::Path;
 use std::time::Instant;
 
 /// What a run does about what it finds in the workdir.
@@ -46,31 +47,34 @@ pub fn run(job: Job, options: StartOptions, comm: &Comm) -> Result<Report> {
         job.run.device = Device::Cpu;
         job
     });
-    let mut result = begin(job, options, comm, started, &mut lock);
+    let mut result = attempt(job, options, comm, started, &mut lock);
     if let (Err(e @ Error::GpuFull(_)), Some(job)) = (&result, on_cpu) {
-        // What was finished before is kept.
+        // The stages that are done stay so.
         tracing::warn!("going on on the CPU: {e}");
-        result = begin(job, StartOptions::default(), comm, started, &mut lock);
+        result = attempt(job, StartOptions::default(), comm, started, &mut lock);
     }
-    // Results that this job may not touch have a report of their own, and so has what was done before.
-    let is_told = match &result {
-        Ok((_, began)) => !began && folder.join(html::FILE).is_file(),
+    let has_page = match &result {
+        Ok(Ending::Worked(_)) => false,
+        Ok(Ending::NothingToDo(_)) => folder.join(html::FILE).is_file(),
+        // The page of results that this job may not replace stays.
         Err(e) => matches!(e, Error::Occupied { .. }) || !Manifest::path(&folder).is_file(),
     };
-    if lock.is_some() && !is_told {
+    if lock.is_some() && !has_page {
         html::leave(&folder);
     }
-    result.map(|(report, _)| report)
+    result.map(|(Ending::Worked(report) | Ending::NothingToDo(report))| *report)
 }
 
-/// Takes the lock of the workdir, if this rank leads and has it not yet, and carries the job out; returns the report, and true if anything was left to do.
-fn begin(
-    job: Job,
-    options: StartOptions,
-    comm: &Comm,
-    started: Instant,
-    lock: &mut Option<Lock>,
-) -> Result<(Report, bool)> {
+/// How a run ended that no error ended.
+enum Ending {
+    /// A stage ran, or the report was written.
+    Worked(Box<Report>),
+    /// An earlier run did everything. Its manifest and its report stay.
+    NothingToDo(Box<Report>),
+}
+
+/// Carries the job out, once the leader has the lock of the workdir.
+fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> Result<Ending> {
     let StartOptions { fresh, wait } = options;
     let folder = job.workdir.clone();
     let mut done = None;
@@ -125,14 +129,8 @@ fn begin(
     close(session, result, done, started)
 }
 
-/// Notes how a run ended, in the metrics and the manifest, which stays that of `done` where there was nothing left to do; returns the report, and true if
-/// anything was.
-fn close(
-    mut session: Session,
-    result: Result<Report>,
-    done: Option<Manifest>,
-    started: Instant,
-) -> Result<(Report, bool)> {
+/// Notes how a run ended in the metrics and the manifest. `done` is the manifest of an earlier run that did the whole job.
+fn close(mut session: Session, result: Result<Report>, done: Option<Manifest>, started: Instant) -> Result<Ending> {
     session.progress.metrics().end(&result.as_ref().err().map_or_else(|| "finished".into(), ToString::to_string));
     let spent = Spent { gpu_memory_peak: session.gpu.memory()[1], ..session.progress.spent() };
     let began = session.began;
@@ -142,26 +140,26 @@ fn close(
     if result.is_ok() {
         streams::done_with(manifest);
     }
-    // What was done stays so where there was nothing to do, or where this attempt came to nothing.
+    // The earlier manifest stays if this run changed nothing, or was refused.
     let refused = matches!(result, Err(Error::Occupied { .. }));
-    let untouched = |done: &Manifest| {
+    let is_unchanged = |done: &Manifest| {
         let same = (&done.outputs, &done.tasks) == (&manifest.outputs, &manifest.tasks);
-        let same = same && (done.input == manifest.input || result.is_err());
-        same && (!began || refused)
+        same && (done.input == manifest.input || result.is_err()) && (!began || refused)
     };
-    let saved = match done.filter(untouched) {
+    let saved = match done.filter(is_unchanged) {
         _ if !comm.leads() => Ok(()),
+        // It is still on the disk.
         Some(done) if !began => streams::remove_unnoted(folder, &done),
         Some(mut done) => done.save(folder).and_then(|()| streams::remove_unnoted(folder, &done)),
         None => manifest.save(folder).and_then(|()| streams::remove_unnoted(folder, manifest)),
     };
-    let report = result?;
+    let report = Box::new(result?);
     saved?;
     if session.comm.ranks() > 1 {
-        // A rank ends with its job, and the driver takes back what a process has faster than the process gives it.
+        // A rank ends with its job, and the driver frees the memory of a process faster than the process does.
         std::mem::forget(session.gpu);
     }
-    Ok((report, began))
+    Ok(if began { Ending::Worked(report) } else { Ending::NothingToDo(report) })
 }
 
 /// An error before any stage, with the limit that does for all of them: that the process fits is not enough.
@@ -181,81 +179,76 @@ fn execute(session: &mut Session, started: Instant) -> Result<Report> {
     reporting::report(session, started, &subject)
 }
 
-/// Prepares a graph and computes what is to be computed on it, as far as that is not done.
+/// Prepares a graph and computes the job's tasks on it, as far as that is not done. Collective.
 fn on_graph(session: &mut Session) -> Result<Finished> {
-    // A finished job needs no graph, which is likely gone by now.
-    let prepared_elsewhere = matches!(session.job.input, InputSpec::Prepared(_));
-    // One that is kept is looked over, and made whole where it is damaged.
-    let looked_over = session.job.keep && !streams::is_gone(&session.manifest);
-    let done = if prepared_elsewhere || looked_over { None } else { session.agreed(|| finished(session))? };
-    if done.is_none() {
-        session.gpu.begin(&session.job, session.threads, &session.budget)?;
-    }
-    let mut _reader = None;
-    if let InputSpec::Prepared(other) = &session.job.input {
-        if session.comm.leads() {
-            _reader = Reader::enter(other, &session.job.workdir);
-        }
-        // No input is read meanwhile.
-        session.gpu.wait()?;
-        session.gpu.meet();
-    }
-    let finished = match done {
+    let kept_by = if let InputSpec::Prepared(other) = &session.job.input { Some(other.clone()) } else { None };
+    // The job that kept the graph must not remove it before all ranks have read it.
+    let _reader = match &kept_by {
+        Some(other) if session.comm.leads() => Reader::enter(other, &session.job.workdir),
+        _ => None,
+    };
+    let finished = match nothing_to_do(session)? {
         Some(finished) => {
-            graph::stages(&session.job).chain(session.tasks()).for_each(|name| session.skipped(name));
+            skip(session, 0);
             tracing::info!("this job is done already; --fresh runs it again");
             finished
         }
         None => {
-            let prepared = match &session.job.input {
-                InputSpec::Prepared(other) => {
-                    let other = &other.clone();
-                    // One rank for all makes sure that it is whole.
-                    session.agreed(|| kept::check(other))?;
-                    let mut graph = kept::open(other)?;
-                    kept::check_weights(&graph, &session.job, other)?;
-                    kept::number(&mut graph, &session.job, other)?;
-                    let Graph { info, stored, folder, .. } = &graph;
-                    graph::named::check(session, info, folder, None, None)?;
-                    occupied::check_content(&session.job, &session.manifest, info.content, None)?;
-                    occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
-                    let machine = session.machine();
-                    limits::refuse(&Plan::prepared(&session.job, &machine, other, &graph, &session.manifest)?)?;
-                    Prepared::Graph(Box::new(graph))
-                }
-                _ => graph::prepare(session)?,
+            session.gpu.begin(&session.job, session.threads, &session.budget)?;
+            let prepared = match &kept_by {
+                Some(other) => Prepared::Graph(Box::new(open_kept(session, other)?)),
+                None => graph::prepare(session)?,
             };
-            finish(session, prepared)?
+            match prepared {
+                Prepared::Graph(graph) => compute(session, graph)?,
+                Prepared::Finished(finished) => {
+                    // The first two stages ran: they found that the input is the same.
+                    skip(session, 2);
+                    tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
+                    *finished
+                }
+            }
         }
     };
-    if session.job.keep {
-        session.syncer.wait()?;
-    }
-    session.ordered.take().into_iter().for_each(Storing::give_up);
-    // Nobody reads or writes any more.
-    session.comm.barrier();
-    match (session.job.keep, prepared_elsewhere) {
-        (true, _) => {}
-        (false, true) => {
-            transpose::remove(session)?;
-            merge::remove(session)?;
-        }
-        (false, false) if session.comm.leads() => clean::intermediates(&session.job.workdir)?,
-        (false, false) => {}
-    }
+    leave(session)?;
     Ok(finished)
 }
 
-/// Computes what is to be computed on a graph, unless that is done.
-fn finish(session: &mut Session, prepared: Prepared) -> Result<Finished> {
-    let mut graph = match prepared {
-        Prepared::Graph(graph) => graph,
-        Prepared::Finished(done) => {
-            graph::stages(&session.job).skip(2).chain(session.tasks()).for_each(|name| session.skipped(name));
-            tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
-            return Ok(*done);
-        }
-    };
+/// Returns the graph's figures if an earlier run did everything. A kept graph is looked over instead, and a finished job needs no graph. Collective.
+fn nothing_to_do(session: &Session) -> Result<Option<Finished>> {
+    let looks_over = session.job.keep && !streams::is_gone(&session.manifest);
+    match matches!(session.job.input, InputSpec::Prepared(_)) || looks_over {
+        true => Ok(None),
+        false => session.agreed(|| finished(session)),
+    }
+}
+
+/// Notes all stages but the first `ran`, and all tasks, as done by an earlier run.
+fn skip(session: &mut Session, ran: usize) {
+    graph::stages(&session.job).skip(ran).chain(session.tasks()).for_each(|name| session.skipped(name));
+}
+
+/// Opens the graph that the job of the workdir `other` kept. Collective.
+fn open_kept(session: &mut Session, other: &Path) -> Result<Graph> {
+    // No input is read meanwhile.
+    session.gpu.wait()?;
+    session.gpu.meet();
+    // One rank for all makes sure that it is whole.
+    session.agreed(|| kept::check(other))?;
+    let mut graph = kept::open(other)?;
+    kept::check_weights(&graph, &session.job, other)?;
+    kept::number(&mut graph, &session.job, other)?;
+    let Graph { info, stored, folder, .. } = &graph;
+    graph::named::check(session, info, folder, None, None)?;
+    occupied::check_content(&session.job, &session.manifest, info.content, None)?;
+    occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
+    let machine = session.machine();
+    limits::refuse(&Plan::prepared(&session.job, &machine, other, &graph, &session.manifest)?)?;
+    Ok(graph)
+}
+
+/// Makes the rows that tasks need in addition, and computes the tasks. Collective.
+fn compute(session: &mut Session, mut graph: Box<Graph>) -> Result<Finished> {
     match (session.job.needs_upper(), session.job.keep) {
         (true, _) => transpose::ensure(session, &mut graph)?,
         (false, true) => transpose::look_over(session, &graph)?,
@@ -268,9 +261,25 @@ fn finish(session: &mut Session, prepared: Prepared) -> Result<Finished> {
     }
     tasks::compute(session, ByInput::Graph(&graph))?;
     let Graph { info, stored, catalogue, upper, merged, .. } = *graph;
-    // Gigabytes take a while to give back.
+    // Freeing gigabytes takes a while.
     let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop((catalogue, upper, merged)));
     Ok(Finished { info, stored })
+}
+
+/// Makes what is kept durable, and removes the rest. Collective.
+fn leave(session: &mut Session) -> Result<()> {
+    if session.job.keep {
+        session.syncer.wait()?;
+    }
+    session.ordered.take().into_iter().for_each(Storing::give_up);
+    // No rank reads or writes any more.
+    session.comm.barrier();
+    match &session.job.input {
+        _ if session.job.keep => Ok(()),
+        InputSpec::Prepared(_) => transpose::remove(session).and_then(|()| merge::remove(session)),
+        _ if session.comm.leads() => clean::intermediates(&session.job.workdir),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the graph's figures if nothing of the job is left to do, by its manifest and by the version of its input.

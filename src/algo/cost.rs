@@ -43,6 +43,12 @@ pub struct ListSize {
 }
 
 impl GraphSize<'_> {
+    /// Returns the bytes of all rows in files, of both ways: each edge is an entry of two rows, of 4 bytes or, with its weight, 8.
+    pub fn rows_bytes(&self, weighted: bool) -> u64 {
+        let entry = if weighted { 8 } else { 4 };
+        2 * entry * self.edges
+    }
+
     /// Returns the entries of the rows of all vertices, of one way.
     pub fn entries(&self) -> u64 {
         // Undirected edges are in the rows of both ends.
@@ -106,6 +112,8 @@ pub struct Cost {
     pub disk: u64,
     /// Bytes that ranks send to others, all together.
     pub exchange: u64,
+    /// Bytes of files that all ranks together read in no order, so that page cache should hold them.
+    pub cached: u64,
     /// Seconds of all trials, by the rates of the machine that these were measured on.
     pub seconds: f64,
     /// The kind of work, by which times of earlier runs are found: the task's name, and options that make other work.

@@ -48,6 +48,7 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         least_host_memory: host_memory,
         disk: columns + ids + checkpoints,
         exchange: 0,
+        cached: graph.rows_bytes(false),
         seconds: (f64::from(crew.trials) * each + COLUMN * ((COLUMNS + more) * rows) as f64) / 1e9,
         label: if table.validate { "dfs validated" } else { "dfs" }.into(),
     }

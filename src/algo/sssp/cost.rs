@@ -4,7 +4,7 @@ use super::Sssp;
 use super::{cpu, gpu, ranks};
 use crate::algo::own::Own;
 use crate::algo::searches::{SearchTask, telling_bytes};
-use crate::algo::{Cost, Crew, GraphSize};
+use crate::algo::{Cost, Crew, GraphSize, WeightSource};
 
 /// Nanoseconds of a thread for each vertex of a search, for each entry of all rows that are sorted by weight before the first, and for each row of
 /// a column.
@@ -45,6 +45,11 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let most = (most + trees).max(fewest);
     let file =
         if most > crew.free { cpu::file_bytes(vertices, entries, table.largest_weight(), graph.direction) } else { 0 };
+    // A CPU sorts rows by weight into a file of its own if memory does not hold them, which a small limit brings about.
+    let sorted = match crew.on_gpu {
+        true => 0,
+        false => cpu::file_bytes(vertices, entries, table.largest_weight(), graph.direction),
+    };
     let rows = graph.rows;
     let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(8, 20);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
@@ -58,6 +63,7 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         host_memory: most.min(crew.free.max(fewest)),
         least_host_memory: fewest,
         disk: written + file + trials * sources * RECORD + PAGE,
+        cached: graph.rows_bytes(table.weights == WeightSource::File) + sorted,
         exchange: trials * sources * TOLD * vertices * (crew.ranks as u64 - 1),
         seconds: (f64::from(crew.trials) * (sources as f64 * search + sort) + columns) / 1e9,
         label: if table.options.validate { "sssp validated" } else { "sssp" }.into(),

@@ -243,6 +243,7 @@ impl Algorithm for Sums {
             host_memory,
             least_host_memory: host_memory,
             disk: if self.columns { columns + next + 4096 * 8 } else { 0 } + units * (trials + 1),
+            cached: 0,
             exchange: 16 * graph.edges * (crew.ranks as u64 - 1),
             seconds: f64::from(crew.trials) * graph.edges as f64 * 1e-8,
             label: "sums".into(),

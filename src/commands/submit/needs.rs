@@ -43,7 +43,7 @@ pub(super) struct PerNode {
 pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Option<PerNode>> {
     let device = if job.run.device == Device::Gpu { Device::Gpu } else { Device::Cpu };
     let (_, _, by_one_rank) = plan(job, cores, device, [1, 1])?;
-    let to_come: Vec<&str> = by_one_rank.stages.iter().filter(|stage| !stage.done).map(|stage| stage.name).collect();
+    let to_come: Vec<&str> = by_one_rank.to_come().map(|stage| stage.name).collect();
     if to_come.is_empty() {
         return Ok(None);
     }
@@ -134,7 +134,7 @@ impl Needs {
                 needs.memory = needs.memory.max(LEAST_WITH_GPU);
             }
             needs.seconds = needs.seconds.max(plan.seconds);
-            needs.cached = needs.cached.max(limits::rows_in_no_order(&job, &plan) / nodes as u64);
+            needs.cached = needs.cached.max(limits::read_in_no_order(&plan) / nodes as u64);
             most = most.max(plan.host_memory_limit);
         }
         // A smaller limit bounds this, too: rows then come from the disk more often.

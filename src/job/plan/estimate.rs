@@ -41,6 +41,9 @@ pub struct Stage {
     pub disk: u64,
     /// About how many bytes ranks send to others, all together.
     pub exchange: u64,
+    /// Bytes of files that it reads in no order.
+    #[serde(skip)]
+    pub(crate) cached: u64,
     /// About how many seconds it takes.
     pub seconds: f64,
     /// From where to where the seconds likely are.
@@ -128,6 +131,12 @@ impl TaskCost {
         job.tasks.iter().map(one).collect()
     }
 
+    /// Returns the fewest bytes of GPU memory of a rank that are enough for every task of the job on `graph`.
+    pub(crate) fn least_gpu_memory(job: &Job, machine: &Resources, graph: &GraphSize<'_>) -> u64 {
+        let of_tasks = job.tasks.iter().map(|task| task.least_gpu_memory(ByInput::Graph(graph), machine.ranks));
+        of_tasks.flatten().max().unwrap_or(0)
+    }
+
     /// Returns the cost of every task of the job on a list.
     pub(crate) fn of_list(job: &Job, machine: &Resources, list: &ListSize) -> Vec<TaskCost> {
         let size = ByInput::List(list);
@@ -161,6 +170,7 @@ impl TaskCost {
                 gpu_memory: machine.gpu_memory(),
                 disk,
                 exchange: cost.exchange,
+                cached: cost.cached,
                 seconds,
                 seconds_range,
                 time,
@@ -315,6 +325,7 @@ impl Sized<'_> {
                 gpu_memory,
                 disk,
                 exchange,
+                cached: 0,
                 seconds,
                 seconds_range,
                 time,

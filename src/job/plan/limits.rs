@@ -76,30 +76,20 @@ pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
 /// # Errors
 /// Those of [`Plan::of`].
 pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
-    let to_come = || plan.stages.iter().filter(|stage| !stage.done);
     // The process takes less where the limit is less.
-    let beside_own = to_come().map(|stage| stage.host_memory.saturating_sub(machine.own())).max().unwrap_or(0);
+    let beside_own = plan.to_come().map(|stage| stage.host_memory.saturating_sub(machine.own())).max().unwrap_or(0);
     let all = smallest_limit(|limit| machine.at(limit).own() + beside_own).next_multiple_of(1 << 20);
-    let limit = match to_come().any(|stage| stage.kind == StageKind::Blocks) {
+    let limit = match plan.to_come().any(|stage| stage.kind == StageKind::Blocks) {
         true => unspilled(job, machine)?.unwrap_or(all),
         false => all,
     };
     Ok(limit.min(plan.host_memory_limit).max(plan.host_memory_needed))
 }
 
-/// Returns the bytes of the rows that searches to come read in no order, all ranks together. Schedulers that bound a job's memory by a cgroup
-/// count page cache: a job with `[bfs]` of scale 22, whose rows are 512 MiB, took 8.9 and 9.3 s in
-/// 586 MiB, 4.0 and 4.7 s in 850 MiB.
-pub fn rows_in_no_order(job: &Job, plan: &Plan) -> u64 {
-    let to_come = plan.stages.iter().filter(|stage| !stage.done);
-    let mut tasks = to_come.filter_map(|stage| match stage.kind {
-        StageKind::Task(place, _) => job.tasks.get(place),
-        _ => None,
-    });
-    let whole = tasks.any(|task| task.needs().upper);
-    // Each edge is an entry of two rows, of 4 bytes or, with a weight, 8.
-    let entry = if job.upper_has_weights() { 8 } else { 4 };
-    if whole { 2 * entry * plan.edges } else { 0 }
+/// Returns the bytes of files that a stage to come reads in no order, all ranks together. Schedulers that bound a job's memory by a cgroup
+/// count page cache: a job with `[bfs]` of scale 22, whose rows are 512 MiB, took 8.9 and 9.3 s in 586 MiB, 4.0 and 4.7 s in 850 MiB.
+pub fn read_in_no_order(plan: &Plan) -> u64 {
+    plan.plan.to_come().map(|stage| stage.cached).max().unwrap_or(0)
 }
 
 /// Returns about the smallest limit of host memory, in whole MiB, with which no edge is spilled; `None` if some are within the memory of

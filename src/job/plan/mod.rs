@@ -22,7 +22,7 @@ mod text;
 
 pub use basis::Basis;
 
-use crate::algo::{ByInput, GraphSize, Task};
+use crate::algo::GraphSize;
 use crate::config::{InputSpec, Job};
 use crate::error::Result;
 use crate::formats::{Input, Weights};
@@ -48,7 +48,6 @@ use crate::size;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Limits that are looked at to find the smallest that does.
 const LIMITS: usize = 16;
@@ -251,11 +250,14 @@ impl Plan {
         let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
         plan.surely = Surely { host_memory: machine.smallest(ingest, 0), disk, ..Surely::default() };
-        let graph = &GraphSize { gpu_row: Some(2 * (edges.isqrt() + 1)), ..sized.graph };
-        let least = |task: &Arc<dyn Task>| task.least_gpu_memory(ByInput::Graph(graph), machine.ranks);
-        let gpu_memory = job.tasks.iter().filter_map(least);
-        limits::say_maybe(&mut plan, gpu_memory.max().unwrap_or(0));
+        let graph = GraphSize { gpu_row: Some(2 * (edges.isqrt() + 1)), ..sized.graph };
+        limits::say_maybe(&mut plan, TaskCost::least_gpu_memory(job, machine, &graph));
         Ok(plan)
+    }
+
+    /// Returns the stages that no earlier run did, in order.
+    pub fn to_come(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter().filter(|stage| !stage.done)
     }
 
     /// From the degrees, for a run or before one; some of it may be `done`.

@@ -96,6 +96,7 @@ impl PartCost {
             gpu_memory: machine.gpu_memory(),
             disk: disk + self.disk,
             exchange: 0,
+            cached: 0,
             seconds,
             seconds_range,
             time,

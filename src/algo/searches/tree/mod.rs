@@ -70,6 +70,7 @@ pub fn cost(options: &Options, graph: &GraphSize<'_>, crew: &Crew, search: Searc
         least_host_memory: fewest,
         disk: written + trials * sources * RECORD + PAGE,
         exchange: trials * sources * search.sent,
+        cached: graph.rows_bytes(false),
         seconds: (f64::from(crew.trials) * sources as f64 * each + columns) / 1e9,
         label,
     }

@@ -22,9 +22,9 @@ fn go_on() -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs `body` in the natural order of threads and in others.
+/// Runs `body` in the natural order of threads and in another.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
-    workspace::in_orders(name, &PROGRAMS, &["0", "1", "29"], body);
+    workspace::in_orders(name, &PROGRAMS, &["0", "29"], body);
 }
 
 fn tunings() -> Vec<(&'static str, Tuning)> {

@@ -312,14 +312,13 @@ fn edges_that_spill_to_disk_are_no_weaker() {
     let (report, places) = counted(&place);
     let n = places.iter().find(|(point, _)| point == "spill.write").map_or(0, |p| p.1);
     assert!(n > 10, "this limit should make it spill: {places:?}");
-    for hit in some_of(n) {
-        for (action, code) in [("kill", KILLED), ("eio", 10), ("enospc", 6)] {
-            forget(&place);
-            let ran = place.run_failing(&format!("spill.write={hit}:{action}"), &["--quiet"]);
-            assert_eq!(ran.code, code, "{action}: {}", ran.err);
-            let found = place.report(&["--quiet"]);
-            assert_eq!(answer(&found), answer(&report), "{action}");
-            assert_eq!(resumed(&found), PREPARED[..2], "{action}");
-        }
+    let kills = some_of(n).into_iter().map(|hit| (hit, "kill", KILLED));
+    for (hit, action, code) in kills.chain([(1, "eio", 10), (n, "eio", 10), (n / 2, "enospc", 6)]) {
+        forget(&place);
+        let ran = place.run_failing(&format!("spill.write={hit}:{action}"), &["--quiet"]);
+        assert_eq!(ran.code, code, "{action}: {}", ran.err);
+        let found = place.report(&["--quiet"]);
+        assert_eq!(answer(&found), answer(&report), "{action}");
+        assert_eq!(resumed(&found), PREPARED[..2], "{action}");
     }
 }

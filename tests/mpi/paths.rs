@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::mpi::built;
-use crate::support::{Place, number, random_edges};
+use crate::support::{Place, random_edges};
 use crate::{KEEP, Ranks, files, one_mpi, same_files};
 
 fn left(job: &Ranks) -> BTreeMap<String, Vec<u8>> {
@@ -20,9 +20,10 @@ fn grid(rows: u64, columns: u64) -> Vec<[u64; 2]> {
 
 #[test]
 fn by_any_number_of_ranks() {
-    // Another MPI changes how ranks meet (tests/mpi/comm.rs), not what they compute: one crew shows that it does.
-    let crews = [&[(1, 2), (2, 1), (3, 2), (8, 1)][..], &[(3, 2)]];
-    for (built, crews) in built().into_iter().zip(crews) {
+    // Another MPI changes how ranks meet (tests/mpi/comm.rs), not what they compute: one crew shows that it does. How many ranks there are
+    // matters to vertices and steps, not to the kind of weights: the first kind and trees try all numbers.
+    let crews = [(&[(1, 2), (2, 1), (3, 2), (8, 1)][..], &[(2, 1), (3, 2)][..]), (&[(3, 2)], &[(3, 2)])];
+    for (built, (all, few)) in built().into_iter().zip(crews) {
         let job = Ranks::of(built);
         let mut star: Vec<[u64; 2]> = (1..5000).map(|leaf| [0, leaf]).collect();
         star.extend((5000..5600).map(|v| [v - 1, v]));
@@ -44,18 +45,19 @@ fn by_any_number_of_ranks() {
                 .map(|weights| format!("[sssp]\nsources = {sources:?}\nweights = {weights}\nwrite = true\n"))
                 .collect();
             tables.push("[dfs]\nforest = true\n".into());
-            for table in tables {
+            for (number, table) in tables.iter().enumerate() {
                 let run = "[run]\ndevice = 'cpu'\n";
                 job.place.write("job.toml", format!("{KEEP}[input]\n{input}\n{table}{run}"));
                 job.forget();
                 job.report(0, &["--set", "limits.threads=1"]);
                 let known = left(&job);
                 assert!(known.len() >= 4, "{table}");
+                let crews = if number == 0 || table.starts_with("[dfs]") { all } else { few };
                 for &(ranks, threads) in crews {
                     let what = format!("{input}, {table} by {ranks} ranks");
                     job.forget();
                     let report = job.report(ranks, &["--set", &format!("limits.threads={threads}")]);
-                    assert_eq!(number(&report, "ranks"), ranks as u64, "{what}");
+                    assert_eq!(report["ranks"], ranks, "{what}");
                     same_files(&what, &left(&job), &known);
                 }
             }

@@ -120,17 +120,20 @@ fn hubs_are_shared() {
 /// Every way in which what was reached is told, and both directions of steps, with either MPI.
 #[test]
 fn kronecker_random_and_directed_graphs_by_every_switch() {
-    for built in built() {
+    // Another MPI changes how ranks meet (tests/mpi/comm.rs), not what they compute: one crew shows that it does.
+    let all = ([(2, 2), (3, 1), (8, 1)], [(2, 1), (3, 2)]);
+    for (built, (crews, of_directed)) in
+        built().into_iter().zip([(&all.0[..], &all.1[..]), (&all.0[1..2], &all.1[..1])])
+    {
         let job = Ranks::of(built);
         let kronecker = "kronecker = { scale = 14, edge_factor = 16, seed = 1 }";
         for more in ["", "alpha = 0.0001", "alpha = 1000000\nbeta = 1"] {
-            let crews = [(2, 2), (3, 1), (8, 1)];
-            agree(&format!("kronecker, {more}"), &job, kronecker, &table(&[1, 2, 77], more), &crews);
+            agree(&format!("kronecker, {more}"), &job, kronecker, &table(&[1, 2, 77], more), crews);
         }
         job.place.u32("directed.u32", &random_edges(9000, 40_000, 3));
         for more in ["", "alpha = 0.0001"] {
             let input = "path = 'directed.u32'\ndirected = true";
-            agree(&format!("directed, {more}"), &job, input, &table(&[1, 8999], more), &[(2, 1), (3, 2)]);
+            agree(&format!("directed, {more}"), &job, input, &table(&[1, 8999], more), of_directed);
         }
     }
 }

@@ -66,8 +66,11 @@ pub fn search(comm: &Comm) -> Result<()> {
         for direction in [Direction::Undirected, Direction::Directed] {
             let rows = Rows::new(edges, direction);
             let last = rows.vertices() as u32 - 1;
-            for (what, tuning) in tunings() {
-                from_all(&gpu, &peers, &rows, &[last / 3, last], tuning, &format!("{name}, {direction:?}, {what}"));
+            // From two roots, one after the other or in turns.
+            let roots = [last / 3, last];
+            for (number, (what, tuning)) in tunings().into_iter().enumerate() {
+                let roots = if number % 4 == 0 { &roots[..] } else { &roots[number % 2..][..1] };
+                from_all(&gpu, &peers, &rows, roots, tuning, &format!("{name}, {direction:?}, {what}"));
             }
         }
     }

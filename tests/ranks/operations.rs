@@ -118,7 +118,7 @@ pub fn sees_shared_memory(work: impl FnOnce()) -> bool {
 
 /// Arrays longer than the chunk that is used: several windows of pieces.
 pub fn large(comm: &Comm) {
-    let len = (Comm::SCRATCH / 4) * 3 + 12_345;
+    let len = Comm::SCRATCH / 4 + 12_345;
     shares(comm, len);
     let mut values = vec![comm.rank() as u64 + 1; len];
     values[len - 1] = u64::MAX - 1;

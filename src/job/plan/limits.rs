@@ -89,7 +89,7 @@ pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
 /// Returns the bytes of files that a stage to come reads in no order, all ranks together. Schedulers that bound a job's memory by a cgroup
 /// count page cache: a job with `[bfs]` of scale 22, whose rows are 512 MiB, took 8.9 and 9.3 s in 586 MiB, 4.0 and 4.7 s in 850 MiB.
 pub fn read_in_no_order(plan: &Plan) -> u64 {
-    plan.plan.to_come().map(|stage| stage.cached).max().unwrap_or(0)
+    plan.to_come().map(|stage| stage.cached).max().unwrap_or(0)
 }
 
 /// Returns about the smallest limit of host memory, in whole MiB, with which no edge is spilled; `None` if some are within the memory of

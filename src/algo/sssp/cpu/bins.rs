@@ -1,19 +1,20 @@
-//! The vertices that a thread has to push along, in buckets by their distances.
+//! The vertices that a thread is to push from, in buckets by distance.
 
 use crate::error::Result;
 use crate::failpoint;
 use crate::memory::{Budget, Reservation};
 use std::ops::RangeInclusive;
 
-/// Buckets that are apart; entries behind them lie together until their turn comes near.
+/// Number of buckets with a list each. Entries of later buckets share one list until their bucket comes near.
 const RING: u64 = 1 << 10;
-/// Fewest entries of a list.
+/// Minimum capacity of a list, in entries.
 const LEAST: usize = 32;
-/// Bytes that are reserved at a time: some for each vertex, between these bounds.
+/// Range of the bytes that are reserved at a time, and the bytes per vertex, which are clamped to that range.
 const STEP: RangeInclusive<u64> = 16 << 10..=1 << 20;
 const STEP_OF_VERTEX: u64 = 1 << 10;
 
-/// A vertex that became nearer, with the distance that it had then: another one came later if that of the vertex is smaller.
+/// A vertex that became nearer, with its distance at that time. The entry is outdated if the vertex has a smaller
+/// distance by now.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry<S> {
     /// The distance.
@@ -22,34 +23,35 @@ pub struct Entry<S> {
     pub vertex: u32,
 }
 
-/// Entries in buckets. None is in a bucket before the first that is taken next.
+/// Entries in buckets. No entry is in a bucket before the one that was taken last.
 pub struct Bins<S> {
     ring: Vec<Vec<Entry<S>>>,
     /// The bucket that was taken last.
     base: u64,
     far: Vec<(u64, Entry<S>)>,
-    /// The first bucket of `far`.
+    /// The first bucket in `far`.
     far_first: u64,
-    /// Entries that other ranks are told before they come into a bucket.
+    /// Entries that are sent to other ranks before they come into a bucket.
     told: Vec<Entry<S>>,
-    /// Empty lists with the memory of those that were taken: a bucket that gets its first entry has one of them, which caches know.
+    /// Empty lists with the memory of lists that were taken. A bucket that gets its first entry reuses one, because it
+    /// is likely in a cache.
     spare: Vec<Vec<Entry<S>>>,
     memory: Room,
 }
 
-/// The memory of entries.
+/// Memory for entries.
 struct Room {
     reserved: Reservation,
     /// Bytes that are reserved at a time.
     step: u64,
-    /// Bytes of it that vectors have.
+    /// Reserved bytes that vectors use.
     taken: u64,
     /// True if there was none for some entry, which then is in no bucket.
     is_lacking: bool,
 }
 
 impl Room {
-    /// Makes room in a list, by that of a spare one if it has none. Returns false where memory has none.
+    /// Makes room in `list`, with the memory of a spare list if `list` has none. Returns false if no memory is left.
     #[cold]
     fn grow_list<T>(&mut self, list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) -> bool {
         if list.capacity() == 0
@@ -61,12 +63,12 @@ impl Room {
         self.grow(list)
     }
 
-    /// Makes room for twice as many entries. Returns false where memory has none.
+    /// Doubles the capacity of a list. Returns false if no memory is left.
     #[cold]
     fn grow<T>(&mut self, entries: &mut Vec<T>) -> bool {
         let more = entries.capacity().max(LEAST);
         let taken = self.taken + (more * size_of::<T>()) as u64;
-        // A test may take it away.
+        // A failpoint lets a test refuse the memory.
         let fits = failpoint::hit("sssp.buckets").is_ok() && self.reserve(taken).is_ok();
         if fits {
             self.taken = taken;
@@ -76,7 +78,7 @@ impl Room {
         fits
     }
 
-    /// Reserves so many bytes in all, if it did not before.
+    /// Grows the reservation to at least `bytes` bytes.
     fn reserve(&mut self, bytes: u64) -> Result<()> {
         match bytes > self.reserved.bytes() {
             true => self.reserved.grow((bytes - self.reserved.bytes()).next_multiple_of(self.step), PURPOSE),
@@ -86,7 +88,7 @@ impl Room {
 }
 
 impl<S: Copy> Bins<S> {
-    /// Makes empty ones for a graph of so many vertices.
+    /// Makes empty buckets for a graph of `vertices` vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -99,26 +101,27 @@ impl<S: Copy> Bins<S> {
         Ok(Bins { ring, base: 0, far: Vec::new(), far_first, told: Vec::new(), spare: Vec::new(), memory })
     }
 
-    /// Forgets all entries.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.ring.iter_mut().for_each(Vec::clear);
         self.far.clear();
         self.told.clear();
         (self.base, self.far_first) = (0, u64::MAX);
         self.memory.is_lacking = false;
-        // Lists that were taken are gone by now.
+        // Lists that were taken are freed by now.
         let near: usize = self.ring.iter().chain(&self.spare).map(|list| list.capacity() * size_of::<Entry<S>>()).sum();
         self.memory.taken = (near + self.far.capacity() * size_of::<(u64, Entry<S>)>()) as u64;
     }
 
-    /// Forgets all entries, and frees their memory.
+    /// Removes all entries, and frees their memory.
     pub fn free(&mut self) {
         self.ring.iter_mut().for_each(|list| *list = Vec::new());
         (self.far, self.spare) = (Vec::new(), Vec::new());
         self.clear();
     }
 
-    /// Gives back memory beyond [`bytes`], of which checks of trees may need some. No list that was taken is left.
+    /// Returns reserved memory beyond [`bytes`], which checks of trees may need. Callers have dropped every list that
+    /// they took.
     pub fn give_back(&mut self) {
         let more = self.memory.reserved.bytes().saturating_sub(LEAST_STEPS * self.memory.step);
         if more > 0 {
@@ -127,12 +130,13 @@ impl<S: Copy> Bins<S> {
         }
     }
 
-    /// Returns true if there was no memory for some entry, so that a vertex which became nearer is in no bucket.
+    /// Returns true if an entry was dropped because no memory was left, so that a vertex that became nearer is in no
+    /// bucket.
     pub fn is_lacking(&self) -> bool {
         self.memory.is_lacking
     }
 
-    /// Adds an entry to a bucket, which is not before the one that was taken last.
+    /// Adds an entry to a bucket, which must not be before the one that was taken last.
     #[inline(always)]
     pub fn push(&mut self, bucket: u64, entry: Entry<S>) {
         if bucket - self.base < RING {
@@ -146,13 +150,13 @@ impl<S: Copy> Bins<S> {
         }
     }
 
-    /// Adds an entry that other ranks have to be told.
+    /// Adds an entry that is to be sent to other ranks.
     #[inline(always)]
     pub fn tell(&mut self, entry: Entry<S>) {
         self.told.push(entry);
     }
 
-    /// Takes the entries that other ranks have to be told.
+    /// Takes the entries that are to be sent to other ranks.
     pub fn take_told(&mut self) -> Vec<Entry<S>> {
         std::mem::take(&mut self.told)
     }
@@ -163,7 +167,8 @@ impl<S: Copy> Bins<S> {
         near.into_iter().chain((self.far_first < u64::MAX).then_some(self.far_first)).min()
     }
 
-    /// Takes the entries of a bucket before which there are none, and keeps the memory of `list` for others.
+    /// Moves the entries of the first bucket that has any to `list`. Keeps the former memory of `list` for other
+    /// buckets.
     pub fn take(&mut self, bucket: u64, list: &mut Vec<Entry<S>>) {
         self.base = bucket;
         if self.far_first <= bucket {
@@ -182,7 +187,8 @@ impl<S: Copy> Bins<S> {
         }
     }
 
-    /// Reserves so many bytes, if it did not before: nobody needs buckets any more.
+    /// Frees all entries and grows the reservation to at least `bytes` bytes, for other data. Called when buckets are
+    /// no longer needed.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -191,7 +197,7 @@ impl<S: Copy> Bins<S> {
         self.memory.reserve(bytes)
     }
 
-    /// Returns the number of entries in the bucket that was taken last.
+    /// Returns the number of entries that came into the bucket that was taken last.
     #[inline]
     pub fn again(&self) -> usize {
         self.ring[(self.base % RING) as usize].len()
@@ -200,10 +206,10 @@ impl<S: Copy> Bins<S> {
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Steps that empty ones reserve: for a few entries in each bucket.
+/// Steps that empty buckets reserve. They suffice for a few entries in each bucket.
 const LEAST_STEPS: u64 = 3;
 
-/// Returns the bytes that empty ones of a graph of so many vertices reserve.
+/// Returns the bytes that empty buckets reserve for a graph of `vertices` vertices.
 pub fn bytes(vertices: u64) -> u64 {
     LEAST_STEPS * step(vertices)
 }
@@ -263,7 +269,7 @@ mod tests {
         };
         let first = fill(&mut bins);
         assert!(first * 16 <= bytes(1 << 20) && first * 96 > bytes(1 << 20), "{first}");
-        // Memory that is there stays, also that of lists which were taken.
+        // Memory stays available, including the memory of lists that were taken.
         let mut list = Vec::new();
         bins.take(0, &mut list);
         bins.clear();

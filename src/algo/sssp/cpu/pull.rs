@@ -61,7 +61,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
                 if sum < own {
                     A::store(&walk.sums[v as usize], sum);
                     changed += 1;
-                    // More than few need not be known, but to other ranks.
+                    // More than a few need not be known, except to other ranks.
                     if rounds > 0 && nearer.len() < few || walk.is_shared() {
                         nearer.push(Entry { sum, vertex: v });
                     }
@@ -86,7 +86,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
         match changed {
             None => return false,
             Some(0) => return walk.end_phase(here, "pull", rounds, relaxed),
-            // The first round finds the distance of everybody.
+            // The first round finds a distance for every vertex.
             Some(changed) if rounds > 1 && changed <= few as u64 => break,
             Some(_) => nearest = cap,
         }
@@ -99,15 +99,16 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
     walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, "push", PushOptions::whole()).is_some()
 }
 
-/// Returns true if a vertex may become nearer along its lightest edge, from a vertex at the distance `nearest`.
+/// Returns true if a vertex may become nearer along its lightest edge, coming from a vertex at the distance `nearest`.
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);
     own >= cap && A::add(nearest, walk.graph.into().lightest(v)) < own
 }
 
-/// Returns the shortest way to `v`, which is at the distance `own`, along edges from vertices that are at least at the distance `nearest`, and the number
-/// of edges that it looked along; `None` where those in memory do not tell, and only they are asked for.
+/// Returns the length of the shortest path to `v` over vertices at the distance `nearest` or farther, or `own` if that
+/// is shorter, and the number of edges that it relaxed. With `only_memory` it returns `None` if the entries in memory
+/// do not suffice.
 #[inline(always)]
 fn pull<A: Arithmetic>(
     walk: &Walk<'_, A>,

@@ -1,8 +1,11 @@
-//! Pushing along the edges of vertices that became nearer, bucket after bucket (delta-stepping), or in the order in which they did (Moore).
+//! Pushing along the out-edges of vertices that became nearer, either bucket by bucket (delta-stepping) or in the order
+//! in which they became nearer (Moore).
 //!
-//! Each thread has buckets of its own. In a round all threads take parts of the lists that they have of the first bucket, first their own; what comes
-//! into the same bucket meanwhile a thread goes on with at once if it is little (bucket fusion, Zhang et al. 2020), so that deep graphs have few
-//! rounds. Narrow rounds ([`crate::algo::team::narrow`]) the first thread takes alone, with the buckets of all, while the others sleep.
+//! Each thread has buckets of its own. In a round the threads share the entries of the first bucket. Each thread begins
+//! with its own list and then helps with the lists of others. If a thread adds few entries to the same bucket
+//! meanwhile, it continues with them at once (bucket fusion, Zhang et al. 2020), so that deep graphs need few rounds.
+//! In narrow rounds ([`crate::algo::team::narrow`]) the first thread works alone with the buckets of all threads, while
+//! the others sleep.
 
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
@@ -19,63 +22,65 @@ use std::sync::{MutexGuard, PoisonError};
 
 /// Entries that a thread takes at a time.
 const CHUNK: usize = 128;
-/// Most entries of the same bucket that a thread goes on with at once.
+/// Maximum number of entries in the same bucket that a thread continues with at once.
 const FUSED: usize = 1 << 12;
-/// Entries of a list from which on their edges are many, whoever has them.
+/// Length of a list from which on its edges are estimated and not counted.
 const COUNTED: usize = 1 << 12;
-/// Entries of a row whose shorter ways are put together with others, and how many of these at a time.
+/// Maximum length of a row whose shorter paths are collected before they are applied, and how many are collected at a
+/// time.
 const SHORT: usize = 32;
 const PUT_TOGETHER: usize = 32;
-/// Entries ahead whose rows are asked for.
+/// How many entries ahead a row is prefetched.
 const AHEAD: usize = 32;
 
-/// How far to push, and in what order.
+/// How far and in what order to push.
 #[derive(Debug, Clone, Copy)]
 pub struct PushOptions<S> {
-    /// True if all distances are in one bucket, and vertices come in the order in which they came nearer.
+    /// True if all distances share one bucket, so that vertices are taken in the order in which they became nearer.
     pub is_moore: bool,
-    /// No vertex becomes as far as this: farther ones pull ([`super::pull`]).
+    /// Distance that no pushed vertex reaches. Vertices that are farther away pull ([`super::pull`]).
     pub cap: Option<S>,
     /// Pushing ends before a bucket whose vertices have more edges than this.
     pub wide: u64,
 }
 
 impl<S> PushOptions<S> {
-    /// Returns those of pushing bucket after bucket, to the end.
+    /// Returns the options of pushing bucket by bucket to the end.
     pub fn whole() -> PushOptions<S> {
         PushOptions { is_moore: false, cap: None, wide: u64::MAX }
     }
 }
 
-/// The end of pushing.
+/// Why pushing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     /// No vertex becomes nearer.
     Done,
-    /// The vertices of this bucket have many edges, and were not pushed along.
+    /// The vertices of this bucket have many edges. Their edges were not relaxed.
     Wide(u64),
 }
 
-/// The next round, as all threads know it.
+/// The next round, about which all threads agree.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Turn {
-    /// Its bucket and one; 0 where there is no memory for buckets, and the largest number where no bucket has entries.
+    /// Number of the bucket plus 1. It is 0 if there is no memory for buckets, and the largest number if no bucket has
+    /// entries.
     number: u64,
-    /// Edges of the vertices in the bucket; of all ranks where pushing ends before a wide one.
+    /// Edges of the vertices in the bucket. If pushing ends before a wide bucket, this is the sum over all ranks.
     edges: u64,
 }
 
 impl Turn {
-    /// Returns true if pushing ends: there is no memory, or no entry up to the bucket that `last` says.
+    /// Returns true if pushing ends, because there is no memory or no entry up to the bucket of number `last`.
     fn is_over(&self, last: u64) -> bool {
         self.number == 0 || self.number > last
     }
 }
 
-/// Bins that the first thread goes on with while it is alone: its own, and those of other threads that have entries.
+/// Buckets that the first thread uses while it works alone: its own, and those of other threads that have entries.
 type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, Bins<S>>)>;
 
-/// Pushes from what is in bins, as a phase of this kind. Returns `None` where threads stop. Collective.
+/// Pushes from the entries in the buckets, as a phase called `kind`. Returns `None` if threads stop. Collective.
 pub fn push<A: Arithmetic>(
     walk: &Walk<'_, A>,
     here: &mut Here,
@@ -85,7 +90,7 @@ pub fn push<A: Arithmetic>(
     let (mut rounds, mut relaxed, mut list) = (0, 0, Vec::new());
     let cap = options.cap.unwrap_or(A::UNREACHED);
     let bucket_of = |sum: A::Sum| if options.is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
-    // No turn of a later bucket begins.
+    // No round of a later bucket begins.
     let last = options.cap.map_or(u64::MAX - 1, |cap| bucket_of(cap) + 1);
     let (mut narrow, mut all) = (Narrow::new(walk.threads), AllBins::new());
     loop {
@@ -95,7 +100,7 @@ pub fn push<A: Arithmetic>(
         };
         let (mut is_over, bound) = (turn.is_over(last), walk.bound.load(Relaxed));
         if here.is_alone && (is_over || turn.edges >= narrow.bound() || turn.edges > options.wide) {
-            // The others have slept until now.
+            // The other threads have slept until now.
             all.clear();
             *walk.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
             here.is_alone = false;
@@ -139,7 +144,7 @@ pub fn push<A: Arithmetic>(
         rounds += 1;
         let lists = if here.is_alone { 1 + others.len() } else { walk.threads };
         for nth in 0..lists {
-            // Whoever is alone knows who else has entries.
+            // A thread that works alone knows which other threads have entries.
             let thread = if here.is_alone && nth > 0 { others[nth - 1].0 } else { (here.thread + nth) % walk.threads };
             let listed = &walk.lists[thread];
             let list = listed.entries.read().unwrap_or_else(PoisonError::into_inner);
@@ -166,7 +171,8 @@ pub fn push<A: Arithmetic>(
     }
 }
 
-/// Finds the bucket of the next round, and takes each thread's entries of it to its list. Returns `None` where threads stop. Collective.
+/// Finds the bucket of the next round, and moves each thread's entries of it to the thread's list. Returns `None` if
+/// threads stop. Collective.
 fn next<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, narrow: &Narrow, last: u64, wide: u64) -> Option<Turn> {
     let (now, after) = (here.round & 1, (here.round + 1) & 1);
     let mut bins = walk.bins(here.thread);
@@ -180,10 +186,10 @@ fn next<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, narrow: &Narrow, las
         let edges = take(walk, here.thread, turn.number - 1, &mut bins, wide);
         walk.edges[now].fetch_add(edges, Relaxed);
     }
-    // The first thread may go on with them.
+    // The first thread may use the buckets of this one next.
     drop(bins);
     if here.thread == 0 {
-        // All have read these, and nobody writes them before the next meeting.
+        // All threads have read these values. Nobody writes them before the next barrier.
         walk.next[after].store(u64::MAX, Relaxed);
         walk.edges[after].store(0, Relaxed);
         walk.bound.store(narrow.bound(), Relaxed);
@@ -196,7 +202,7 @@ fn next<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, narrow: &Narrow, las
     Some(turn)
 }
 
-/// Does the same as the first thread while the others wait.
+/// Does what [`next`] does on the first thread, while the others wait.
 fn next_alone<A: Arithmetic>(
     walk: &Walk<'_, A>,
     here: &mut Here,
@@ -229,13 +235,14 @@ fn next_alone<A: Arithmetic>(
     Some(turn)
 }
 
-/// Returns the number of the first bucket that has an entry, as [`Turn`] has it.
+/// Returns the number of the first bucket that has an entry, as [`Turn::number`] stores it.
 fn number<S: Copy>(bins: &Bins<S>) -> u64 {
     if bins.is_lacking() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
 }
 
-/// Takes the entries of a bucket to the list of a thread. Returns the edges of their vertices: if pushing ends before a wide bucket, they are counted,
-/// else estimated where entries are many or no vertex has many more edges than others.
+/// Moves the entries of a bucket to the list of a thread. Returns the number of edges of their vertices. It is counted
+/// if pushing ends before a wide bucket. Otherwise it is estimated if entries are many or if no vertex has many more
+/// edges than others.
 fn take<A: Arithmetic>(walk: &Walk<'_, A>, thread: usize, bucket: u64, bins: &mut Bins<A::Sum>, wide: u64) -> u64 {
     let (graph, list) = (walk.graph, &walk.lists[thread]);
     let mut entries = list.entries.write().unwrap_or_else(PoisonError::into_inner);
@@ -247,7 +254,8 @@ fn take<A: Arithmetic>(walk: &Walk<'_, A>, thread: usize, bucket: u64, bins: &mu
     }
 }
 
-/// Goes on without buckets, for which there is no memory, to the end: by rounds over all vertices. Returns `None` where threads stop. Collective.
+/// Continues without buckets, because memory is too small for them: does rounds over all vertices to the end. Returns
+/// `None` if threads stop. Collective.
 fn without<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>) -> Option<Pushed> {
     if here.thread == 0 {
         tracing::info!("memory is too small for the vertices that become nearer at once: rounds over all take longer");
@@ -257,7 +265,7 @@ fn without<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A
     relax_all(walk, here).then_some(Pushed::Done)
 }
 
-/// Puts entries back to their bucket, and notes the smallest distance among them.
+/// Puts entries back into their bucket, and lowers `least` to the smallest distance among them.
 fn put_back<A: Arithmetic>(walk: &Walk<'_, A>, list: &[Entry<A::Sum>], bins: &mut Bins<A::Sum>, bucket: u64) {
     let sum_of = |entry: &Entry<A::Sum>| A::load(&walk.sums[entry.vertex as usize]);
     for &entry in list.iter().filter(|entry| sum_of(entry) == entry.sum) {
@@ -266,7 +274,7 @@ fn put_back<A: Arithmetic>(walk: &Walk<'_, A>, list: &[Entry<A::Sum>], bins: &mu
     }
 }
 
-/// A way to a vertex.
+/// A path to a vertex, by its last edge.
 #[derive(Clone, Copy)]
 struct Step<W> {
     way: W,
@@ -274,7 +282,7 @@ struct Step<W> {
 }
 
 impl<W> Step<W> {
-    /// Returns the way along an entry of the row of a vertex.
+    /// Returns the path that goes on along `entry` of the row of `from`.
     #[inline(always)]
     fn along<A: Arithmetic<Way = W>>(from: Entry<A::Sum>, entry: u64) -> Step<W> {
         let sum = A::add(from.sum, weight(entry));
@@ -282,8 +290,8 @@ impl<W> Step<W> {
     }
 }
 
-/// Pushes along the edges of these vertices that make a shorter way than `cap`, but for those vertices that came nearer since. Returns the number of
-/// edges.
+/// Relaxes those edges of the entries' vertices that make a path shorter than `cap`. Skips vertices that became nearer
+/// since. Returns the number of relaxed edges.
 fn settle<A: Arithmetic>(
     walk: &Walk<'_, A>,
     bins: &mut Bins<A::Sum>,
@@ -318,8 +326,8 @@ fn settle<A: Arithmetic>(
     }
 }
 
-/// Takes the ways along the edges of these vertices that are shorter than `cap` and may be better than those before, but for those of vertices that
-/// came nearer since. Rows are in memory. Returns the number of edges.
+/// Calls `take` with the paths along the edges of the entries' vertices that are shorter than `cap` and may improve a
+/// distance. Skips vertices that became nearer since. Rows are in memory. Returns the number of relaxed edges.
 fn along_words<A: Arithmetic, W: Word>(
     walk: &Walk<'_, A>,
     rows: RowSlices<'_, W>,
@@ -329,15 +337,16 @@ fn along_words<A: Arithmetic, W: Word>(
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
     let mut relaxed = 0;
-    // Better ways of some vertices are put together before any cell changes: an atomic operation lets no load pass, and who writes all down and
-    // counts those that are better need not guess which are.
+    // Better paths of several vertices are collected before any cell changes, because no load passes an atomic
+    // operation. All paths are written and only the better ones counted, because this needs no branch that would be
+    // hard to predict.
     let mut better = [Step { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; PUT_TOGETHER + SHORT];
     let mut count = 0;
     let expect = |entry: &Entry<A::Sum>| {
         prefetch_near(sums, entry.vertex as usize);
         rows.expect(entry.vertex);
     };
-    // Lists are short, so that the first entries count.
+    // Lists are short, so prefetching the first entries matters.
     list.iter().take(AHEAD).for_each(expect);
     list.iter().take(AHEAD / 2).for_each(|entry| rows.expect_row(entry.vertex));
     for (at, &Entry { sum, vertex }) in list.iter().enumerate() {
@@ -351,7 +360,7 @@ fn along_words<A: Arithmetic, W: Word>(
             continue;
         }
         let row = rows.row(vertex);
-        // With a cap, most entries of a row are too long.
+        // With a cap, most edges of a row are too long.
         if row.len() > SHORT || cap < A::UNREACHED {
             for entry in row.entries() {
                 let step = Step::along::<A>(Entry { sum, vertex }, entry);
@@ -381,8 +390,9 @@ fn along_words<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Calls `each` with the ways along the edges of these vertices that are shorter than `cap`, but for those of vertices that came nearer since. Rows are
-/// on a disk, which is asked for those of many vertices before any is waited for.
+/// Calls `each` with the paths along the edges of the entries' vertices that are shorter than `cap`. Skips vertices
+/// that became nearer since. Rows are on a disk. The rows of many vertices are requested before the thread waits for
+/// any.
 fn along_disk<A: Arithmetic>(
     walk: &Walk<'_, A>,
     list: &[Entry<A::Sum>],

@@ -1,4 +1,4 @@
-//! Figures and sentences of shortest paths.
+//! Charts and sentences about shortest paths.
 
 use super::output::{SsspDetails, SsspOutput};
 use super::path::Path;
@@ -8,17 +8,17 @@ use crate::algo::searches::sentences::{self, Farthest, Reach, SOURCES};
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::graph::ids::InputId;
 
-/// Most vertices of a path that a sentence names.
+/// Maximum number of vertices of a path that a sentence names.
 const PATH: usize = 20;
 
-/// Returns the figures of all searches.
+/// Returns the charts of all searches.
 pub(super) fn figures(output: &SsspOutput, details: &SearchDetails<SsspDetails>) -> Vec<Figure> {
     let first = output.sources.first().zip(details.sources.first());
     let distances = first.and_then(|(output, details)| distances(output.source, details));
     speed(details).into_iter().chain(phases(&details.sources)).chain(distances).collect()
 }
 
-/// Returns sentences about the vertices that are reached, and paths.
+/// Returns sentences about reached vertices and about paths.
 pub(super) fn sentences(output: &SsspOutput) -> Vec<String> {
     let reach = |of: &super::output::SourceOutput| Reach {
         source: of.source,
@@ -44,7 +44,7 @@ fn path_sentence(source: InputId, path: &Path) -> String {
     format!("The shortest path from vertex {source} to vertex {target} has length {length}: {way}.")
 }
 
-/// Returns the vertices by their distances from a source.
+/// Returns a chart of the number of vertices by distance from a source.
 fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
     if details.distances.is_empty() {
         return None;
@@ -59,7 +59,7 @@ fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
     })
 }
 
-/// Returns the seconds and the rounds of each kind of step, over all sources.
+/// Returns charts of the seconds and of the rounds of each kind of phase, over all sources.
 fn phases(sources: &[SsspDetails]) -> Vec<Figure> {
     let mut kinds: Vec<(String, [f64; 2])> = Vec::new();
     for phase in sources.iter().flat_map(|source| &source.phases) {

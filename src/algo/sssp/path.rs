@@ -7,7 +7,7 @@ use crate::prepare::input_ids::InputIds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Most vertices of a path that are told.
+/// Maximum number of vertices of a path that are reported.
 pub const TOLD: usize = 1000;
 
 /// The shortest path to a target.
@@ -15,25 +15,25 @@ pub const TOLD: usize = 1000;
 pub struct Path {
     /// The target's id in the input.
     pub target: InputId,
-    /// The length of the path; `None` if there is none.
+    /// Length of the path; `None` if the target is unreachable.
     pub length: Option<Distance>,
-    /// Edges of the path.
+    /// Number of edges of the path.
     pub edges: u64,
-    /// Its vertices, from the source on: the first thousand.
+    /// Vertices of the path, from the source on. Only the first thousand are kept.
     pub vertices: Vec<InputId>,
 }
 
 impl Path {
-    /// Returns the path of a vertex that nothing leads to.
+    /// Returns the path to an unreachable target.
     pub fn none(target: InputId) -> Path {
         Path { target, length: None, edges: 0, vertices: Vec::new() }
     }
 
-    /// Follows parents from `vertex`, the target, to the source.
+    /// Follows parents from `vertex`, which is the target, to the source.
     pub fn follow(target: InputId, vertex: u32, distances: &Distances, parents: &[u32], ids: &InputIds) -> Path {
         let mut vertices = Vec::new();
         let mut at = vertex;
-        // Parents are a tree, which is checked elsewhere: a wrong one must not keep this from ending.
+        // Parents should form a tree, which is checked elsewhere. The loop must end even if they do not.
         while at != NONE && vertices.len() < parents.len() {
             vertices.push(at);
             match parents[at as usize] {

@@ -1,4 +1,4 @@
-//! `[sssp]` as an algorithm.
+//! Implementation of [`Algorithm`] for the table `[sssp]`.
 
 use super::output::{SourceOutput, SsspDetails, SsspOutput};
 use super::search::Searched;
@@ -112,12 +112,12 @@ impl Algorithm for Sssp {
     }
 }
 
-/// Returns a line for the path of each source to the target.
+/// Returns a line with the path to the target for each source.
 fn paths(output: &SsspOutput) -> String {
     let mut lines = String::new();
     for source in &output.sources {
         if let Some(path) = &source.path {
-            // Text can be written to a string without fail.
+            // Writing to a string can't fail.
             let _ = writeln!(lines, "path {} to {}: {path}", source.source, path.target);
         }
     }

@@ -46,7 +46,7 @@ struct Room {
     step: u64,
     /// Reserved bytes that vectors use.
     taken: u64,
-    /// True if there was none for some entry, which then is in no bucket.
+    /// True if an entry was dropped because no memory was left for it.
     is_lacking: bool,
 }
 

@@ -140,7 +140,7 @@ impl DiskRow<'_> {
     }
 }
 
-/// Returns the bytes of so many entries in memory or in a file.
+/// Returns the bytes of `entries` packed entries, in memory or in a file.
 pub fn bytes(packing: Packing, entries: u64) -> u64 {
     packing.bytes() as u64 * entries + PADDING as u64
 }

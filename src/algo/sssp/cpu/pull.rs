@@ -1,12 +1,13 @@
-//! Cap and pull, for graphs with hubs that nearly everybody hangs on.
+//! Cap and pull: the method for graphs with hubs that are neighbours of nearly all vertices.
 //!
-//! While few vertices became nearer, these push along their edges. Once the hubs are met, a bucket has so many edges that pushing along all of them
-//! would mostly find nothing shorter. Then distances up to a *cap* are settled, along edges that stay below it, and every vertex beyond looks along
-//! the edges that lead to it: its row is sorted by weight, so that it may stop at the first edge that is too long even from the nearest vertex that
-//! can still make a difference. Two such rounds settle nearly all; the few vertices that still become nearer push.
+//! While few vertices become nearer, they push along their edges. Once the search meets the hubs, a bucket has so many
+//! edges that pushing along all of them would mostly find nothing shorter. From then on the search settles distances up
+//! to a *cap*, along edges that stay below the cap. Each vertex beyond the cap then pulls: it looks along its in-edges.
+//! Its row is sorted by weight, so it stops at the first edge that is too long even from the nearest vertex that can
+//! still make a difference. Two rounds of pulling settle nearly all vertices. The few that still become nearer push.
 //!
-//! Vertices before the wide bucket pushed along all their edges. Parents among these are claimed likewise, and others are found as distances are, from
-//! the wide bucket on.
+//! Vertices before the wide bucket pushed along all their edges, so they also claim the vertices whose parents they
+//! are. Other parents are found by pulling from the wide bucket on, as distances are.
 
 use super::arithmetic::Arithmetic;
 use super::bins::Entry;
@@ -14,19 +15,21 @@ use super::push::{PushOptions, Pushed, push};
 use super::rows::{Wanted, neighbour, weight};
 use super::search::{Here, Walk};
 
-/// A bucket is wide if its vertices have more than one in so many of all edges. Kronecker graphs of scale 22 took as long with one in 64, along six
-/// times as many edges.
+/// A bucket is wide if its vertices have more than this fraction of all edges (1 in 512). With 1 in 64, Kronecker
+/// graphs of scale 22 took as long and relaxed six times as many edges.
 const WIDE: u64 = 512;
-/// Buckets behind the wide one that are settled before vertices pull: with four, vertices push longer than pulling takes less.
+/// Buckets after the wide one that are settled before vertices pull. With four, pushing takes longer by more than
+/// pulling gets shorter.
 const CAPPED: u64 = 1;
-/// Vertices ahead whose rows are asked for.
+/// How many vertices ahead a row is prefetched.
 const AHEAD: u32 = 12;
-/// Vertices push again where fewer than one in so many became nearer.
+/// Vertices push again if fewer than this fraction of all (1 in 16) became nearer.
 const FEW: usize = 16;
-/// The same where rows are on a disk: who pushes reads its whole row there, who pulls mostly finds enough of it in memory.
+/// The same fraction if rows are on a disk. Pushing reads whole rows from the disk, and pulling mostly finds enough
+/// entries in memory.
 const FEW_ON_DISK: usize = 1 << 12;
 
-/// Searches so. Returns false where threads stop. Collective.
+/// Searches by cap and pull. Returns false if threads stop. Collective.
 pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
     let graph = walk.graph;
     let options =
@@ -46,7 +49,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
     walk.bins(here.thread).clear();
     let into = graph.into();
     let few = graph.vertices as usize / if graph.is_on_disk { FEW_ON_DISK } else { FEW };
-    // Vertices whose rows memory has too little of.
+    // Vertices of which memory has too few entries.
     let mut far = Vec::new();
     let mut nearest = A::load(&walk.least);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());

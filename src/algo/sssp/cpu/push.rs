@@ -305,7 +305,7 @@ fn settle<A: Arithmetic>(
             let cell = &sums[vertex as usize];
             if A::is_better(way, cell) && A::improve(cell, way) {
                 let entry = Entry { sum: A::sum(way), vertex };
-                // What other ranks have to know comes into a bucket when they do.
+                // An entry for other ranks comes into a bucket when it is sent.
                 if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(entry.sum), entry) }
             }
         }

@@ -219,7 +219,7 @@ fn places(starts: &[u64], v: u32) -> Range<u64> {
 /// The part of a vertex's row to request from the disk. Entries in memory are not requested.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted {
-    /// All of it.
+    /// All entries.
     All(u32),
     /// The first entries.
     First(u32),

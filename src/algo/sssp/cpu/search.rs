@@ -33,7 +33,7 @@ const PART_ON_DISK: usize = 1 << 14;
 pub struct Walk<'s, A: Arithmetic> {
     /// The graph.
     pub graph: &'s Sorted,
-    /// The distance of every vertex.
+    /// The distances of all vertices found so far.
     pub sums: &'s [A::Cell],
     /// The root of the search.
     pub root: u32,

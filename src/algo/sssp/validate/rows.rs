@@ -12,9 +12,9 @@ use crate::memory::Budget;
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
-/// Entries that distances are fetched ahead of their use.
+/// How many entries ahead distances are prefetched.
 const AHEAD: usize = 16;
-/// Entries whose weights are made at once.
+/// Number of entries whose weights are computed at a time.
 const MADE: usize = 1024;
 
 /// The edges of a graph, from the lower half of its rows.
@@ -24,7 +24,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Opens what weights are drawn by.
+    /// Opens the ids from which weights are drawn, if they are random.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
@@ -75,13 +75,13 @@ impl EdgePass for Rows<'_> {
     }
 
     fn name(&self, v: u32) -> String {
-        // The fault is told, too, where the order can't be read.
+        // The fault is reported even if the order can't be read.
         input_ids::name(self.graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
     }
 }
 
-/// Holds edges of vertex `v` against all trees, in the direction in which they leave it, or enter it, or both. Returns a bit for each tree in
-/// which its parent is met.
+/// Checks the edges of vertex `v` against all trees: as out-edges (`LEAVE`), as in-edges (`ENTER`), or as both. Returns
+/// a bit for each tree in which an edge from the parent of `v` was seen.
 #[inline(always)]
 fn hold<S: Sum, const W: usize, const LEAVE: bool, const ENTER: bool>(
     held: &Held<'_, S, W>,

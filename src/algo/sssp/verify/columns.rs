@@ -1,4 +1,5 @@
-//! Columns of distances and parents of a source, read to the places of vertices, and what no search leaves refused.
+//! Reads the columns of distances and parents of a source into the order of vertices. Refuses columns that no search
+//! writes.
 
 use crate::algo::Results;
 use crate::algo::searches::differs;
@@ -13,15 +14,15 @@ use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 use crate::results::Value;
 
-/// Rows between two looks at signals.
+/// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
 /// The columns of a source.
 pub(super) struct Columns {
-    /// The place of the source; `None` if it has no edge.
+    /// Place of the source; `None` if the source has no edge.
     pub root: Option<u32>,
     pub distances: Distances,
-    /// The place of each parent.
+    /// Place of each vertex's parent.
     pub parents: Buffer<u32>,
 }
 
@@ -29,7 +30,7 @@ impl Columns {
     /// Reads the columns of a source.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for columns that no search leaves; [`crate::Error::Limit`]; those of reading.
+    /// [`crate::Error::Validation`] for columns that no search writes; [`crate::Error::Limit`]; errors of reading.
     pub fn read(places: &Places, results: &Results<'_>, source: InputId, kind: WeightType) -> Result<Columns> {
         let vertices = places.vertices() as usize;
         let mut distances = Distances::new(kind, vertices, results.budget)?;
@@ -45,7 +46,7 @@ impl Columns {
         Ok(Columns { root, distances, parents })
     }
 
-    /// Returns true if no vertex that has an edge was reached.
+    /// Returns true if no vertex with an edge was reached.
     pub fn are_empty(&self) -> bool {
         (0..self.parents.len()).all(|v| self.parents[v] == NONE && self.distances.of(v as u32).is_none())
     }
@@ -59,7 +60,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads both columns to places; returns the place of the root.
+    /// Reads both columns into the order of places. Returns the place of the root.
     fn read<T: Value + PartialEq + Copy>(
         &self,
         (unreached, zero, is_sum): (T, T, impl Fn(T) -> bool),

@@ -1,4 +1,4 @@
-//! The figures of a job against those of its columns.
+//! Compares the figures that a job reports with those of its columns.
 
 use super::SourceChecked;
 use super::columns::Columns;
@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 
-/// Checks what is told of a source. `counted` edges of the input leave what it reaches or, without direction, have both ends there, if they were
-/// counted.
+/// Checks what a job reports of a source. `counted` is the number of the input's edges that leave reached vertices;
+/// without direction, of those with both ends reached. It is `None` if the edges were not counted.
 ///
 /// # Errors
 /// [`crate::Error::Validation`].
@@ -37,7 +37,7 @@ pub(super) fn agree(
     }
     let edges = match results.info.direction {
         Direction::Undirected => {
-            // Both ends of an edge are reached, or neither, unless sums of decimals become infinite on the way.
+            // Both ends of an edge are reached, or neither. Sums of decimals that become infinite are an exception.
             let ends = places.degrees().iter().map(|(degree, first, end)| {
                 let reached = tree.parents[first as usize..end as usize].iter().filter(|&&parent| parent != NONE);
                 u64::from(degree) * reached.count() as u64
@@ -50,7 +50,7 @@ pub(super) fn agree(
             }
         }
         Direction::Directed => match counted {
-            // Those that the job tells are distinct.
+            // The job reports distinct edges.
             Some(leaving) => {
                 let repeats = (results.info.edges - results.info.loops).saturating_sub(results.stored.edges);
                 leaving.saturating_sub(repeats)..=leaving
@@ -68,17 +68,18 @@ pub(super) fn agree(
     }
 }
 
-/// Returns true if a path that is told is that of a tree: as long as the distance of its target says, from parent to child.
+/// Returns true if a reported path is the path in the tree, from parent to child, and as long as the distance of its
+/// target.
 fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
     let place = |id: InputId| {
         let row = places.ids.row_of(id)?;
         places.of_rows().ok()?.get(row as usize).copied().filter(|&place| (place as usize) < tree.parents.len())
     };
-    // A target without an edge is not reached.
+    // A target without an edge is unreached.
     let target = place(path.target).and_then(|target| Some((target, tree.distances.of(target)?)));
     let Some((mut at, length)) = target else { return *path == Path::none(path.target) };
     let Some(told) = path.vertices.iter().map(|&id| place(id)).collect::<Option<Vec<u32>>>() else { return false };
-    // Parents lead to the root, which was checked.
+    // Parents lead to the root, which was checked before.
     let mut edges = 0;
     let mut above = at;
     while above != tree.root.0 {
@@ -98,7 +99,7 @@ fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
     })
 }
 
-/// Checks what is told of a source without an edge.
+/// Checks what a job reports of a source without an edge.
 ///
 /// # Errors
 /// [`crate::Error::Validation`].

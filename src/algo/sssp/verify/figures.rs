@@ -1,4 +1,4 @@
-//! Figures of searches against each other, which takes neither columns nor edges.
+//! Checks the figures of searches against each other. This needs neither columns nor edges.
 
 use super::SourceChecked;
 use crate::algo::searches::agreement::{Reported, SourceFigures, holds};
@@ -10,7 +10,7 @@ use crate::prepare::prepared::InputInfo;
 /// Checks the figures of all sources.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] for the first that can't be.
+/// [`crate::Error::Validation`] for the first impossible figure.
 pub(super) fn agree(told: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
     found.iter().try_for_each(|told| of_source(info, told))?;
     told.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;

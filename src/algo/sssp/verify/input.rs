@@ -1,4 +1,5 @@
-//! The edges of the input with their weights, each as often as it is there, between places of vertices.
+//! The edges of the input with their weights, as edges between places of vertices. Repeated edges occur as often as in
+//! the input.
 
 use crate::algo::WeightSource;
 use crate::algo::searches::places::Places;
@@ -10,7 +11,7 @@ use crate::graph::ids::RawId;
 use crate::prepare::relabel::ISOLATED;
 use std::sync::{Mutex, PoisonError};
 
-/// Edges whose places are looked up before the first is held against trees.
+/// Number of edges whose places are looked up before the first is checked, so that memory is read ahead.
 const AT_ONCE: usize = 32;
 
 /// The edges of an input.
@@ -22,13 +23,14 @@ pub(super) struct InputEdges<'a> {
     direction: Direction,
     /// True if edges are counted.
     counts: bool,
-    /// Edges that leave what each tree reaches or, without direction, have both ends there: of all trees so far.
+    /// For each tree so far, the number of edges that leave reached vertices; without direction, of edges with both
+    /// ends reached.
     counted: Mutex<Vec<u64>>,
 }
 
 impl<'a> InputEdges<'a> {
-    /// Returns the edges of an input whose weights, if they come from there, are of this type. They are counted if they have a direction, or
-    /// if `may_leave` says that one may lead from what a tree reaches to what it does not.
+    /// Returns the edges of an input. `kind` is the type of the weights if they come from the input. Edges are counted
+    /// if they have a direction, or if an edge may lead from a reached vertex to an unreached one (`may_leave`).
     ///
     /// # Errors
     /// None in practice.
@@ -45,7 +47,8 @@ impl<'a> InputEdges<'a> {
         Ok(InputEdges { input, weights, places, of_rows, direction, counts, counted: Mutex::default() })
     }
 
-    /// Returns how many edges leave what each tree reaches or, without direction, have both ends there; nothing if they were not counted.
+    /// Returns for each tree the number of edges that leave reached vertices; without direction, of edges with both
+    /// ends reached. Empty if edges were not counted.
     pub fn counted(self) -> Vec<u64> {
         self.counted.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,12 +78,12 @@ impl EdgePass for InputEdges<'_> {
     }
 }
 
-/// Holds edges against trees, in one thread.
+/// Checks edges against trees, in one thread.
 struct Holder<'a, 'h, S, const W: usize> {
     edges: &'a InputEdges<'a>,
     held: &'a Held<'h, S, W>,
     counted: Vec<u64>,
-    /// The fault in the first tree, at the first edge by its ends.
+    /// The fault in the first tree that has one, with the ends of the first edge that shows it.
     wrong: Option<(Wrong, [u32; 2])>,
 }
 
@@ -92,7 +95,8 @@ impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
                 |id| self.edges.places.ids.row(id).and_then(|row| self.edges.of_rows.get(row as usize)).copied();
             let ends = [place(u).unwrap_or(ISOLATED), place(v).unwrap_or(ISOLATED)];
             if ends.contains(&ISOLATED) {
-                // Edges are those whose ends were counted: this one is not among them only if the input changes while it is read.
+                // Places exist for the ends of all edges that were counted. Another edge occurs only if the input
+                // changes while it is read.
                 continue;
             }
             let weight = match self.edges.weights {

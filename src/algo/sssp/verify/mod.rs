@@ -1,8 +1,9 @@
-//! Checks of results: distances and parents as they were written, against the edges of the input once more.
+//! Checks results once more: the distances and parents in the written columns, against the edges of the input.
 //!
-//! Nothing of the search is believed, nor of the graph that was prepared for it, if the input is still there: places of vertices are worked out
-//! anew (`searches::places`), columns are read to these places (`columns`), and all edges of the input with their weights (`input`) are held
-//! against them by the rules that the run checks by (`super::validate`).
+//! The checks do not trust the search. If the input still exists, they do not trust the prepared graph either. Places
+//! of vertices are computed again (`searches::places`). Columns are read in the order of these places (`columns`). All
+//! edges of the input with their weights (`input`) are checked against the columns, by the rules that the run itself
+//! checks (`super::validate`).
 
 mod columns;
 mod counted;
@@ -22,22 +23,22 @@ use crate::results::read;
 use columns::Columns;
 use input::InputEdges;
 
-/// Figures of the search from one source, as a job tells them.
+/// Figures of the search from one source, as the job reports them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceChecked {
-    /// The figures that do not depend on how it went.
+    /// Figures that do not depend on how the search went.
     pub output: SourceOutput,
     /// The speed of the search.
     pub speed: Speed,
 }
 
-/// Bytes of the buffers in which columns are read.
+/// Bytes of the buffers through which columns are read.
 const READING: u64 = 2 * read::READING;
 
 /// Checks the figures of a job against each other and, if it wrote columns, the columns against the edges.
 ///
 /// # Errors
-/// Those of telling, and a stop; what is wrong goes to `verdict`.
+/// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
 pub fn verify(
     (told, weights): (&Reported<'_>, WeightSource),
     results: &Results<'_>,
@@ -67,7 +68,7 @@ fn trees(
     let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
     let vertices = places.vertices();
-    // Columns and the lines that they are checked in.
+    // Bytes of the columns and of the lines in which they are checked.
     let of_source = super::distances::Distances::bytes(kind, vertices) + 4 * vertices;
     let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
     let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
@@ -97,8 +98,8 @@ fn trees(
     ))
 }
 
-/// Holds trees against all edges. Returns their figures and, where edges of the input are counted, how many each reaches (see
-/// [`InputEdges::counted`]).
+/// Checks trees against all edges. Returns their figures and, if edges of the input are counted, the number for each
+/// tree (see [`InputEdges::counted`]).
 fn hold(
     edges: &EdgeSource<'_>,
     (weights, kind): (WeightSource, WeightType),

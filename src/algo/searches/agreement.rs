@@ -1,4 +1,5 @@
-//! Checks of what searches of any kind found: of figures against each other, which takes neither columns nor edges, and of trees where both are there.
+//! Checks that all kinds of searches share: of figures against each other, which needs neither columns nor edges, and
+//! of trees if the columns and the edges are available.
 
 use super::Options;
 use super::graph500::{self, Block, Fields, Kernel, Sample, Size};
@@ -9,23 +10,23 @@ use crate::graph::ids::InputId;
 use crate::prepare::prepared::InputInfo;
 use std::collections::HashSet;
 
-/// Relative difference of quotients that are the same.
+/// Largest relative difference of two quotients that count as equal.
 const TOLERANCE: f64 = 1e-9;
 
-/// Figures of the search from one source that all kinds of searches have.
+/// Figures of the search from one source that every kind of search has.
 pub struct SourceFigures {
     /// The source.
     pub source: InputId,
-    /// Vertices reached, the source included.
+    /// Number of reached vertices, including the source.
     pub reached: u64,
-    /// Edges by which it is measured.
+    /// Number of edges by which the speed is measured.
     pub edges: u64,
     /// The speed of the search.
     pub speed: Speed,
 }
 
 impl SourceFigures {
-    /// Checks that they can be those of a search of this input.
+    /// Checks that the figures are possible for a search of this input.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
@@ -54,17 +55,17 @@ pub struct Reported<'a> {
     pub kernel: Kernel,
     /// True if the job reports that it checked the trees.
     pub validated: bool,
-    /// The mean that the job reports.
+    /// The harmonic mean of speeds that the job reports.
     pub harmonic_mean_teps: f64,
     /// The figures of Graph500 that the job reports.
     pub graph500: Option<&'a Fields>,
 }
 
-/// The results of one source and how the search from it went.
+/// Result of one source, and the details of the search from it.
 pub type SourceTrial<'t, S, D> = (&'t S, &'t D);
 
 impl<'a> Reported<'a> {
-    /// Returns what a job with these options reports of all its searches.
+    /// Returns what a job with these options reports about all its searches.
     pub fn of<S, D>(
         options: &'a Options,
         kernel: Kernel,
@@ -120,10 +121,10 @@ impl<'a> Reported<'a> {
     }
 }
 
-/// Returns each source with how the search from it went.
+/// Returns the result of each source with the details of its search.
 ///
 /// # Errors
-/// [`Error::Validation`] if there are more of one than of the other.
+/// [`Error::Validation`] if their numbers differ.
 pub fn sources<'t, S, D: SourceDetails>(
     output: &'t SearchOutput<S>,
     details: &'t SearchDetails<D>,
@@ -139,11 +140,12 @@ fn are_close(reported: f64, number: f64) -> bool {
     (reported - number).abs() <= TOLERANCE * number.abs()
 }
 
-/// Checks trees by `check` against the edges of the input, if the table `algorithm` wrote them (`write`) and the edges are there; else says why not.
-/// Without sources there are no trees, and nothing to check.
+/// Checks trees by calling `check` with the edges, if the table `algorithm` wrote columns (`write`) and the edges are
+/// available. Otherwise `verdict` gets the reason why trees were not checked. Without sources there are no trees to
+/// check.
 ///
 /// # Errors
-/// Those of telling, and a stop; what is wrong goes to `verdict`.
+/// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
 pub fn check_trees(
     algorithm: &str,
     write: bool,
@@ -164,12 +166,12 @@ pub fn check_trees(
     }
 }
 
-/// Returns the error of a wrong figure or column of a source; `what` says what is wrong.
+/// Makes the error for a wrong figure or column of a source. `what` says what is wrong.
 pub fn differs(source: InputId, what: &str) -> Error {
     Error::Validation(format!("source {source}: {what}"))
 }
 
-/// Checks that something holds of what is told of a source, or says what is told.
+/// Returns an error with the text of `otherwise` if `holds` is false.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if it does not hold.

@@ -1,4 +1,5 @@
-//! The last checks of trees, after a pass over all edges: each parent was met, and the figures of the job are those of its columns.
+//! Last checks of trees, after a pass over all edges: an edge from every parent was seen, and the job reports the
+//! figures of its columns.
 
 use super::SourceChecked;
 use super::columns::{Columns, UNREACHED};
@@ -11,7 +12,7 @@ use crate::graph::direction::Direction;
 use crate::process::signals;
 use std::ops::RangeInclusive;
 
-/// Checks that an edge was seen to every vertex from its parent, and the figures that were told.
+/// Checks that an edge from its parent to every vertex was seen, and compares the reported figures with the columns.
 ///
 /// # Errors
 /// [`Error::Validation`].
@@ -39,7 +40,7 @@ pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &Seen) -
         let edges = match results.info.direction {
             // Both ends of an edge are reached, or neither.
             Direction::Undirected => figures.degrees / 2..=figures.degrees / 2,
-            // Those that the job tells are distinct.
+            // The job reports distinct edges.
             Direction::Directed => seen.edges[number].saturating_sub(seen.repeats)..=seen.edges[number],
         };
         figures.hold(told, columns.roots[number].is_some(), &edges)?;
@@ -72,7 +73,7 @@ impl Figures {
     fn hold(&self, told: &SourceChecked, has_edges: bool, edges: &RangeInclusive<u64>) -> Result<()> {
         let Figures { reached, depth, .. } = *self;
         if !has_edges {
-            // A root without an edge is at no place.
+            // A root without an edge has no place.
             let alone = told.reached == 1 && told.depth == 0 && told.edges == 0 && reached == 0;
             return if alone { Ok(()) } else { Err(differs(told.source, "it has no edge, and reached others")) };
         }

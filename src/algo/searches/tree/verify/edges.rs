@@ -1,4 +1,4 @@
-//! One pass over all edges, each held against several trees.
+//! A pass over all edges, which checks each edge against several trees.
 
 use super::columns::{Columns, UNREACHED};
 use crate::algo::searches::places::Places;
@@ -15,37 +15,37 @@ use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Edges whose places are looked up before the first is held against trees.
+/// Number of edges whose places are looked up before the first is checked, so that memory is read ahead.
 const AT_ONCE: usize = 32;
-/// Entries of a row whose levels are fetched ahead of their use.
+/// How many entries of a row ahead levels are prefetched.
 const AHEAD: usize = 8;
-/// Numbers in a line of the cache.
+/// Numbers in a cache line.
 const LINE: usize = 16;
 
 /// Findings of a pass.
 pub(super) struct Seen {
-    /// A bit for each tree of each vertex: set where an edge leads to the vertex from its parent.
+    /// For each vertex a bit per tree, which is set once an edge from the parent to the vertex was seen.
     parents: Buffer<AtomicU32>,
-    /// The first fault by number of the tree, then by rule.
+    /// The first fault by the number of its tree, then by its rule.
     pub wrong: Option<(usize, Fault)>,
-    /// Edges that leave what each tree reaches, if edges have a direction.
+    /// For each tree the number of edges that leave reached vertices, if edges have a direction.
     pub edges: Vec<u64>,
-    /// Repeats among the edges of the pass, at most.
+    /// Upper bound of the number of repeats among the edges of the pass.
     pub repeats: u64,
 }
 
 impl Seen {
-    /// Returns true if an edge leads to a vertex from its parent in a tree.
+    /// Returns true if an edge from its parent to `vertex` was seen in a tree.
     pub fn parent(&self, vertex: u32, tree: usize) -> bool {
         let bit = vertex as usize * self.edges.len() + tree;
         self.parents[bit / 32].load(Relaxed) >> (bit % 32) & 1 == 1
     }
 }
 
-/// Holds all edges against the trees of `columns`.
+/// Checks all edges against the trees of `columns`.
 ///
 /// # Errors
-/// Those of reading; [`Error::Limit`]; [`Error::Stopped`].
+/// Errors of reading; [`Error::Limit`]; [`Error::Stopped`].
 pub(super) fn pass(
     edges: &EdgeSource<'_>,
     places: &Places,
@@ -73,7 +73,7 @@ pub(super) fn pass(
     Ok(Seen { parents, wrong, edges, repeats })
 }
 
-/// Hands the edges of all blocks to holders, a block at a time to each.
+/// Distributes the edges of all blocks among the checkers, a block at a time.
 fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
     let (parts, direction) = (Parts::new(graph.catalogue.len(), 1), graph.info.direction);
     let threads = holders.len();
@@ -101,7 +101,7 @@ fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
     })
 }
 
-/// Holds edges against trees, in one thread.
+/// Checks edges against trees, in one thread.
 struct Holder<'a> {
     places: &'a Places,
     of_rows: &'a [u32],
@@ -123,14 +123,15 @@ impl<'a> Holder<'a> {
         Ok(Holder { places, of_rows: places.of_rows()?, columns, parents, direction, wrong: None, edges })
     }
 
-    /// Looks up the places of edges, then holds them against the trees.
+    /// Looks up the places of edges, then checks the edges against the trees.
     fn of_ids(&mut self, edges: impl Iterator<Item = [u64; 2]>) {
         let (mut found, mut number) = ([[0; 2]; AT_ONCE], 0);
         for [u, v] in edges.filter(|[u, v]| u != v) {
             let place = |id| self.places.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
             let ends = [place(u).unwrap_or(ISOLATED), place(v).unwrap_or(ISOLATED)];
             if ends.contains(&ISOLATED) {
-                // Edges are those whose ends were counted: this one is not among them only if the input changes while it is read.
+                // Places exist for the ends of all edges that were counted. Another edge occurs only if the input
+                // changes while it is read.
                 continue;
             }
             ends.iter().for_each(|&end| self.fetch(end));
@@ -144,7 +145,7 @@ impl<'a> Holder<'a> {
         found[..number].iter().for_each(|&ends| self.hold(ends));
     }
 
-    /// Has the levels and the parents of a vertex fetched into the cache.
+    /// Prefetches the levels and the parents of the vertex at a place.
     #[inline]
     fn fetch(&self, place: u32) {
         let (levels, parents) = (self.columns.levels(place), self.columns.parents(place));
@@ -154,7 +155,7 @@ impl<'a> Holder<'a> {
         }
     }
 
-    /// Holds an edge between places against the trees.
+    /// Checks an edge between two places against the trees.
     #[inline]
     fn hold(&mut self, [from, to]: [u32; 2]) {
         self.lead(from, to);
@@ -168,7 +169,7 @@ impl<'a> Holder<'a> {
         }
     }
 
-    /// Holds an edge against the trees in the direction in which it leads `from` one vertex `to` another.
+    /// Checks one direction of an edge against the trees.
     #[inline]
     fn lead(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));
@@ -192,7 +193,7 @@ impl<'a> Holder<'a> {
         }
     }
 
-    /// Takes note of the first fault that an edge shows.
+    /// Records the first fault that an edge shows.
     #[cold]
     fn note(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));

@@ -1,4 +1,4 @@
-//! Reads the columns of one source, and refuses what no search leaves.
+//! Reads the columns of one source, and refuses what no search writes.
 
 use super::columns::{NOBODY, UNREACHED};
 use crate::algo::Results;
@@ -10,10 +10,10 @@ use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 
-/// Rows between two looks at signals.
+/// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
-/// Reads the columns of one source.
+/// Reader of the columns of one source.
 pub(super) struct Reader<'a> {
     pub places: &'a Places,
     pub results: &'a Results<'a>,
@@ -22,7 +22,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Calls `put` with level and parent of every vertex at a place; returns the place of the root.
+    /// Calls `put` with the place, the level and the parent of every vertex. Returns the place of the root.
     pub fn read(&self, put: impl Fn(u32, u32, u32)) -> Result<Option<u32>> {
         let (places, source, of_rows) = (self.places, self.source, self.places.of_rows()?);
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);

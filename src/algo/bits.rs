@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_find_the_same_that_lack() {
+    fn both_ways_find_the_same_unset_bits() {
         let bits: Vec<AtomicU64> = (1..50u64).map(|i| AtomicU64::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
         let vertices: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(1_103_515_245) % (49 * 64)).collect();
         for length in 0..=64 {

@@ -82,7 +82,7 @@ impl<'a> Devices<'a> {
                 tracing::warn!("computing on the CPU: {e}");
             }
             if !is_local {
-                let why = || Error::internal("compute on the GPU", "a graph that is not here, and too little room");
+                let why = || Error::internal("compute on the GPU", "a graph on other ranks, and too little GPU memory");
                 return Err(gpu.and_then(Result::err).unwrap_or_else(why));
             }
             drop(gpu);

@@ -19,7 +19,7 @@ pub struct Meters {
 }
 
 /// A measurement that has begun.
-pub struct Begun<'m> {
+pub struct Measurement<'m> {
     meters: &'m Meters,
     gpu: Option<Result<f64, String>>,
     cpu: Option<Result<Reading, String>>,
@@ -83,14 +83,14 @@ impl Meters {
     }
 
     /// Begins to measure.
-    pub fn begin(&self) -> Begun<'_> {
+    pub fn begin(&self) -> Measurement<'_> {
         let gpu = self.gpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.joules());
         let cpu = self.cpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.read());
-        Begun { meters: self, gpu, cpu, started: Instant::now() }
+        Measurement { meters: self, gpu, cpu, started: Instant::now() }
     }
 }
 
-impl Begun<'_> {
+impl Measurement<'_> {
     /// Returns the seconds since the measurement began.
     pub fn seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_the_joules_of_a_kind_is_not_told_as_all() {
+    fn partial_joules_of_a_kind_are_not_reported() {
         let failed = || Some(Err("NVML: gone".to_owned()));
         let ranks = [Joules { gpu: Some(Ok(10.0)), cpu: Some(Ok(4.0)) }, Joules { gpu: failed(), cpu: None }];
         let cpu = sum(3.0, &ranks);

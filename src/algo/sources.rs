@@ -39,11 +39,11 @@ impl Sources {
         let mut sorted = ids.clone();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|two| two[0] == two[1]) {
-            field.error(&format!("{} is there twice", twice[0]), diagnostics);
+            field.error(&format!("{} occurs twice", twice[0]), diagnostics);
             return None;
         }
         if ids.len() > MOST {
-            field.error(&format!("{} sources, where {MOST} are the most", ids.len()), diagnostics);
+            field.error(&format!("{} sources, but at most {MOST} are allowed", ids.len()), diagnostics);
             return None;
         }
         Some(Sources(ids))

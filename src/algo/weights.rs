@@ -65,7 +65,7 @@ fn drawn(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<DrawnWeight
 
 fn uniform_of(uniform: &Field<'_>, seed: u64, diagnostics: &mut Diagnostics) -> Option<DrawnWeights> {
     let wrong =
-        "expected the least and the most of weights, both from 0 on, whole numbers below 2^32 or decimals of f32";
+        "expected the smallest and the largest weight, both at least 0: whole numbers below 2^32, or f32 decimals";
     let drawn = match uniform.pair(diagnostics)? {
         [(least, true), (most, true)] => {
             let number = |number: f64| (0.0..=f64::from(u32::MAX)).contains(&number).then_some(number as u32);

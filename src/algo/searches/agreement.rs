@@ -38,11 +38,11 @@ impl SourceFigures {
         })?;
         let all = info.edges - info.loops;
         holds(source, (reached - 1..=all).contains(&edges), || {
-            format!("{edges} edges, where {reached} vertices were reached and the input has {all}")
+            format!("{edges} edges, but {reached} vertices were reached and the input has {all} edges")
         })?;
         let expected = Speed::of(edges, seconds).teps;
         holds(source, are_close(teps, expected), || {
-            format!("{teps} edges a second, {edges} in {seconds} s are {expected}")
+            format!("{teps} edges a second, but {edges} edges in {seconds} s make {expected}")
         })
     }
 }
@@ -92,10 +92,10 @@ impl<'a> Reported<'a> {
             }
         };
         if !are_asked {
-            return wrong(format!("{} sources, which are not those that the table asks for", sources.len()));
+            return wrong(format!("{} sources, which are not the sources of the table", sources.len()));
         }
         if validated != options.validate {
-            return wrong(format!("validated {validated}, where the table says {}", options.validate));
+            return wrong(format!("validated {validated}, but the table says {}", options.validate));
         }
         let with_edges = figures.iter().filter(|of| of.edges > 0);
         let sample = |of: &SourceFigures| Sample { seconds: of.speed.seconds, edges: of.edges, validate: 0.0 };
@@ -103,7 +103,7 @@ impl<'a> Reported<'a> {
         let mean = graph500::harmonic_mean_teps(&samples);
         if !are_close(harmonic_mean_teps, mean) {
             return wrong(format!(
-                "harmonic mean of {harmonic_mean_teps} edges a second, of these sources it is {mean}"
+                "the harmonic mean is {harmonic_mean_teps} edges a second, but these sources give {mean}"
             ));
         }
         let Some(reported) = graph500 else { return Ok(()) };
@@ -114,7 +114,7 @@ impl<'a> Reported<'a> {
         let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
         for (name, value) in fields {
             if !reported.get(name).is_some_and(|reported| are_close(reported, value)) {
-                return wrong(format!("{name} {:?}, by these sources it is {value}", reported.get(name)));
+                return wrong(format!("{name} is {:?}, but these sources give {value}", reported.get(name)));
             }
         }
         Ok(())
@@ -159,7 +159,7 @@ pub fn check_trees(
         _ if write && !results.done => verdict.skip("trees", "none is written yet: the job is not done"),
         _ if !write => verdict.skip(
             "trees",
-            format!("none was written, as [{algorithm}] write = false: the run itself is what checked them (validate)"),
+            format!("none was written, because [{algorithm}] has write = false; the run itself checks them (validate)"),
         ),
         Err(why) => verdict.skip("trees", format!("{why}; so they were not checked")),
         Ok(edges) => verdict.note("trees", check(edges)),

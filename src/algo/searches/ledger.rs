@@ -139,10 +139,10 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     pub fn trial(mut self, run: &Run<'_>) -> Result<SearchTrial<T>> {
         self.journal.sync()?;
         let vertices = self.graph.info.connected;
-        let _telling = run.budget.reserve(telling_bytes(self.roots.len() as u64, vertices), "figures of searches")?;
+        let _reporting = run.budget.reserve(telling_bytes(self.roots.len() as u64, vertices), "figures of searches")?;
         let (mut outputs, mut details, mut samples) = (Vec::new(), Vec::new(), Vec::new());
         let mut seconds = 0.0;
-        let levels = levels_told(self.roots.len() as u64) as usize;
+        let levels = levels_reported(self.roots.len() as u64) as usize;
         for (root, state) in self.roots.iter().zip(self.states) {
             let missing = || Error::internal("sum up searches", "one is missing");
             let SourceDone { searched, edges, .. } = state.done.ok_or_else(missing)?;
@@ -179,11 +179,11 @@ const OF_LEVEL: u64 = 4 << 10;
 const OF_SOURCE: u64 = 6 << 10;
 
 /// Returns the maximum number of levels that the report has of each search.
-fn levels_told(sources: u64) -> u64 {
+fn levels_reported(sources: u64) -> u64 {
     (LEVELS / sources.max(1)).max(LEVELS_OF_EACH)
 }
 
 /// Returns the bytes of host memory that results of searches take, in a graph of `vertices` vertices.
 pub fn telling_bytes(sources: u64, vertices: u64) -> u64 {
-    sources * (OF_SOURCE + OF_LEVEL * levels_told(sources).min(vertices))
+    sources * (OF_SOURCE + OF_LEVEL * levels_reported(sources).min(vertices))
 }

@@ -19,12 +19,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub struct Places {
     /// Ids and rows of the input.
     pub ids: Ids,
-    of_rows: OfRows,
+    of_rows: RowPlaces,
     degrees: DegreeRuns,
 }
 
 /// The place of each row, up to the last row with edges; [`ISOLATED`] for a row without edges.
-enum OfRows {
+enum RowPlaces {
     Counted(Buffer<u32>),
     Stored(MappedOrder),
 }
@@ -39,17 +39,17 @@ impl Places {
         let (of_rows, degrees) = match edges {
             EdgeSource::Blocks(graph) => {
                 let order = order::map(&graph.folder, graph.info.content)?;
-                (OfRows::Stored(order), order::read_runs(&graph.folder, graph.info.content)?)
+                (RowPlaces::Stored(order), order::read_runs(&graph.folder, graph.info.content)?)
             }
             EdgeSource::Input(input) => {
                 let (of_rows, degrees) = in_order(degrees(&ids, input, results)?, results)?;
                 let info = results.info;
-                let (counted, told) = (degrees.bins(), &info.degrees);
-                if (degrees.vertices(), &counted) != (info.connected, told) {
-                    let what = format!("vertices by degree are {counted:?} in the input, the job tells {told:?}");
+                let (counted, reported) = (degrees.bins(), &info.degrees);
+                if (degrees.vertices(), &counted) != (info.connected, reported) {
+                    let what = format!("vertices by degree are {counted:?} in the input, the job reports {reported:?}");
                     return Err(Error::Validation(what));
                 }
-                (OfRows::Counted(of_rows), degrees)
+                (RowPlaces::Counted(of_rows), degrees)
             }
         };
         Ok(Places { ids, of_rows, degrees })
@@ -71,8 +71,8 @@ impl Places {
     /// None in practice.
     pub fn of_rows(&self) -> Result<&[u32]> {
         match &self.of_rows {
-            OfRows::Counted(places) => Ok(places),
-            OfRows::Stored(order) => order.ids(),
+            RowPlaces::Counted(places) => Ok(places),
+            RowPlaces::Stored(order) => order.ids(),
         }
     }
 

@@ -95,14 +95,17 @@ pub fn verify_units<S: DeserializeOwned, O>(
     agrees: impl Fn(&S, u64, &O) -> Result<()>,
 ) -> Result<String> {
     let UnitsContent::Records(records) = units.content else {
-        return Err(Error::Validation(format!("{}: a checkpoint, where searches have none", units.path.display())));
+        return Err(Error::Validation(format!(
+            "{}: this is a checkpoint, but searches have none",
+            units.path.display()
+        )));
     };
     let wrong = |what: String| Error::Validation(format!("{}: {what}", units.path.display()));
     let searches: Vec<&Record> = records.iter().filter(|record| record.unit < CHECKED).collect();
     for record in &searches {
         let unit = record.unit;
         let done: SourceDone<S> = serde_json::from_slice(&record.result)
-            .map_err(|e| wrong(format!("unit {unit} is the record of no search: {e}")))?;
+            .map_err(|e| wrong(format!("unit {unit} is not the record of a search: {e}")))?;
         let Some(source) = sources.and_then(|sources| sources.get(unit as usize)) else { continue };
         agrees(&done.searched, done.edges, source).map_err(|e| match e {
             Error::Validation(what) => wrong(format!("unit {unit} has {what}")),

@@ -15,7 +15,7 @@ const COLUMN: f64 = 20.0;
 const SEARCH_ON_GPU: f64 = 0.5;
 const SORT_ON_GPU: f64 = 0.5;
 /// Bytes that ranks exchange for a vertex. It becomes nearer two or three times, and has a parent.
-const TOLD: u64 = 48;
+const EXCHANGED: u64 = 48;
 /// Bytes of the journal for each source.
 const RECORD: u64 = 1024;
 /// Files occupy whole pages on the disk.
@@ -59,7 +59,7 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         host_memory: most.min(crew.free.max(fewest)),
         least_host_memory: fewest,
         disk: written + file + trials * sources * RECORD + PAGE,
-        exchange: trials * sources * TOLD * vertices * (crew.ranks as u64 - 1),
+        exchange: trials * sources * EXCHANGED * vertices * (crew.ranks as u64 - 1),
         seconds: (f64::from(crew.trials) * (sources as f64 * search + sort) + columns) / 1e9,
         label: if table.options.validate { "sssp validated" } else { "sssp" }.into(),
     }

@@ -134,7 +134,7 @@ impl TryFrom<Number> for Distance {
     fn try_from(number: Number) -> std::result::Result<Distance, String> {
         let whole = number.as_u64().map(Distance::Whole);
         let decimal = || number.as_f64().map(|sum| Distance::Decimal(sum as f32));
-        whole.or_else(decimal).ok_or_else(|| format!("{number} is no distance"))
+        whole.or_else(decimal).ok_or_else(|| format!("{number} is not a distance"))
     }
 }
 

@@ -65,7 +65,7 @@ impl Fault {
             Fault::Shorter { from, above, weight, to, distance } => {
                 let (from, to) = (name(from), name(to));
                 format!(
-                    "an edge of weight {weight} leads from {from}, distance {above}, to {to}, distance {distance}, which is shorter by it"
+                    "an edge of weight {weight} leads from {from}, distance {above}, to {to}, distance {distance}, and makes a shorter path"
                 )
             }
             Fault::NotReached { from, to } => {
@@ -79,7 +79,7 @@ impl Fault {
             }
             Fault::NotFirst { vertex, parent, first } => {
                 let (vertex, parent, first) = (name(vertex), name(parent), name(first));
-                format!("the parent of vertex {vertex} is {parent}, where {first} would do and comes first")
+                format!("the parent of vertex {vertex} is {parent}, but {first} qualifies and comes first")
             }
         };
         Error::Validation(format!("source {source}: {found}"))

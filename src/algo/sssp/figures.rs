@@ -52,7 +52,7 @@ fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
     let points = details.distances.iter().map(|bin| (bin.to, bin.vertices as f64)).collect();
     Some(Figure {
         title: format!("Distances from source {source}"),
-        caption: "Vertices by their distance: a step has those from the end of the step before up to its own.".into(),
+        caption: "Vertices by distance. Each step begins where the previous one ends.".into(),
         x: Axis::linear("distance", Unit::Number),
         y: Axis::linear("vertices", Unit::Count),
         marks: Marks::Lines(vec![Line::new("vertices", Style::Area, points)]),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_has_the_path_or_that_there_is_none() {
+    fn a_sentence_has_the_path_or_says_that_there_is_none() {
         let vertices = [1, 3, 7].map(InputId).to_vec();
         let path = Path { target: InputId(7), length: Some(Distance::Decimal(2.5)), edges: 2, vertices };
         let sentence = path_sentence(InputId(1), &path);

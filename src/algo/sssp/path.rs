@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Maximum number of vertices of a path that are reported.
-pub const TOLD: usize = 1000;
+pub const MOST_REPORTED: usize = 1000;
 
 /// The shortest path to a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,9 +41,9 @@ impl Path {
                 parent => at = parent,
             }
         }
-        let told = vertices.iter().rev().take(TOLD).map(|&v| ids.of(Vertex(v))).collect();
+        let reported = vertices.iter().rev().take(MOST_REPORTED).map(|&v| ids.of(Vertex(v))).collect();
         match distances.of(vertex) {
-            Some(length) => Path { target, length: Some(length), edges: vertices.len() as u64 - 1, vertices: told },
+            Some(length) => Path { target, length: Some(length), edges: vertices.len() as u64 - 1, vertices: reported },
             None => Path::none(target),
         }
     }
@@ -51,7 +51,7 @@ impl Path {
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(length) = self.length else { return write!(f, "none, {} is not reached", self.target) };
+        let Some(length) = self.length else { return write!(f, "none, {} is unreachable", self.target) };
         write!(f, "length {length}  edges {}  vertices", self.edges)?;
         self.vertices.iter().try_for_each(|vertex| write!(f, " {vertex}"))?;
         match (self.edges + 1).saturating_sub(self.vertices.len() as u64) {

@@ -86,7 +86,10 @@ impl Algorithm for Sssp {
         searches::verify_units(units, sources, |searched: &Searched, edges, output: &SourceOutput| {
             let found = (searched.reached, searched.max_distance, edges);
             if found != (output.reached, output.max_distance, output.edges) {
-                let what = format!("(reached, max_distance, edges) {found:?}, the result of {} others", output.source);
+                let what = format!(
+                    "(reached, max_distance, edges) {found:?}, which differs from the result of {}",
+                    output.source
+                );
                 return Err(Error::Validation(what));
             }
             Ok(())

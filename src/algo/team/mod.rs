@@ -44,13 +44,13 @@ pub fn of_cores(threads: usize) -> usize {
 
 /// Items that threads take a part at a time.
 pub struct Parts<'c> {
-    taken: Taken<'c>,
+    taken: TakenCount<'c>,
     total: usize,
     part: usize,
 }
 
 /// Number of items that are taken.
-enum Taken<'c> {
+enum TakenCount<'c> {
     Own(AtomicU64),
     Shared(&'c AtomicU64),
 }
@@ -58,19 +58,19 @@ enum Taken<'c> {
 impl<'c> Parts<'c> {
     /// Divides `total` items into parts of `part` items.
     pub fn new(total: usize, part: usize) -> Parts<'static> {
-        Parts { taken: Taken::Own(AtomicU64::new(0)), total, part }
+        Parts { taken: TakenCount::Own(AtomicU64::new(0)), total, part }
     }
 
     /// Divides items among several ranks. `taken` counts the items that any of them took, and must be zero at first.
     pub fn shared(taken: &'c AtomicU64, total: usize, part: usize) -> Parts<'c> {
-        Parts { taken: Taken::Shared(taken), total, part }
+        Parts { taken: TakenCount::Shared(taken), total, part }
     }
 
     /// Returns the next part, which is empty if nothing is left.
     pub fn take(&self) -> Range<usize> {
         let taken = match &self.taken {
-            Taken::Own(taken) => taken,
-            Taken::Shared(taken) => taken,
+            TakenCount::Own(taken) => taken,
+            TakenCount::Shared(taken) => taken,
         };
         let first = (taken.fetch_add(self.part as u64, Ordering::Relaxed) as usize).min(self.total);
         first..(first + self.part).min(self.total)

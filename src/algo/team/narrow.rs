@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_for_those_who_take_less_time() {
+    fn the_faster_side_does_the_rounds() {
         let mut narrow = Narrow::of(1);
         assert_eq!(rounds(&mut narrow, 100, LEAST - 1, [1e-5, 1.0]), 100);
         // All threads are faster, then equally fast, then ever slower.
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_shows_what_it_takes_where_rounds_are_wide_from_the_first() {
+    fn one_thread_is_timed_if_rounds_are_wide_from_the_first() {
         let mut narrow = Narrow::of(1);
         assert_eq!(rounds(&mut narrow, 1000, 2 * LEAST, [1e-5, 5e-6]), TRIAL);
         let mut narrow = Narrow::of(1);

@@ -62,7 +62,7 @@ impl Fault {
             Fault::NotFirst { vertex, parent, first } => {
                 let (vertex, parent, first) = (name(vertex), name(parent), name(first));
                 return Error::Validation(format!(
-                    "source {source}: the parent of vertex {vertex} is {parent}, where {first} is in the same level and comes first"
+                    "source {source}: the parent of vertex {vertex} is {parent}, but {first} is in the same level and comes first"
                 ));
             }
         };

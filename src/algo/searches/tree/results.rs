@@ -52,7 +52,7 @@ pub fn verify_units<T: LevelTask>(units: &StoredUnits<'_>, output: Option<&Level
         let (reached, depth) = searched.reached_and_depth();
         let found = (reached, depth, edges);
         if found != (output.reached, output.depth, output.edges) {
-            let what = format!("(reached, depth, edges) {found:?}, the result of {} others", output.source);
+            let what = format!("(reached, depth, edges) {found:?}, which differs from the result of {}", output.source);
             return Err(Error::Validation(what));
         }
         Ok(())

@@ -18,7 +18,7 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// A path to a vertex: its length, and its last vertex but one if cells keep parents.
     type Way: Copy;
     /// True if cells keep parents.
-    const TELLS_PARENTS: bool = false;
+    const KEEPS_PARENTS: bool = false;
     /// Distance of a root.
     const ZERO: Self::Sum;
     /// Distance of an unreached vertex; larger than any sum.
@@ -258,7 +258,7 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
     /// A distance in the upper half, and a vertex or [`NONE`] in the lower half.
     type Cell = AtomicU64;
     type Way = u64;
-    const TELLS_PARENTS: bool = true;
+    const KEEPS_PARENTS: bool = true;
     const ZERO: u32 = A::ZERO;
     const UNREACHED: u32 = A::UNREACHED;
 

@@ -32,25 +32,25 @@ pub struct Bins<S> {
     /// The first bucket in `far`.
     far_first: u64,
     /// Entries that are sent to other ranks before they come into a bucket.
-    told: Vec<Entry<S>>,
+    unsent: Vec<Entry<S>>,
     /// Empty lists with the memory of lists that were taken. A bucket that gets its first entry reuses one, because it
     /// is likely in a cache.
     spare: Vec<Vec<Entry<S>>>,
-    memory: Room,
+    memory: EntryMemory,
 }
 
 /// Memory for entries.
-struct Room {
+struct EntryMemory {
     reserved: Reservation,
     /// Bytes that are reserved at a time.
     step: u64,
     /// Reserved bytes that vectors use.
     taken: u64,
     /// True if an entry was dropped because no memory was left for it.
-    is_lacking: bool,
+    is_out_of_memory: bool,
 }
 
-impl Room {
+impl EntryMemory {
     /// Makes room in `list`, with the memory of a spare list if `list` has none. Returns false if no memory is left.
     #[cold]
     fn grow_list<T>(&mut self, list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) -> bool {
@@ -74,7 +74,7 @@ impl Room {
             self.taken = taken;
             entries.reserve_exact(more);
         }
-        self.is_lacking |= !fits;
+        self.is_out_of_memory |= !fits;
         fits
     }
 
@@ -95,19 +95,23 @@ impl<S: Copy> Bins<S> {
     pub fn new(vertices: u32, budget: &Budget) -> Result<Bins<S>> {
         let step = step(vertices.into());
         let ring = (0..RING).map(|_| Vec::new()).collect();
-        let memory =
-            Room { reserved: budget.reserve(bytes(vertices.into()), PURPOSE)?, step, taken: 0, is_lacking: false };
+        let memory = EntryMemory {
+            reserved: budget.reserve(bytes(vertices.into()), PURPOSE)?,
+            step,
+            taken: 0,
+            is_out_of_memory: false,
+        };
         let far_first = u64::MAX;
-        Ok(Bins { ring, base: 0, far: Vec::new(), far_first, told: Vec::new(), spare: Vec::new(), memory })
+        Ok(Bins { ring, base: 0, far: Vec::new(), far_first, unsent: Vec::new(), spare: Vec::new(), memory })
     }
 
     /// Removes all entries.
     pub fn clear(&mut self) {
         self.ring.iter_mut().for_each(Vec::clear);
         self.far.clear();
-        self.told.clear();
+        self.unsent.clear();
         (self.base, self.far_first) = (0, u64::MAX);
-        self.memory.is_lacking = false;
+        self.memory.is_out_of_memory = false;
         // Lists that were taken are freed by now.
         let near: usize = self.ring.iter().chain(&self.spare).map(|list| list.capacity() * size_of::<Entry<S>>()).sum();
         self.memory.taken = (near + self.far.capacity() * size_of::<(u64, Entry<S>)>()) as u64;
@@ -132,8 +136,8 @@ impl<S: Copy> Bins<S> {
 
     /// Returns true if an entry was dropped because no memory was left, so that a vertex that became nearer is in no
     /// bucket.
-    pub fn is_lacking(&self) -> bool {
-        self.memory.is_lacking
+    pub fn is_out_of_memory(&self) -> bool {
+        self.memory.is_out_of_memory
     }
 
     /// Adds an entry to a bucket, which must not be before the one that was taken last.
@@ -152,13 +156,13 @@ impl<S: Copy> Bins<S> {
 
     /// Adds an entry that is to be sent to other ranks.
     #[inline(always)]
-    pub fn tell(&mut self, entry: Entry<S>) {
-        self.told.push(entry);
+    pub fn push_unsent(&mut self, entry: Entry<S>) {
+        self.unsent.push(entry);
     }
 
     /// Takes the entries that are to be sent to other ranks.
-    pub fn take_told(&mut self) -> Vec<Entry<S>> {
-        std::mem::take(&mut self.told)
+    pub fn take_unsent(&mut self) -> Vec<Entry<S>> {
+        std::mem::take(&mut self.unsent)
     }
 
     /// Returns the first bucket that has an entry.
@@ -199,7 +203,7 @@ impl<S: Copy> Bins<S> {
 
     /// Returns the number of entries that came into the bucket that was taken last.
     #[inline]
-    pub fn again(&self) -> usize {
+    pub fn refilled(&self) -> usize {
         self.ring[(self.base % RING) as usize].len()
     }
 }
@@ -239,7 +243,7 @@ mod tests {
         let mut sorted = buckets;
         sorted.sort_unstable();
         assert_eq!(found, sorted);
-        assert!(!bins.is_lacking());
+        assert!(!bins.is_out_of_memory());
     }
 
     #[test]
@@ -256,14 +260,14 @@ mod tests {
     }
 
     #[test]
-    fn where_memory_has_no_room_entries_are_lacking() {
+    fn entries_without_memory_are_dropped_and_noticed() {
         let budget = Budget::new(crate::memory::limit_leaving(bytes(1 << 20), 1), 1).unwrap();
         let mut bins = Bins::new(1 << 20, &budget).unwrap();
         let fill = |bins: &mut Bins<u64>| {
             (0..)
                 .take_while(|&vertex| {
                     bins.push(u64::from(vertex) * 100 % 5000, Entry { sum: 0, vertex });
-                    !bins.is_lacking()
+                    !bins.is_out_of_memory()
                 })
                 .count() as u64
         };
@@ -273,7 +277,7 @@ mod tests {
         let mut list = Vec::new();
         bins.take(0, &mut list);
         bins.clear();
-        assert!(!bins.is_lacking());
+        assert!(!bins.is_out_of_memory());
         drop(list);
         bins.free();
         assert_eq!(fill(&mut bins), first);
@@ -281,7 +285,7 @@ mod tests {
         let budget = Budget::new(1 << 30, 1).unwrap();
         let (mut bins, free) = (Bins::new(1 << 20, &budget).unwrap(), budget.free());
         (0..1 << 20).for_each(|vertex| bins.push(7, Entry { sum: 7u64, vertex }));
-        assert!(!bins.is_lacking());
+        assert!(!bins.is_out_of_memory());
         assert_eq!(free - budget.free(), (16 << 20) - bytes(1 << 20));
         bins.give_back();
         assert_eq!((budget.free(), bins.first()), (free, None));

@@ -69,7 +69,7 @@ impl DiskEntries {
     /// Calls `each` with all items. Before that, requests the entries at the positions that `wanted` returns from the
     /// disk, for many items at a time, so that the disk works on them together. Requests are in ascending order if the
     /// items are.
-    pub fn ahead<T: Copy>(
+    pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
         wanted: impl Fn(T) -> Range<u64>,

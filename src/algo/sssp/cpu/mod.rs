@@ -69,13 +69,13 @@ const HUB: f64 = 32.0;
 
 /// A graph prepared for searches by the threads of this process.
 pub struct CpuSearch {
-    graph: Sorted,
+    graph: SortedGraph,
     sums: Sums,
     method: Method,
 }
 
 /// A graph whose rows are sorted by weight.
-pub struct Sorted {
+pub struct SortedGraph {
     /// Rows of out-edges.
     out: Rows,
     /// Rows of in-edges, if the graph is directed.
@@ -97,7 +97,7 @@ pub struct Sorted {
     is_on_disk: bool,
 }
 
-impl Sorted {
+impl SortedGraph {
     /// Returns the rows of in-edges.
     fn into(&self) -> &Rows {
         self.into.as_ref().unwrap_or(&self.out)
@@ -226,15 +226,15 @@ impl CpuSearch {
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if entries < FEW { 1 } else { of_cores(resources.threads) };
         // Pulling and the exchange between ranks transfer distances only, so cells can't keep parents there.
-        let tells_parents = own.ranks() == 1 && !(has_hubs && method == Method::Auto);
+        let keeps_parents = own.ranks() == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
-            WeightType::F32 if tells_parents => Sums::DecimalTree(State::new(vertices, threads, budget)?),
-            WeightType::U32 if is_short && tells_parents => Sums::ShortTree(State::new(vertices, threads, budget)?),
+            WeightType::F32 if keeps_parents => Sums::DecimalTree(State::new(vertices, threads, budget)?),
+            WeightType::U32 if is_short && keeps_parents => Sums::ShortTree(State::new(vertices, threads, budget)?),
             WeightType::F32 => Sums::Decimal(State::new(vertices, threads, budget)?),
             WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
             WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
         };
-        let graph = Sorted { out, into, vertices, tails, own, entries, width, has_hubs, is_on_disk };
+        let graph = SortedGraph { out, into, vertices, tails, own, entries, width, has_hubs, is_on_disk };
         Ok(CpuSearch { graph, sums, method })
     }
 
@@ -250,15 +250,15 @@ impl CpuSearch {
         parents: &mut [u32],
     ) -> Result<Searched> {
         match &self.sums {
-            Sums::Short(state) => self.go(state, root, ranks, distances, parents),
-            Sums::Long(state) => self.go(state, root, ranks, distances, parents),
-            Sums::Decimal(state) => self.go(state, root, ranks, distances, parents),
-            Sums::ShortTree(state) => self.go(state, root, ranks, distances, parents),
-            Sums::DecimalTree(state) => self.go(state, root, ranks, distances, parents),
+            Sums::Short(state) => self.run(state, root, ranks, distances, parents),
+            Sums::Long(state) => self.run(state, root, ranks, distances, parents),
+            Sums::Decimal(state) => self.run(state, root, ranks, distances, parents),
+            Sums::ShortTree(state) => self.run(state, root, ranks, distances, parents),
+            Sums::DecimalTree(state) => self.run(state, root, ranks, distances, parents),
         }
     }
 
-    fn go<A: Arithmetic>(
+    fn run<A: Arithmetic>(
         &self,
         state: &State<A>,
         root: Vertex,

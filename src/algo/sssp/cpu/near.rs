@@ -177,7 +177,7 @@ impl Bounds {
             }
             first += fit;
         }
-        tracing::info!("of rows in a file, memory has {kept} entries of {}", starts[vertices]);
+        tracing::info!("memory keeps {kept} of {} entries of rows in a file", starts[vertices]);
         Ok(DiskEntries { packing, file: Written::map(file)?, near_starts, near })
     }
 }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_the_same_whatever_part_of_them_memory_has() {
+    fn rows_do_not_depend_on_the_part_in_memory() {
         let (starts, entries) = rows();
         let all = entries.len() as u64;
         let budget = Budget::new(1 << 30, 1).unwrap();

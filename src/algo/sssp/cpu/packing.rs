@@ -64,7 +64,7 @@ mod tests {
     use crate::memory::bytes_of_mut;
 
     #[test]
-    fn entries_come_back_from_as_few_bytes_as_hold_them() {
+    fn entries_are_the_same_after_packing() {
         let cases = [(1, 0, 1), (2, 1, 1), (8_868_981, 255, 4), (1 << 24, 256, 5), (1 << 32, u32::MAX, 8), (700, 0, 2)];
         for (vertices, largest, bytes) in cases {
             let packing = Packing::of(vertices, largest);

@@ -3,7 +3,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::rows::{Entries, Row, Wanted, neighbour, weight};
-use super::search::{Here, Walk};
+use super::search::{ThreadState, Walk};
 use super::slices::{RowSlices, RowWords, Word};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::sssp::search::{NONE, Phase};
@@ -73,9 +73,9 @@ impl<S: Ord> Reached<S> {
 
 /// Finds the parents of all vertices with more than one edge, except those whose tight in-edges all add nothing.
 /// Returns false if threads stop. Collective.
-pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[AtomicU32]) -> bool {
-    if A::TELLS_PARENTS {
-        return known(walk, here, parents);
+pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
+    if A::KEEPS_PARENTS {
+        return copy_kept(walk, here, parents);
     }
     let (graph, sums) = (walk.graph, walk.sums);
     let into = graph.into();
@@ -133,13 +133,13 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
         };
         for v in part.filter(|&v| graph.own.has(v)) {
             if is_in_memory && v + AHEAD < end && needs_row(v + AHEAD) {
-                into.expect_row(v + AHEAD);
+                into.prefetch_row(v + AHEAD);
             }
             if !look(v, true) {
                 far.push(v);
             }
         }
-        into.ahead(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
+        into.for_each_prefetched(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
         0
     });
     walk.add(reached);
@@ -147,7 +147,7 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
 }
 
 /// Copies the parents that cells keep. Returns false if threads stop. Collective.
-fn known<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[AtomicU32]) -> bool {
+fn copy_kept<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (sums, root) = (walk.sums, walk.root);
     let mut reached = Reached::default();
     let done = walk.round(here, 0..walk.graph.tails, |part| {
@@ -224,7 +224,7 @@ fn first_of_row<A: Arithmetic>(
         Row::OnDisk(row) => row,
     };
     let (mut first, mut relaxed) = (NONE, 0);
-    let is_told = row.along(only_memory, |entry| {
+    let is_complete = row.along(only_memory, |entry| {
         let is_short = A::add(nearest, weight(entry)) <= sum;
         if is_short {
             relaxed += 1;
@@ -232,7 +232,7 @@ fn first_of_row<A: Arithmetic>(
         }
         is_short
     });
-    is_told.then_some((first, relaxed))
+    is_complete.then_some((first, relaxed))
 }
 
 /// Does what [`first_of_row`] does, for a row in memory.
@@ -251,7 +251,7 @@ fn first_of_words<A: Arithmetic, W: Word>(
 /// Later entries have larger weights, so that their edges are too long.
 #[inline(always)]
 fn short_enough<A: Arithmetic, W: Word>(row: RowWords<'_, W>, nearest: A::Sum, sum: A::Sum) -> RowWords<'_, W> {
-    row.while_is(|entry| A::add(nearest, weight(entry)) <= sum)
+    row.take_while(|entry| A::add(nearest, weight(entry)) <= sum)
 }
 
 /// Returns the smallest neighbour among `entries` that is nearer than `sum` and from which a tight edge leads, or
@@ -269,20 +269,20 @@ fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u6
 /// number of edges that this thread looked along, or `None` if threads stop. Collective.
 fn claim_all<A: Arithmetic>(
     walk: &Walk<'_, A>,
-    here: &mut Here,
+    here: &mut ThreadState,
     nearest: A::Sum,
     parents: &[AtomicU32],
 ) -> Option<u64> {
     let all = walk.graph.tails as usize;
     let own = all * here.thread / walk.threads..all * (here.thread + 1) / walk.threads;
     parents[own].iter().for_each(|parent| parent.store(NONE, Relaxed));
-    if !walk.meet(here) {
+    if !walk.wait(here) {
         return None;
     }
     let mut relaxed = 0;
     let done = walk.round(here, 0..walk.graph.vertices, |part| {
         let near = part.filter(|&v| A::load(&walk.sums[v as usize]) < nearest);
-        walk.graph.out.ahead(near, |v| Some(Wanted::All(v)), |v| relaxed += claim(walk, v, parents));
+        walk.graph.out.for_each_prefetched(near, |v| Some(Wanted::All(v)), |v| relaxed += claim(walk, v, parents));
         0
     });
     done.map(|_| relaxed)

@@ -13,7 +13,7 @@ use super::arithmetic::Arithmetic;
 use super::bins::Entry;
 use super::push::{PushOptions, Pushed, push};
 use super::rows::{Wanted, neighbour, weight};
-use super::search::{Here, Walk};
+use super::search::{ThreadState, Walk};
 
 /// A bucket is wide if its vertices have more than this fraction of all edges (1 in 512). With 1 in 64, Kronecker
 /// graphs of scale 22 took as long and relaxed six times as many edges.
@@ -30,7 +30,7 @@ const FEW: usize = 16;
 const FEW_ON_DISK: usize = 1 << 12;
 
 /// Searches by cap and pull. Returns false if threads stop. Collective.
-pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
+pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -> bool {
     let graph = walk.graph;
     let options =
         PushOptions { wide: if graph.has_hubs { graph.entries / WIDE } else { u64::MAX }, ..PushOptions::whole() };
@@ -73,13 +73,13 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
             };
             for v in part {
                 if is_in_memory && v + AHEAD < end && needs_row(walk, v + AHEAD, cap, nearest) {
-                    into.expect_row(v + AHEAD);
+                    into.prefetch_row(v + AHEAD);
                 }
                 if needs_row(walk, v, cap, nearest) && !look(v, true) {
                     far.push(v);
                 }
             }
-            into.ahead(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
+            into.for_each_prefetched(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
             changed
         });
         rounds += 1;
@@ -121,7 +121,7 @@ fn pull<A: Arithmetic>(
     only_memory: bool,
 ) -> Option<(A::Sum, u64)> {
     let (mut best, mut relaxed) = (own, 0);
-    let is_told = walk.graph.into().row(v).along(only_memory, |entry| {
+    let is_complete = walk.graph.into().row(v).along(only_memory, |entry| {
         if A::add(nearest, weight(entry)) >= best {
             return false;
         }
@@ -129,5 +129,5 @@ fn pull<A: Arithmetic>(
         best = best.min(A::add(A::load(&walk.sums[neighbour(entry) as usize]), weight(entry)));
         true
     });
-    is_told.then_some((best, relaxed))
+    is_complete.then_some((best, relaxed))
 }

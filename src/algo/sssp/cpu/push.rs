@@ -11,7 +11,7 @@ use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::rounds::relax_all;
 use super::rows::{Entries, Row, Wanted, neighbour, weight};
-use super::search::{Here, Walk};
+use super::search::{ThreadState, Walk};
 use super::slices::{RowSlices, Word};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::team::narrow::Narrow;
@@ -29,7 +29,7 @@ const COUNTED: usize = 1 << 12;
 /// Maximum length of a row whose shorter paths are collected before they are applied, and how many are collected at a
 /// time.
 const SHORT: usize = 32;
-const PUT_TOGETHER: usize = 32;
+const COLLECTED: usize = 32;
 /// How many entries ahead a row is prefetched.
 const AHEAD: usize = 32;
 
@@ -62,7 +62,7 @@ pub enum Pushed {
 
 /// The next round, about which all threads agree.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Turn {
+pub struct NextRound {
     /// Number of the bucket plus 1. It is 0 if there is no memory for buckets, and the largest number if no bucket has
     /// entries.
     number: u64,
@@ -70,7 +70,7 @@ pub struct Turn {
     edges: u64,
 }
 
-impl Turn {
+impl NextRound {
     /// Returns true if pushing ends, because there is no memory or no entry up to the bucket of number `last`.
     fn is_over(&self, last: u64) -> bool {
         self.number == 0 || self.number > last
@@ -83,7 +83,7 @@ type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, Bins<S>>)>;
 /// Pushes from the entries in the buckets, as a phase called `kind`. Returns `None` if threads stop. Collective.
 pub fn push<A: Arithmetic>(
     walk: &Walk<'_, A>,
-    here: &mut Here,
+    here: &mut ThreadState,
     kind: &str,
     options: PushOptions<A::Sum>,
 ) -> Option<Pushed> {
@@ -94,32 +94,32 @@ pub fn push<A: Arithmetic>(
     let last = options.cap.map_or(u64::MAX - 1, |cap| bucket_of(cap) + 1);
     let (mut narrow, mut all) = (Narrow::new(walk.threads), AllBins::new());
     loop {
-        let mut turn = match here.is_alone {
+        let mut next_round = match here.is_alone {
             true => next_alone(walk, here, &mut all, last, options.wide)?,
             false => next(walk, here, &narrow, last, options.wide)?,
         };
-        let (mut is_over, bound) = (turn.is_over(last), walk.bound.load(Relaxed));
-        if here.is_alone && (is_over || turn.edges >= narrow.bound() || turn.edges > options.wide) {
+        let (mut is_over, bound) = (next_round.is_over(last), walk.bound.load(Relaxed));
+        if here.is_alone && (is_over || next_round.edges >= narrow.bound() || next_round.edges > options.wide) {
             // The other threads have slept until now.
             all.clear();
-            *walk.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
+            *walk.next_round.lock().unwrap_or_else(PoisonError::into_inner) = next_round;
             here.is_alone = false;
-            if !walk.meet(here) {
+            if !walk.wait(here) {
                 return None;
             }
-        } else if !here.is_alone && !is_over && turn.edges < bound && turn.edges <= options.wide {
+        } else if !here.is_alone && !is_over && next_round.edges < bound && next_round.edges <= options.wide {
             if here.thread == 0 {
                 here.is_alone = true;
                 all.extend((0..walk.threads).map(|thread| (thread, walk.bins(thread))));
-            } else if walk.meet(here) {
-                turn = *walk.turn.lock().unwrap_or_else(PoisonError::into_inner);
-                is_over = turn.is_over(last);
+            } else if walk.wait(here) {
+                next_round = *walk.next_round.lock().unwrap_or_else(PoisonError::into_inner);
+                is_over = next_round.is_over(last);
             } else {
                 return None;
             }
         }
         if here.thread == 0 {
-            narrow.begin(turn.edges, here.is_alone);
+            narrow.begin(next_round.edges, here.is_alone);
         }
         let mut own;
         let (bins, others) = match all.split_first_mut() {
@@ -129,14 +129,14 @@ pub fn push<A: Arithmetic>(
                 (&mut *own, &[][..])
             }
         };
-        if turn.number == 0 {
-            return without(walk, here, bins);
+        if next_round.number == 0 {
+            return push_without_buckets(walk, here, bins);
         }
-        let bucket = turn.number - 1;
+        let bucket = next_round.number - 1;
         if is_over {
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Done);
         }
-        if turn.edges > options.wide {
+        if next_round.edges > options.wide {
             let list = walk.lists[here.thread].entries.read().unwrap_or_else(PoisonError::into_inner);
             put_back(walk, &list, bins, bucket);
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Wide(bucket));
@@ -158,13 +158,13 @@ pub fn push<A: Arithmetic>(
             }
         }
         if walk.is_shared() {
-            let mut nearer = bins.take_told();
+            let mut nearer = bins.take_unsent();
             if !walk.share(here, &mut nearer, |entry| bins.push(bucket_of(entry.sum), entry)) {
                 return None;
             }
             continue;
         }
-        while !options.is_moore && (1..=FUSED).contains(&bins.again()) {
+        while !options.is_moore && (1..=FUSED).contains(&bins.refilled()) {
             bins.take(bucket, &mut list);
             relaxed += settle(walk, bins, &list, cap, bucket_of);
         }
@@ -173,17 +173,23 @@ pub fn push<A: Arithmetic>(
 
 /// Finds the bucket of the next round, and moves each thread's entries of it to the thread's list. Returns `None` if
 /// threads stop. Collective.
-fn next<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, narrow: &Narrow, last: u64, wide: u64) -> Option<Turn> {
+fn next<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    here: &mut ThreadState,
+    narrow: &Narrow,
+    last: u64,
+    wide: u64,
+) -> Option<NextRound> {
     let (now, after) = (here.round & 1, (here.round + 1) & 1);
     let mut bins = walk.bins(here.thread);
-    walk.next[now].fetch_min(number(&bins), Relaxed);
-    if !walk.meet(here) || !walk.agree(here, &walk.next[now], Exchange::least) {
+    walk.next[now].fetch_min(bucket_number(&bins), Relaxed);
+    if !walk.wait(here) || !walk.agree(here, &walk.next[now], Exchange::least) {
         return None;
     }
-    let mut turn = Turn { number: walk.next[now].load(Relaxed), edges: 0 };
-    let is_over = turn.is_over(last);
+    let mut next_round = NextRound { number: walk.next[now].load(Relaxed), edges: 0 };
+    let is_over = next_round.is_over(last);
     if !is_over {
-        let edges = take(walk, here.thread, turn.number - 1, &mut bins, wide);
+        let edges = take_bucket(walk, here.thread, next_round.number - 1, &mut bins, wide);
         walk.edges[now].fetch_add(edges, Relaxed);
     }
     // The first thread may use the buckets of this one next.
@@ -195,24 +201,24 @@ fn next<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, narrow: &Narrow, las
         walk.bound.store(narrow.bound(), Relaxed);
     }
     here.round += 1;
-    if !walk.meet(here) || wide < u64::MAX && !is_over && !walk.agree(here, &walk.edges[now], Exchange::sum) {
+    if !walk.wait(here) || wide < u64::MAX && !is_over && !walk.agree(here, &walk.edges[now], Exchange::sum) {
         return None;
     }
-    turn.edges = walk.edges[now].load(Relaxed);
-    Some(turn)
+    next_round.edges = walk.edges[now].load(Relaxed);
+    Some(next_round)
 }
 
 /// Does what [`next`] does on the first thread, while the others wait.
 fn next_alone<A: Arithmetic>(
     walk: &Walk<'_, A>,
-    here: &mut Here,
+    here: &mut ThreadState,
     all: &mut AllBins<'_, A::Sum>,
     last: u64,
     wide: u64,
-) -> Option<Turn> {
+) -> Option<NextRound> {
     let least = AtomicU64::new(u64::MAX);
     all.retain(|(thread, bins)| {
-        let first = number(bins);
+        let first = bucket_number(bins);
         least.fetch_min(first, Relaxed);
         let stays = *thread == 0 || first < u64::MAX;
         if !stays {
@@ -220,30 +226,37 @@ fn next_alone<A: Arithmetic>(
         }
         stays
     });
-    if !walk.meet(here) || !walk.agree(here, &least, Exchange::least) {
+    if !walk.wait(here) || !walk.agree(here, &least, Exchange::least) {
         return None;
     }
-    let mut turn = Turn { number: least.into_inner(), edges: 0 };
-    if !turn.is_over(last) {
-        let edges = all.iter_mut().map(|(thread, bins)| take(walk, *thread, turn.number - 1, bins, wide)).sum();
+    let mut next_round = NextRound { number: least.into_inner(), edges: 0 };
+    if !next_round.is_over(last) {
+        let edges =
+            all.iter_mut().map(|(thread, bins)| take_bucket(walk, *thread, next_round.number - 1, bins, wide)).sum();
         let edges = AtomicU64::new(edges);
         if wide < u64::MAX && !walk.agree(here, &edges, Exchange::sum) {
             return None;
         }
-        turn.edges = edges.into_inner();
+        next_round.edges = edges.into_inner();
     }
-    Some(turn)
+    Some(next_round)
 }
 
-/// Returns the number of the first bucket that has an entry, as [`Turn::number`] stores it.
-fn number<S: Copy>(bins: &Bins<S>) -> u64 {
-    if bins.is_lacking() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
+/// Returns the number of the first bucket that has an entry, as [`NextRound::number`] stores it.
+fn bucket_number<S: Copy>(bins: &Bins<S>) -> u64 {
+    if bins.is_out_of_memory() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
 }
 
 /// Moves the entries of a bucket to the list of a thread. Returns the number of edges of their vertices. It is counted
 /// if pushing ends before a wide bucket. Otherwise it is estimated if entries are many or if no vertex has many more
 /// edges than others.
-fn take<A: Arithmetic>(walk: &Walk<'_, A>, thread: usize, bucket: u64, bins: &mut Bins<A::Sum>, wide: u64) -> u64 {
+fn take_bucket<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    thread: usize,
+    bucket: u64,
+    bins: &mut Bins<A::Sum>,
+    wide: u64,
+) -> u64 {
     let (graph, list) = (walk.graph, &walk.lists[thread]);
     let mut entries = list.entries.write().unwrap_or_else(PoisonError::into_inner);
     bins.take(bucket, &mut entries);
@@ -256,9 +269,15 @@ fn take<A: Arithmetic>(walk: &Walk<'_, A>, thread: usize, bucket: u64, bins: &mu
 
 /// Continues without buckets, because memory is too small for them: does rounds over all vertices to the end. Returns
 /// `None` if threads stop. Collective.
-fn without<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>) -> Option<Pushed> {
+fn push_without_buckets<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    here: &mut ThreadState,
+    bins: &mut Bins<A::Sum>,
+) -> Option<Pushed> {
     if here.thread == 0 {
-        tracing::info!("memory is too small for the vertices that become nearer at once: rounds over all take longer");
+        tracing::info!(
+            "memory is too small for buckets of vertices: searching by rounds over all vertices, which takes longer"
+        );
     }
     bins.free();
     *walk.lists[here.thread].entries.write().unwrap_or_else(PoisonError::into_inner) = Vec::new();
@@ -306,7 +325,7 @@ fn settle<A: Arithmetic>(
             if A::is_better(way, cell) && A::improve(cell, way) {
                 let entry = Entry { sum: A::sum(way), vertex };
                 // An entry for other ranks comes into a bucket when it is sent.
-                if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(entry.sum), entry) }
+                if walk.is_shared() { bins.push_unsent(entry) } else { bins.push(bucket_of(entry.sum), entry) }
             }
         }
     };
@@ -340,21 +359,21 @@ fn along_words<A: Arithmetic, W: Word>(
     // Better paths of several vertices are collected before any cell changes, because no load passes an atomic
     // operation. All paths are written and only the better ones counted, because this needs no branch that would be
     // hard to predict.
-    let mut better = [Step { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; PUT_TOGETHER + SHORT];
+    let mut better = [Step { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; COLLECTED + SHORT];
     let mut count = 0;
     let expect = |entry: &Entry<A::Sum>| {
         prefetch_near(sums, entry.vertex as usize);
-        rows.expect(entry.vertex);
+        rows.prefetch_start(entry.vertex);
     };
     // Lists are short, so prefetching the first entries matters.
     list.iter().take(AHEAD).for_each(expect);
-    list.iter().take(AHEAD / 2).for_each(|entry| rows.expect_row(entry.vertex));
+    list.iter().take(AHEAD / 2).for_each(|entry| rows.prefetch_row(entry.vertex));
     for (at, &Entry { sum, vertex }) in list.iter().enumerate() {
         if let Some(ahead) = list.get(at + AHEAD) {
             expect(ahead);
         }
         if let Some(ahead) = list.get(at + AHEAD / 2) {
-            rows.expect_row(ahead.vertex);
+            rows.prefetch_row(ahead.vertex);
         }
         if A::load(&sums[vertex as usize]) != sum {
             continue;
@@ -381,7 +400,7 @@ fn along_words<A: Arithmetic, W: Word>(
             let is_better = A::is_better(step.way, &sums[step.vertex as usize]);
             count += usize::from(is_better & (step.vertex < tails));
         }
-        if count >= PUT_TOGETHER {
+        if count >= COLLECTED {
             take(&better[..count]);
             count = 0;
         }
@@ -409,7 +428,7 @@ fn along_disk<A: Arithmetic>(
         }
         _ => Some(Wanted::All(from.vertex)),
     };
-    rows.ahead(list.iter().copied(), wanted, |from| {
+    rows.for_each_prefetched(list.iter().copied(), wanted, |from| {
         if came_nearer(from) {
             return;
         }

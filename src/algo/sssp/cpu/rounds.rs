@@ -9,7 +9,7 @@
 use super::arithmetic::Arithmetic;
 use super::bins::Entry;
 use super::rows::{Wanted, neighbour, weight};
-use super::search::{Here, Walk};
+use super::search::{ThreadState, Walk};
 use std::ops::Range;
 
 /// The first round that tries the other mode. Later tries are at each doubling of the number of rounds. Graphs that are
@@ -18,17 +18,17 @@ const TRIED: u64 = 16;
 
 /// Decides whether one thread does a round alone. All threads decide alike, because they know how many vertices became
 /// nearer.
-struct Order {
+struct RoundMode {
     threads: u64,
     is_alone: bool,
     /// Number of vertices that became nearer in the previous round.
     last: u64,
 }
 
-impl Order {
+impl RoundMode {
     /// Returns true if one thread does round `round` alone.
     fn is_alone(&self, round: u64) -> bool {
-        self.threads > 1 && self.is_alone != Order::is_tried(round)
+        self.threads > 1 && self.is_alone != RoundMode::is_tried(round)
     }
 
     fn is_tried(round: u64) -> bool {
@@ -39,7 +39,7 @@ impl Order {
     fn note(&mut self, round: u64, changed: u64) {
         let [tried, other] =
             if self.is_alone { [changed * self.threads, self.last] } else { [changed, self.last * self.threads] };
-        if Order::is_tried(round) && tried > other {
+        if RoundMode::is_tried(round) && tried > other {
             self.is_alone = !self.is_alone;
         }
         self.last = changed;
@@ -47,15 +47,15 @@ impl Order {
 }
 
 /// Searches by rounds over all vertices. Returns false if threads stop. Collective.
-pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
+pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0u64, Vec::new());
-    let mut order = Order { threads: walk.threads as u64, is_alone: false, last: 0 };
+    let mut order = RoundMode { threads: walk.threads as u64, is_alone: false, last: 0 };
     loop {
         let relax = |part: Range<u32>| {
             let mut changed = 0;
             let reached = part.filter(|&v| A::load(&sums[v as usize]) != A::UNREACHED);
-            graph.out.ahead(
+            graph.out.for_each_prefetched(
                 reached,
                 |v| Some(Wanted::All(v)),
                 |v| {
@@ -99,10 +99,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thread_takes_rounds_where_it_gets_farther() {
+    fn one_thread_does_rounds_if_it_gets_farther() {
         // With 2 threads: how many vertices become nearer in a round by all, and in a round by one.
         for (changed, is_alone) in [([1000, 2000], false), ([1000, 2001], true)] {
-            let mut order = Order { threads: 2, is_alone: false, last: 0 };
+            let mut order = RoundMode { threads: 2, is_alone: false, last: 0 };
             for round in 1..100 {
                 let alone = order.is_alone(round);
                 let tried = [16, 32, 64].contains(&round);
@@ -110,7 +110,7 @@ mod tests {
                 order.note(round, changed[usize::from(alone)]);
             }
         }
-        let mut order = Order { threads: 1, is_alone: false, last: 0 };
+        let mut order = RoundMode { threads: 1, is_alone: false, last: 0 };
         assert!((1..100).all(|round| {
             order.note(round, round);
             !order.is_alone(round)

@@ -146,10 +146,10 @@ impl Rows {
 
     /// Prefetches the first entries of a row in memory.
     #[inline(always)]
-    pub fn expect_row(&self, v: u32) {
+    pub fn prefetch_row(&self, v: u32) {
         match &self.entries {
-            Entries::Short(words) => words.slices().expect_row(v),
-            Entries::Long(words) => words.slices().expect_row(v),
+            Entries::Short(words) => words.slices().prefetch_row(v),
+            Entries::Long(words) => words.slices().prefetch_row(v),
             Entries::OnDisk(..) => {}
         }
     }
@@ -187,14 +187,14 @@ impl Rows {
     }
 
     /// Advises the system that entries are read in random order.
-    pub(super) fn expect_random_access(&self) {
+    pub(super) fn advise_random_access(&self) {
         if let Entries::OnDisk(_, entries) = &self.entries {
             random_access(&entries.file);
         }
     }
 
     /// Calls `each` with all items. If rows are on a disk, first requests the part of each row that `wanted` returns.
-    pub fn ahead<T: Copy>(
+    pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
         wanted: impl Fn(T) -> Option<Wanted>,
@@ -206,7 +206,7 @@ impl Rows {
             Some(Wanted::All(v)) => entries.far(v, places(starts, v)),
             Some(Wanted::First(v)) => entries.first_far(v, places(starts, v)),
         };
-        entries.ahead(items, places, each);
+        entries.for_each_prefetched(items, places, each);
     }
 }
 

@@ -1,10 +1,10 @@
 //! One search by several threads: its phases, and what the threads find.
 
-use super::Sorted;
+use super::SortedGraph;
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::parents::{self, Reached};
-use super::push::{PushOptions, Turn};
+use super::push::{NextRound, PushOptions};
 use super::rows::{Wanted, neighbour, weight};
 use super::{plateau, pull, push, rounds};
 use crate::algo::sssp::Edges;
@@ -32,7 +32,7 @@ const PART_ON_DISK: usize = 1 << 14;
 /// A search in progress.
 pub struct Walk<'s, A: Arithmetic> {
     /// The graph.
-    pub graph: &'s Sorted,
+    pub graph: &'s SortedGraph,
     /// The distances of all vertices found so far.
     pub sums: &'s [A::Cell],
     /// The root of the search.
@@ -50,7 +50,7 @@ pub struct Walk<'s, A: Arithmetic> {
     /// Number of edges from which on all threads take part in a round.
     pub bound: AtomicU64,
     /// The round that all threads begin together after the first thread worked alone.
-    pub turn: Mutex<Turn>,
+    pub next_round: Mutex<NextRound>,
     /// The smallest distance among the entries that were put back into buckets.
     pub least: A::Cell,
     method: Method,
@@ -91,20 +91,20 @@ struct Findings<S> {
 }
 
 /// Position of a thread in a search. All threads are at the same position.
-pub struct Here {
+pub struct ThreadState {
     /// Number of the thread.
     pub thread: usize,
     /// Number of bucket rounds that began.
     pub round: usize,
     /// Number of rounds over vertices that began.
     sweeps: usize,
-    meetings: usize,
+    barriers: usize,
     /// True while the first thread works and the others wait for it. Set on the first thread only.
     pub is_alone: bool,
     outcome: Result<()>,
 }
 
-impl Here {
+impl ThreadState {
     /// Records an error, if `outcome` is one. All threads stop at the next barrier.
     pub fn note(&mut self, outcome: Result<()>) {
         if self.outcome.is_ok() {
@@ -116,7 +116,7 @@ impl Here {
 impl<'s, A: Arithmetic> Walk<'s, A> {
     /// Begins a search by as many threads as there are `bins`.
     pub fn new(
-        graph: &'s Sorted,
+        graph: &'s SortedGraph,
         sums: &'s [A::Cell],
         Vertex(root): Vertex,
         method: Method,
@@ -141,7 +141,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             next: [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)],
             edges: Default::default(),
             bound: AtomicU64::new(narrow::LEAST),
-            turn: Mutex::default(),
+            next_round: Mutex::default(),
             least: A::cell(A::UNREACHED),
             method,
             barrier: Barrier::new(threads),
@@ -163,8 +163,8 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         let cells = cells(parents);
         team(self.threads, &|thread| {
             let _attends = self.barrier.attend();
-            let mut here = Here { thread, round: 0, sweeps: 0, meetings: 0, is_alone: false, outcome: Ok(()) };
-            self.go(&mut here, cells);
+            let mut here = ThreadState { thread, round: 0, sweeps: 0, barriers: 0, is_alone: false, outcome: Ok(()) };
+            self.run_thread(&mut here, cells);
             here.outcome
         })?;
         let (mut phases, mut reached) = {
@@ -227,14 +227,14 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     }
 
     /// Runs one thread's share of all phases.
-    fn go(&self, here: &mut Here, parents: &[AtomicU32]) {
+    fn run_thread(&self, here: &mut ThreadState, parents: &[AtomicU32]) {
         let all = self.sums.len();
         let own = all * here.thread / self.threads..all * (here.thread + 1) / self.threads;
         for v in own {
             A::store(&self.sums[v], if v as u32 == self.root { A::ZERO } else { A::UNREACHED });
         }
         self.bins(here.thread).clear();
-        if !self.meet(here) {
+        if !self.wait(here) {
             return;
         }
         if here.thread == 0 && self.graph.own.has(self.root) {
@@ -248,7 +248,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                 push::push(self, here, "push", options).is_some()
             }
         };
-        if found && self.leaves(here, parents) {
+        if found && self.settle_leaves(here, parents) {
             parents::find(self, here, parents);
         }
     }
@@ -260,7 +260,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
 
     /// Waits at the barrier for all threads, unless this one works alone. Returns false if a thread has failed; then
     /// all stop.
-    pub fn meet(&self, here: &mut Here) -> bool {
+    pub fn wait(&self, here: &mut ThreadState) -> bool {
         if here.thread == 0 {
             here.note(signals::check());
         }
@@ -268,12 +268,12 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             return true;
         }
         here.is_alone = false;
-        here.meetings += 1;
+        here.barriers += 1;
         if here.outcome.is_err() {
-            self.stop.fetch_min(here.meetings, Relaxed);
+            self.stop.fetch_min(here.barriers, Relaxed);
         }
         self.barrier.wait();
-        self.stop.load(Relaxed) > here.meetings
+        self.stop.load(Relaxed) > here.barriers
     }
 
     /// Returns true if there are other ranks.
@@ -286,7 +286,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     /// Collective.
     pub fn agree(
         &self,
-        here: &mut Here,
+        here: &mut ThreadState,
         number: &AtomicU64,
         combine: impl Fn(&mut Exchange, u64) -> Result<u64>,
     ) -> bool {
@@ -297,41 +297,51 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                 combine(&mut exchange, number.load(Relaxed)).map(|number_of_all| number.store(number_of_all, Relaxed)),
             );
         }
-        self.meet(here)
+        self.wait(here)
     }
 
     /// Lowers `least` to the least value of all ranks. Returns false if threads stop. Collective.
-    pub fn agree_on_least(&self, here: &mut Here) -> bool {
+    pub fn agree_on_least(&self, here: &mut ThreadState) -> bool {
         let word = AtomicU64::new(A::to_word(A::load(&self.least)));
         let agreed = self.agree(here, &word, Exchange::least);
         if here.thread == 0 && self.is_shared() {
             A::lower(&self.least, A::of_word(word.load(Relaxed)));
         }
-        agreed && self.meet(here)
+        agreed && self.wait(here)
     }
 
     /// Sends the vertices that this thread moved nearer to the other ranks, if there are any, and receives theirs. On
     /// the first thread, `current` is called with all of these that this rank owns. Returns false if threads stop.
     /// Collective.
-    pub fn share(&self, here: &mut Here, nearer: &mut Vec<Entry<A::Sum>>, current: impl FnMut(Entry<A::Sum>)) -> bool {
+    pub fn share(
+        &self,
+        here: &mut ThreadState,
+        nearer: &mut Vec<Entry<A::Sum>>,
+        current: impl FnMut(Entry<A::Sum>),
+    ) -> bool {
         let Some(ranks) = &self.ranks else { return true };
         let lock = || ranks.nearer.lock().unwrap_or_else(PoisonError::into_inner);
         lock()[here.thread].clone_from(nearer);
-        if !self.meet(here) {
+        if !self.wait(here) {
             return false;
         }
         if here.thread == 0 {
             let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
-            here.note(exchange.tell::<A>(self.sums, &lock(), current));
+            here.note(exchange.share_nearer::<A>(self.sums, &lock(), current));
             // The first thread may work alone in the next round.
             lock().iter_mut().for_each(Vec::clear);
         }
-        self.meet(here)
+        self.wait(here)
     }
 
     /// Divides the vertices `all` among the threads. Returns the sum of the values that `work` returns in all threads,
     /// or `None` if threads stop. Collective.
-    pub fn round(&self, here: &mut Here, all: Range<u32>, mut work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
+    pub fn round(
+        &self,
+        here: &mut ThreadState,
+        all: Range<u32>,
+        mut work: impl FnMut(Range<u32>) -> u64,
+    ) -> Option<u64> {
         let (parts, changed) = (&self.parts[here.sweeps & 1], &self.changed[here.sweeps & 1]);
         let mut sum = 0;
         let size = if self.graph.out.is_on_disk() { PART_ON_DISK } else { PART };
@@ -343,7 +353,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             sum += work(first as u32..(first + size).min(all.end as usize) as u32);
         }
         changed.fetch_add(sum, Relaxed);
-        if !self.meet(here) {
+        if !self.wait(here) {
             return None;
         }
         if !self.agree(here, changed, Exchange::sum) {
@@ -357,11 +367,16 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         }
         here.sweeps += 1;
         // The next round may begin only when its counts are zero.
-        self.meet(here).then_some(sum)
+        self.wait(here).then_some(sum)
     }
 
     /// Does what [`Self::round`] does on the first thread, while the others sleep. Collective.
-    pub fn round_alone(&self, here: &mut Here, all: Range<u32>, work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
+    pub fn round_alone(
+        &self,
+        here: &mut ThreadState,
+        all: Range<u32>,
+        work: impl FnMut(Range<u32>) -> u64,
+    ) -> Option<u64> {
         let changed = &self.changed[here.sweeps & 1];
         if here.thread == 0 {
             here.is_alone = true;
@@ -370,13 +385,13 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         } else {
             here.sweeps += 1;
         }
-        self.meet(here).then(|| changed.load(Relaxed))
+        self.wait(here).then(|| changed.load(Relaxed))
     }
 
     /// Ends a phase in which this thread relaxed `relaxed` edges. Returns false if threads stop. Collective.
-    pub fn end_phase(&self, here: &mut Here, kind: &str, rounds: u64, relaxed: u64) -> bool {
+    pub fn end_phase(&self, here: &mut ThreadState, kind: &str, rounds: u64, relaxed: u64) -> bool {
         self.relaxations.fetch_add(relaxed, Relaxed);
-        if !self.meet(here) {
+        if !self.wait(here) {
             return false;
         }
         if here.thread == 0 {
@@ -386,7 +401,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             let seconds = std::mem::replace(&mut findings.begun, Instant::now()).elapsed().as_secs_f64();
             findings.phases.push(Phase { kind: kind.into(), rounds, relaxations, seconds });
         }
-        self.meet(here)
+        self.wait(here)
     }
 
     /// Adds what a thread found in the search for parents.
@@ -397,14 +412,14 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
 
     /// Settles the vertices that have a single edge. The neighbour of such a vertex is its parent. Returns false if
     /// threads stop. Collective.
-    fn leaves(&self, here: &mut Here, parents: &[AtomicU32]) -> bool {
+    fn settle_leaves(&self, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
         let graph = self.graph;
         let (mut relaxed, mut reached, mut nearer) = (0, Reached::default(), Vec::new());
         let all = graph.tails..graph.vertices;
         let done = self.round(here, all, |part| {
             relaxed += part.len() as u64;
             let first = |v| Some(Wanted::First(v)).filter(|_| graph.out.lacks_first(v));
-            graph.out.ahead(part.filter(|&v| graph.own.has(v)), first, |v| {
+            graph.out.for_each_prefetched(part.filter(|&v| graph.own.has(v)), first, |v| {
                 let parent = &parents[v as usize];
                 if v == self.root {
                     parent.store(v, Relaxed);

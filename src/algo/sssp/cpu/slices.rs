@@ -150,13 +150,13 @@ impl<'r, W: Word> RowSlices<'r, W> {
 
     /// Prefetches the position of a row.
     #[inline(always)]
-    pub fn expect(&self, v: u32) {
+    pub fn prefetch_start(&self, v: u32) {
         prefetch_near(self.starts, v as usize);
     }
 
     /// Prefetches the first entries of a row. Its position must be in a cache already.
     #[inline(always)]
-    pub fn expect_row(&self, v: u32) {
+    pub fn prefetch_row(&self, v: u32) {
         prefetch_near(self.words, self.starts[v as usize].place());
     }
 }
@@ -183,7 +183,7 @@ impl<'r, W: Word> RowWords<'r, W> {
 
     /// Returns the entries before the first for which `is` is false.
     #[inline(always)]
-    pub fn while_is(self, is: impl Fn(u64) -> bool) -> RowWords<'r, W> {
+    pub fn take_while(self, is: impl Fn(u64) -> bool) -> RowWords<'r, W> {
         let count = self.entries().take_while(|&entry| is(entry)).count();
         RowWords { words: &self.words[..count], bits: self.bits }
     }

@@ -84,7 +84,7 @@ impl Sorter<'_> {
             return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
         }
         let rows = Rows { entries, lightest, weights };
-        rows.expect_random_access();
+        rows.advise_random_access();
         Ok(rows)
     }
 

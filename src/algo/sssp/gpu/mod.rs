@@ -14,9 +14,9 @@ mod memory;
 mod moore;
 mod place;
 mod programs;
+mod report;
 mod room;
 mod sums;
-mod told;
 mod tuning;
 mod twins;
 
@@ -312,10 +312,10 @@ impl Search for GpuSearch<'_> {
         let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
         self.fetch(distances)?;
         fetch(&mut self.gpu.workspace.uploader, self.parents, 1, parents, |words, to| to.copy_from_slice(words))?;
-        let mut told = told::of(&state, self.sums, seconds);
+        let mut searched = report::of(&state, self.sums, seconds);
         if !matches!(self.method, Method::Auto | Method::DeltaStepping) {
-            told.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();
+            searched.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();
         }
-        Ok(told)
+        Ok(searched)
     }
 }

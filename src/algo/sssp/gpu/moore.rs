@@ -183,7 +183,7 @@ pub(super) fn masked(
     let (round, next) = (workspace.kernel(&MOORE, round)?, workspace.kernel(&MOORE, next)?);
     let grid = Grid { blocks: vertices.div_ceil(MASKED_THREADS.into()) as u32, threads: MASKED_THREADS, shared: 0 };
     queue.mark(begun)?;
-    let mut told = Rounds::default();
+    let mut totals = Rounds::default();
     loop {
         go_on()?;
         queue.fill(flags.part(0..1), 0)?;
@@ -195,11 +195,11 @@ pub(super) fn masked(
         queue.mark(known)?;
         let mut now = [0; 4];
         queue.read(flags, &mut now)?;
-        told.rounds += 1;
-        told.relaxations = u64::from(now[2]) | u64::from(now[3]) << 32;
-        told.overflowed = now[1] != 0;
-        if now[0] == 0 || told.overflowed {
-            return Ok(told);
+        totals.rounds += 1;
+        totals.relaxations = u64::from(now[2]) | u64::from(now[3]) << 32;
+        totals.overflowed = now[1] != 0;
+        if now[0] == 0 || totals.overflowed {
+            return Ok(totals);
         }
     }
 }

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_and_piles_are_memory_of_other_methods() {
+    fn queues_and_piles_hold_the_arrays_of_other_methods() {
         for vertices in [1, 100, 1 << 15, 1 << 26, (1 << 26) + 9, u64::from(u32::MAX)] {
             let Room { queued, piled, .. } = Room::of(vertices, Direction::Undirected);
             assert!(2 * (24 * queued + 12 * piled) >= 4 * (3 * vertices + 64), "{vertices}");

@@ -47,7 +47,7 @@ impl Exchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn meet(&mut self) -> Result<()> {
+    pub fn wait_for_all(&mut self) -> Result<()> {
         self.rounds.any(false).map(drop)
     }
 
@@ -85,7 +85,7 @@ impl Exchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn tell<A: Arithmetic>(
+    pub fn share_nearer<A: Arithmetic>(
         &mut self,
         sums: &[A::Cell],
         here: &[Vec<Entry<A::Sum>>],
@@ -150,5 +150,5 @@ impl Exchange {
 }
 
 fn misplaced(from: usize) -> Error {
-    Error::internal("take vertices of another rank", format!("rank {from} sent some that are not there"))
+    Error::internal("take vertices of another rank", format!("rank {from} sent vertices that do not exist"))
 }

@@ -64,7 +64,7 @@ impl<'a> RankedSearch<'a> {
 impl Search for RankedSearch<'_> {
     fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
         failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
-        self.exchange.meet()?;
+        self.exchange.wait_for_all()?;
         let parents = if parents.is_empty() { &mut self.parents[..] } else { parents };
         self.search.search_with(root, Some((&mut self.exchange, &self.edges)), distances, parents)
     }

@@ -16,7 +16,7 @@ const PART: usize = 1 << 14;
 
 /// A tree with distances of one type.
 #[derive(Clone, Copy)]
-pub(super) struct Of<'a, S> {
+pub(super) struct TypedTree<'a, S> {
     pub root: Vertex,
     pub parents: &'a [u32],
     pub distances: &'a [S],
@@ -29,7 +29,7 @@ pub(super) struct Of<'a, S> {
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
-pub(super) fn claims<S: Sum>(tree: Of<'_, S>, threads: usize) -> Result<Result<(Figures, bool), Fault>> {
+pub(super) fn claims<S: Sum>(tree: TypedTree<'_, S>, threads: usize) -> Result<Result<(Figures, bool), Fault>> {
     let (root, none) = (tree.root, S::default());
     let parent = tree.parents.get(root.index()).copied();
     if parent != Some(root.0) {
@@ -76,7 +76,7 @@ pub(super) fn claims<S: Sum>(tree: Of<'_, S>, threads: usize) -> Result<Result<(
     })
 }
 
-impl<S: Sum> Of<'_, S> {
+impl<S: Sum> TypedTree<'_, S> {
     /// Returns true if vertex `v` is reached, or the fault that it shows.
     #[inline]
     fn claim(&self, v: usize) -> Result<bool, Fault> {

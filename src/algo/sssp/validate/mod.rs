@@ -10,8 +10,8 @@
 //!
 //! For an edge that adds up, the pass also checks that the parent is the first of those that qualify.
 
+mod batch;
 mod claims;
-mod held;
 mod rows;
 mod steps;
 mod sum;
@@ -27,9 +27,9 @@ use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
-use claims::{Of, claims};
-use held::Lines;
-pub use held::{Held, Wrong};
+use batch::CheckedTree;
+pub use batch::{TreeBatch, Wrong};
+use claims::{TypedTree, claims};
 use rows::Rows;
 pub use sum::Sum;
 use weights::Weights;
@@ -106,7 +106,7 @@ pub trait EdgePass {
     ///
     /// # Errors
     /// Errors of reading; [`Error::Stopped`].
-    fn pass<S: Sum, const W: usize>(&self, held: &Held<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>>;
+    fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>>;
 
     /// Returns the input's id of a vertex, for messages.
     fn name(&self, v: u32) -> String;
@@ -124,14 +124,14 @@ pub fn validate(
     threads: usize,
     budget: &Budget,
 ) -> Result<Vec<Figures>> {
-    hold(&Rows::new(graph, weights, budget)?, trees, threads, budget)
+    check(&Rows::new(graph, weights, budget)?, trees, threads, budget)
 }
 
 /// Checks trees against any source of edges.
 ///
 /// # Errors
 /// Errors of [`validate`] and of reading the edges.
-pub fn hold<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
+pub fn check<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
     let checks = Checks { edges, threads, budget };
     let mut figures = Vec::new();
     let mut rest = trees;
@@ -173,7 +173,7 @@ impl<E: EdgePass> Checks<'_, E> {
 
     /// Checks trees against all edges in as few passes as memory allows. If distances can't be narrowed, each tree
     /// takes a pass.
-    fn together<S: Sum, N: Sum>(&self, trees: &[Of<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
+    fn together<S: Sum, N: Sum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
         let (first, ..) = match trees {
             [] => return Ok(()),
             // A single tree is checked where its distances are, without a copy.
@@ -199,23 +199,23 @@ impl<E: EdgePass> Checks<'_, E> {
         &self,
         trees: &[Tree<'t>],
         of: impl Fn(&Tree<'t>) -> Option<&'t [S]>,
-    ) -> Result<(Vec<Of<'t, S>>, Vec<Figures>)> {
+    ) -> Result<(Vec<TypedTree<'t, S>>, Vec<Figures>)> {
         let vertices = self.edges.vertices();
         let (mut ofs, mut figures) = (Vec::new(), Vec::new());
         for tree in trees {
             let Some(distances) = of(tree).filter(|of| of.len() == vertices && tree.parents.len() == vertices) else {
                 return Err(Error::internal("check trees", "arrays of other vertices than the graph has"));
             };
-            let of = Of { root: tree.root, parents: tree.parents, distances, has_plateaus: false };
-            let (found, has_plateaus) = claims(of, self.threads)?.map_err(|fault| self.told(tree.root, fault))?;
+            let of = TypedTree { root: tree.root, parents: tree.parents, distances, has_plateaus: false };
+            let (found, has_plateaus) = claims(of, self.threads)?.map_err(|fault| self.to_error(tree.root, fault))?;
             figures.push(found);
-            ofs.push(Of { has_plateaus, ..of });
+            ofs.push(TypedTree { has_plateaus, ..of });
         }
         Ok((ofs, figures))
     }
 
     /// Copies the distances of trees side by side, and checks the trees against all edges.
-    fn copied<S: Sum, N: Sum, const W: usize>(&self, trees: &[Of<'_, S>], narrow: fn(S) -> N) -> Result<()> {
+    fn copied<S: Sum, N: Sum, const W: usize>(&self, trees: &[TypedTree<'_, S>], narrow: fn(S) -> N) -> Result<()> {
         let vertices = self.edges.vertices();
         let mut distances: Buffer<N> = self.budget.zeroed(vertices * W, "distances in trees that are checked")?;
         let (lines, _) = distances.as_chunks_mut::<W>();
@@ -224,27 +224,27 @@ impl<E: EdgePass> Checks<'_, E> {
         self.pass::<S, N, W>(trees, lines)
     }
 
-    fn pass<S: Sum, N: Sum, const W: usize>(&self, trees: &[Of<'_, S>], lines: &[[N; W]]) -> Result<()> {
+    fn pass<S: Sum, N: Sum, const W: usize>(&self, trees: &[TypedTree<'_, S>], lines: &[[N; W]]) -> Result<()> {
         let mut marked = Vec::new();
         for tree in trees {
             marked.push(match tree.has_plateaus {
                 true => match steps::steps(*tree, self.threads, self.budget)? {
                     Ok(steps) => Some(steps),
-                    Err(fault) => return Err(self.told(tree.root, fault)),
+                    Err(fault) => return Err(self.to_error(tree.root, fault)),
                 },
                 false => None,
             });
         }
         let all = trees.iter().zip(marked);
-        let all = all.map(|(tree, steps)| Lines { root: tree.root.0, parents: tree.parents, steps });
-        let held = Held::new(all.collect(), lines, self.budget)?;
-        let wrong = |(number, fault): Wrong| self.told(trees[number].root, fault);
-        self.edges.pass(&held, self.threads)?.map_err(wrong)?;
-        held.all_met(self.threads)?.map_err(wrong)
+        let all = all.map(|(tree, steps)| CheckedTree { root: tree.root.0, parents: tree.parents, steps });
+        let batch = TreeBatch::new(all.collect(), lines, self.budget)?;
+        let wrong = |(number, fault): Wrong| self.to_error(trees[number].root, fault);
+        self.edges.pass(&batch, self.threads)?.map_err(wrong)?;
+        batch.all_met(self.threads)?.map_err(wrong)
     }
 
     /// Makes an error of a fault in the tree of `root`. The error names vertices by the input's ids.
-    fn told(&self, root: Vertex, fault: Fault) -> Error {
+    fn to_error(&self, root: Vertex, fault: Fault) -> Error {
         let name = |v: u32| self.edges.name(v);
         fault.of_source(&name(root.0), &name)
     }

@@ -26,7 +26,7 @@ pub struct Steps(Buffer<AtomicU32>);
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
-pub(super) fn steps<S: Sum>(tree: Of<'_, S>, threads: usize, budget: &Budget) -> Result<Result<Steps, Fault>> {
+pub(super) fn steps<S: Sum>(tree: TypedTree<'_, S>, threads: usize, budget: &Budget) -> Result<Result<Steps, Fault>> {
     let purpose = "steps of vertices at one distance (4 bytes each)";
     let steps: Buffer<AtomicU32> = budget.zeroed(tree.parents.len(), purpose)?;
     let wrong = Mutex::new(None);
@@ -49,7 +49,7 @@ pub(super) fn steps<S: Sum>(tree: Of<'_, S>, threads: usize, budget: &Budget) ->
 
 /// Follows parents of equal distance from `v` to a vertex whose step is known or 0, and sets the steps on the way.
 /// Returns false if the parents form a cycle.
-fn step<S: Sum>(tree: Of<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
+fn step<S: Sum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
     let known = |v: u32| steps[v as usize].load(Relaxed);
     let (mut at, mut behind) = (v, 0u32);
     // Brent's cycle detection (1980): the walk meets the vertex `waiting` once that lies on the cycle and stays for as

@@ -78,23 +78,23 @@ impl Reader<'_> {
             let (parent, distance) = match (of_parents.next().transpose()?, of_distances.next().transpose()?) {
                 (Some(parent), Some(distance)) => (parent, distance),
                 (None, None) => break,
-                _ => return Err(differs(source, "its columns of parents and distances are not of one length")),
+                _ => return Err(differs(source, "its columns of parents and distances differ in length")),
             };
             let name = places.ids.id(row);
-            let told = |what: String| Err(differs(source, &what));
+            let refuse = |what: String| Err(differs(source, &what));
             if !is_sum(distance) {
                 let distance = distance.shown();
-                return told(format!("vertex {name} is at distance {distance}, which is no sum of weights"));
+                return refuse(format!("vertex {name} is at distance {distance}, which is not a sum of weights"));
             }
             let above = match places.ids.named(parent, distance != unreached) {
                 None if parent == -1 => NONE,
-                None => return told(format!("vertex {name} has parent {parent}")),
+                None => return refuse(format!("vertex {name} has parent {parent}")),
                 Some(parent) => match places.ids.row_of(parent) {
-                    None => return told(format!("the parent of vertex {name} is {parent}, which is no vertex")),
+                    None => return refuse(format!("the parent of vertex {name} is {parent}, which is no vertex")),
                     Some(_) if place(row).is_none() && parent == name && row == root => NONE,
                     Some(of) => match place(of) {
                         Some(above) => above,
-                        None => return told(format!("the parent of vertex {name} is {parent}, which has no edge")),
+                        None => return refuse(format!("the parent of vertex {name} is {parent}, which has no edge")),
                     },
                 },
             };
@@ -104,11 +104,11 @@ impl Reader<'_> {
                     parents[vertex as usize] = above;
                 }
                 None if row == root && parent != source.0 as i64 => {
-                    return told(format!("the parent of the root is {parent} and not the root"));
+                    return refuse(format!("the parent of the root is {parent} and not the root"));
                 }
-                None if row == root && distance != zero => return told("the root is not at distance 0".into()),
+                None if row == root && distance != zero => return refuse("the root is not at distance 0".into()),
                 None if row != root && (above != NONE || distance != unreached) => {
-                    return told(format!("vertex {name} was reached and has no edge"));
+                    return refuse(format!("vertex {name} was reached and has no edge"));
                 }
                 None => {}
             }

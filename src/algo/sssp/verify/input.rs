@@ -3,7 +3,7 @@
 
 use crate::algo::WeightSource;
 use crate::algo::searches::places::Places;
-use crate::algo::sssp::validate::{EdgePass, Held, Sum, Wrong};
+use crate::algo::sssp::validate::{EdgePass, Sum, TreeBatch, Wrong};
 use crate::error::Result;
 use crate::formats::{Edges, Input, Signals, Visitor, WeightType, Weights};
 use crate::graph::direction::Direction;
@@ -59,16 +59,16 @@ impl EdgePass for InputEdges<'_> {
         self.places.vertices() as usize
     }
 
-    fn pass<S: Sum, const W: usize>(&self, held: &Held<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
-        let trees = held.trees.len();
-        let new = || Holder { edges: self, held, counted: vec![0; trees], wrong: None };
-        let mut holders: Vec<_> = (0..threads.max(1)).map(|_| new()).collect();
-        self.input.scan(&mut holders, &Signals)?;
+    fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
+        let trees = batch.trees.len();
+        let new = || EdgeChecker { edges: self, batch, counted: vec![0; trees], wrong: None };
+        let mut checkers: Vec<_> = (0..threads.max(1)).map(|_| new()).collect();
+        self.input.scan(&mut checkers, &Signals)?;
         if self.counts {
-            let sums = (0..trees).map(|tree| holders.iter().map(|holder| holder.counted[tree]).sum());
+            let sums = (0..trees).map(|tree| checkers.iter().map(|checker| checker.counted[tree]).sum());
             self.counted.lock().unwrap_or_else(PoisonError::into_inner).extend(sums.collect::<Vec<u64>>());
         }
-        let wrong = holders.into_iter().filter_map(|holder| holder.wrong);
+        let wrong = checkers.into_iter().filter_map(|checker| checker.wrong);
         let first = wrong.min_by_key(|&((number, _), ends)| (number, ends));
         Ok(first.map_or(Ok(()), |(wrong, _)| Err(wrong)))
     }
@@ -79,15 +79,15 @@ impl EdgePass for InputEdges<'_> {
 }
 
 /// Checks edges against trees, in one thread.
-struct Holder<'a, 'h, S, const W: usize> {
+struct EdgeChecker<'a, 'h, S, const W: usize> {
     edges: &'a InputEdges<'a>,
-    held: &'a Held<'h, S, W>,
+    batch: &'a TreeBatch<'h, S, W>,
     counted: Vec<u64>,
     /// The fault in the first tree that has one, with the ends of the first edge that shows it.
     wrong: Option<(Wrong, [u32; 2])>,
 }
 
-impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
+impl<S: Sum, const W: usize> EdgeChecker<'_, '_, S, W> {
     fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32]) {
         let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
         for (entry, [u, v]) in edges.enumerate().filter(|(_, [u, v])| u != v) {
@@ -103,25 +103,25 @@ impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
                 WeightSource::File => weights.get(entry).copied().unwrap_or(0),
                 WeightSource::Drawn(drawn) => drawn.of(self.edges.direction, RawId(u), RawId(v)),
             };
-            ends.iter().for_each(|&end| self.held.fetch(end));
+            ends.iter().for_each(|&end| self.batch.fetch(end));
             found[number] = (ends, weight);
             number += 1;
             if number == AT_ONCE {
-                found.iter().for_each(|&(ends, weight)| self.hold(ends, weight));
+                found.iter().for_each(|&(ends, weight)| self.check_edge(ends, weight));
                 number = 0;
             }
         }
-        found[..number].iter().for_each(|&(ends, weight)| self.hold(ends, weight));
+        found[..number].iter().for_each(|&(ends, weight)| self.check_edge(ends, weight));
     }
 
-    fn hold(&mut self, [from, to]: [u32; 2], weight: u32) {
-        self.lead(from, to, weight);
+    fn check_edge(&mut self, [from, to]: [u32; 2], weight: u32) {
+        self.check_direction(from, to, weight);
         let is_directed = self.edges.direction == Direction::Directed;
         if !is_directed {
-            self.lead(to, from, weight);
+            self.check_direction(to, from, weight);
         }
         if self.edges.counts {
-            let reached = self.held.reached(from) & if is_directed { !0 } else { self.held.reached(to) };
+            let reached = self.batch.reached(from) & if is_directed { !0 } else { self.batch.reached(to) };
             for (number, counted) in self.counted.iter_mut().enumerate() {
                 *counted += u64::from(reached >> number & 1);
             }
@@ -129,10 +129,10 @@ impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
     }
 
     #[inline]
-    fn lead(&mut self, from: u32, to: u32, weight: u32) {
-        match self.held.edge(from, to, weight) {
+    fn check_direction(&mut self, from: u32, to: u32, weight: u32) {
+        match self.batch.edge(from, to, weight) {
             Ok(0) => {}
-            Ok(met) => self.held.note(to, met),
+            Ok(met) => self.batch.note(to, met),
             Err(wrong) => {
                 let found = (wrong, [from, to]);
                 let is_first = self.wrong.is_none_or(|((number, _), ends)| (found.0.0, found.1) < (number, ends));
@@ -142,7 +142,7 @@ impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
     }
 }
 
-impl<S: Sum, const W: usize> Visitor for Holder<'_, '_, S, W> {
+impl<S: Sum, const W: usize> Visitor for EdgeChecker<'_, '_, S, W> {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from)), weights),

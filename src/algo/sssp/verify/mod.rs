@@ -40,14 +40,14 @@ const READING: u64 = 2 * read::READING;
 /// # Errors
 /// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
 pub fn verify(
-    (told, weights): (&Reported<'_>, WeightSource),
+    (reported, weights): (&Reported<'_>, WeightSource),
     results: &Results<'_>,
     found: &[SourceChecked],
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
-    verdict.note("searches", figures::agree(told, results.info, found))?;
+    verdict.note("searches", figures::agree(reported, results.info, found))?;
     let check = |edges: &EdgeSource<'_>| trees(edges, weights, results, found);
-    check_trees("sssp", told.options.write, results, verdict, found.len(), check)
+    check_trees("sssp", reported.options.write, results, verdict, found.len(), check)
 }
 
 fn trees(
@@ -73,34 +73,34 @@ fn trees(
     let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
     let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
     for sources in found.chunks(batch) {
-        let read = |told: &SourceChecked| Columns::read(&places, results, told.output.source, kind);
+        let read = |reported: &SourceChecked| Columns::read(&places, results, reported.output.source, kind);
         let columns = sources.iter().map(read).collect::<Result<Vec<Columns>>>()?;
-        let (mut told, mut of) = (Vec::new(), Vec::new());
+        let (mut reported, mut of) = (Vec::new(), Vec::new());
         for (columns, source) in columns.iter().zip(sources) {
             match columns.root {
                 Some(root) => {
-                    told.push(source);
+                    reported.push(source);
                     of.push(Tree { root: Vertex(root), distances: &columns.distances, parents: &columns.parents });
                 }
                 None => counted::alone(source, columns)?,
             }
         }
-        let may_leave = told.iter().any(|told| told.output.max_distance.may_overflow());
-        let (figures, counted) = hold(edges, (weights, kind), (&places, may_leave), &of, results)?;
-        for (number, (told, figures)) in told.into_iter().zip(figures).enumerate() {
-            counted::agree(told, of[number], figures, counted.get(number).copied(), &places, results)?;
+        let may_leave = reported.iter().any(|reported| reported.output.max_distance.may_overflow());
+        let (figures, counted) = check(edges, (weights, kind), (&places, may_leave), &of, results)?;
+        for (number, (reported, figures)) in reported.into_iter().zip(figures).enumerate() {
+            counted::agree(reported, of[number], figures, counted.get(number).copied(), &places, results)?;
         }
     }
-    let reached = found.iter().map(|told| told.output.reached).sum::<u64>();
+    let reached = found.iter().map(|reported| reported.output.reached).sum::<u64>();
     Ok(format!(
-        "{} hold against the edges of {what} and their weights: {reached} vertices, each at its distance, with its first parent",
+        "{} checked against the edges of {what} and their weights: {reached} vertices, each at its distance, with its first parent",
         found.len()
     ))
 }
 
 /// Checks trees against all edges. Returns their figures and, if edges of the input are counted, the number for each
 /// tree (see [`InputEdges::counted`]).
-fn hold(
+fn check(
     edges: &EdgeSource<'_>,
     (weights, kind): (WeightSource, WeightType),
     (places, may_leave): (&Places, bool),
@@ -112,7 +112,7 @@ fn hold(
         EdgeSource::Blocks(graph) => Ok((validate::validate(graph, weights, trees, threads, budget)?, Vec::new())),
         EdgeSource::Input(input) => {
             let edges = InputEdges::new(input, weights, kind, places, (results.info.direction, may_leave))?;
-            let figures = validate::hold(&edges, trees, threads, budget)?;
+            let figures = validate::check(&edges, trees, threads, budget)?;
             Ok((figures, edges.counted()))
         }
     }

@@ -24,7 +24,7 @@ use super::levels::{Mark, Marked, mark};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
-use names::told;
+use names::to_error;
 use rows::Pass;
 
 /// Figures of a tree that passed the checks.
@@ -130,7 +130,7 @@ impl Checks<'_> {
         }
         let mut marks: Buffer<M> = self.budget.zeroed(vertices * W, "levels of trees that are checked")?;
         let (lines, _) = marks.as_chunks_mut::<W>();
-        let wrong = |tree: usize, fault: Fault| Err(told(self.graph, trees[tree].root, fault));
+        let wrong = |tree: usize, fault: Fault| Err(to_error(self.graph, trees[tree].root, fault));
         match mark(lines, &trees, self.threads)? {
             Marked::All => {}
             Marked::Deep(deep) => return Ok(Checked::Deep(deep)),

@@ -197,7 +197,7 @@ fn each_kind_of_wrong_parent_is_caught_by_its_rule() {
     // 2 and 6 both precede 3 and have the same degree.
     assert_eq!(
         broken.said(0, &[(3, Some(6))]),
-        "source 0: the parent of vertex 3 is 6, where 2 is in the same level and comes first"
+        "source 0: the parent of vertex 3 is 6, but 2 is in the same level and comes first"
     );
 }
 

@@ -23,7 +23,7 @@ const AHEAD: usize = 8;
 const LINE: usize = 16;
 
 /// Findings of a pass.
-pub(super) struct Seen {
+pub(super) struct PassResult {
     /// For each vertex a bit per tree, which is set once an edge from the parent to the vertex was seen.
     parents: Buffer<AtomicU32>,
     /// The first fault by the number of its tree, then by its rule.
@@ -34,7 +34,7 @@ pub(super) struct Seen {
     pub repeats: u64,
 }
 
-impl Seen {
+impl PassResult {
     /// Returns true if an edge from its parent to `vertex` was seen in a tree.
     pub fn parent(&self, vertex: u32, tree: usize) -> bool {
         let bit = vertex as usize * self.edges.len() + tree;
@@ -51,35 +51,35 @@ pub(super) fn pass(
     places: &Places,
     columns: &Columns<'_>,
     results: &Results<'_>,
-) -> Result<Seen> {
+) -> Result<PassResult> {
     let bits = places.vertices() as usize * columns.sources.len();
     let parents = results.budget.zeroed(bits / 32 + 1, "parents whose edges were seen (a bit a vertex and source)")?;
-    let new = || Holder::new(places, columns, &parents, results.info.direction);
-    let mut holders = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
+    let new = || EdgeChecker::new(places, columns, &parents, results.info.direction);
+    let mut checkers = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
     let repeats = match edges {
         EdgeSource::Input(input) => {
-            input.scan(&mut holders, &Signals)?;
+            input.scan(&mut checkers, &Signals)?;
             (results.info.edges - results.info.loops).saturating_sub(results.stored.edges)
         }
         EdgeSource::Blocks(graph) => {
-            blocks(graph, &mut holders)?;
+            blocks(graph, &mut checkers)?;
             0
         }
     };
-    let wrong = holders.iter().filter_map(|holder| holder.wrong).min();
-    let sum = |tree: usize| holders.iter().map(|holder| holder.edges[tree]).sum();
+    let wrong = checkers.iter().filter_map(|checker| checker.wrong).min();
+    let sum = |tree: usize| checkers.iter().map(|checker| checker.edges[tree]).sum();
     let edges = (0..columns.sources.len()).map(sum).collect();
-    drop(holders);
-    Ok(Seen { parents, wrong, edges, repeats })
+    drop(checkers);
+    Ok(PassResult { parents, wrong, edges, repeats })
 }
 
 /// Distributes the edges of all blocks among the checkers, a block at a time.
-fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
+fn blocks(graph: &Graph, checkers: &mut [EdgeChecker<'_>]) -> Result<()> {
     let (parts, direction) = (Parts::new(graph.catalogue.len(), 1), graph.info.direction);
-    let threads = holders.len();
-    let holders: Vec<_> = holders.iter_mut().map(Mutex::new).collect();
+    let threads = checkers.len();
+    let checkers: Vec<_> = checkers.iter_mut().map(Mutex::new).collect();
     team(threads, &|thread| {
-        let mut holder = holders[thread].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut checker = checkers[thread].lock().unwrap_or_else(PoisonError::into_inner);
         parts.each(|part| {
             let block = graph.catalogue.block(part.start);
             for local in 0..block.rows() {
@@ -91,8 +91,8 @@ fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
                 let enters = direction == Direction::Directed && row == direction.row(v, Way::In);
                 let neighbours = block.row(local);
                 for (entry, &w) in neighbours.iter().enumerate() {
-                    neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| holder.fetch(ahead));
-                    holder.hold(if enters { [w, v] } else { [v, w] });
+                    neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| checker.fetch(ahead));
+                    checker.check_edge(if enters { [w, v] } else { [v, w] });
                 }
             }
             graph.catalogue.release(part.start);
@@ -102,7 +102,7 @@ fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
 }
 
 /// Checks edges against trees, in one thread.
-struct Holder<'a> {
+struct EdgeChecker<'a> {
     places: &'a Places,
     of_rows: &'a [u32],
     columns: &'a Columns<'a>,
@@ -112,15 +112,15 @@ struct Holder<'a> {
     edges: Vec<u64>,
 }
 
-impl<'a> Holder<'a> {
+impl<'a> EdgeChecker<'a> {
     fn new(
         places: &'a Places,
         columns: &'a Columns<'a>,
         parents: &'a [AtomicU32],
         direction: Direction,
-    ) -> Result<Holder<'a>> {
+    ) -> Result<EdgeChecker<'a>> {
         let edges = vec![0; columns.sources.len()];
-        Ok(Holder { places, of_rows: places.of_rows()?, columns, parents, direction, wrong: None, edges })
+        Ok(EdgeChecker { places, of_rows: places.of_rows()?, columns, parents, direction, wrong: None, edges })
     }
 
     /// Looks up the places of edges, then checks the edges against the trees.
@@ -138,11 +138,11 @@ impl<'a> Holder<'a> {
             found[number] = ends;
             number += 1;
             if number == AT_ONCE {
-                found.iter().for_each(|&ends| self.hold(ends));
+                found.iter().for_each(|&ends| self.check_edge(ends));
                 number = 0;
             }
         }
-        found[..number].iter().for_each(|&ends| self.hold(ends));
+        found[..number].iter().for_each(|&ends| self.check_edge(ends));
     }
 
     /// Prefetches the levels and the parents of the vertex at a place.
@@ -157,10 +157,10 @@ impl<'a> Holder<'a> {
 
     /// Checks an edge between two places against the trees.
     #[inline]
-    fn hold(&mut self, [from, to]: [u32; 2]) {
-        self.lead(from, to);
+    fn check_edge(&mut self, [from, to]: [u32; 2]) {
+        self.check_direction(from, to);
         match self.direction {
-            Direction::Undirected => self.lead(to, from),
+            Direction::Undirected => self.check_direction(to, from),
             Direction::Directed => {
                 for (edges, &level) in self.edges.iter_mut().zip(self.columns.levels(from)) {
                     *edges += u64::from(level < UNREACHED);
@@ -171,7 +171,7 @@ impl<'a> Holder<'a> {
 
     /// Checks one direction of an edge against the trees.
     #[inline]
-    fn lead(&mut self, from: u32, to: u32) {
+    fn check_direction(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));
         let (mut is_wrong, mut is_parent) = (false, false);
         for ((&level, &head), &parent) in levels.iter().zip(heads).zip(parents) {
@@ -209,7 +209,7 @@ impl<'a> Holder<'a> {
     }
 }
 
-impl Visitor for Holder<'_> {
+impl Visitor for EdgeChecker<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.of_ids(edges.iter().map(|edge| edge.map(u64::from))),

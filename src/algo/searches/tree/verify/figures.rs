@@ -9,9 +9,9 @@ use crate::prepare::prepared::InputInfo;
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for the first impossible figure.
-pub(super) fn agree(told: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
+pub(super) fn agree(reported: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
     found.iter().try_for_each(|source| of_source(info, source))?;
-    told.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
+    reported.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
     let edges = found.iter().map(|source| u128::from(source.edges)).sum::<u128>();
     Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
 }

@@ -51,14 +51,14 @@ const READING: u64 = 2 * read::READING;
 /// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
 pub fn verify(
     algorithm: &'static str,
-    told: &Reported<'_>,
+    reported: &Reported<'_>,
     results: &Results<'_>,
     found: &[SourceChecked],
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
-    verdict.note("searches", figures::agree(told, results.info, found))?;
+    verdict.note("searches", figures::agree(reported, results.info, found))?;
     let check = |edges: &EdgeSource<'_>| trees(algorithm, edges, results, found);
-    check_trees(algorithm, told.options.write, results, verdict, found.len(), check)
+    check_trees(algorithm, reported.options.write, results, verdict, found.len(), check)
 }
 
 fn trees(
@@ -85,7 +85,7 @@ fn trees(
     }
     let reached = found.iter().map(|source| source.reached).sum::<u64>();
     Ok(format!(
-        "{} hold against the edges of {what}, by the five rules of Graph500: {reached} vertices, each with its first parent",
+        "{} checked against the edges of {what}, by the five rules of Graph500: {reached} vertices, each with its first parent",
         found.len()
     ))
 }

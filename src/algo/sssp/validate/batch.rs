@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 const PART: usize = 1 << 14;
 
 /// One of the trees to check.
-pub struct Lines<'a> {
+pub struct CheckedTree<'a> {
     /// Root of the search.
     pub root: u32,
     /// Parent of every vertex.
@@ -25,9 +25,9 @@ pub struct Lines<'a> {
 }
 
 /// Up to `W` trees to check.
-pub struct Held<'a, S, const W: usize> {
+pub struct TreeBatch<'a, S, const W: usize> {
     /// The trees.
-    pub trees: Vec<Lines<'a>>,
+    pub trees: Vec<CheckedTree<'a>>,
     /// Distances of every vertex in all trees, side by side.
     lines: &'a [[S; W]],
     /// For each vertex a bit per tree, which is set once an edge from the parent adds up to the distance.
@@ -37,14 +37,14 @@ pub struct Held<'a, S, const W: usize> {
 /// Number of a tree, and a fault in it.
 pub type Wrong = (usize, Fault);
 
-impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
+impl<'a, S: Sum, const W: usize> TreeBatch<'a, S, W> {
     /// Begins a check, with no edge seen.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(trees: Vec<Lines<'a>>, lines: &'a [[S; W]], budget: &Budget) -> Result<Self> {
+    pub fn new(trees: Vec<CheckedTree<'a>>, lines: &'a [[S; W]], budget: &Budget) -> Result<Self> {
         let met = budget.zeroed(lines.len(), "parents whose edges were seen (4 bytes a vertex)")?;
-        Ok(Held { trees, lines, met })
+        Ok(TreeBatch { trees, lines, met })
     }
 
     /// Prefetches the distances of a vertex.
@@ -60,7 +60,7 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
     /// A fault in the first tree in which the edge makes a path shorter, or in which `from` should be the parent.
     #[inline(always)]
     pub fn edge(&self, from: u32, to: u32, weight: u32) -> Result<u32, Wrong> {
-        let (shorter, even) = lead(&self.lines[from as usize], &self.lines[to as usize], weight);
+        let (shorter, even) = compare(&self.lines[from as usize], &self.lines[to as usize], weight);
         if shorter {
             return Err(self.shorter(from, to, weight));
         }
@@ -149,7 +149,7 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
             parts.each(|part| {
                 signals::check()?;
                 let lacking = part.filter_map(|v| {
-                    let is_lacking = |&(number, tree): &(usize, &Lines<'_>)| {
+                    let is_lacking = |&(number, tree): &(usize, &CheckedTree<'_>)| {
                         let is_met = self.met[v].load(Relaxed) >> number & 1 == 1;
                         !is_met && v as u32 != tree.root && tree.parents[v] != NONE
                     };
@@ -173,7 +173,7 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
 
 /// Returns whether an edge makes a path shorter in some tree, and a bit for each tree in which it adds up.
 #[inline(always)]
-fn lead<S: Sum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
+fn compare<S: Sum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
     let (mut shorter, mut even) = (false, 0);
     for place in 0..W {
         let sum = from[place].plus(weight);

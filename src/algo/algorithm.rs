@@ -147,21 +147,21 @@ pub struct Trial<O, D> {
 /// The parts of a prepared graph that a task reads in addition to the blocks of the lower half of rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// The degrees of the simple graph.
+    /// Whether the task reads the degrees of the simple graph.
     pub degrees: bool,
-    /// The order of vertices, by which results are written in the order of the input's ids.
+    /// Whether it reads the order of vertices, by which results are written in the order of the input's ids.
     pub order: bool,
-    /// The upper half of rows.
+    /// Whether it reads the upper half of rows.
     pub upper: bool,
-    /// Out-rows and in-rows in place of rows of all neighbours, if the input keeps direction.
+    /// Whether it reads out-rows and in-rows in place of rows of all neighbours, if the input keeps direction.
     pub direction: bool,
-    /// The weights of edges, as the input has them.
+    /// Whether it reads the weights of edges, as the input has them.
     pub weights: bool,
-    /// The edges of the input with loops and repeats, which a prepared graph has dropped.
+    /// Whether it reads the edges of the input with loops and repeats, which a prepared graph has dropped.
     pub input: bool,
 }
 
-/// An answer in words.
+/// The answer of a task in words, for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The requested result, such as `triangles 45`.

@@ -7,11 +7,11 @@ use crate::results::OutputFormat;
 /// Size of a graph. Each number is exact or an upper bound, depending on what is known.
 #[derive(Debug, Clone, Copy)]
 pub struct GraphSize<'a> {
-    /// Vertices that have an edge.
+    /// Number of vertices with an edge.
     pub vertices: u64,
-    /// Direction of its edges.
+    /// Direction of the edges.
     pub direction: Direction,
-    /// Edges of the simple graph.
+    /// Number of edges of the simple graph.
     pub edges: u64,
     /// Rows of the results.
     pub rows: u64,
@@ -45,7 +45,7 @@ pub struct ListSize {
 impl GraphSize<'_> {
     /// Returns the number of entries in the rows of all vertices, for one direction.
     pub fn entries(&self) -> u64 {
-        // Undirected edges are in the rows of both ends.
+        // An undirected edge is in the rows of both ends.
         if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
     }
 
@@ -68,7 +68,7 @@ impl GraphSize<'_> {
 /// The ranks that compute. Every node has the same number of ranks, and every rank the same number of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Crew {
-    /// Ranks that share the work.
+    /// Number of ranks that share the work.
     pub ranks: usize,
     /// Nodes that the ranks run on.
     pub nodes: usize,

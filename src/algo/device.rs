@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The devices that a job has opened.
 pub struct Devices<'a> {
-    /// All ranks.
+    /// Communicator of all ranks.
     pub comm: &'a Comm,
-    /// The GPU of this rank.
+    /// The GPU of this rank, if it uses one.
     pub workspace: Option<&'a Mutex<Workspace>>,
     /// GPU memory of the other ranks.
     pub peers: &'a Peers,
@@ -30,9 +30,9 @@ pub struct Lease<'a> {
 
 /// The chosen device, with the engine that was made for it.
 pub enum Chosen<G, C> {
-    /// This rank computes on its GPU.
+    /// This rank computes on its GPU, with this engine.
     Gpu(G),
-    /// All ranks compute on their CPUs.
+    /// All ranks compute on their CPUs, with this engine.
     Cpu(C),
     /// Other ranks have GPUs and this rank has none. Its CPU would hardly help.
     Nothing,

@@ -29,7 +29,7 @@ pub struct Measurement<'m> {
 /// The energy of an algorithm that ran several times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
-    /// Seconds that were measured.
+    /// Measured time in seconds.
     pub seconds: f64,
     /// Why no meter could be read; `None` if one could.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,8 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// Adds the number of rounds, and what follows from the number of edges that all rounds traversed.
+    /// Adds the number of rounds and the quotients that follow from it. `edges` is the number of edges that all rounds
+    /// traversed.
     pub fn per_round(self, rounds: u64, edges: u64) -> Energy {
         let joules = self.joules.filter(|&joules| joules > 0.0);
         let mteps_per_watt = joules.map(|joules| edges as f64 / 1e6 / joules);
@@ -82,7 +83,7 @@ impl Meters {
         Meters { gpu, cpu: is_first_of(comm, Some(&host::name())).then(CpuMeter::open) }
     }
 
-    /// Begins to measure.
+    /// Begins a measurement.
     pub fn begin(&self) -> Measurement<'_> {
         let gpu = self.gpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.joules());
         let cpu = self.cpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.read());
@@ -137,7 +138,7 @@ mod tests {
         let rank = |gpu: Option<f64>, cpu: Option<f64>| Joules { gpu: gpu.map(Ok), cpu: cpu.map(Ok) };
         let both = sum(3.0, &[rank(Some(10.0), Some(4.0)), rank(Some(20.0), None), Joules::default()]);
         assert_eq!((both.joules, both.gpu_joules, both.cpu_joules), (Some(34.0), Some(30.0), Some(4.0)));
-        // 17 million edges in two rounds.
+        // Two rounds traverse 17 million edges.
         let both = both.per_round(2, 17_000_000);
         assert_eq!((both.joules_per_round, both.mteps_per_watt), (Some(17.0), Some(0.5)));
     }

@@ -18,7 +18,7 @@ pub enum ByInput<G, L> {
 /// An input of either kind.
 pub type InputRef<'a> = ByInput<&'a Graph, &'a List>;
 
-/// The size of an input of either kind.
+/// Size of an input of either kind.
 pub type SizeRef<'a, 'b> = ByInput<&'a GraphSize<'b>, &'a ListSize>;
 
 /// Results on an input of either kind.

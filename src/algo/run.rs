@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 /// The ranks, threads, memory and devices of one trial, and the places of its files.
 pub struct Run<'a> {
-    /// All ranks. Each of them runs the task.
+    /// Communicator of all ranks, each of which runs the task.
     pub comm: &'a Comm,
-    /// Threads of this rank.
+    /// Number of threads of this rank.
     pub threads: usize,
     /// Budget of host memory.
     pub budget: &'a Budget,

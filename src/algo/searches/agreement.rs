@@ -51,7 +51,7 @@ impl SourceFigures {
 pub struct Reported<'a> {
     /// The keys that all tables of searches share.
     pub options: &'a Options,
-    /// The kernel of Graph500 that a search is.
+    /// The kernel of Graph500 to which a search belongs.
     pub kernel: Kernel,
     /// True if the job reports that it checked the trees.
     pub validated: bool,
@@ -110,7 +110,7 @@ impl<'a> Reported<'a> {
         let (ranks, construction) = (reported.get("num_mpi_processes"), reported.get("construction_time"));
         let size = Size { construction: construction.unwrap_or(0.0), ..Size::of(info, ranks.unwrap_or(1.0) as u64) };
         let fields = Block::new(kernel, size, &samples).map(|block| block.fields());
-        // Only these fields have the time of checks, so there is nothing to compare it with.
+        // The time of checks occurs only in these fields, so there is nothing to compare it with.
         let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
         for (name, value) in fields {
             if !reported.get(name).is_some_and(|reported| are_close(reported, value)) {

@@ -11,7 +11,7 @@ use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::process::{host, signals};
 
-/// Runs one trial. Collective.
+/// Runs one trial of a table of searches. Collective.
 ///
 /// # Errors
 /// [`Error::Input`] for a source that the graph does not have; [`Error::Validation`] for a wrong tree;

@@ -18,7 +18,7 @@ impl Fields {
         self.0.get(name)?.as_f64()
     }
 
-    /// Returns all names and values.
+    /// Returns the names and values of all fields.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_f64()?)))
     }
@@ -75,7 +75,7 @@ enum Digits {
     Eleven,
 }
 
-/// Order statistics, mean and standard deviation as the reference computes them.
+/// Order statistics, mean and standard deviation, computed as in the reference.
 struct Statistics {
     minimum: f64,
     first_quartile: f64,

@@ -63,7 +63,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
     }
 
-    /// Passes the failpoint `what` of this algorithm.
+    /// Triggers the failpoint `what` of this algorithm, if a test has set it.
     fn hit(&self, what: &str, run: &Run<'_>) -> Result<()> {
         let name = format!("{}.{what}", T::NAME);
         failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))

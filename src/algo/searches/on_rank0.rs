@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 /// An engine that only rank 0 has.
 pub struct OnRank0<'a, S> {
-    /// All ranks.
+    /// Communicator of all ranks.
     pub comm: &'a Comm,
     /// The engine, on rank 0.
     pub search: Option<S>,

@@ -68,7 +68,7 @@ impl Places {
     /// Returns the place of every row that may have edges.
     ///
     /// # Errors
-    /// None in practice.
+    /// None in practice, because the order was read before.
     pub fn of_rows(&self) -> Result<&[u32]> {
         match &self.of_rows {
             RowPlaces::Counted(places) => Ok(places),

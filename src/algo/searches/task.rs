@@ -44,7 +44,7 @@ pub trait SearchTask: Algorithm {
     /// Errors of the device and of reading the graph.
     fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>>;
 
-    /// Searches from a vertex. Collective.
+    /// Searches from `root`. Collective.
     ///
     /// # Errors
     /// Errors of the device and of other ranks, and a stop.

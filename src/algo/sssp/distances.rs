@@ -96,7 +96,7 @@ impl Distances {
 pub enum Distance {
     /// A sum of whole numbers.
     Whole(u64),
-    /// A sum of f32.
+    /// A sum of f32 numbers.
     Decimal(f32),
 }
 

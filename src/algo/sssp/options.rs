@@ -72,7 +72,7 @@ pub(super) const KEYS: &[&dyn AnyKey] =
     &[&DRAWN, &SEED, &SOURCES, &METHOD, &WEIGHTS, &TARGET, &VALIDATE, &WRITE, &GRAPH500];
 
 impl Sssp {
-    /// Reads the table.
+    /// Reads the table `[sssp]`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sssp> {
         let options = Options::parse(table, diagnostics);
         let (method, weights) = (METHOD.read(table, diagnostics), WEIGHTS.read(table, diagnostics));

@@ -7,10 +7,10 @@ use crate::algo::searches::results::{SearchOutput, SourceDetails, Speed};
 use crate::graph::ids::InputId;
 use serde::{Deserialize, Serialize};
 
-/// The result of a table.
+/// Result of a table `[sssp]`.
 pub type SsspOutput = SearchOutput<SourceOutput>;
 
-/// The result of one source.
+/// Result of one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceOutput {
     /// The source's id in the input.
@@ -27,7 +27,7 @@ pub struct SourceOutput {
     pub path: Option<Path>,
 }
 
-/// How the search from one source went.
+/// Times and statistics of the search from one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SsspDetails {
     /// Seconds of the search.

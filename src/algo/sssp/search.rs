@@ -55,7 +55,7 @@ pub struct Searched {
 pub struct DistanceBin {
     /// End of the interval. Only the last bin includes it.
     pub to: f64,
-    /// Number of vertices.
+    /// Number of vertices in the interval.
     pub vertices: u64,
 }
 

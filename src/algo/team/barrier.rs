@@ -61,7 +61,7 @@ impl Barrier {
         }
     }
 
-    /// Returns true if the round ends while this thread polls.
+    /// Polls for a while. Returns true if the round ends meanwhile.
     fn poll(&self, round: u32) -> bool {
         if self.awake.is_zero() {
             return false;

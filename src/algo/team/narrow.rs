@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
         // All threads do wide rounds, however long these take.
         assert_eq!(rounds(&mut narrow, 100, MOST, [1e-5, 1.0]), 0);
-        // Four threads on each core.
+        // With four threads on each core.
         assert_eq!([4 * LEAST - 1, 4 * LEAST].map(|edges| rounds(&mut Narrow::of(4), 9, edges, [1e-5, 5e-6])), [9, 0]);
     }
 

@@ -183,7 +183,7 @@ macro_rules! whole {
 whole!(Short, u32, AtomicU32, "Whole numbers below 2^32.");
 whole!(Long, u64, AtomicU64, "Whole numbers below 2^64.");
 
-/// Decimals, as the bits of f32.
+/// Arithmetic of decimals, which are stored as the bits of f32.
 pub struct Decimal;
 
 impl Arithmetic for Decimal {

@@ -17,7 +17,7 @@ const STEP_OF_VERTEX: u64 = 1 << 10;
 /// distance by now.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry<S> {
-    /// The distance.
+    /// The distance at that time.
     pub sum: S,
     /// The vertex.
     pub vertex: u32,

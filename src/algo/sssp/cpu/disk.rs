@@ -28,10 +28,10 @@ pub struct DiskEntries {
 #[derive(Clone, Copy)]
 pub struct DiskRow<'r> {
     packing: Packing,
-    /// The first entries.
+    /// The first entries, in memory.
     near: &'r [u8],
     in_memory: usize,
-    /// All entries.
+    /// All entries, in the file.
     file: &'r [u8],
     len: usize,
 }

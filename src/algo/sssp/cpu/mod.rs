@@ -1,4 +1,4 @@
-//! Searches by the threads of a process.
+//! Searches for shortest paths by the threads of one process.
 //!
 //! | file | holds |
 //! |---|---|

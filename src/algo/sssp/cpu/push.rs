@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{MutexGuard, PoisonError};
 
-/// Entries that a thread takes at a time.
+/// Number of entries that a thread takes at a time.
 const CHUNK: usize = 128;
 /// Maximum number of entries in the same bucket that a thread continues with at once.
 const FUSED: usize = 1 << 12;
@@ -40,7 +40,7 @@ pub struct PushOptions<S> {
     pub is_moore: bool,
     /// Distance that no pushed vertex reaches. Vertices that are farther away pull ([`super::pull`]).
     pub cap: Option<S>,
-    /// Pushing ends before a bucket whose vertices have more edges than this.
+    /// Number of edges of a wide bucket. Pushing ends before a bucket whose vertices have more edges.
     pub wide: u64,
 }
 
@@ -301,7 +301,7 @@ struct Step<W> {
 }
 
 impl<W> Step<W> {
-    /// Returns the path that goes on along `entry` of the row of `from`.
+    /// Returns the path to `from` extended by the edge of `entry`, which is in the row of `from`.
     #[inline(always)]
     fn along<A: Arithmetic<Way = W>>(from: Entry<A::Sum>, entry: u64) -> Step<W> {
         let sum = A::add(from.sum, weight(entry));

@@ -219,8 +219,8 @@ fn places(starts: &[u64], v: u32) -> Range<u64> {
 /// The part of a vertex's row to request from the disk. Entries in memory are not requested.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted {
-    /// All entries.
+    /// All entries of the vertex's row.
     All(u32),
-    /// The first entries.
+    /// The first entries of the vertex's row.
     First(u32),
 }

@@ -31,7 +31,7 @@ const PART_ON_DISK: usize = 1 << 14;
 
 /// A search in progress.
 pub struct Walk<'s, A: Arithmetic> {
-    /// The graph.
+    /// The graph that is searched.
     pub graph: &'s SortedGraph,
     /// The distances of all vertices found so far.
     pub sums: &'s [A::Cell],
@@ -76,7 +76,7 @@ struct Ranks<'s, S> {
 
 /// The entries of one thread in one bucket. All threads take parts of them.
 pub struct List<S> {
-    /// The entries.
+    /// The entries, in no particular order.
     pub entries: RwLock<Vec<Entry<S>>>,
     /// Number of entries that are taken.
     pub taken: AtomicUsize,

@@ -88,7 +88,7 @@ pub fn starts<W: Word>(lengths: &[u32], budget: &Budget) -> Result<Buffer<W>> {
     Ok(starts)
 }
 
-/// Rows of words.
+/// Rows in memory, one word per entry.
 pub struct Words<W> {
     /// The position of each row's first word, followed by the end of the last row.
     starts: Buffer<W>,

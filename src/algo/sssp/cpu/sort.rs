@@ -22,7 +22,7 @@ const WINDOW: u64 = 1 << 21;
 /// Bytes that a window has in addition to its entries, and that the first entries have if none fits.
 const PADDING: u64 = 16;
 
-/// A file for sorted rows.
+/// Where to write sorted rows, and how much memory to leave free.
 pub struct RowFile<'a> {
     /// Folder of the file.
     pub units: &'a Units<'a>,
@@ -46,7 +46,7 @@ pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2
 
 /// Sorts the rows of one direction by weight.
 pub struct Sorter<'e> {
-    /// The edges.
+    /// The edges of the graph.
     pub edges: &'e Edges<'e>,
     /// Upper bound of the weights.
     pub largest: u32,

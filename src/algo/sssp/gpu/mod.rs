@@ -49,7 +49,7 @@ use twins::{BARRIER_BYTES, State};
 /// Purpose of the memory, for errors.
 const PURPOSE: &str = "[sssp] on this graph";
 
-/// The weights of a graph's edges.
+/// Source of the weights of a graph's edges.
 pub enum Weights<'a> {
     /// The weights that are stored with the blocks.
     Stored(WeightType),

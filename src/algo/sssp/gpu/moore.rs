@@ -20,12 +20,12 @@ const TASKS: u32 = THREADS / 8;
 const MOST_IN_SHARED: u32 = 1024;
 const MOST_OF_ONE: u32 = 512;
 const MOST_OF_SEVERAL: u32 = 1 << 20;
-/// Rounds after which a launch ends.
+/// Number of rounds after which a launch ends.
 const ROUNDS: u32 = 1 << 14;
 /// Threads of a block in the baseline.
 const MASKED_THREADS: u32 = 256;
 
-/// How a search went.
+/// Statistics of a search.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rounds {
     /// Rounds, each of which ends at a barrier of all threads.
@@ -42,7 +42,7 @@ pub(super) struct Arrays {
     pub graph: Graph,
     /// Distances, all unreached at the beginning.
     pub distances: DeviceSlice<u64>,
-    /// `3 * vertices + 64` words.
+    /// Working memory of `3 * vertices + 64` words.
     pub words: DeviceSlice<u32>,
     /// Tasks that are farther than `reach` beyond the nearest one wait, if there are more than `many` tasks.
     pub reach: u64,

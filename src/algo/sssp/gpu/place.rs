@@ -21,13 +21,13 @@ use crate::stream::copies_from_host;
 pub(super) struct Placed {
     /// The graph in the form that kernels use.
     pub graph: Graph,
-    /// Entries of all rows.
+    /// Number of entries in all rows.
     pub entries: u64,
     /// The smallest weight: a whole number, or the bits of an f32.
     pub least: u32,
     /// The mean weight.
     pub mean: f64,
-    /// Entries of the longest row.
+    /// Number of entries in the longest row.
     pub longest: u32,
     /// Rows in host memory that kernels read over the bus, if rows do not fit GPU memory.
     pub on_host: Option<Pinned>,
@@ -190,7 +190,7 @@ fn fill(
                 // SAFETY: the arguments match the kernel's. Rows have room for all entries of both halves, and these
                 // entries belong to that block.
                 unsafe { queue.launch(&kernel, queue.grid(count), arguments)? };
-                // The piece's memory is used again.
+                // The next piece uses the same memory.
                 queue.finish()?;
             }
         }
@@ -198,7 +198,7 @@ fn fill(
     Ok(())
 }
 
-/// Brings the input's ids of all vertices to the GPU.
+/// Copies the input's ids of all vertices to the GPU.
 fn upload_ids(
     workspace: &mut Workspace,
     to: DeviceSlice<u64>,
@@ -225,7 +225,7 @@ fn upload_ids(
     })
 }
 
-/// Returns the least and the largest weight, as 32 bits, and the mean.
+/// Returns the smallest and the largest weight, as stored bits, and the mean weight.
 fn summarize(
     workspace: &Workspace,
     edges: DeviceSlice<u64>,
@@ -249,7 +249,9 @@ fn summarize(
     Ok((found[0] as u32, (found[0] >> 32) as u32, mean))
 }
 
-/// Sorts rows by weight: all short ones, those of middle length, and long ones, which are among the first so many.
+/// Sorts rows by weight. Separate kernels sort short rows, rows of middle length, and long rows. Rows are in the order
+/// of their vertices' degrees, so rows of middle length are among the first `over_few` and long rows among the first
+/// `over_middle`.
 fn sort(
     workspace: &Workspace,
     graph: &Graph,

@@ -21,7 +21,7 @@ pub(super) struct Graph {
     pub unused: u32,
 }
 
-/// A queue of rows.
+/// A queue of rows whose edges are to be relaxed.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Queue {

@@ -26,7 +26,7 @@ pub struct CheckedTree<'a> {
 
 /// Up to `W` trees to check.
 pub struct TreeBatch<'a, S, const W: usize> {
-    /// The trees.
+    /// The trees, each with its parents.
     pub trees: Vec<CheckedTree<'a>>,
     /// Distances of every vertex in all trees, side by side.
     lines: &'a [[S; W]],

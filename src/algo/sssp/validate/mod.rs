@@ -145,7 +145,7 @@ pub fn check<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget:
     Ok(figures)
 }
 
-/// The trees of a batch are checked one pass after the other.
+/// Source of edges and resources for checks of trees, which may take several passes.
 struct Checks<'a, E> {
     edges: &'a E,
     threads: usize,

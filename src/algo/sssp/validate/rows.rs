@@ -17,7 +17,7 @@ const AHEAD: usize = 16;
 /// Number of entries whose weights are computed at a time.
 const MADE: usize = 1024;
 
-/// The edges of a graph, from the lower half of its rows.
+/// The edges of a graph, read from the lower half of its rows.
 pub struct Rows<'a> {
     graph: &'a Graph,
     weights: Weights,

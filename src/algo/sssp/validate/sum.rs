@@ -3,7 +3,7 @@
 use crate::algo::sssp::distances::Distance;
 use crate::memory::Plain;
 
-/// The distance of a vertex, to which weights are added.
+/// A distance to which weights can be added.
 pub trait Sum: Plain + Copy + PartialOrd + Default + Send + Sync {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self;

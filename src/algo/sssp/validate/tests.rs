@@ -62,7 +62,7 @@ impl Paths for Model {
             let nearer = self.tails[v as usize].iter().find(|&&u| tight(u, v) && of(u) < of(v));
             parents[v as usize] = nearer.copied().unwrap_or(NONE);
         }
-        // Steps of plateaus.
+        // Steps of vertices on plateaus.
         let mut steps: BTreeMap<u32, u32> =
             (0..self.vertices()).filter(|&v| parents[v as usize] != NONE).map(|v| (v, 0)).collect();
         let mut queue: VecDeque<u32> = steps.keys().copied().collect();

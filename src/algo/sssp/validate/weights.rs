@@ -11,7 +11,7 @@ use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use std::ops::Range;
 
-/// The weights of edges.
+/// Source of the weights of edges.
 pub(super) enum Weights {
     /// The weights are stored with the blocks.
     Stored,

@@ -33,7 +33,7 @@ impl<'a> InputEdges<'a> {
     /// if they have a direction, or if an edge may lead from a reached vertex to an unreached one (`may_leave`).
     ///
     /// # Errors
-    /// None in practice.
+    /// None in practice, because places were read before.
     pub fn new(
         input: &Input,
         weights: WeightSource,

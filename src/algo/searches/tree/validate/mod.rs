@@ -72,7 +72,7 @@ pub fn validate(graph: &Graph, trees: &[Tree<'_>], threads: usize, budget: &Budg
     Ok(figures)
 }
 
-/// A batch of trees to check.
+/// Trees to check, and the resources for the checks.
 struct Checks<'a> {
     graph: &'a Graph,
     trees: &'a [Tree<'a>],
@@ -80,7 +80,7 @@ struct Checks<'a> {
     budget: &'a Budget,
 }
 
-/// Outcome of a pass.
+/// Outcome of a pass over the rows.
 enum Checked {
     Passed(Vec<Figures>),
     /// No tree was checked, because the flagged trees are too deep for their marks.

@@ -22,7 +22,7 @@ const AHEAD: usize = 8;
 /// Numbers in a cache line.
 const LINE: usize = 16;
 
-/// Findings of a pass.
+/// What a pass over the edges found.
 pub(super) struct PassResult {
     /// For each vertex a bit per tree, which is set once an edge from the parent to the vertex was seen.
     parents: Buffer<AtomicU32>,

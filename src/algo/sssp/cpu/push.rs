@@ -38,7 +38,7 @@ const AHEAD: usize = 32;
 pub struct PushOptions<S> {
     /// True if all distances share one bucket, so that vertices are taken in the order in which they became nearer.
     pub is_moore: bool,
-    /// Distance that no pushed vertex reaches. Vertices that are farther away pull ([`super::pull`]).
+    /// Bound that distances of pushed vertices stay below. Vertices farther away pull ([`super::pull`]).
     pub cap: Option<S>,
     /// Number of edges of a wide bucket. Pushing ends before a bucket whose vertices have more edges.
     pub wide: u64,

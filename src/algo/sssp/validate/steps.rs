@@ -4,7 +4,7 @@
 //! nearer to the root. Any other vertex is one step behind its parent, which has the same distance. Parents lead to the
 //! root exactly if every vertex has a step.
 
-use super::claims::Of;
+use super::claims::TypedTree;
 use super::sum::Sum;
 use crate::algo::sssp::fault::Fault;
 use crate::algo::team::{Parts, team};

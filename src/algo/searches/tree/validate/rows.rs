@@ -137,7 +137,7 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
         Ok(())
     }
 
-    /// Looks among the larger neighbours for parents that are no smaller neighbour. The levels of larger neighbours are
+    /// Looks for the remaining parents among the larger neighbours. The levels of larger neighbours are
     /// compared in their own rows.
     #[cold]
     fn upper_half(&self, vertex: &mut Vertex<'_, M, W>) -> Result<(), Wrong> {

@@ -105,7 +105,7 @@ pub enum Distance {
 const OVERFLOWS: f32 = f32::from_bits((127 + 103) << 23);
 
 impl Distance {
-    /// Returns true if this distance plus a weight no larger than it may be infinite.
+    /// Returns true if the sum of this distance and a weight may be infinite.
     pub fn may_overflow(self) -> bool {
         matches!(self, Distance::Decimal(sum) if sum >= OVERFLOWS)
     }

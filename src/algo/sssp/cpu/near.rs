@@ -1,11 +1,11 @@
 //! Chooses the entries that memory keeps of rows in a file.
 //!
-//! To find a shorter path to a vertex, a search looks along edges no longer than the distance of the vertex, seen from
-//! behind the hubs. So while rows are sorted, an upper bound of that distance is found for each vertex: the length of
-//! the shortest path from the first vertex along vertices in descending order of degree. Memory keeps the entries whose
-//! weight exceeds the bound by at most a certain *excess*, and one more entry of each row, which shows that all later
-//! ones are longer. The excess is the largest with which the entries fit. It affects only how often the disk is read,
-//! never the answer.
+//! Once a search has passed the hubs, it looks only along edges to a vertex that are no longer than the path from the
+//! hubs to that vertex. So while rows are sorted, an upper bound of the length of that path is found for each vertex:
+//! the length of the shortest path from the first vertex along vertices in descending order of degree. Memory keeps the
+//! entries whose weight exceeds the bound by at most a certain *excess*, and one more entry of each row, which shows
+//! that all later ones are longer. The excess is the largest with which the entries fit. It affects only how often the
+//! disk is read, never the answer.
 
 use super::disk::{self, DiskEntries};
 use super::packing::{PADDING, Packing};

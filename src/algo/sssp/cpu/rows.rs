@@ -9,7 +9,8 @@ use crate::formats::WeightType;
 use crate::memory::{Buffer, random_access};
 use std::ops::Range;
 
-/// Units per largest weight in which ranks exchange sums. The sum of 2^40 entries fits 64 bits.
+/// Number of fixed-point units in the largest weight. Ranks exchange sums of weights in these units, so that sums of
+/// 2^40 entries fit 64 bits.
 const PARTS: f64 = (1u64 << 23) as f64;
 
 /// The rows of all vertices, for one direction.

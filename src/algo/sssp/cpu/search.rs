@@ -76,7 +76,7 @@ struct Ranks<'s, S> {
 
 /// The entries of one thread in one bucket. All threads take parts of them.
 pub struct List<S> {
-    /// The entries, in no particular order.
+    /// The entries of the thread.
     pub entries: RwLock<Vec<Entry<S>>>,
     /// Number of entries that are taken.
     pub taken: AtomicUsize,

@@ -2,9 +2,9 @@
 //! search continues and ends.
 //!
 //! GPU memory holds whole rows of neighbours with their weights, 8 bytes an entry. Each row is sorted by ascending
-//! weight. If rows do not fit, they are in pinned host memory, and GPU memory holds only the first four edges of each
-//! vertex. For each vertex GPU memory also holds the distance, the parent, the position of the row, and space in
-//! queues. Random weights are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
+//! weight. If rows do not fit, they are in pinned host memory, and GPU memory holds the first four edges of as many
+//! vertices as fit. For each vertex GPU memory also holds the distance, the parent, the position of the row, and space
+//! in queues. Random weights are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
 //!
 //! Distances are sums of 32 bits. If one does not fit, this search and all later ones use 64 bits.
 #![allow(unsafe_code)] // kernel launches

@@ -1,16 +1,16 @@
-//! Bits of vertices, looked up one at a time or 64 at once.
+//! Sets of vertices as bits, which are looked up one at a time or 64 at once.
 #![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The way to look bits up that this processor has: the proof that its instructions may be used.
+/// The fastest way of looking up bits that this processor supports. A value proves that its instructions may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
     avx2: bool,
 }
 
 impl Lookup {
-    /// Returns the fastest way that this processor has.
+    /// Returns the fastest way that this processor supports.
     pub fn detect() -> Lookup {
         #[cfg(target_arch = "x86_64")]
         return Lookup { avx2: is_x86_feature_detected!("avx2") };
@@ -18,13 +18,15 @@ impl Lookup {
         Lookup { avx2: false }
     }
 
-    /// Returns a bit for each of 64 vertices: whether its bit in `bits` is set. Those that `wanted` has no bit of may come out either way.
+    /// Returns a bit for each of 64 vertices, which is set if the bit of the vertex is set in `bits`. Bits that
+    /// `wanted` does not select are unspecified.
     #[inline]
     pub fn known(self, bits: &[AtomicU64], vertices: &[u32], wanted: u64) -> u64 {
         debug_assert!(vertices.len() == 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
         #[cfg(target_arch = "x86_64")]
         if self.avx2 && wanted.count_ones() > 4 {
-            // SAFETY: `detect` found the instructions; callers give 64 vertices that all have a bit, as is checked where tests run.
+            // SAFETY: `detect` found the instructions. Callers give 64 vertices that all have a bit, as debug builds
+            // assert.
             return unsafe { known_avx2(bits, vertices) };
         }
         each(bits, vertices, wanted)
@@ -38,13 +40,13 @@ pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
 }
 
 impl Lookup {
-    /// Returns a bit for each of up to 64 vertices: whether its bit in `bits` is not set.
+    /// Returns a bit for each of up to 64 vertices, which is set if the bit of the vertex is not set in `bits`.
     #[inline]
     pub fn lacking(self, bits: &[AtomicU64], vertices: &[u32]) -> u64 {
         debug_assert!(vertices.len() <= 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
         #[cfg(target_arch = "x86_64")]
         if self.avx2 && vertices.len() > 4 && vertices.len() <= 64 {
-            // SAFETY: `detect` found the instructions; callers give vertices that have a bit, as is checked where tests run.
+            // SAFETY: `detect` found the instructions. Callers give vertices that have a bit, as debug builds assert.
             return unsafe { lacking_avx2(bits, vertices) };
         }
         vertices.iter().enumerate().fold(0, |lacking, (lane, &v)| lacking | u64::from(!is_set(bits, v)) << lane)
@@ -62,7 +64,7 @@ fn lacking_avx2(bits: &[AtomicU64], vertices: &[u32]) -> u64 {
     let eight_of = |vertices: __m256i| {
         // SAFETY: each vertex has a bit, so its word of 32 bits lies within `bits`, which no other thread writes.
         let words = unsafe { _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices)) };
-        // The bit of each vertex becomes the sign.
+        // Shift the bit of each vertex into the sign.
         let words = _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)));
         !_mm256_movemask_ps(_mm256_castsi256_ps(words)) as u8
     };
@@ -76,7 +78,7 @@ fn lacking_avx2(bits: &[AtomicU64], vertices: &[u32]) -> u64 {
     if !rest.is_empty() {
         let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         let is_there = _mm256_cmpgt_epi32(_mm256_set1_epi32(rest.len() as i32), lanes);
-        // SAFETY: lanes beyond the rest are not read, and become vertex 0, which has a bit.
+        // SAFETY: lanes beyond the rest are not read. They become vertex 0, which has a bit.
         let some = unsafe { _mm256_maskload_epi32(rest.as_ptr().cast::<i32>(), is_there) };
         let known = u64::from(eight_of(some)) & ((1 << rest.len()) - 1);
         lacking |= known << (8 * eights.len());
@@ -109,7 +111,7 @@ fn known_avx2(bits: &[AtomicU64], vertices: &[u32]) -> u64 {
         let words = unsafe {
             let vertices = _mm256_loadu_si256(vertices.as_ptr().add(8 * eight).cast::<__m256i>());
             let words = _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices));
-            // The bit of each vertex becomes the sign.
+            // Shift the bit of each vertex into the sign.
             _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)))
         };
         known |= u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(words)) as u32) << (8 * eight);
@@ -122,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_find_the_same_that_lack() {
+    fn both_ways_find_the_same_unset_bits() {
         let bits: Vec<AtomicU64> = (1..50u64).map(|i| AtomicU64::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
         let vertices: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(1_103_515_245) % (49 * 64)).collect();
         for length in 0..=64 {

@@ -1,44 +1,44 @@
-//! The cost of a task: memory, disk, exchange, time.
+//! Cost of a task: memory, disk space, exchange and time.
 
 use crate::graph::direction::Direction;
 use crate::graph::order::DegreeRuns;
 use crate::results::OutputFormat;
 
-/// The size of a graph: what is known of it, or bounds of that.
+/// Size of a graph. Each number is exact or an upper bound, depending on what is known.
 #[derive(Debug, Clone, Copy)]
 pub struct GraphSize<'a> {
-    /// Vertices that have an edge.
+    /// Number of vertices with an edge.
     pub vertices: u64,
-    /// Direction of its edges.
+    /// Direction of the edges.
     pub direction: Direction,
-    /// Edges of the simple graph.
+    /// Number of edges of the simple graph.
     pub edges: u64,
-    /// Rows of results.
+    /// Rows of the results.
     pub rows: u64,
-    /// Ids that the map spans.
+    /// Ids that the map from ids to vertices spans.
     pub ids: u64,
-    /// True if results come in the order of a list of sparse ids.
+    /// True if results are in the order of a list of sparse ids.
     pub sparse: bool,
-    /// Entries of the longest row of the lower half, at most.
+    /// Upper bound of the entries in a row of the lower half.
     pub longest_row: u64,
-    /// Entries of the longest row of one way, at most.
+    /// Upper bound of the entries in a row of one direction.
     pub longest_whole_row: u64,
-    /// Blocks, at most.
+    /// Upper bound of the number of blocks.
     pub blocks: u64,
-    /// Entries of the longest row for a GPU, once they are known.
+    /// Entries of the longest row that a GPU gets, once known.
     pub gpu_row: Option<u64>,
-    /// Bytes of host memory that reading the input once more takes, with the list of sparse ids; 0 where there is no input.
+    /// Bytes of host memory for reading the input once more, including the list of sparse ids; 0 if there is no input.
     pub reading: u64,
-    /// The degrees, or those of a graph that is likely like it.
+    /// Degrees of the graph, or of a graph that is probably similar.
     pub degrees: &'a DegreeRuns,
 }
 
 /// The size of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct ListSize {
-    /// Elements.
+    /// Number of elements.
     pub length: u64,
-    /// Bytes of host memory that reading it takes.
+    /// Bytes of host memory for reading the list.
     pub reading: u64,
 }
 
@@ -49,14 +49,14 @@ impl GraphSize<'_> {
         2 * entry * self.edges
     }
 
-    /// Returns the entries of the rows of all vertices, of one way.
+    /// Returns the number of entries in the rows of all vertices, for one direction.
     pub fn entries(&self) -> u64 {
-        // Undirected edges are in the rows of both ends.
+        // An undirected edge is in the rows of both ends.
         if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
     }
 
-    /// Returns a bound of the entries in the rows of one of `ranks` ranks, which own chunks of so many vertices in turn. The first has most, as
-    /// vertices are in the order of degree.
+    /// Returns an upper bound of the entries in the rows of one of `ranks` ranks. Ranks own chunks of `chunk` vertices
+    /// in turn. The first rank has most entries, because vertices are in the order of descending degree.
     pub fn entries_of_rank(&self, chunk: u64, ranks: usize) -> u64 {
         let (all, ranks) = (self.entries(), ranks as u64);
         if ranks <= 1 {
@@ -64,59 +64,60 @@ impl GraphSize<'_> {
         }
         let own_before = |v: u64| v / (chunk * ranks) * chunk + (v % (chunk * ranks)).min(chunk);
         let own = |(degree, first, end): (u32, u64, u64)| u64::from(degree) * (own_before(end) - own_before(first));
-        // Degrees count repeats, which may be half of all.
+        // Degrees count repeated edges, which may be half of all.
         let with_repeats = self.degrees.iter().map(own).sum::<u64>();
         let more_than_others = chunk * self.longest_whole_row;
         with_repeats.min(all.div_ceil(ranks) + more_than_others).min(all)
     }
 }
 
-/// The ranks that compute: as many on each node, with as many threads each.
+/// The ranks that compute. Every node has the same number of ranks, and every rank the same number of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Crew {
-    /// Ranks that share the work.
+    /// Number of ranks that share the work.
     pub ranks: usize,
-    /// Nodes that they are on.
+    /// Nodes that the ranks run on.
     pub nodes: usize,
-    /// Threads of a rank.
+    /// Threads of one rank.
     pub threads: usize,
     /// True if every rank has a GPU that does the work.
     pub on_gpu: bool,
-    /// Bytes of that GPU's memory that may be taken; 0 where they are not known, or no GPU does it.
+    /// Bytes of GPU memory that each rank may take; 0 if unknown or if no GPU does the work.
     pub gpu_memory: u64,
-    /// Bytes of host memory that rows take which are packed there for the GPU, if they are.
+    /// Bytes of host memory for rows that are packed for the GPU; `None` if rows are not packed.
     pub packed: Option<u64>,
-    /// Bytes of host memory that a rank has left for it.
+    /// Bytes of host memory that a rank has left for the task.
     pub free: u64,
-    /// Trials.
+    /// Number of trials.
     pub trials: u32,
-    /// The format of results.
+    /// Format of the results.
     pub format: OutputFormat,
 }
 
 impl Crew {
-    /// Returns the threads of all ranks.
+    /// Returns the number of threads of all ranks together.
     pub fn all_threads(&self) -> f64 {
         (self.ranks * self.threads) as f64
     }
 }
 
-/// The cost of a task.
+/// Cost of a task.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cost {
-    /// Bytes of host memory of a rank, beside what is taken before it begins.
+    /// Bytes of host memory of a rank, in addition to what is in use before the task begins.
     pub host_memory: u64,
-    /// The fewest that do.
+    /// The smallest number of bytes of host memory that suffices.
     pub least_host_memory: u64,
-    /// Bytes that it leaves on the disk, at most: results, journals and checkpoints of all trials.
+    /// Upper bound of the bytes that the task leaves on the disk: results, journals and checkpoints of all trials.
     pub disk: u64,
-    /// Bytes that ranks send to others, all together.
+    /// Bytes that all ranks together send to others.
     pub exchange: u64,
     /// Bytes of files that all ranks together read in no order, so that page cache should hold them.
     pub cached: u64,
-    /// Seconds of all trials, by the rates of the machine that these were measured on.
+    /// Seconds of all trials, estimated from rates that were measured on one machine.
     pub seconds: f64,
-    /// The kind of work, by which times of earlier runs are found: the task's name, and options that make other work.
+    /// Kind of work: the name of the task, and the options that change its speed. Times of earlier runs are found by
+    /// it.
     pub label: String,
 }
 
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
     use crate::algo::own::Own;
 
-    /// The entries of each rank, one vertex after the other, for degrees that fall. Every second graph has each edge twice.
+    /// Counts the entries of each rank vertex by vertex, for falling degrees. Every second graph has each edge twice.
     #[test]
     fn no_rank_has_more_entries_than_the_bound() {
         let hubs = (0..512).map(|_| 4000u32).chain((0..4000).map(|_| 512));

@@ -1,4 +1,4 @@
-//! The device of a task: the GPU of this rank or the CPU, as the job and all ranks together decide.
+//! Choice of a task's device: the GPU of this rank or its CPU. The job and all ranks decide together.
 
 use crate::comm::{Comm, reports_for_node};
 use crate::error::{Error, Result};
@@ -9,51 +9,51 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The devices that a job has opened.
 pub struct Devices<'a> {
-    /// All ranks.
+    /// Communicator of all ranks.
     pub comm: &'a Comm,
-    /// The GPU of this rank.
+    /// The GPU of this rank, if it uses one.
     pub workspace: Option<&'a Mutex<Workspace>>,
     /// GPU memory of the other ranks.
     pub peers: &'a Peers,
-    /// True if a CPU may take the place of a GPU that does not do.
+    /// True if the CPU may take over when a GPU is too small (`run.device = "auto"`).
     pub auto: bool,
     on_gpu: Cell<bool>,
 }
 
-/// The GPU of this rank, for as long as a task computes on it.
+/// Exclusive use of this rank's GPU while a task computes on it.
 pub struct Lease<'a> {
-    /// Its memory, queues and programs.
+    /// Memory, queues and programs of the GPU.
     pub workspace: MutexGuard<'a, Workspace>,
-    /// Bytes that the caches of all ranks' GPUs hold, at least.
+    /// Size in bytes of the smallest cache among the GPUs of all ranks.
     pub cache: u64,
 }
 
-/// The device that was chosen, with what was made for it.
+/// The chosen device, with the engine that was made for it.
 pub enum Chosen<G, C> {
-    /// This rank computes on its GPU.
+    /// This rank computes on its GPU, with this engine.
     Gpu(G),
-    /// All ranks compute on their CPUs.
+    /// All ranks compute on their CPUs, with this engine.
     Cpu(C),
-    /// Other ranks have GPUs and this one has none, which would hardly help.
+    /// Other ranks have GPUs and this rank has none. Its CPU would hardly help.
     Nothing,
 }
 
 impl<'a> Devices<'a> {
-    /// Lends these.
+    /// Makes the devices of a job available to a task.
     pub fn new(comm: &'a Comm, workspace: Option<&'a Mutex<Workspace>>, peers: &'a Peers, auto: bool) -> Devices<'a> {
         Devices { comm, workspace, peers, auto, on_gpu: Cell::new(false) }
     }
 
-    /// Returns the name of the device that the last choice fell on, as the report has it.
+    /// Returns the name of the device that was chosen last, as the report shows it.
     pub fn name(&self) -> &'static str {
         if self.on_gpu.get() { "gpu" } else { "cpu" }
     }
 
-    /// Makes what computes with `gpu` where ranks have GPUs that do, else with `cpu`: with `run.device = "auto"` a GPU that is too
-    /// small is no error. `is_local` says whether a CPU reaches the graph. Collective.
+    /// Calls `gpu` if ranks have GPUs that can do the work, and `cpu` otherwise. With `run.device = "auto"` a GPU that
+    /// is too small is no error. `is_local` says whether the CPU can reach the graph. Collective.
     ///
     /// # Errors
-    /// Those of `gpu` and `cpu`.
+    /// Errors of `gpu` and `cpu`.
     pub fn choose<G, C>(
         &self,
         is_local: bool,
@@ -67,7 +67,8 @@ impl<'a> Devices<'a> {
         let mut least = least.unwrap_or([u64::MAX; 2]);
         comm.all_min(&mut least);
         let gpu = workspace.map(|mut workspace| {
-            // Ranks take turns with one list of batches, which is cut by the memory and the cache there is.
+            // Ranks take turns with one list of batches. The smallest memory and the smallest cache determine its
+            // batches.
             workspace.arena.trim(least[0]);
             gpu(Lease { workspace, cache: least[1] })
         });
@@ -81,7 +82,7 @@ impl<'a> Devices<'a> {
                 tracing::warn!("computing on the CPU: {e}");
             }
             if !is_local {
-                let why = || Error::internal("compute on the GPU", "a graph that is not here, and too little room");
+                let why = || Error::internal("compute on the GPU", "a graph on other ranks, and too little GPU memory");
                 return Err(gpu.and_then(Result::err).unwrap_or_else(why));
             }
             drop(gpu);

@@ -1,4 +1,4 @@
-//! Energy of an algorithm: what GPUs and processors of all ranks took while it ran.
+//! Energy of an algorithm: what the GPUs and processors of all ranks consumed while it ran.
 
 use crate::comm::{Comm, is_first_of};
 use crate::gpu::{Device, GpuMeter};
@@ -7,18 +7,19 @@ use crate::process::host;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Seconds that work is repeated for: meters move in steps of up to a tenth of a second.
+/// Seconds for which work is repeated. Meters advance in steps of up to a tenth of a second, so a shorter time is
+/// inexact.
 pub const SECONDS: f64 = 3.0;
 
-/// The meters that this rank reads, or why it can't. No two ranks read the same meter: a GPU's is read by the first rank that uses the GPU,
-/// and the processors' by the first rank of a machine.
+/// The meters that this rank reads, or why it can't read them. No two ranks read the same meter. The first rank that
+/// uses a GPU reads the GPU's meter, and the first rank of a machine reads the processors'.
 pub struct Meters {
     gpu: Option<Result<GpuMeter, String>>,
     cpu: Option<Result<CpuMeter, String>>,
 }
 
-/// A reading of the meters.
-pub struct Begun<'m> {
+/// A measurement that has begun.
+pub struct Measurement<'m> {
     meters: &'m Meters,
     gpu: Option<Result<f64, String>>,
     cpu: Option<Result<Reading, String>>,
@@ -28,33 +29,34 @@ pub struct Begun<'m> {
 /// The energy of an algorithm that ran several times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
-    /// Seconds that were measured.
+    /// Measured time in seconds.
     pub seconds: f64,
-    /// Why no meter could be read, if none could.
+    /// Why no meter could be read; `None` if one could.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Joules of all ranks: the sum of the next two.
+    /// Joules of all ranks: the sum of `gpu_joules` and `cpu_joules`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joules: Option<f64>,
-    /// Joules of GPUs; `None` if the meter of one could not be read.
+    /// Joules of the GPUs; `None` if the meter of one could not be read.
     #[serde(default)]
     pub gpu_joules: Option<f64>,
-    /// Joules of processors; `None` if the meter of one could not be read.
+    /// Joules of the processors; `None` if the meter of one could not be read.
     #[serde(default)]
     pub cpu_joules: Option<f64>,
-    /// Rounds of the algorithm in that time.
+    /// Rounds of the algorithm in the measured time.
     #[serde(default)]
     pub rounds: u64,
-    /// Joules of a round.
+    /// Joules of one round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joules_per_round: Option<f64>,
-    /// Millions of traversed edges a second for each watt.
+    /// Millions of traversed edges per second and watt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mteps_per_watt: Option<f64>,
 }
 
 impl Energy {
-    /// Adds how many rounds there were, and the edges that all of them traversed.
+    /// Adds the number of rounds and the quotients that follow from it. `edges` is the number of edges that all rounds
+    /// traversed.
     pub fn per_round(self, rounds: u64, edges: u64) -> Energy {
         let joules = self.joules.filter(|&joules| joules > 0.0);
         let mteps_per_watt = joules.map(|joules| edges as f64 / 1e6 / joules);
@@ -62,7 +64,7 @@ impl Energy {
     }
 }
 
-/// The joules that one rank read; `None` where it reads no meter of the kind.
+/// Joules that one rank read; `None` if the rank reads no meter of the kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Joules {
     gpu: Option<Result<f64, String>>,
@@ -70,31 +72,32 @@ struct Joules {
 }
 
 impl Meters {
-    /// Opens those of the processors of every machine, and of every GPU that a rank uses; `device` is this rank's. Collective.
+    /// Opens the meters of the processors of every machine, and of every GPU that a rank uses. `device` is the GPU of
+    /// this rank. Collective.
     pub fn open(device: Option<&Device>, comm: &Comm) -> Meters {
         let uuid = device.map(GpuMeter::uuid);
-        // What has no number tells why.
+        // A GPU without an id has an error message in its place.
         let name = uuid.as_ref().map(|uuid| uuid.as_ref().unwrap_or_else(|why| why).as_str());
         let is_first = is_first_of(comm, name);
         let gpu = uuid.filter(|_| is_first).map(|uuid| GpuMeter::open(uuid?));
         Meters { gpu, cpu: is_first_of(comm, Some(&host::name())).then(CpuMeter::open) }
     }
 
-    /// Begins to measure.
-    pub fn begin(&self) -> Begun<'_> {
+    /// Begins a measurement.
+    pub fn begin(&self) -> Measurement<'_> {
         let gpu = self.gpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.joules());
         let cpu = self.cpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.read());
-        Begun { meters: self, gpu, cpu, started: Instant::now() }
+        Measurement { meters: self, gpu, cpu, started: Instant::now() }
     }
 }
 
-impl Begun<'_> {
-    /// Returns the seconds up to now.
+impl Measurement<'_> {
+    /// Returns the seconds since the measurement began.
     pub fn seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Ends: returns seconds, and the joules that the meters of all ranks read. Collective.
+    /// Ends the measurement. Returns the seconds, and the joules that the meters of all ranks read. Collective.
     pub fn end(self, comm: &Comm) -> Energy {
         let seconds = self.seconds();
         let meters = self.meters;
@@ -109,7 +112,8 @@ impl Begun<'_> {
     }
 }
 
-/// Returns the energy of all ranks. Joules of a kind count if every meter of it could be read.
+/// Adds up the energy of all ranks. The joules of GPUs or of processors count only if every meter of that kind could be
+/// read.
 fn sum(seconds: f64, ranks: &[Joules]) -> Energy {
     let of_kind = |of: fn(&Joules) -> &Option<Result<f64, String>>, none: &str| {
         let read: Vec<f64> = ranks.iter().filter_map(|rank| of(rank).clone()).collect::<Result<_, _>>()?;
@@ -134,13 +138,13 @@ mod tests {
         let rank = |gpu: Option<f64>, cpu: Option<f64>| Joules { gpu: gpu.map(Ok), cpu: cpu.map(Ok) };
         let both = sum(3.0, &[rank(Some(10.0), Some(4.0)), rank(Some(20.0), None), Joules::default()]);
         assert_eq!((both.joules, both.gpu_joules, both.cpu_joules), (Some(34.0), Some(30.0), Some(4.0)));
-        // 17 million edges in two rounds.
+        // Two rounds traverse 17 million edges.
         let both = both.per_round(2, 17_000_000);
         assert_eq!((both.joules_per_round, both.mteps_per_watt), (Some(17.0), Some(0.5)));
     }
 
     #[test]
-    fn a_part_of_the_joules_of_a_kind_is_not_told_as_all() {
+    fn partial_joules_of_a_kind_are_not_reported() {
         let failed = || Some(Err("NVML: gone".to_owned()));
         let ranks = [Joules { gpu: Some(Ok(10.0)), cpu: Some(Ok(4.0)) }, Joules { gpu: failed(), cpu: None }];
         let cpu = sum(3.0, &ranks);

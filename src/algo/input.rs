@@ -6,59 +6,59 @@ use crate::error::{Error, Result};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
-/// A value for a graph, or one for a list.
+/// A value for a graph, or a value for a list.
 #[derive(Debug, Clone, Copy)]
 pub enum ByInput<G, L> {
-    /// Of a graph.
+    /// The value for a graph.
     Graph(G),
-    /// Of a list.
+    /// The value for a list.
     List(L),
 }
 
 /// An input of either kind.
 pub type InputRef<'a> = ByInput<&'a Graph, &'a List>;
 
-/// The size of an input of either kind.
+/// Size of an input of either kind.
 pub type SizeRef<'a, 'b> = ByInput<&'a GraphSize<'b>, &'a ListSize>;
 
 /// Results on an input of either kind.
 pub type ResultsRef<'a, 'b> = ByInput<&'a Results<'b>, &'a ListResults<'b>>;
 
-/// A kind of input.
+/// A kind of input: graphs or lists.
 pub trait Input: Sized + 'static {
-    /// True for lists, which nothing is prepared of.
+    /// True for lists, which need no preparation.
     const IS_LIST: bool;
-    /// Its size, as far as it is known.
+    /// Size of an input, as far as it is known.
     type Size<'a>;
-    /// Results of one task on such an input, for checks.
+    /// Results of one task on an input, for checks.
     type Results<'a>;
 
-    /// Returns the input.
+    /// Returns the input as one of this kind.
     ///
     /// # Errors
-    /// [`Error::internal`] if it is of the other kind. A job has inputs of one kind alone.
+    /// [`Error::internal`] if it is of the other kind. All inputs of a job are of one kind.
     fn of(input: InputRef<'_>) -> Result<&Self>;
 
-    /// Returns the size.
+    /// Returns the size of an input of this kind.
     ///
     /// # Errors
-    /// Those of [`Self::of`].
+    /// Errors of [`Self::of`].
     fn size<'a, 'b>(size: SizeRef<'a, 'b>) -> Result<&'a Self::Size<'b>>;
 
-    /// Returns the results.
+    /// Returns the results on an input of this kind.
     ///
     /// # Errors
-    /// Those of [`Self::of`].
+    /// Errors of [`Self::of`].
     fn results<'a, 'b>(results: ResultsRef<'a, 'b>) -> Result<&'a Self::Results<'b>>;
 }
 
 impl<G, L> ByInput<G, L> {
-    /// Returns the value of a graph, if this is one.
+    /// Returns the value for a graph, if this is one.
     pub fn graph(self) -> Option<G> {
         if let ByInput::Graph(graph) = self { Some(graph) } else { None }
     }
 
-    /// Returns the value of a list, if this is one.
+    /// Returns the value for a list, if this is one.
     pub fn list(self) -> Option<L> {
         if let ByInput::List(list) = self { Some(list) } else { None }
     }

@@ -1,18 +1,21 @@
-//! The algorithms: one folder each, from the driver down to the kernels of each backend.
+//! The algorithms. Each has a folder with everything from its driver down to the kernels of each backend.
 //!
-//! [`ALGORITHMS`] is the registry. An algorithm implements [`Algorithm`] with its own types. A job sees it as a [`Task`] without these types, and
-//! lends it a [`Run`] to compute with. A new one is a folder here, its kernels, a job file under `configs/` and a line in the registry.
+//! [`ALGORITHMS`] is the registry. An algorithm implements [`Algorithm`] with its own types. A job sees the algorithm
+//! as a [`Task`] without these types, and lends it a [`Run`] to compute with. To add an algorithm, add a folder here,
+//! its kernels, a job file under `configs/` and a line in the registry.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `algorithm`, `input`, `task` | the trait of algorithms; graphs and lists; the same without types, and the registry's entries |
-//! | `run`, `device`, `cost`, `verify` | what a job lends an algorithm: for a trial, a device, a plan, and for checks |
-//! | `bfs`, `traverse`, `dfs`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` is one of the tests alone |
-//! | `searches` | what searches from many sources have in common |
+//! | `algorithm`, `input`, `task` | the trait of algorithms; graphs and lists; algorithms without their types, and the
+//! registry's entries |
+//! | `run`, `device`, `cost`, `verify` | what a job lends an algorithm for a trial; devices; costs; checks |
+//! | `bfs`, `traverse`, `dfs`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` exists for tests only |
+//! | `searches` | code that searches from many sources share |
 //! | `sources`, `weights` | keys that several tables have |
-//! | `own`, `bits`, `row_parts` | parts of several algorithms: vertices of a rank, sets of vertices, passes over rows |
-//! | `team` | threads that work together, wait for each other, and leave short rounds to one |
-//! | `energy` | joules of a trial |
+//! | `own`, `bits`, `row_parts` | code that several algorithms share: vertices of a rank, sets of vertices, passes over
+//! rows |
+//! | `team` | threads that work together, a barrier, and short rounds by one thread |
+//! | `energy` | energy of a trial |
 
 mod algorithm;
 pub mod bfs;
@@ -50,7 +53,7 @@ pub use task::{Entry, Outcome, Task, task};
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
 pub use weights::WeightSource;
 
-/// All algorithms, in the order of the documentation, which is that of running.
+/// All algorithms, in the order in which they run and are documented.
 pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<triangle::Triangle>(),
     Entry::of::<bfs::Bfs>(),
@@ -62,7 +65,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<sums::Sums>(),
 ];
 
-/// Returns the algorithm of this name.
+/// Returns the algorithm called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     ALGORITHMS.iter().find(|algorithm| algorithm.name == name)
 }

@@ -1,4 +1,4 @@
-//! Graphs of tests as sets, and the rows in memory that tasks get of them.
+//! Graphs for tests, stored as sets, and the rows in memory that tasks get of them.
 
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::DegreeSummary;
@@ -16,12 +16,12 @@ use crate::prepare::relabel::{ISOLATED, Relabelled};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Returns a budget of so many free bytes.
+/// Returns a memory budget with `free` free bytes.
 pub fn budget(free: u64) -> Budget {
     Budget::new(crate::memory::limit_leaving(free, 4), 4).unwrap()
 }
 
-/// A graph as sets, in the order of vertices: heads and tails of the edges of each vertex.
+/// A graph as sets. For each vertex, in order, it holds the heads of out-edges and the tails of in-edges.
 pub struct Model {
     pub direction: Direction,
     pub heads: Vec<BTreeSet<u32>>,
@@ -64,7 +64,7 @@ impl Model {
         self.heads.len() as u32
     }
 
-    /// The rows of a half in memory, in blocks of about `target` entries.
+    /// Makes the rows of a half in memory, in blocks of about `target` entries.
     fn half(&self, half: Half, target: u64) -> Catalogue {
         let layout = Layout::of_half(&self.runs, target, half, self.direction);
         let row = |row: u64| {

@@ -1,37 +1,40 @@
-//! The vertices that a rank owns: chunks in turn, so that each rank has as many hubs, and as many vertices of any other degree, as the others.
+//! The vertices that a rank owns. Ranks own chunks in turn, so that each rank has about as many hubs, and as many
+//! vertices of any other degree, as the others.
 
-/// Words of 64 vertices that a chunk has: its bits fill a cache line, and the rows of the smallest vertices about a page.
+/// Words of a chunk, of 64 vertices each. The bits of a chunk fill a cache line, and the rows of its vertices, where
+/// degrees are smallest, fill about a page.
 const CHUNK: usize = 8;
 const WORD: usize = 64;
 
-/// The vertices of one rank, and how many there are in all.
+/// The vertices that one rank owns, and the number of vertices of all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Own {
     vertices: usize,
     rank: usize,
     ranks: usize,
-    /// The reciprocal of the number of ranks, by which chunks are divided: division takes several times as long.
+    /// Fixed-point reciprocal of the number of ranks. Multiplying by it is several times as fast as dividing.
     reciprocal: u64,
 }
 
-/// Bits of the reciprocal behind the point. Chunks have 23 bits, so that quotients are exact for up to 2^17 ranks.
+/// Bits of the reciprocal after the binary point. Chunk numbers have 23 bits, so quotients are exact for up to 2^17
+/// ranks.
 const POINT: u32 = 40;
 
 impl Own {
-    /// Vertices of a chunk.
+    /// Number of vertices in a chunk.
     pub const CHUNK_VERTICES: usize = CHUNK * WORD;
 
-    /// Returns those of a process by itself, which owns all.
+    /// Returns the ownership of a process without other ranks, which owns all vertices.
     pub fn all(vertices: usize) -> Own {
         Own::of(vertices, 0, 1)
     }
 
-    /// Returns those of a rank among `ranks`. Those of a small graph may be none.
+    /// Returns the vertices of one of `ranks` ranks. In a small graph a rank may own none.
     pub fn of(vertices: usize, rank: usize, ranks: usize) -> Own {
         Own { vertices, rank, ranks, reciprocal: (1u64 << POINT).div_ceil(ranks.max(1) as u64) }
     }
 
-    /// Returns the vertices of another rank.
+    /// Returns the vertices that another rank owns.
     pub fn of_rank(&self, rank: usize) -> Own {
         Own { rank, ..*self }
     }
@@ -41,7 +44,7 @@ impl Own {
         self.vertices
     }
 
-    /// Returns the number of the rank.
+    /// Returns the number of this rank.
     pub fn rank(&self) -> usize {
         self.rank
     }
@@ -51,13 +54,13 @@ impl Own {
         self.ranks
     }
 
-    /// Returns the number of own words.
+    /// Returns the number of words that this rank owns.
     pub fn words(&self) -> usize {
         let (words, turn) = (self.vertices.div_ceil(WORD), CHUNK * self.ranks);
         words / turn * CHUNK + (words % turn).saturating_sub(CHUNK * self.rank).min(CHUNK)
     }
 
-    /// Returns the number of own vertices: those of the last word may be fewer than 64.
+    /// Returns the number of vertices that this rank owns. The last word of the graph may have fewer than 64.
     pub fn len(&self) -> usize {
         let words = self.words();
         let beyond = match words {
@@ -67,38 +70,38 @@ impl Own {
         words * WORD - beyond
     }
 
-    /// Returns the number that an own word has among all words.
+    /// Returns the position among all words of the word at position `own` among the owned words.
     #[inline(always)]
     pub fn word(&self, own: usize) -> usize {
         (own / CHUNK * self.ranks + self.rank) * CHUNK + own % CHUNK
     }
 
-    /// Returns true for an own word, of all words.
+    /// Returns true if this rank owns the word at position `at` among all words.
     #[inline(always)]
     pub fn has_word(&self, at: usize) -> bool {
         self.ranks == 1 || at / CHUNK % self.ranks == self.rank
     }
 
-    /// Returns how many chunks the owner of a chunk has before it.
+    /// Returns how many chunks the owner of a chunk owns before it.
     #[inline(always)]
     fn turn(&self, chunk: u32) -> u32 {
         ((u64::from(chunk) * self.reciprocal) >> POINT) as u32
     }
 
-    /// Returns the rank that owns a vertex.
+    /// Returns the rank that owns vertex `v`.
     #[inline(always)]
     pub fn owner(&self, v: u32) -> usize {
         let chunk = v / Own::CHUNK_VERTICES as u32;
         (chunk - self.turn(chunk) * self.ranks as u32) as usize
     }
 
-    /// Returns true for an own vertex.
+    /// Returns true if this rank owns vertex `v`.
     #[inline(always)]
     pub fn has(&self, v: u32) -> bool {
         self.owner(v) == self.rank
     }
 
-    /// Returns the place of an own vertex among them.
+    /// Returns the position of an owned vertex among the owned vertices.
     #[inline(always)]
     pub fn place(&self, v: u32) -> usize {
         let chunk = Own::CHUNK_VERTICES as u32;

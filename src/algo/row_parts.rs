@@ -1,4 +1,4 @@
-//! A pass over the rows of the lower half by several threads, which sees each edge of the graph once.
+//! A pass over the rows of the lower half by several threads. It visits each edge of the graph once.
 
 use super::team::{Parts, team};
 use crate::error::Result;
@@ -9,24 +9,25 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Rows that a thread takes at a time.
+/// Number of rows that a thread takes at a time.
 const PART: usize = 2048;
 
-/// Some rows of a block.
+/// Consecutive rows of a block.
 pub struct RowPart<'a> {
-    /// The number of the block.
+    /// Number of the block.
     pub number: usize,
-    /// The block; if rows are packed, these rows of it alone.
+    /// The block. If rows are packed, it consists of these rows only.
     pub block: Block<'a>,
-    /// The rows, counted from the block's first.
+    /// The rows, counted from the first of `block`.
     pub rows: Range<usize>,
 }
 
-/// Hands all rows to `work`, a part at a time, with the thread's own state, and frees blocks behind it. Returns the states, or what is wrong
-/// in the first part where `work` finds something, whatever the number of threads.
+/// Calls `work` with all rows, a part at a time, and with the state of the calling thread. Frees each block when all
+/// its rows are done. Returns the states. If `work` fails, returns the failure in the first part that has one, which
+/// does not depend on the number of threads.
 ///
 /// # Errors
-/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] without threads.
+/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
 pub fn check_rows<S: Send, F: Send>(
     rows: &Catalogue,
     threads: usize,
@@ -52,7 +53,7 @@ pub fn check_rows<S: Send, F: Send>(
             let (b, part) = parts[number];
             let of_part = part * PART..(rows.size(b).rows as usize).min((part + 1) * PART);
             let part = match rows.packed() {
-                // Those that are unpacked are a block of their own.
+                // Unpacked rows are a block of their own.
                 Some(_) => {
                     let block = rows.part(b, of_part, &mut unpacked);
                     RowPart { number: b, block, rows: 0..block.rows() }
@@ -60,7 +61,7 @@ pub fn check_rows<S: Send, F: Send>(
                 None => RowPart { number: b, block: rows.block(b), rows: of_part },
             };
             if let Err(found) = work(&part, &mut state) {
-                // Parts before this one are carried through, so that the fault that is told does not depend on threads.
+                // Threads finish the parts before this one, so that the reported failure does not depend on timing.
                 let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
                 if wrong.as_ref().is_none_or(|(first, _)| number < *first) {
                     *wrong = Some((number, found));

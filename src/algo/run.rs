@@ -1,4 +1,4 @@
-//! The means that a job lends a task for one trial. An algorithm opens no file of its own.
+//! Resources that a job lends a task for one trial. The job opens all files, so that an algorithm opens none itself.
 
 use super::device::Devices;
 use super::energy::Meters;
@@ -13,77 +13,78 @@ use crate::store::journal::{self, Journal, Record, distinct};
 use crate::store::replace::{make_folder, remove_folder};
 use std::path::{Path, PathBuf};
 
-/// The ranks, threads, memory and devices of one trial, and the files that it leaves.
+/// The ranks, threads, memory and devices of one trial, and the places of its files.
 pub struct Run<'a> {
-    /// All ranks: each runs the task.
+    /// Communicator of all ranks, each of which runs the task.
     pub comm: &'a Comm,
-    /// Threads of this rank.
+    /// Number of threads of this rank.
     pub threads: usize,
-    /// Host memory that is left.
+    /// Budget of host memory.
     pub budget: &'a Budget,
-    /// The devices that it may compute on.
+    /// Devices that the trial may compute on.
     pub devices: &'a Devices<'a>,
-    /// Units done, for those who wait.
+    /// Number of finished units, which the progress display shows.
     pub progress: &'a StageProgress,
-    /// Writes results; used by rank 0 alone.
+    /// Writer of results, for rank 0 only.
     pub columns: Columns<'a>,
-    /// True for the trial whose results stay.
+    /// True for the trial whose results are kept.
     pub is_last: bool,
-    /// Opens the edges of the input once more, with loops and repeats but without weights; nothing for a list, or a graph that another job
-    /// prepared. The input may have changed meanwhile: a pass compares its checksum with that of the graph.
+    /// Opens the edges of the input once more, with loops and repeats but without weights. `None` for a list, and for a
+    /// graph that another job prepared. The input may have changed meanwhile, so a pass must compare its checksum with
+    /// the checksum of the graph.
     pub input: Option<&'a dyn Fn() -> Result<Input>>,
-    /// The place of its journals and checkpoints.
+    /// Place of the trial's journals and checkpoints.
     pub units: Units<'a>,
     /// Seconds that this job took to prepare the graph.
     pub construction: f64,
-    /// Meters of energy, if the job asks for that: on all ranks, or on none.
+    /// Energy meters, if the job measures energy. Either all ranks have meters or none has.
     pub meters: Option<&'a Meters>,
 }
 
 /// Threads and host memory of a rank that computes on its CPU.
 #[derive(Clone, Copy)]
 pub struct CpuResources<'a> {
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
-    /// Host memory that is left.
+    /// Budget of host memory.
     pub budget: &'a Budget,
-    /// Bytes of it that stay free.
+    /// Bytes of the budget that must stay free.
     pub spare: u64,
 }
 
 impl<'a> Run<'a> {
-    /// Returns what this rank's CPU computes with, where `spare` bytes of host memory stay free.
+    /// Returns the resources of this rank's CPU. `spare` bytes of host memory stay free.
     pub fn on_cpu(&self, spare: u64) -> CpuResources<'a> {
         CpuResources { threads: self.threads, budget: self.budget, spare }
     }
 }
 
-/// The journal and the checkpoint of a trial: both are of the graph, the table and the number of the trial.
+/// The journal and the checkpoint of a trial. Both belong to one graph, one table and one trial.
 #[derive(Debug, Clone, Copy)]
 pub struct Units<'a> {
-    /// The folder.
+    /// Folder of the files.
     pub folder: &'a Path,
     /// Name of the algorithm.
     pub algorithm: &'a str,
     /// Number of the trial, from 0.
     pub trial: u32,
-    /// The stage's key.
+    /// Key of the stage.
     pub key: u64,
 }
 
-/// The kind of a file of units.
+/// Kind of a file in which a trial keeps finished units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `ALGORITHM.TRIAL`: the results of units, one after the other.
     Journal,
-    /// `ALGORITHM.TRIAL.checkpoint`: arrays with the units in them.
+    /// `ALGORITHM.TRIAL.checkpoint`: arrays, and the units that they cover.
     Checkpoint,
-    /// `ALGORITHM.TRIAL.files`: a folder of the algorithm's own files, for what does not fit memory.
+    /// `ALGORITHM.TRIAL.files`: a folder of the algorithm's own files, for data that does not fit memory.
     Files,
 }
 
 impl Units<'_> {
-    /// Returns the algorithm, the trial and the kind that the name of a file of units says.
+    /// Parses a file name into the algorithm, the trial and the kind of the file.
     pub fn named(file: &str) -> Option<(&str, u32, Kind)> {
         let (algorithm, rest) = file.split_once('.')?;
         match rest.split_once('.') {
@@ -103,13 +104,13 @@ impl Units<'_> {
         self.folder.join(format!("{}.{}{ending}", self.algorithm, self.trial))
     }
 
-    /// Returns the records of the units that are done, without changing the journal: its job may be at work. They are none where there is no
-    /// journal of this key.
+    /// Returns the records of the finished units. Does not change the journal, because its job may be running. Returns
+    /// none if there is no journal with this key.
     pub fn peek(&self) -> Vec<Record> {
         journal::peek(&self.path(Kind::Journal), self.key).map(|peek| distinct(&peek.records)).unwrap_or_default()
     }
 
-    /// Opens the journal and returns with it the records of the units that are done. For rank 0 alone.
+    /// Opens the journal, and returns it with the records of the finished units. For rank 0 only.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -118,12 +119,13 @@ impl Units<'_> {
         Ok((journal, distinct(&records)))
     }
 
-    /// Returns the checkpoint, which may not be there yet. For rank 0 alone.
+    /// Returns the checkpoint, which may not exist yet. For rank 0 only.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint::new(self.path(Kind::Checkpoint), self.key)
     }
 
-    /// Returns the folder of the algorithm's own files, which is made if it is not there. What is in it is of any key. For rank 0 alone.
+    /// Returns the folder of the algorithm's own files, and creates it if necessary. Files in it may belong to any key.
+    /// For rank 0 only.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -133,7 +135,7 @@ impl Units<'_> {
         Ok(folder)
     }
 
-    /// Removes that folder, if it is there. For rank 0 alone.
+    /// Removes the folder of the algorithm's own files, if it exists. For rank 0 only.
     ///
     /// # Errors
     /// [`crate::Error::Io`].

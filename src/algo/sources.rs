@@ -1,4 +1,4 @@
-//! `sources`: the vertices that an algorithm begins at, as the input names them.
+//! The key `sources`: the vertices at which an algorithm begins, by the input's ids.
 
 use crate::error::{At, Error, Result};
 use crate::graph::ids::{DenseId, FirstId, InputId, RawId, Vertex};
@@ -11,15 +11,15 @@ use crate::store::map::as_u64;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Most sources of a table: each has a folder of results.
+/// Maximum number of sources in a table. The number is limited because each source gets a folder of results.
 const MOST: usize = 1 << 16;
 
-/// The sources of a table, in its order.
+/// The sources of a table, in the order of the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sources(pub Vec<InputId>);
 
-/// `sources`.
+/// The key `sources`.
 pub const SOURCES: Key<Sources> = Key::new(
     "sources",
     ("an id, or a list such as [1, 5]", "none"),
@@ -29,7 +29,7 @@ pub const SOURCES: Key<Sources> = Key::new(
 );
 
 impl Sources {
-    /// Reads a list of ids, none of which is there twice.
+    /// Reads a list of ids, and refuses an id that occurs twice.
     fn read(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Sources> {
         let ids: Vec<InputId> = field.integers::<u64>(0..=u64::MAX, diagnostics)?.into_iter().map(InputId).collect();
         if ids.is_empty() {
@@ -39,38 +39,39 @@ impl Sources {
         let mut sorted = ids.clone();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|two| two[0] == two[1]) {
-            field.error(&format!("{} is there twice", twice[0]), diagnostics);
+            field.error(&format!("{} occurs twice", twice[0]), diagnostics);
             return None;
         }
         if ids.len() > MOST {
-            field.error(&format!("{} sources, where {MOST} are the most", ids.len()), diagnostics);
+            field.error(&format!("{} sources, but at most {MOST} are allowed", ids.len()), diagnostics);
             return None;
         }
         Some(Sources(ids))
     }
 
-    /// Returns the sources as vertices that a table names.
+    /// Returns the sources in the form of vertices that a table names.
     pub fn named(&self) -> Vec<Named> {
         self.0.iter().map(|&id| ("source", id)).collect()
     }
 
-    /// Returns the vertex of each source, as [`vertices`] does.
+    /// Returns the vertex of each source. See [`vertices`].
     ///
     /// # Errors
-    /// Those of [`vertices`].
+    /// Errors of [`vertices`].
     pub fn vertices(&self, graph: &Graph) -> Result<Vec<Option<Vertex>>> {
         vertices(&self.0, "source", graph)
     }
 }
 
-/// A vertex that a table names: what it is there, such as a source, and its id.
+/// A vertex that a table names: its role there, such as `source`, and its id.
 pub type Named = (&'static str, InputId);
 
-/// Returns the vertex of each id that a table names as a `what`; `None` for one without an edge. On a sparse graph an id is looked
-/// up in the list of those that occur.
+/// Returns the vertex of each id that a table names in the role `what`, or `None` for an id without edges. On a sparse
+/// graph it looks up ids in the list of those that occur.
 ///
 /// # Errors
-/// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`], [`Error::Io`] of the order and the list.
+/// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`] and [`Error::Io`] from reading the order
+/// of vertices and the list.
 pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Vec<Option<Vertex>>> {
     let Graph { folder, info, .. } = graph;
     let order = order::map(folder, info.content)?;
@@ -80,10 +81,11 @@ pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Ve
     Ok(dense(&named, folder, info)?.into_iter().map(vertex).collect())
 }
 
-/// Returns the dense id of each vertex that is named. It may be one without an edge.
+/// Returns the dense id of each named vertex, which may be without edges.
 ///
 /// # Errors
-/// [`Error::Input`] for an id that is above or between those of the graph; [`Error::Corrupt`], [`Error::Io`] of the list of sparse ids.
+/// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`] and [`Error::Io`] from reading the list
+/// of sparse ids.
 pub fn dense(named: &[Named], folder: &Path, info: &InputInfo) -> Result<Vec<DenseId>> {
     if named.is_empty() {
         return Ok(Vec::new());
@@ -92,14 +94,15 @@ pub fn dense(named: &[Named], folder: &Path, info: &InputInfo) -> Result<Vec<Den
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
     let dense = |RawId(id)| match list {
         Some(list) => list.binary_search(&id).ok().map(|place| DenseId(place as u32)),
-        // A header may declare more vertices than ids: those have no edge.
+        // A header may declare more vertices than there are ids. The others have no edge.
         None => (id < info.vertices).then(|| DenseId(u32::try_from(id).unwrap_or(u32::MAX))),
     };
     let found = |&named: &Named| info.first_id.raw(named.1).and_then(dense).ok_or_else(|| unknown(named, "", info));
     named.iter().map(found).collect()
 }
 
-/// Returns the error of a vertex that a table names and the input does not have; `why` is empty, or continues "the source 3".
+/// Returns the error for a named vertex that the input does not have. `why` is empty, or continues a text such as "the
+/// source 3".
 pub fn unknown((what, id): Named, why: &str, info: &InputInfo) -> Error {
     let expected = match info.largest_id().filter(|_| !info.sparse) {
         Some(largest) => format!("a vertex of {}, whose ids are {} to {largest}", info.source, info.first_id.0),

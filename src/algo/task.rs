@@ -1,4 +1,4 @@
-//! Tasks of a job: algorithms whose types are erased, and the registry.
+//! Tasks of a job, which are algorithms with their types erased, and entries of the registry.
 
 use super::algorithm::{Algorithm, Answer, Needs};
 use super::cost::{Cost, Crew};
@@ -20,14 +20,14 @@ use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// One table of a job: an [`Algorithm`] with its options, whatever its types are. Methods are those of [`Algorithm`]; results come and go as
-/// the manifest has them.
+/// One table of a job: an [`Algorithm`] with its options, independent of its types. The methods are those of
+/// [`Algorithm`]. Results are JSON values, as the manifest stores them.
 pub trait Task: Debug + Send + Sync {
     /// [`Algorithm::NAME`].
     fn name(&self) -> &'static str;
-    /// Returns true if it computes on a list.
+    /// Returns true if the task computes on a list.
     fn is_on_list(&self) -> bool;
-    /// Returns its options as a table with every default filled in.
+    /// Returns the options as a table with every default filled in.
     fn table(&self) -> Value;
     /// [`Algorithm::needs`].
     fn needs(&self) -> Needs;
@@ -45,24 +45,24 @@ pub trait Task: Debug + Send + Sync {
     fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64>;
     /// [`Algorithm::takes_packed`].
     fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool;
-    /// [`Algorithm::cost`]; nothing on an input of the other kind.
+    /// [`Algorithm::cost`]. The default cost for an input of the other kind.
     fn cost(&self, size: SizeRef<'_, '_>, crew: &Crew) -> Cost;
     /// [`Algorithm::run`]. Collective.
     ///
     /// # Errors
-    /// Those of [`Algorithm::run`].
+    /// Errors of [`Algorithm::run`].
     fn run(&self, input: InputRef<'_>, run: &mut Run<'_>) -> Result<Outcome>;
     /// [`Algorithm::verify`].
     ///
     /// # Errors
-    /// Those of [`Algorithm::verify`].
+    /// Errors of [`Algorithm::verify`].
     fn verify(&self, results: ResultsRef<'_, '_>, found: (&Value, &Value), verdict: &mut Verdict<'_>) -> Result<()>;
     /// [`Algorithm::verify_units`].
     ///
     /// # Errors
-    /// Those of [`Algorithm::verify_units`].
+    /// Errors of [`Algorithm::verify_units`].
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
-    /// [`Algorithm::answer`]; a question mark for a result that another version wrote.
+    /// [`Algorithm::answer`]. The answer is a question mark if another version wrote the result.
     fn answer(&self, found: &Value, how: &Value) -> Answer;
     /// [`Algorithm::figures_so_far`].
     fn figures_so_far(&self, units: &[Record], total: u64) -> Vec<Figure>;
@@ -74,23 +74,23 @@ impl PartialEq for dyn Task {
     }
 }
 
-/// The outcome of a trial, as the manifest has it.
+/// Outcome of a trial, as the manifest stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// [`Algorithm::Output`]: every trial has to find the same.
+    /// [`Algorithm::Output`]. Every trial must find the same.
     pub found: Value,
-    /// [`Algorithm::Details`]. The report has its fields among those of the output, also in lists of objects.
+    /// [`Algorithm::Details`]. The report merges its fields with the fields of the output, also in lists of objects.
     pub how: Value,
-    /// Seconds of the algorithm alone, earlier runs included.
+    /// Seconds of the algorithm alone, including those of earlier runs of the job.
     pub seconds: f64,
 }
 
-/// Returns the task of these options.
+/// Makes a task of the options of an algorithm.
 pub fn task<A: Algorithm>(options: A) -> Arc<dyn Task> {
     Arc::new(Erased(options))
 }
 
-/// An algorithm without its types.
+/// An algorithm with its types erased.
 #[derive(Debug)]
 struct Erased<A>(A);
 
@@ -185,7 +185,7 @@ fn output<A: Algorithm>(found: &Value) -> Result<A::Output> {
     read(found, A::NAME, "result is")
 }
 
-/// Reads a result, or the details of one, as the manifest has it.
+/// Parses a result, or the details of a result, from the manifest.
 fn read<T: DeserializeOwned>(value: &Value, name: &str, what: &str) -> Result<T> {
     let other = |e| Error::Validation(format!("the manifest's {what} not of this version's [{name}]: {e}"));
     serde_json::from_value(value.clone()).map_err(other)
@@ -201,20 +201,20 @@ pub struct Entry {
     pub keys: &'static [&'static dyn AnyKey],
     /// [`Algorithm::ALTERNATIVES`].
     pub alternatives: &'static [&'static str],
-    /// True if it computes on a list.
+    /// True if the algorithm computes on a list.
     pub is_on_list: bool,
     /// [`Algorithm::parse`].
     pub parse: fn(&Section<'_>, &mut Diagnostics) -> Option<Arc<dyn Task>>,
-    /// Returns the task of a table as [`Task::table`] returned it; `None` for one of another version.
+    /// Restores a task from a table that [`Task::table`] returned. Returns `None` if another version wrote the table.
     pub recall: fn(&Value) -> Option<Arc<dyn Task>>,
-    /// [`Algorithm::sentences`] of a result, as the report has it; none of one that another version wrote.
+    /// [`Algorithm::sentences`] of a result in the report. No sentences if another version wrote the result.
     pub sentences: fn(&Value) -> Vec<String>,
-    /// [`Algorithm::figures`] of a result, as the report has it; none of one that another version wrote.
+    /// [`Algorithm::figures`] of a result in the report. No figures if another version wrote the result.
     pub figures: fn(&Value) -> Vec<Figure>,
 }
 
 impl Entry {
-    /// Returns the entry of an algorithm.
+    /// Returns the registry entry of an algorithm.
     pub const fn of<A: Algorithm>() -> Entry {
         Entry {
             name: A::NAME,
@@ -226,7 +226,8 @@ impl Entry {
             recall: |table| {
                 let options: A = serde_json::from_value(table.clone()).ok()?;
                 let task = task(options);
-                // Numbers may lose a bit on their way through text. A key that this version lacks is lost, too, and shows here.
+                // The keys are compared, not the values, because numbers may lose a bit as text. A key that this
+                // version does not know is dropped, and so is missing here.
                 task.table().as_object()?.keys().eq(table.as_object()?.keys()).then_some(task)
             },
             sentences: |result| output::<A>(result).map(|output| A::sentences(&output)).unwrap_or_default(),

@@ -1,28 +1,28 @@
-//! `weights` in the table of an algorithm: those that the input has, or some that are drawn.
+//! The key `weights` of an algorithm's table: the weights of the input, or random weights.
 
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::jobfile::{Diagnostics, Field};
 use serde::{Deserialize, Serialize};
 
-/// Keys of the table form.
+/// Keys of `weights` in the form of a table.
 const KEYS: [&str; 3] = ["uniform", "seed", "unit"];
 const FORMS: &str =
     "expected \"file\", { uniform = [1, 1000], seed = 1 }, { uniform = [0.0, 1.0], seed = 1 } or { unit = true }";
 
-/// The weights that a task takes.
+/// Where a task takes its weights from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WeightSource {
-    /// Those of the input.
+    /// The weights of the input.
     #[default]
     File,
-    /// Drawn ones.
+    /// Random or constant weights.
     Drawn(DrawnWeights),
 }
 
 impl WeightSource {
-    /// Reads the key `weights` of an algorithm's table: `"file"` or a table. Returns `None` where something is wrong, which `diagnostics`
-    /// then has.
+    /// Reads the key `weights` of an algorithm's table, which is `"file"` or a table. Reports mistakes to
+    /// `diagnostics`, and then returns `None`.
     pub fn parse(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightSource> {
         if field.is_table() {
             return drawn(field, diagnostics).map(WeightSource::Drawn);
@@ -65,7 +65,7 @@ fn drawn(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<DrawnWeight
 
 fn uniform_of(uniform: &Field<'_>, seed: u64, diagnostics: &mut Diagnostics) -> Option<DrawnWeights> {
     let wrong =
-        "expected the least and the most of weights, both from 0 on, whole numbers below 2^32 or decimals of f32";
+        "expected the smallest and the largest weight, both at least 0: whole numbers below 2^32, or f32 decimals";
     let drawn = match uniform.pair(diagnostics)? {
         [(least, true), (most, true)] => {
             let number = |number: f64| (0.0..=f64::from(u32::MAX)).contains(&number).then_some(number as u32);

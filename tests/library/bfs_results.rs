@@ -404,7 +404,7 @@ fn each_kind_of_wrong_tree_is_caught_by_its_rule() {
         // 2 has one edge more in the list than 6, so that it comes first.
         assert_eq!(
             said(&case, &[(3, 6, 3)], blocks),
-            "source 0: the parent of vertex 3 is 6, where 2 is in the same level and comes first"
+            "source 0: the parent of vertex 3 is 6, but 2 is in the same level and comes first"
         );
     }
 }

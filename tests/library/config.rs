@@ -495,7 +495,7 @@ fn each_kind_of_mistake() {
         ("traverse", "alpha = 3", "unknown key 'alpha' in [traverse]; it belongs in [bfs]"),
         ("bfs", "roots = 0", "bfs.roots: expected a whole number from 1 to 65536, found 0"),
         ("bfs", "roots = 3\nsources = [1]", "bfs.roots: a table has roots or sources, not both"),
-        ("bfs", "sources = [7, 7]", "bfs.sources: 7 is there twice"),
+        ("bfs", "sources = [7, 7]", "bfs.sources: 7 occurs twice"),
         ("bfs", "sources = []", "bfs.sources: expected a vertex to begin at, such as [1], found none"),
         (
             "bfs",

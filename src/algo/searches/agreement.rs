@@ -1,4 +1,5 @@
-//! Checks of what searches of any kind found: of figures against each other, which takes neither columns nor edges, and of trees where both are there.
+//! Checks that all kinds of searches share: of figures against each other, which needs neither columns nor edges, and
+//! of trees if the columns and the edges are available.
 
 use super::Options;
 use super::graph500::{self, Block, Fields, Kernel, Sample, Size};
@@ -9,23 +10,23 @@ use crate::graph::ids::InputId;
 use crate::prepare::prepared::InputInfo;
 use std::collections::HashSet;
 
-/// Relative difference of quotients that are the same.
+/// Largest relative difference of two quotients that count as equal.
 const TOLERANCE: f64 = 1e-9;
 
-/// Figures of the search from one source that all kinds of searches have.
+/// Figures of the search from one source that every kind of search has.
 pub struct SourceFigures {
     /// The source.
     pub source: InputId,
-    /// Vertices reached, the source included.
+    /// Number of reached vertices, including the source.
     pub reached: u64,
-    /// Edges by which it is measured.
+    /// Number of edges by which the speed is measured.
     pub edges: u64,
     /// The speed of the search.
     pub speed: Speed,
 }
 
 impl SourceFigures {
-    /// Checks that they can be those of a search of this input.
+    /// Checks that the figures are possible for a search of this input.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
@@ -37,11 +38,11 @@ impl SourceFigures {
         })?;
         let all = info.edges - info.loops;
         holds(source, (reached - 1..=all).contains(&edges), || {
-            format!("{edges} edges, where {reached} vertices were reached and the input has {all}")
+            format!("{edges} edges, but {reached} vertices were reached and the input has {all} edges")
         })?;
         let expected = Speed::of(edges, seconds).teps;
         holds(source, are_close(teps, expected), || {
-            format!("{teps} edges a second, {edges} in {seconds} s are {expected}")
+            format!("{teps} edges a second, but {edges} edges in {seconds} s make {expected}")
         })
     }
 }
@@ -50,21 +51,21 @@ impl SourceFigures {
 pub struct Reported<'a> {
     /// The keys that all tables of searches share.
     pub options: &'a Options,
-    /// The kernel of Graph500 that a search is.
+    /// The kernel of Graph500 to which a search belongs.
     pub kernel: Kernel,
     /// True if the job reports that it checked the trees.
     pub validated: bool,
-    /// The mean that the job reports.
+    /// The harmonic mean of speeds that the job reports.
     pub harmonic_mean_teps: f64,
     /// The figures of Graph500 that the job reports.
     pub graph500: Option<&'a Fields>,
 }
 
-/// The results of one source and how the search from it went.
+/// Result of one source, and the details of the search from it.
 pub type SourceTrial<'t, S, D> = (&'t S, &'t D);
 
 impl<'a> Reported<'a> {
-    /// Returns what a job with these options reports of all its searches.
+    /// Returns what a job with these options reports about all its searches.
     pub fn of<S, D>(
         options: &'a Options,
         kernel: Kernel,
@@ -91,10 +92,10 @@ impl<'a> Reported<'a> {
             }
         };
         if !are_asked {
-            return wrong(format!("{} sources, which are not those that the table asks for", sources.len()));
+            return wrong(format!("{} sources, which are not the sources of the table", sources.len()));
         }
         if validated != options.validate {
-            return wrong(format!("validated {validated}, where the table says {}", options.validate));
+            return wrong(format!("validated {validated}, but the table says {}", options.validate));
         }
         let with_edges = figures.iter().filter(|of| of.edges > 0);
         let sample = |of: &SourceFigures| Sample { seconds: of.speed.seconds, edges: of.edges, validate: 0.0 };
@@ -102,28 +103,28 @@ impl<'a> Reported<'a> {
         let mean = graph500::harmonic_mean_teps(&samples);
         if !are_close(harmonic_mean_teps, mean) {
             return wrong(format!(
-                "harmonic mean of {harmonic_mean_teps} edges a second, of these sources it is {mean}"
+                "the harmonic mean is {harmonic_mean_teps} edges a second, but these sources give {mean}"
             ));
         }
         let Some(reported) = graph500 else { return Ok(()) };
         let (ranks, construction) = (reported.get("num_mpi_processes"), reported.get("construction_time"));
         let size = Size { construction: construction.unwrap_or(0.0), ..Size::of(info, ranks.unwrap_or(1.0) as u64) };
         let fields = Block::new(kernel, size, &samples).map(|block| block.fields());
-        // Only these fields have the time of checks, so there is nothing to compare it with.
+        // The time of checks occurs only in these fields, so there is nothing to compare it with.
         let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
         for (name, value) in fields {
             if !reported.get(name).is_some_and(|reported| are_close(reported, value)) {
-                return wrong(format!("{name} {:?}, by these sources it is {value}", reported.get(name)));
+                return wrong(format!("{name} is {:?}, but these sources give {value}", reported.get(name)));
             }
         }
         Ok(())
     }
 }
 
-/// Returns each source with how the search from it went.
+/// Returns the result of each source with the details of its search.
 ///
 /// # Errors
-/// [`Error::Validation`] if there are more of one than of the other.
+/// [`Error::Validation`] if their numbers differ.
 pub fn sources<'t, S, D: SourceDetails>(
     output: &'t SearchOutput<S>,
     details: &'t SearchDetails<D>,
@@ -139,11 +140,12 @@ fn are_close(reported: f64, number: f64) -> bool {
     (reported - number).abs() <= TOLERANCE * number.abs()
 }
 
-/// Checks trees by `check` against the edges of the input, if the table `algorithm` wrote them (`write`) and the edges are there; else says why not.
-/// Without sources there are no trees, and nothing to check.
+/// Checks trees by calling `check` with the edges, if the table `algorithm` wrote columns (`write`) and the edges are
+/// available. Otherwise `verdict` gets the reason why trees were not checked. Without sources there are no trees to
+/// check.
 ///
 /// # Errors
-/// Those of telling, and a stop; what is wrong goes to `verdict`.
+/// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
 pub fn check_trees(
     algorithm: &str,
     write: bool,
@@ -157,19 +159,19 @@ pub fn check_trees(
         _ if write && !results.done => verdict.skip("trees", "none is written yet: the job is not done"),
         _ if !write => verdict.skip(
             "trees",
-            format!("none was written, as [{algorithm}] write = false: the run itself is what checked them (validate)"),
+            format!("none was written, because [{algorithm}] has write = false; the run itself checks them (validate)"),
         ),
         Err(why) => verdict.skip("trees", format!("{why}; so they were not checked")),
         Ok(edges) => verdict.note("trees", check(edges)),
     }
 }
 
-/// Returns the error of a wrong figure or column of a source; `what` says what is wrong.
+/// Makes the error for a wrong figure or column of a source. `what` says what is wrong.
 pub fn differs(source: InputId, what: &str) -> Error {
     Error::Validation(format!("source {source}: {what}"))
 }
 
-/// Checks that something holds of what is told of a source, or says what is told.
+/// Returns an error with the text of `otherwise` if `holds` is false.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if it does not hold.

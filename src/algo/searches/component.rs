@@ -1,7 +1,8 @@
-//! The edges that a search is measured by.
+//! Counts the edges by which the speed of a search is measured.
 //!
-//! Graph500 counts the edges of the input that lie in the component: the reference (version 3) adds up the lengths of the rows of what
-//! was reached, which keep repeats and drop loops, and takes half of that. Input degrees count alike.
+//! Graph500 counts the edges of the input that lie in the component of the root. The reference (version 3) adds up the
+//! lengths of the rows of reached vertices, which include repeats but no loops, and divides by two. Degrees in the
+//! input give the same number.
 
 use super::NONE;
 use crate::algo::Run;
@@ -19,29 +20,30 @@ use crate::process::signals;
 use crate::store::map::as_u64;
 use rayon::prelude::*;
 
-/// Counts the edges of components.
+/// Counter of the edges in components.
 pub struct Components<'a> {
     graph: &'a Graph,
     runs: DegreeRuns,
-    /// The root and the edges of each component that was counted.
+    /// For each component that was counted: its root and its number of edges.
     counted: Vec<(u32, u64)>,
 }
 
 impl<'a> Components<'a> {
-    /// Begins with none counted.
+    /// Begins with no component counted.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`], [`crate::Error::Io`] of the order of vertices.
+    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading the order of vertices.
     pub fn new(graph: &'a Graph) -> Result<Components<'a>> {
         Ok(Components { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
     }
 
-    /// Returns the edges of what was reached from `root` by these parents: those of the input between vertices that are reached, where repeats
-    /// count and loops do not; of a directed graph, the distinct edges that leave vertices that are reached. `is_whole` says that the search
-    /// reached all that edges lead to.
+    /// Returns the number of the input's edges between vertices that are reached from `root`, where repeats count and
+    /// loops do not. In a directed graph, returns the number of distinct edges that leave reached vertices. `parents`
+    /// shows which vertices are reached. `is_whole` says whether the search reached every vertex to which edges lead.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`], [`crate::Error::Io`] of the degrees; those of reading the input again, if the search is not whole.
+    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading degrees; errors of reading the input again, if
+    /// the search is not whole.
     pub fn edges(&mut self, root: u32, parents: &[u32], is_whole: bool, run: &Run<'_>) -> Result<u64> {
         let direction = self.graph.info.direction;
         if direction == Direction::Directed {
@@ -54,7 +56,7 @@ impl<'a> Components<'a> {
         if !is_whole {
             return self.within(parents, run);
         }
-        // Without direction, who reaches the root of another search reaches all that it did.
+        // In an undirected graph, two searches that have a reached vertex in common reach the same component.
         let known = self.counted.iter().find(|&&(other, _)| parents[other as usize] != NONE);
         if let Some(&(_, edges)) = known {
             return Ok(edges);
@@ -64,7 +66,7 @@ impl<'a> Components<'a> {
         Ok(edges)
     }
 
-    /// Returns the number of ends of edges at vertices that are reached.
+    /// Returns the number of edge ends at reached vertices.
     fn ends(&self, parents: &[u32]) -> u64 {
         let reached = |first: u64, end: u64| {
             parents[first as usize..end as usize]
@@ -76,8 +78,9 @@ impl<'a> Components<'a> {
         self.runs.iter().map(|(degree, first, end)| u64::from(degree) * reached(first, end) as u64).sum()
     }
 
-    /// Returns the edges of the input with both ends reached, where an edge may lead from what is reached to what is not. Of a graph that
-    /// another job kept, whose rows have no repeats, edges of the second kind are taken to be there once.
+    /// Returns the number of the input's edges with both ends reached, in case an edge may lead from a reached vertex
+    /// to an unreached one. If another job prepared the graph, the input is not available and rows have no repeats;
+    /// then an edge of that kind is assumed to occur once.
     fn within(&self, parents: &[u32], run: &Run<'_>) -> Result<u64> {
         if let Some(open) = run.input {
             return self.within_input(&open()?, parents, (run.threads, run.budget));
@@ -114,7 +117,7 @@ impl<'a> Components<'a> {
     }
 }
 
-/// Counts edges with both ends reached, in one thread's edges.
+/// Counts, among the edges of one thread, those with both ends reached.
 struct Within<'a, F> {
     is_reached: &'a F,
     edges: u64,

@@ -1,4 +1,4 @@
-//! One trial: a search from every source, whose results last as soon as they are known, and checks of the trees in batches.
+//! Runs one trial: searches from every source, records each result at once in the journal, and checks trees in batches.
 
 use super::ledger::{Ledger, SearchTrial};
 use super::roots::{self, Root};
@@ -11,11 +11,11 @@ use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::process::{host, signals};
 
-/// Runs one trial. Collective.
+/// Runs one trial of a table of searches. Collective.
 ///
 /// # Errors
-/// [`Error::Input`] for a source that is not there, [`Error::Validation`] for a tree that is wrong, [`Error::Limit`], those of the disk and of
-/// devices, a stop.
+/// [`Error::Input`] for a source that the graph does not have; [`Error::Validation`] for a wrong tree;
+/// [`Error::Limit`]; errors of the disk and of devices; a stop.
 pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<SearchTrial<T>> {
     let comm = run.comm;
     let options = table.options();
@@ -27,7 +27,7 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
             all => tracing::warn!("[{name}] searches from {all} roots, not {wanted}: no more vertices have an edge"),
         }
     }
-    // That of rank 0, where alone such a decision is made.
+    // Only rank 0 has the ledger, and it decides what to do.
     let mut ledger = None;
     let todo = agreed(comm, || Ok(ledger.insert(Ledger::open(table, graph, &roots, run)?).todo()))?;
     run.progress.resume_at((roots.len() - todo.len()) as u64);
@@ -41,8 +41,8 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
     })
 }
 
-/// Searches from the sources `todo`, whose results go to the ledger of rank 0, and measures the energy of all searches by `meters`, if
-/// there are some. Collective.
+/// Searches from the sources in `todo`, and records their results in the ledger of rank 0. Then measures the energy of
+/// all searches, if there are `meters`. Collective.
 fn search_all<T: SearchTask>(
     table: &T,
     graph: &Graph,
@@ -55,7 +55,7 @@ fn search_all<T: SearchTask>(
     let options = table.options();
     let vertices = graph.info.connected;
     let spare = if comm.leads() { table.tree_bytes(vertices, 1) } else { 0 };
-    // What searches need of the graph lives as long as they do.
+    // Degrees must live as long as the engine, which reads them.
     let degrees = graph.degrees()?;
     let mut engine = table.engine(graph, &degrees, run, spare)?;
     let trees = agreed(comm, || {
@@ -100,8 +100,8 @@ fn search_all<T: SearchTask>(
     Ok(())
 }
 
-/// Searches from all sources again and again, as the energy loop of Graph500's reference does, and returns what the meters of all ranks say with
-/// the number of rounds. Collective.
+/// Repeats the searches from all sources for some seconds, as the energy loop of Graph500's reference does. Returns the
+/// energy that the meters of all ranks measured, and the number of rounds. Collective.
 fn repeat<T: SearchTask>(
     engine: &mut T::Engine<'_>,
     roots: &[Root],

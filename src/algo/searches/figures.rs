@@ -1,35 +1,35 @@
-//! Figures of searches: levels, and the speed of all searches.
+//! Charts of searches: their levels, and the speed of all searches.
 
 use super::agreement;
 use super::results::{SearchDetails, SearchOutput, SourceDetails};
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Spread, Style, Unit};
 
-/// Most levels that are drawn with a bar each.
+/// Maximum number of levels that get a bar each.
 const BARS: usize = 40;
 
-/// One level of a search, as figures show it.
+/// One level of a search, as charts show it.
 pub trait Level {
-    /// Vertices of the level.
+    /// Number of vertices in the level.
     fn frontier(&self) -> u64;
-    /// Other numbers of it, by name.
+    /// Other numbers of the level, by name.
     fn counts(&self) -> Vec<(&'static str, u64)>;
-    /// Seconds of the step from it to the next.
+    /// Seconds of the step from this level to the next.
     fn seconds(&self) -> f64;
-    /// The direction of the step, if levels differ in it.
+    /// Direction of the step, if levels differ in direction; otherwise empty.
     fn direction(&self) -> &'static str {
         ""
     }
 }
 
-/// How a search went that goes level by level.
+/// Details of a search that proceeds level by level.
 pub trait LevelDetails: SourceDetails {
-    /// One level.
+    /// Type of a level.
     type Level: Level;
-    /// Returns the levels from the source's on; of a deep tree the first ones alone.
+    /// Returns the levels, beginning at the source. For a deep tree only the first ones.
     fn levels(&self) -> &[Self::Level];
 }
 
-/// Returns the figures of searches by levels: levels of the search of median time, and the speed of all.
+/// Returns charts of the levels of the search with the median time, and of the speed of all searches.
 pub fn of_levels<S, D: LevelDetails>(
     output: &SearchOutput<S>,
     details: &SearchDetails<D>,
@@ -44,7 +44,7 @@ pub fn of_levels<S, D: LevelDetails>(
     figures
 }
 
-/// Returns how the speed of several searches is spread.
+/// Returns a chart of the distribution of speeds, if there are several searches.
 pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
     let teps: Vec<f64> = details.sources.iter().map(|source| source.speed().teps).collect();
     let several = teps.len() > 1;
@@ -58,7 +58,7 @@ pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
     })
 }
 
-/// Returns bars of seconds.
+/// Returns a bar chart of seconds.
 pub fn seconds_by_name(
     title: &str,
     caption: &str,
@@ -75,13 +75,14 @@ pub fn seconds_by_name(
     }
 }
 
-/// Returns numbers and times of the levels of the source `name`, one of so many. If levels differ in direction, each direction has a line.
+/// Returns charts of the numbers and the times of the levels of one search out of `sources`. `name` is its source. If
+/// levels differ in direction, each direction has a line.
 fn levels(name: &str, levels: &[impl Level], sources: usize) -> Vec<Figure> {
     let which = if sources > 1 { format!(" It is the search of median time of {sources}.") } else { String::new() };
     let mut directions: Vec<&str> = levels.iter().map(Level::direction).collect();
     directions.sort_unstable();
     directions.dedup();
-    // A line has a gap at levels of another direction.
+    // A line has gaps at the levels of other directions.
     let line = |shown: String, of: Option<&str>, number: &dyn Fn(usize) -> Option<u64>| {
         let value = |at: usize| match of.is_none_or(|of| levels[at].direction() == of) {
             true => number(at).map_or(f64::NAN, |number| number as f64),

@@ -1,4 +1,4 @@
-//! The block of results that Graph500's reference code prints, in its words, order and format.
+//! The block of results that Graph500's reference code prints, with the same names, order and format.
 
 use crate::algo::energy::Energy;
 use crate::prepare::prepared::InputInfo;
@@ -7,7 +7,7 @@ use serde_json::Number;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The fields by name, as the report has them. Names have one blank between words.
+/// Fields by name, as the report has them. Names have single blanks between words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fields(BTreeMap<String, Number>);
@@ -18,37 +18,38 @@ impl Fields {
         self.0.get(name)?.as_f64()
     }
 
-    /// Returns all names and values.
+    /// Returns the names and values of all fields.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_f64()?)))
     }
 }
 
-/// Returns a name with one blank between words.
+/// Replaces each run of blanks in a name by one blank.
 fn one_blank(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The fields, in the reference's order: each with its name as it is printed and its value.
+/// Fields in the reference's order. Each has its printed name, its value and its number of digits.
 pub struct Block(Vec<(String, f64, Digits)>);
 
-/// The size of a graph, and what building it took.
+/// Size of a graph, and the time of building it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Size {
-    /// Binary logarithm of the vertices, rounded up.
+    /// Binary logarithm of the number of vertices, rounded up.
     pub scale: u32,
-    /// Edges of the input for each vertex.
+    /// Edges of the input per vertex.
     pub edge_factor: u64,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: u64,
-    /// Seconds from the first edge to rows that can be searched. Edges that are generated are so while they are read: that is in it.
+    /// Seconds from the first edge until rows can be searched. The time of generating edges is included, because they
+    /// are generated while they are read.
     pub construction: f64,
 }
 
 impl Size {
-    /// Returns the size of the graph of an input, without the time that building it took.
+    /// Returns the size of an input's graph. The construction time is 0.
     pub fn of(info: &InputInfo, ranks: u64) -> Size {
-        // The bits of an id: of sparse ids not all that are smaller are vertices.
+        // The scale comes from the bits of the largest id. Smaller sparse ids need not all be vertices.
         let largest = info.largest.unwrap_or(0).max(info.vertices.saturating_sub(1));
         let scale = u64::BITS - largest.leading_zeros();
         let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
@@ -56,25 +57,25 @@ impl Size {
     }
 }
 
-/// One search.
+/// Measurements of one search.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Its seconds.
+    /// Seconds of the search.
     pub seconds: f64,
-    /// Edges of the component.
+    /// Number of edges in the component.
     pub edges: u64,
-    /// Seconds that checking its tree took.
+    /// Seconds for checking the tree.
     pub validate: f64,
 }
 
-/// Digits that C's `%g` is given.
+/// Number of digits for C's `%g`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Digits {
     Six,
     Eleven,
 }
 
-/// Order statistics, mean and standard deviation as the reference computes them.
+/// Order statistics, mean and standard deviation, computed as in the reference.
 struct Statistics {
     minimum: f64,
     first_quartile: f64,
@@ -91,7 +92,7 @@ impl Statistics {
         let n = sorted.len();
         let mean = sorted.iter().sum::<f64>() / n as f64;
         let squares: f64 = sorted.iter().map(|x| (x - mean).powi(2)).sum();
-        // The reference divides by zero where there is one search alone.
+        // The reference divides by zero if there is only one search.
         let deviation = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 };
         sorted.sort_by(f64::total_cmp);
         let between = |a: usize, b: usize| (sorted[a] + sorted[b]) * 0.5;
@@ -112,17 +113,17 @@ impl Statistics {
     }
 }
 
-/// A kernel of Graph500 that searches.
+/// A kernel of Graph500 that consists of searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// The second: breadth-first search.
+    /// The second kernel: breadth-first search.
     Bfs,
-    /// The third: shortest paths.
+    /// The third kernel: shortest paths.
     Sssp,
 }
 
 impl Kernel {
-    /// Returns what the names of its fields begin with.
+    /// Returns the prefix of the kernel's field names.
     fn prefix(self) -> &'static str {
         match self {
             Kernel::Bfs => "bfs  ",
@@ -135,10 +136,10 @@ impl Kernel {
 const STATISTICS: [&str; 7] = ["min", "firstquartile", "median", "thirdquartile", "max", "mean", "stddev"];
 const OF_TEPS: [&str; 7] =
     ["min", "firstquartile", "median", "thirdquartile", "max", "harmonic_mean", "harmonic_stddev"];
-/// Fields before the statistics.
+/// Names of the fields before the statistics.
 const HEAD: [&str; 6] = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
 
-/// Returns the names of all fields, with the digits of each.
+/// Returns the names of all fields, with the number of digits of each.
 fn names(kernel: Kernel) -> impl Iterator<Item = (String, Digits)> {
     let of = move |prefix: &'static str, statistics: [&'static str; 7], of: &'static str, digits: Digits| {
         statistics.into_iter().map(move |statistic| (format!("{prefix}{statistic}_{of}"), digits))
@@ -152,14 +153,14 @@ fn names(kernel: Kernel) -> impl Iterator<Item = (String, Digits)> {
         .chain(of(prefix, STATISTICS, "validate", Digits::Six))
 }
 
-/// Returns the harmonic mean of the searches' traversed edges a second; 0 without any.
+/// Returns the harmonic mean of traversed edges per second over the searches, or 0 if there are none.
 pub fn harmonic_mean_teps(samples: &[Sample]) -> f64 {
     let seconds: f64 = samples.iter().map(|sample| sample.seconds / sample.edges as f64).sum();
     if seconds > 0.0 { samples.len() as f64 / seconds } else { 0.0 }
 }
 
 impl Block {
-    /// Returns the block of these searches, each of which traversed an edge; `None` without any.
+    /// Returns the block of these searches, or `None` if there are none. Every search must have traversed an edge.
     pub fn new(kernel: Kernel, size: Size, samples: &[Sample]) -> Option<Block> {
         if samples.is_empty() {
             return None;
@@ -169,7 +170,7 @@ impl Block {
         let times = Statistics::of(samples.iter().map(|sample| sample.seconds)).values();
         let edges = Statistics::of(samples.iter().map(|sample| sample.edges as f64)).values();
         let per_edge = Statistics::of(samples.iter().map(|sample| sample.seconds / sample.edges as f64));
-        // The standard error of a harmonic mean: Norris, Annals of Mathematical Statistics 11 (1940).
+        // Standard error of a harmonic mean: Norris, Annals of Mathematical Statistics 11 (1940).
         let error = match samples.len() {
             1 => 0.0,
             n => per_edge.deviation / (per_edge.mean * per_edge.mean * ((n - 1) as f64).sqrt()),
@@ -181,7 +182,8 @@ impl Block {
         Some(Block(names(kernel).zip(values).map(|((name, digits), value)| (name, value, digits)).collect()))
     }
 
-    /// Returns the fields by name, for the report. A field that is not finite has no place in JSON and is left out.
+    /// Returns the fields by name, for the report. Fields that are not finite are left out, because JSON can't
+    /// represent them.
     pub fn fields(&self) -> Fields {
         let number = |value: f64, name: &str| match name {
             "SCALE" | "edgefactor" | "NBFS" | "num_mpi_processes" => Some((value as u64).into()),
@@ -190,7 +192,7 @@ impl Block {
         Fields(self.0.iter().filter_map(|(name, value, _)| Some((one_blank(name), number(*value, name)?))).collect())
     }
 
-    /// Returns the block of these fields.
+    /// Returns the block with these fields, or `None` if one is missing.
     pub fn of(kernel: Kernel, fields: &Fields) -> Option<Block> {
         let field = |(name, digits): (String, Digits)| fields.get(&one_blank(&name)).map(|value| (name, value, digits));
         names(kernel).map(field).collect::<Option<Vec<_>>>().map(Block)
@@ -201,7 +203,7 @@ impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value, digits) in &self.0 {
             let colon = format!("{name}:");
-            // The reference marks the figure that lists are ordered by.
+            // The reference marks the number that rankings use.
             let mark = if name.ends_with(" harmonic_mean_TEPS") { "!" } else { "" };
             let width = if mark.is_empty() { 32 } else { 29 };
             let gap = if mark.is_empty() { "" } else { "  " };
@@ -211,7 +213,7 @@ impl fmt::Display for Block {
     }
 }
 
-/// Returns lines for the energy of searches, which the reference has none for, in the form of its others.
+/// Returns lines with the energy of searches, in the format of the other lines. The reference has no such lines.
 pub fn energy_lines(kernel: Kernel, energy: &Energy) -> String {
     let prefix = kernel.prefix();
     let all = format!("{prefix}joules_of_all:");
@@ -247,7 +249,7 @@ fn general(value: f64, digits: usize) -> String {
 mod tests {
     use super::*;
 
-    /// Each expected text is what C's printf gives.
+    /// C's printf gave each expected text.
     #[test]
     fn numbers_are_formatted_as_c_does() {
         for (value, digits, text) in [

@@ -1,4 +1,4 @@
-//! The results of every source, on rank 0: a journal of searches and checks.
+//! Results of every source, on rank 0, with a journal of searches and checks.
 
 use super::Options;
 use super::component::Components;
@@ -16,11 +16,11 @@ use crate::prepare::prepared::Graph;
 use crate::store::journal::Journal;
 use std::time::Instant;
 
-/// A trial of a table of searches.
+/// Trial of a table of searches.
 pub type SearchTrial<T> =
     Trial<SearchOutput<<T as SearchTask>::SourceOutput>, SearchDetails<<T as SearchTask>::SourceDetails>>;
 
-/// The results of every source.
+/// Results of every source so far, and the journal that keeps them.
 pub struct Ledger<'a, T: SearchTask> {
     table: &'a T,
     options: &'a Options,
@@ -29,15 +29,16 @@ pub struct Ledger<'a, T: SearchTask> {
     journal: Journal,
     states: Vec<SourceState<T::Searched>>,
     components: Components<'a>,
-    /// The energy of all searches, if it was measured.
+    /// Energy of all searches, if it was measured.
     pub energy: Option<Energy>,
 }
 
 impl<'a, T: SearchTask> Ledger<'a, T> {
-    /// Reads what earlier runs found. Files that they wrote are taken over; a source whose files are not whole is searched from again.
+    /// Reads what earlier runs found, and takes over the files that they wrote. If the files of a source are
+    /// incomplete, its search is repeated.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn open(table: &'a T, graph: &'a Graph, roots: &'a [Root], run: &mut Run<'_>) -> Result<Ledger<'a, T>> {
         let options = table.options();
         let (journal, records) = run.units.journal()?;
@@ -54,23 +55,25 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         Ok(Ledger { table, options, graph, roots, journal, states, components, energy })
     }
 
-    /// Returns the sources that are not searched from yet, or whose trees were not checked: these are gone.
+    /// Returns the sources that remain to be searched. Sources with unchecked trees are among them, because the trees
+    /// are gone.
     pub fn todo(&self) -> Vec<usize> {
         let is_open =
             |state: &SourceState<T::Searched>| state.done.is_none() || self.options.validate && state.checked.is_none();
         (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
     }
 
-    /// Passes the failpoint `what` of this algorithm.
+    /// Triggers the failpoint `what` of this algorithm, if a test has set it.
     fn hit(&self, what: &str, run: &Run<'_>) -> Result<()> {
         let name = format!("{}.{what}", T::NAME);
         failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))
     }
 
-    /// Notes a search, after its columns are written. A search that an earlier run noted keeps its figures.
+    /// Writes the columns of a search and then records it in the journal. A search that an earlier run recorded keeps
+    /// its figures.
     ///
     /// # Errors
-    /// Those of the disk, a stop.
+    /// Errors of the disk; a stop.
     pub fn note(
         &mut self,
         source: usize,
@@ -98,10 +101,10 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         self.hit("source", run)
     }
 
-    /// Checks the trees of these sources together.
+    /// Checks the trees of several sources together, and records the checks.
     ///
     /// # Errors
-    /// [`Error::Validation`] for one that is wrong; those of the disk.
+    /// [`Error::Validation`] for a wrong tree; errors of the disk.
     pub fn check(&mut self, sources: &[usize], batch: &[T::Tree], run: &Run<'_>) -> Result<()> {
         let started = Instant::now();
         let claims = sources.iter().zip(batch).filter_map(|(&source, tree)| {
@@ -116,10 +119,11 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         self.hit("check", run)
     }
 
-    /// Notes the energy of `rounds` searches from every source: with the edges that they traversed for each joule, in MTEPS for each watt.
+    /// Records the energy of `rounds` searches from every source, and what follows from it and the number of traversed
+    /// edges.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn note_energy(&mut self, energy: Energy, rounds: u64) -> Result<()> {
         let edges: u64 = self.states.iter().filter_map(|state| Some(state.done.as_ref()?.edges)).sum();
         let energy = energy.per_round(rounds, edges * rounds);
@@ -128,17 +132,17 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         Ok(())
     }
 
-    /// Returns the trial.
+    /// Returns the finished trial.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn trial(mut self, run: &Run<'_>) -> Result<SearchTrial<T>> {
         self.journal.sync()?;
         let vertices = self.graph.info.connected;
-        let _telling = run.budget.reserve(telling_bytes(self.roots.len() as u64, vertices), "figures of searches")?;
+        let _reporting = run.budget.reserve(telling_bytes(self.roots.len() as u64, vertices), "figures of searches")?;
         let (mut outputs, mut details, mut samples) = (Vec::new(), Vec::new(), Vec::new());
         let mut seconds = 0.0;
-        let levels = levels_told(self.roots.len() as u64) as usize;
+        let levels = levels_reported(self.roots.len() as u64) as usize;
         for (root, state) in self.roots.iter().zip(self.states) {
             let missing = || Error::internal("sum up searches", "one is missing");
             let SourceDone { searched, edges, .. } = state.done.ok_or_else(missing)?;
@@ -148,7 +152,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             details.push(of_source);
             seconds += own;
             if edges > 0 {
-                // The reference prints -1 where nothing was checked.
+                // The reference prints -1 if nothing was checked.
                 samples.push(Sample { seconds: own, edges, validate: state.checked.unwrap_or(-1.0) });
             }
         }
@@ -164,20 +168,22 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     }
 }
 
-/// Levels that the report tells of all searches, and so the most of one: a graph that is a path has one for every vertex.
+/// Number of levels that the report has of all searches together, and the maximum for one search. The number is limited
+/// because a path has a level for every vertex.
 pub const LEVELS: u64 = 1000;
-/// The fewest of each.
+/// Minimum number of levels that the report may have of each search.
 const LEVELS_OF_EACH: u64 = 16;
-/// Bytes that a level and a source take in memory, in the manifest, the report and its page: 3 KiB a level were measured.
+/// Bytes that a level and a source take in memory, in the manifest, the report and its page. 3 KiB a level were
+/// measured.
 const OF_LEVEL: u64 = 4 << 10;
 const OF_SOURCE: u64 = 6 << 10;
 
-/// Returns the number of levels that are told of each of these sources.
-fn levels_told(sources: u64) -> u64 {
+/// Returns the maximum number of levels that the report has of each search.
+fn levels_reported(sources: u64) -> u64 {
     (LEVELS / sources.max(1)).max(LEVELS_OF_EACH)
 }
 
-/// Returns the bytes of host memory that telling of searches takes, in a graph of these vertices.
+/// Returns the bytes of host memory that results of searches take, in a graph of `vertices` vertices.
 pub fn telling_bytes(sources: u64, vertices: u64) -> u64 {
-    sources * (OF_SOURCE + OF_LEVEL * levels_told(sources).min(vertices))
+    sources * (OF_SOURCE + OF_LEVEL * levels_reported(sources).min(vertices))
 }

@@ -1,15 +1,17 @@
-//! Searches from many sources, whatever they look for: which vertices they begin at, a journal of sources, checks in batches, columns, energy,
-//! and the figures of Graph500.
+//! Code that all searches from many sources share: choice of sources, a journal of searches, checks in batches,
+//! columns, energy, and the figures of Graph500.
 //!
-//! An algorithm says by [`SearchTask`] what its searches are; [`drive`] does what all have in common.
+//! An algorithm implements [`SearchTask`] to describe its searches. [`drive`] does the rest.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `task`, `options`, `roots` | what a search is, the keys that all tables share, and the vertices to begin at |
-//! | `driver`, `ledger`, `record`, `results` | one trial: a search from each source, a journal of what was found, and the results of all |
-//! | `tree` | searches by levels, which all leave the same trees |
-//! | `gpu`, `on_rank0` | the common part of searches on a GPU, and a search that other ranks wait for |
-//! | `component`, `graph500`, `figures`, `sentences` | results for people: edges, Graph500's block, pictures, the answer line and sentences |
+//! | `task`, `options`, `roots` | the trait of searches, the keys that all tables share, and the choice of roots |
+//! | `driver`, `ledger`, `record`, `results` | one trial: a search from each source, the journal, and the results of
+//! all |
+//! | `tree` | searches by levels, which all produce the same trees |
+//! | `gpu`, `on_rank0` | code that searches on a GPU share, and searches that only rank 0 does |
+//! | `component`, `graph500`, `figures`, `sentences` | results for readers: edges, Graph500's block, charts, the answer
+//! line and sentences |
 //! | `agreement`, `places` | checks of results |
 
 pub mod agreement;
@@ -38,5 +40,5 @@ pub use record::verify_units;
 pub use roots::Root;
 pub use task::{Claim, Kept, SearchTask};
 
-/// The parent of a vertex that was not reached.
+/// The parent of an unreached vertex.
 pub const NONE: u32 = u32::MAX;

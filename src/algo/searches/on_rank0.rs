@@ -1,23 +1,23 @@
-//! A search by rank 0, which all others wait for: one GPU is faster than the CPUs of many ranks.
+//! Searches that only rank 0 does while all others wait, because one GPU is faster than the CPUs of many ranks.
 
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Means to search that rank 0 alone has.
+/// An engine that only rank 0 has.
 pub struct OnRank0<'a, S> {
-    /// All ranks.
+    /// Communicator of all ranks.
     pub comm: &'a Comm,
-    /// The means, on rank 0.
+    /// The engine, on rank 0.
     pub search: Option<S>,
 }
 
 impl<S> OnRank0<'_, S> {
-    /// Has rank 0 do `work`, and returns its result on all ranks. Collective.
+    /// Calls `work` on rank 0, and returns its result on all ranks. Collective.
     ///
     /// # Errors
-    /// Those of `work`, on all ranks.
+    /// Errors of `work`, on all ranks.
     pub fn agreed<T: Serialize + DeserializeOwned>(&mut self, work: impl FnOnce(&mut S) -> Result<T>) -> Result<T> {
         agreed(self.comm, || match &mut self.search {
             Some(search) => work(search),

@@ -1,33 +1,33 @@
-//! The keys that tables of searches share: where to search from, and what to do with what was found.
+//! Keys that all tables of searches share: the sources, and what to do with results.
 
 use crate::algo::sources::{SOURCES, Sources};
 use crate::jobfile::{Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// Roots where a table names neither these nor sources, as Graph500 has them.
+/// Number of roots if a table names neither roots nor sources, as in Graph500.
 const ROOTS: u32 = 64;
-/// Most roots: each has results of its own.
+/// Maximum number of roots. It is limited because each root has results of its own.
 pub const MOST_ROOTS: u32 = 1 << 16;
 
-/// The values of these keys, which a table has among its own.
+/// Values of the shared keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// Number of roots that are drawn; 0 if there are sources.
+    /// Number of random roots; 0 if the table names sources.
     pub roots: u32,
-    /// The seed that they are drawn by.
+    /// Seed from which the roots are drawn.
     pub seed: u64,
-    /// Sources by the input's ids.
+    /// Sources, by the input's ids.
     pub sources: Sources,
-    /// Check what was found.
+    /// Whether to check the trees.
     pub validate: bool,
-    /// Write columns of every source.
+    /// Whether to write the columns of every source.
     pub write: bool,
-    /// Print the block of Graph500's reference code. It is no part of what is computed.
+    /// Whether to print the block of Graph500's reference code. It does not affect what is computed.
     #[serde(skip)]
     pub graph500: bool,
 }
 
-/// `roots`: 0 if the table has sources.
+/// The key `roots`. It is 0 if the table has sources.
 pub const DRAWN: Key<u32> = Key::new(
     "roots",
     ("a whole number from 1 to 65536", "64"),
@@ -36,7 +36,7 @@ pub const DRAWN: Key<u32> = Key::new(
     |field, diagnostics| field.integer(1..=MOST_ROOTS, diagnostics),
 );
 
-/// `seed`.
+/// The key `seed`.
 pub const SEED: Key<u64> = Key::new(
     "seed",
     ("a whole number", "1"),
@@ -45,22 +45,22 @@ pub const SEED: Key<u64> = Key::new(
     |field, diagnostics| field.integer(0..=u64::MAX, diagnostics),
 );
 
-/// `validate`.
+/// The key `validate`.
 pub const VALIDATE: Key<bool> =
     Key::flag_on("validate", "checks each tree by another method than the search; exit 8 if one is wrong");
 
-/// `write`.
+/// The key `write`.
 pub const WRITE: Key<bool> = Key::flag("write", "writes the columns of each source");
 
-/// `graph500`.
+/// The key `graph500`.
 pub const GRAPH500: Key<bool> =
     Key::flag("graph500", "prints the figures of Graph500's reference code; with `roots` alone");
 
 impl Options {
-    /// Keys that say where to search from, of which a table has one.
+    /// Keys that name the sources. A table has only one of them.
     pub const ORIGINS: [&str; 2] = ["roots", "sources"];
 
-    /// Reads them from a table. Returns `None` where something is wrong, which `diagnostics` then has.
+    /// Reads the shared keys from a table. Reports mistakes to `diagnostics`, and then returns `None`.
     pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
         let (validate, write) = (VALIDATE.read(table, diagnostics), WRITE.read(table, diagnostics));
         let seed = SEED.read(table, diagnostics);
@@ -89,7 +89,7 @@ impl Options {
         })
     }
 
-    /// Returns the most sources that a table with these searches from.
+    /// Returns the maximum number of sources that the table searches from.
     pub fn count(&self) -> u64 {
         u64::from(self.roots) + self.sources.0.len() as u64
     }

@@ -1,7 +1,8 @@
-//! Places of vertices for checks of results, in their order: by descending degree, ties by ascending id.
+//! Places of vertices, for checks of results. A place is a position in the order of vertices: by descending degree,
+//! ties by ascending id.
 //!
-//! Where edges come from the input, degrees are counted in it, and the order is made of them, apart from how preparation does it. Blocks
-//! number vertices by their places already; the stored order leads from ids to these.
+//! If edges come from the input, degrees are counted in it and the order is computed from them, independently of how
+//! preparation does it. Blocks already number vertices by place, and the stored order maps ids to places.
 
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results};
@@ -16,14 +17,14 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The place of every vertex.
 pub struct Places {
-    /// Ids and rows.
+    /// Ids and rows of the input.
     pub ids: Ids,
-    of_rows: OfRows,
+    of_rows: RowPlaces,
     degrees: DegreeRuns,
 }
 
-/// The place of each row, up to the last that has edges; [`ISOLATED`] where there are none.
-enum OfRows {
+/// The place of each row, up to the last row with edges; [`ISOLATED`] for a row without edges.
+enum RowPlaces {
     Counted(Buffer<u32>),
     Stored(MappedOrder),
 }
@@ -32,34 +33,34 @@ impl Places {
     /// Finds the places of all vertices.
     ///
     /// # Errors
-    /// [`Error::Input`] for an input that is not what the job read; [`Error::Limit`]; those of reading.
+    /// [`Error::Input`] if the input differs from what the job read; [`Error::Limit`]; errors of reading.
     pub fn new(edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<Places> {
         let ids = Ids::open(results)?;
         let (of_rows, degrees) = match edges {
             EdgeSource::Blocks(graph) => {
                 let order = order::map(&graph.folder, graph.info.content)?;
-                (OfRows::Stored(order), order::read_runs(&graph.folder, graph.info.content)?)
+                (RowPlaces::Stored(order), order::read_runs(&graph.folder, graph.info.content)?)
             }
             EdgeSource::Input(input) => {
                 let (of_rows, degrees) = in_order(degrees(&ids, input, results)?, results)?;
                 let info = results.info;
-                let (counted, told) = (degrees.bins(), &info.degrees);
-                if (degrees.vertices(), &counted) != (info.connected, told) {
-                    let what = format!("vertices by degree are {counted:?} in the input, the job tells {told:?}");
+                let (counted, reported) = (degrees.bins(), &info.degrees);
+                if (degrees.vertices(), &counted) != (info.connected, reported) {
+                    let what = format!("vertices by degree are {counted:?} in the input, the job reports {reported:?}");
                     return Err(Error::Validation(what));
                 }
-                (OfRows::Counted(of_rows), degrees)
+                (RowPlaces::Counted(of_rows), degrees)
             }
         };
         Ok(Places { ids, of_rows, degrees })
     }
 
-    /// Returns the number of vertices that have a place: those with an edge.
+    /// Returns the number of vertices that have a place, which are those with an edge.
     pub fn vertices(&self) -> u64 {
         self.degrees.vertices()
     }
 
-    /// Returns the degrees of places, repeats included.
+    /// Returns the degrees by place. Repeated edges count.
     pub fn degrees(&self) -> &DegreeRuns {
         &self.degrees
     }
@@ -67,22 +68,22 @@ impl Places {
     /// Returns the place of every row that may have edges.
     ///
     /// # Errors
-    /// None in practice.
+    /// None in practice, because the order was read before.
     pub fn of_rows(&self) -> Result<&[u32]> {
         match &self.of_rows {
-            OfRows::Counted(places) => Ok(places),
-            OfRows::Stored(order) => order.ids(),
+            RowPlaces::Counted(places) => Ok(places),
+            RowPlaces::Stored(order) => order.ids(),
         }
     }
 
-    /// Returns the name of the vertex at a place, for messages.
+    /// Returns the id of the vertex at a place, for messages.
     pub fn name(&self, place: u32) -> String {
         let row = self.of_rows().ok().and_then(|places| places.iter().position(|&other| other == place));
         row.map_or_else(|| format!("{place} in the order of vertices"), |row| self.ids.id(row as u64).to_string())
     }
 }
 
-/// Counts the degree of every row: both ends of all edges but loops.
+/// Counts the degree of every row. Both ends of every edge count, except for loops.
 fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32>> {
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";
@@ -95,7 +96,7 @@ fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32
     Ok(degrees.into_plain())
 }
 
-/// Turns degrees of rows into their places.
+/// Converts degrees by row into places by row. Also returns the degrees in the order of places.
 fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u32>, DegreeRuns)> {
     let connected = degrees.par_iter().filter(|&&degree| degree > 0).count();
     let mut rows: Buffer<u32> = results.budget.zeroed(connected, "the order of vertices (4 bytes each)")?;
@@ -116,7 +117,7 @@ fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u
     Ok((degrees, DegreeRuns::new(runs)))
 }
 
-/// Counts degrees in one thread's edges.
+/// Counts degrees over the edges of one thread.
 struct Counter<'a> {
     ids: &'a Ids,
     degrees: &'a [AtomicU32],

@@ -1,4 +1,4 @@
-//! Records of the journal: what was found from each source, and which trees were checked.
+//! Journal records of searches: the result of each source, and which trees were checked.
 
 use crate::algo::energy::Energy;
 use crate::algo::{StoredUnits, UnitsContent};
@@ -9,29 +9,29 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Units of the second kind begin here: they say that the tree of a source was checked.
+/// First unit number of records that say that a tree was checked. The number of the source is added to it.
 const CHECKED: u64 = 1 << 32;
 
-/// The unit of what the energy of all searches was.
+/// Unit number of the record of the energy of all searches.
 const ENERGY: u64 = u64::MAX;
 
-/// A source that was searched from.
+/// A finished search from one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceDone<S> {
-    /// The search.
+    /// Results and statistics of the search.
     pub searched: S,
-    /// Edges of what it reached, by which it is measured.
+    /// Number of edges by which the speed is measured.
     pub edges: u64,
-    /// The columns that were written of it, by their paths in the workdir.
+    /// Columns that were written for the source, by their paths in the workdir.
     pub outputs: BTreeMap<String, Output>,
 }
 
-/// The records of a source in a journal.
+/// What a journal has about a source.
 #[derive(Debug, Clone)]
 pub struct SourceState<S> {
-    /// The search, if it is done.
+    /// The search, if it is finished.
     pub done: Option<SourceDone<S>>,
-    /// Seconds that checking the tree took, if that is done.
+    /// Seconds for checking the tree, if it was checked.
     pub checked: Option<f64>,
 }
 
@@ -41,7 +41,7 @@ impl<S> Default for SourceState<S> {
     }
 }
 
-/// Returns the record of a search from source number `source`.
+/// Makes the record of a search from source number `source`.
 ///
 /// # Errors
 /// None in practice: numbers and names can be written as JSON.
@@ -50,12 +50,12 @@ pub fn of_search<S: Serialize>(source: usize, done: &SourceDone<S>) -> Result<Re
     Ok(Record { unit: source as u64, result: result.into_boxed_slice() })
 }
 
-/// Returns the record of a check of the tree of source number `source`.
+/// Makes the record of a check of the tree of source number `source`.
 pub fn of_check(source: usize, seconds: f64) -> Record {
     Record::of_words(CHECKED + source as u64, &[seconds.to_bits()])
 }
 
-/// Returns the record of the energy of all searches.
+/// Makes the record of the energy of all searches.
 ///
 /// # Errors
 /// None in practice: numbers can be written as JSON.
@@ -64,13 +64,13 @@ pub fn of_energy(energy: &Energy) -> Result<Record> {
     Ok(Record { unit: ENERGY, result: result.into_boxed_slice() })
 }
 
-/// Reads the record of energy.
+/// Reads the record of the energy, if there is one.
 pub fn energy(records: &[Record]) -> Option<Energy> {
     let record = records.iter().find(|record| record.unit == ENERGY)?;
     serde_json::from_slice(&record.result).ok()
 }
 
-/// Reads the records of `sources` sources. What can't be read is done anew.
+/// Reads the records of `sources` sources. A search whose record can't be read is repeated.
 pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<SourceState<S>> {
     let mut states: Vec<_> = (0..sources).map(|_| SourceState::default()).collect();
     for record in records.iter().filter(|record| record.unit != ENERGY) {
@@ -84,25 +84,28 @@ pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<Sour
     states
 }
 
-/// Checks the records of a journal against the results, if there are any: `agrees` compares a search, with its edges, to the result of its source,
-/// and says what differs. Says what it found.
+/// Checks the records of a journal against the results, if there are any. `agrees` compares a search and its number of
+/// edges to the result of its source. Returns a description of what the journal has.
 ///
 /// # Errors
-/// [`Error::Validation`] with what is wrong.
+/// [`Error::Validation`], which says what is wrong.
 pub fn verify_units<S: DeserializeOwned, O>(
     units: &StoredUnits<'_>,
     sources: Option<&[O]>,
     agrees: impl Fn(&S, u64, &O) -> Result<()>,
 ) -> Result<String> {
     let UnitsContent::Records(records) = units.content else {
-        return Err(Error::Validation(format!("{}: a checkpoint, where searches have none", units.path.display())));
+        return Err(Error::Validation(format!(
+            "{}: this is a checkpoint, but searches have none",
+            units.path.display()
+        )));
     };
     let wrong = |what: String| Error::Validation(format!("{}: {what}", units.path.display()));
     let searches: Vec<&Record> = records.iter().filter(|record| record.unit < CHECKED).collect();
     for record in &searches {
         let unit = record.unit;
         let done: SourceDone<S> = serde_json::from_slice(&record.result)
-            .map_err(|e| wrong(format!("unit {unit} is the record of no search: {e}")))?;
+            .map_err(|e| wrong(format!("unit {unit} is not the record of a search: {e}")))?;
         let Some(source) = sources.and_then(|sources| sources.get(unit as usize)) else { continue };
         agrees(&done.searched, done.edges, source).map_err(|e| match e {
             Error::Validation(what) => wrong(format!("unit {unit} has {what}")),

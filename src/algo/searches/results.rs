@@ -1,4 +1,4 @@
-//! Results of a table of searches, as the manifest and the report have them.
+//! Results of a table of searches, in the form of the manifest and the report.
 
 use super::graph500::Fields;
 use crate::algo::energy::Energy;
@@ -6,26 +6,26 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
-/// The result of all searches of a table: the same in every trial.
+/// Results of all searches of a table. They are the same in every trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchOutput<S> {
-    /// The result of each source.
+    /// Result of each source.
     pub sources: Vec<S>,
     /// True if every tree was checked.
     pub validated: bool,
 }
 
-/// How all searches of a table went.
+/// Times and statistics of all searches of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchDetails<D> {
-    /// How the search from each source went.
+    /// Details of the search from each source.
     pub sources: Vec<D>,
-    /// Harmonic mean of traversed edges a second.
+    /// Harmonic mean of traversed edges per second.
     pub harmonic_mean_teps: f64,
-    /// The figures of Graph500, of drawn roots.
+    /// Figures of Graph500, if the roots were drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph500: Option<Fields>,
-    /// The energy of all searches, if it was measured.
+    /// Energy of all searches, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
 }
@@ -33,9 +33,9 @@ pub struct SearchDetails<D> {
 /// Speed of one search.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Speed {
-    /// Seconds.
+    /// Seconds of the search.
     pub seconds: f64,
-    /// Traversed edges a second; 0 for a search that took no time.
+    /// Traversed edges per second; 0 if the search took no time.
     pub teps: f64,
 }
 
@@ -46,8 +46,8 @@ impl Speed {
     }
 }
 
-/// How one search went.
+/// Details of one search.
 pub trait SourceDetails: Debug + Serialize + DeserializeOwned {
-    /// Returns its speed.
+    /// Returns the speed of the search.
     fn speed(&self) -> Speed;
 }

@@ -1,4 +1,4 @@
-//! The vertices that searches begin at: those of the table, or some that are drawn among all that have an edge.
+//! The roots of searches: the sources of a table, or random vertices with an edge.
 
 use super::Options;
 use crate::error::Result;
@@ -11,23 +11,25 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// The purpose of the random numbers. It is the same for all kinds of searches: Graph500 has the same roots for both of its kernels.
+/// Purpose of the random numbers, which selects their stream. It is the same for all kinds of searches, because
+/// Graph500 uses the same roots for both kernels.
 const PURPOSE: u64 = 0x0062_6673;
 
 /// A vertex to search from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
-    /// Its id in the input.
+    /// The vertex's id in the input.
     pub id: InputId,
-    /// Its number; `None` for a vertex without an edge, which reaches itself alone.
+    /// Number of the vertex; `None` for a vertex without an edge, which reaches only itself.
     pub vertex: Option<u32>,
 }
 
-/// Returns the roots that a table's keys name: its sources, or as many as it says of the vertices that have an edge other than a loop, each once. A graph
-/// with fewer of these has them all as roots.
+/// Returns the roots of a table: its sources, or the requested number of distinct random vertices that have an edge
+/// other than a loop. If a graph has fewer such vertices, all of them are roots.
 ///
 /// # Errors
-/// [`crate::Error::Input`] for a source that the graph does not have; [`crate::Error::Corrupt`], [`crate::Error::Io`] of the order and the ids.
+/// [`crate::Error::Input`] for a source that the graph does not have; [`crate::Error::Corrupt`] and
+/// [`crate::Error::Io`] from reading the order and the ids.
 pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
     if options.roots == 0 {
         let vertices = options.sources.vertices(graph)?;
@@ -39,7 +41,7 @@ pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
     let list = graph.sparse_ids()?;
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
     let places: HashMap<u32, usize> = drawn.iter().copied().zip(0..).collect();
-    // A bit for each vertex answers for nearly all ids.
+    // A bitmap of vertices rules out nearly all ids quickly.
     let mut bits = vec![0u64; graph.info.connected.div_ceil(64) as usize];
     drawn.iter().for_each(|&vertex| bits[vertex as usize / 64] |= 1 << (vertex % 64));
     let is_drawn = |vertex: u32| bits.get(vertex as usize / 64).is_some_and(|word| word >> (vertex % 64) & 1 == 1);
@@ -54,11 +56,11 @@ pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
     Ok(roots)
 }
 
-/// Draws `wanted` of `vertices` vertices, each once, in an order that depends on `seed` alone.
+/// Draws `wanted` distinct vertices out of `vertices`. Their order depends only on `seed`.
 fn draw(seed: u64, vertices: u64, wanted: u64) -> Vec<u32> {
     let key = random::key(seed, PURPOSE);
     let wanted = wanted.min(vertices);
-    // A number of 64 bits, scaled: the bias is 2^-32 at most.
+    // A 64-bit number is scaled to the range. The bias is at most 2^-32.
     let number = |counter| ((u128::from(random::number(key, counter)) * u128::from(vertices)) >> 64) as u32;
     if wanted * 2 > vertices {
         let mut all: Vec<u32> = (0..vertices as u32).collect();

@@ -1,4 +1,4 @@
-//! Results of searches in words.
+//! Results of searches as text.
 
 use super::graph500::{Block, Kernel, energy_lines};
 use super::results::{SearchDetails, SearchOutput};
@@ -6,10 +6,11 @@ use crate::algo::Answer;
 use crate::chart::unit::group;
 use crate::graph::ids::InputId;
 
-/// Most sources with a sentence of their own.
+/// Maximum number of sources that get a sentence of their own.
 pub const SOURCES: usize = 5;
 
-/// Returns the answer of the table `name`: the number of searches, the harmonic mean of their speed, and whether they were checked.
+/// Returns the answer of the table `name`: the number of searches, the harmonic mean of their speeds, and whether the
+/// trees were checked.
 pub fn answer<S, D>(name: &str, output: &SearchOutput<S>, details: Option<&SearchDetails<D>>) -> Answer {
     let sources = output.sources.len();
     let teps = details.map_or(0.0, |details| details.harmonic_mean_teps);
@@ -22,7 +23,7 @@ pub fn answer<S, D>(name: &str, output: &SearchOutput<S>, details: Option<&Searc
     }
 }
 
-/// Returns the block of Graph500, with energy if it was measured.
+/// Returns the block of Graph500, and the energy if it was measured.
 pub fn block<D>(kernel: Kernel, details: &SearchDetails<D>) -> Option<String> {
     let block = Block::of(kernel, details.graph500.as_ref()?)?.to_string();
     Some(block + &details.energy.as_ref().map_or_else(String::new, |energy| energy_lines(kernel, energy)))
@@ -33,27 +34,27 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", group(&count.to_string()), if count == 1 { one } else { many })
 }
 
-/// The vertices that a search reached.
+/// The vertices that a search reached, for a sentence.
 #[derive(Debug, Clone)]
 pub struct Reach {
     /// The source.
     pub source: InputId,
-    /// Number of vertices.
+    /// Number of reached vertices.
     pub reached: u64,
-    /// The farthest of them.
+    /// How far away the farthest of them is.
     pub farthest: Farthest,
 }
 
-/// The distance of the farthest vertex.
+/// Distance of the farthest vertex.
 #[derive(Debug, Clone)]
 pub enum Farthest {
-    /// In steps.
+    /// Number of steps.
     Steps(u64),
-    /// By weights, as it is printed.
+    /// Sum of weights, as printed.
     Distance(String),
 }
 
-/// Returns a sentence for each search, or one for all if there are many.
+/// Returns a sentence for each search, or a single one for all if there are many.
 pub fn of_searches(searches: &[Reach]) -> Vec<String> {
     match searches.len() <= SOURCES {
         true => searches.iter().map(of_search).collect(),

@@ -1,4 +1,4 @@
-//! A table of searches, as their driver knows it.
+//! The trait through which the driver runs a table of searches.
 
 use super::results::{SourceDetails, Speed};
 use super::{Options, Root};
@@ -14,51 +14,53 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// A table of searches: what a search is, and what is kept of it.
+/// A table of searches. The trait defines what a search is and what is kept of it.
 pub trait SearchTask: Algorithm {
-    /// Figures of one search.
+    /// Results and statistics of one search.
     type Searched: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
-    /// The result of one source.
+    /// Result of one source.
     type SourceOutput: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
-    /// How the search from one source went.
+    /// Details of the search from one source.
     type SourceDetails: SourceDetails;
-    /// The arrays that a search fills on rank 0, with an element for each vertex; empty on other ranks.
+    /// Arrays that a search fills on rank 0, with an element for each vertex. They are empty on other ranks.
     type Tree;
-    /// A graph that is ready to be searched.
+    /// An engine with a graph that is ready to be searched.
     type Engine<'a>;
-    /// The means to write columns of sources.
+    /// Writer of the columns of sources.
     type Writer;
 
-    /// Most trees that are checked together.
+    /// Maximum number of trees that are checked together.
     const CHECKED: usize;
-    /// The kernel of Graph500 that a search is.
+    /// Kernel of Graph500 to which a search belongs.
     const KERNEL: super::graph500::Kernel;
 
     /// Returns the keys that all tables of searches share.
     fn options(&self) -> &Options;
 
-    /// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
+    /// Prepares the engine on the device that the job and all ranks choose. `spare` bytes of host memory stay free.
+    /// Collective.
     ///
     /// # Errors
-    /// Those of the device and of the graph.
+    /// Errors of the device and of reading the graph.
     fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>>;
 
-    /// Searches from a vertex. Collective.
+    /// Searches from `root`. Collective.
     ///
     /// # Errors
-    /// Those of the device and of other ranks, and a stop.
+    /// Errors of the device and of other ranks, and a stop.
     fn search(engine: &mut Self::Engine<'_>, root: Vertex, tree: &mut Self::Tree) -> Result<Self::Searched>;
 
-    /// Searches once more for its own sake: the tree may be left as it is. Collective.
+    /// Repeats a search, to measure it. The tree need not be written. Collective.
     ///
     /// # Errors
-    /// Those of [`Self::search`].
+    /// Errors of [`Self::search`].
     fn repeat(engine: &mut Self::Engine<'_>, root: Vertex, tree: &mut Self::Tree) -> Result<()>;
 
-    /// Fills the tree of a vertex without an edge, which reaches itself alone.
+    /// Fills the tree of a root without an edge, which reaches only itself.
     fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> Self::Searched;
 
-    /// Makes a tree of `vertices` vertices, whose memory was touched: that is no business of the searches that are timed.
+    /// Allocates a tree of `vertices` vertices and touches its memory, so that timed searches cause no page faults in
+    /// it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -70,24 +72,27 @@ pub trait SearchTask: Algorithm {
     /// Returns the parents in a tree.
     fn parents(tree: &Self::Tree) -> &[u32];
 
-    /// Returns true if a search reaches all that edges lead to: a sum of decimals may be infinite before.
+    /// Returns true if a search reached every vertex to which edges lead. It may reach fewer if sums of decimals became
+    /// infinite.
     fn reaches_all(_searched: &Self::Searched) -> bool {
         true
     }
 
-    /// Adds to the first search what is told of one alone. Its time is no part of the search's.
+    /// Adds to the first search what is reported only of one search. This is not timed as part of the search.
     fn describe(_tree: &Self::Tree, _searched: &mut Self::Searched) {}
 
     /// Returns the seconds of a search.
     fn seconds(searched: &Self::Searched) -> f64;
 
-    /// Returns what [keeps](Self::keep) something of each tree; `None` if nothing is kept. Columns are, if `writes`.
+    /// Returns the writer that [`Self::keep`] uses, or `None` if nothing is kept of trees. Columns are kept if `writes`
+    /// is true.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
     fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<Self::Writer>>;
 
-    /// Keeps of a tree what the table asks for: returns the columns that it wrote, by their paths in the workdir, and may add to the figures.
+    /// Keeps what the table requests of a tree. Returns the columns that it wrote, by their paths in the workdir. May
+    /// add to the results in `searched`.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], a stop.
@@ -99,13 +104,15 @@ pub trait SearchTask: Algorithm {
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>>;
 
-    /// Checks trees together, against the graph and against the figures of their searches. All have a vertex as their root.
+    /// Checks several trees together, against the graph and against the figures of their searches. Every root has an
+    /// edge.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for one that is wrong.
+    /// [`crate::Error::Validation`] for a wrong tree.
     fn check(&self, graph: &Graph, claims: &[Claim<'_, Self::Searched, Self::Tree>], run: &Run<'_>) -> Result<()>;
 
-    /// Returns the result of a source, and how the search from it went, with `levels` levels at most. It traversed `edges` edges.
+    /// Returns the result of a source and the details of its search, with at most `levels` levels. `edges` is the
+    /// number of traversed edges.
     fn results(
         source: InputId,
         edges: u64,
@@ -115,23 +122,23 @@ pub trait SearchTask: Algorithm {
     ) -> (Self::SourceOutput, Self::SourceDetails);
 }
 
-/// A tree to keep something of.
+/// A tree of which something is to be kept.
 pub struct Kept<'t, T> {
-    /// The source.
+    /// Root of the search.
     pub root: Root,
-    /// The findings of the search.
+    /// What the search found.
     pub tree: &'t T,
-    /// True if its columns are written.
+    /// Whether to write its columns.
     pub writes: bool,
 }
 
-/// A tree to check, and what its search says of it.
+/// A tree to check, with the figures that its search claims.
 pub struct Claim<'t, S, T> {
     /// The source's id in the input.
     pub source: InputId,
-    /// The vertex that was searched from.
+    /// Root of the search.
     pub root: Vertex,
-    /// The figures of the search.
+    /// Figures of the search.
     pub searched: &'t S,
     /// The tree.
     pub tree: &'t T,

@@ -1,4 +1,4 @@
-//! The cost of searches: memory by the functions that size their arrays, time by rates.
+//! Cost of searches. Memory comes from the functions that size the arrays, and time from measured rates.
 
 use super::Sssp;
 use super::{cpu, gpu, ranks};
@@ -6,34 +6,35 @@ use crate::algo::own::Own;
 use crate::algo::searches::{SearchTask, telling_bytes};
 use crate::algo::{Cost, Crew, GraphSize, WeightSource};
 
-/// Nanoseconds of a thread for each vertex of a search, for each entry of all rows that are sorted by weight before the first, and for each row of
-/// a column.
+/// Nanoseconds of one CPU thread: for each vertex in a search, for each entry that is sorted by weight before the first
+/// search, and for each row of a column.
 const SEARCH: f64 = 60.0;
 const SORT: f64 = 30.0;
 const COLUMN: f64 = 20.0;
-/// Those of a GPU, the way of results to the host and of rows to the GPU included.
+/// The same rates of a GPU. They include copying results to the host and rows to the GPU.
 const SEARCH_ON_GPU: f64 = 0.5;
 const SORT_ON_GPU: f64 = 0.5;
-/// Bytes of a vertex that ranks tell each other: it becomes nearer two or three times, and has a parent.
-const TOLD: u64 = 48;
+/// Bytes that ranks exchange for a vertex. It becomes nearer two or three times, and has a parent.
+const EXCHANGED: u64 = 48;
 /// Bytes of the journal for each source.
 const RECORD: u64 = 1024;
-/// Files take whole pages on the disk.
+/// Files occupy whole pages on the disk.
 const PAGE: u64 = 4096;
 
-/// Returns what `table` takes on a graph of this size.
+/// Returns the cost of `table` on a graph of this size.
 pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
     let entries = graph.entries();
     let [most, fewest] = match crew.on_gpu {
-        // Of a GPU of known memory, rows that it has no room for.
+        // If the GPU's memory is known, host memory holds the rows that do not fit it.
         true if crew.gpu_memory > 0 => [gpu::host_bytes(vertices, graph.edges, graph.direction, crew.gpu_memory); 2],
         true => [0; 2],
         false => {
             let own = Own::of(vertices as usize, 0, crew.ranks);
             let here = graph.entries_of_rank(Own::CHUNK_VERTICES as u64, crew.ranks);
             let others = if crew.ranks > 1 { ranks::bytes(own, crew.nodes) } else { 0 };
-            // Whole rows may be longer by an entry for each vertex, whose 8 bytes are less than what searches take once rows are sorted.
+            // A whole row may be longer by one entry for each vertex. Its 8 bytes are less than what searches take once
+            // rows are sorted.
             let (longest, largest) = (graph.longest_row, table.largest_weight());
             let size = cpu::Size { vertices, entries: here, longest, largest, direction: graph.direction };
             cpu::bytes(&size, crew.threads).map(|bytes| bytes + others)
@@ -64,7 +65,7 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         least_host_memory: fewest,
         disk: written + file + trials * sources * RECORD + PAGE,
         cached: graph.rows_bytes(table.weights == WeightSource::File) + sorted,
-        exchange: trials * sources * TOLD * vertices * (crew.ranks as u64 - 1),
+        exchange: trials * sources * EXCHANGED * vertices * (crew.ranks as u64 - 1),
         seconds: (f64::from(crew.trials) * (sources as f64 * search + sort) + columns) / 1e9,
         label: if table.options.validate { "sssp validated" } else { "sssp" }.into(),
     }

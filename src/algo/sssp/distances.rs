@@ -1,4 +1,4 @@
-//! Distances of vertices from a source: sums of whole numbers, or of decimals.
+//! Distances of vertices from a source, as sums of whole numbers or of decimals.
 
 use super::search::DistanceBin;
 use crate::error::Result;
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use std::fmt;
 
-/// Number of bins of distances.
+/// Number of bins in the distribution of distances.
 const BINS: usize = 40;
 
-/// Distances from a root to every vertex, in the order of vertices.
+/// Distances from a root to all vertices, in the order of vertices.
 pub enum Distances {
-    /// Sums of whole numbers; `u64::MAX` where a vertex is not reached.
+    /// Sums of whole numbers; `u64::MAX` for an unreached vertex.
     Whole(Buffer<u64>),
-    /// Sums of f32; infinity where it is not reached.
+    /// Sums of f32; infinity for an unreached vertex.
     Decimal(Buffer<f32>),
 }
 
 impl Distances {
-    /// Returns the bytes of those of `vertices` vertices.
+    /// Returns the bytes of the distances of `vertices` vertices.
     pub fn bytes(kind: WeightType, vertices: u64) -> u64 {
         match kind {
             WeightType::U32 => 8 * vertices,
@@ -29,7 +29,8 @@ impl Distances {
         }
     }
 
-    /// Makes room for those of `vertices` vertices by weights of this type, in memory that was touched.
+    /// Allocates distances of `vertices` vertices for weights of type `kind`. The pages are touched, so that later
+    /// writes cause no page faults.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -46,7 +47,7 @@ impl Distances {
         Ok(distances)
     }
 
-    /// Returns the distance of vertex `v`; `None` if it is not reached.
+    /// Returns the distance of vertex `v`, or `None` if it is unreached.
     pub fn of(&self, v: u32) -> Option<Distance> {
         match self {
             Distances::Whole(of) => Some(of[v as usize]).filter(|&sum| sum != u64::MAX).map(Distance::Whole),
@@ -54,9 +55,10 @@ impl Distances {
         }
     }
 
-    /// Returns the vertices that are reached by their distances, the largest of which is this: in bins of equal width.
+    /// Returns how many reached vertices have which distances, in bins of equal width. `largest` is the largest
+    /// distance.
     pub fn bins(&self, largest: f64) -> Vec<DistanceBin> {
-        // Of distances that are all 0 there is one.
+        // If all distances are 0, there is one bin.
         let bins = if largest > 0.0 { BINS } else { 1 };
         let place = |distance: f64| ((distance / largest * bins as f64) as usize).min(bins - 1);
         let add = |mut counts: Vec<u64>, distance: f64| {
@@ -88,21 +90,22 @@ impl Distances {
     }
 }
 
-/// One distance, as the report has it: a number, with a point if it is of decimals.
+/// One distance. The report has it as a number, with a decimal point if it is a sum of decimals.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(into = "Number", try_from = "Number")]
 pub enum Distance {
     /// A sum of whole numbers.
     Whole(u64),
-    /// A sum of f32.
+    /// A sum of f32 numbers.
     Decimal(f32),
 }
 
-/// 2^103, half of the unit in the last place of the largest f32. Adding less than that to a finite f32 makes no infinity.
+/// 2^103, which is half of the unit in the last place of the largest f32. Adding less than that to a finite f32 never
+/// gives infinity.
 const OVERFLOWS: f32 = f32::from_bits((127 + 103) << 23);
 
 impl Distance {
-    /// Returns true if the sum of a distance as large as this and a weight may be infinite.
+    /// Returns true if the sum of this distance and a weight may be infinite.
     pub fn may_overflow(self) -> bool {
         matches!(self, Distance::Decimal(sum) if sum >= OVERFLOWS)
     }
@@ -131,7 +134,7 @@ impl TryFrom<Number> for Distance {
     fn try_from(number: Number) -> std::result::Result<Distance, String> {
         let whole = number.as_u64().map(Distance::Whole);
         let decimal = || number.as_f64().map(|sum| Distance::Decimal(sum as f32));
-        whole.or_else(decimal).ok_or_else(|| format!("{number} is no distance"))
+        whole.or_else(decimal).ok_or_else(|| format!("{number} is not a distance"))
     }
 }
 

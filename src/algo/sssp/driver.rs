@@ -1,4 +1,4 @@
-//! Shortest paths as the driver of searches knows them.
+//! Implementation of [`SearchTask`] for shortest paths.
 
 use super::distances::{Distance, Distances};
 use super::output::{SourceOutput, SsspDetails};
@@ -21,22 +21,23 @@ use crate::results::Output;
 use crate::store::map::Mapped;
 use std::collections::BTreeMap;
 
-/// The distances and the parents that a search found.
+/// Distances and parents that a search found.
 pub struct Tree {
-    /// The distance of each vertex.
+    /// Distance of each vertex.
     pub distances: Distances,
-    /// The parent of each.
+    /// Parent of each vertex.
     pub parents: Buffer<u32>,
 }
 
-/// The ids of vertices, and the target with its vertex, if it has an edge.
+/// Data for writing columns and paths: the ids of vertices, and the target with its vertex (`None` if it has no edge).
 pub struct Writer {
     ids: InputIds,
     target: Option<(InputId, Option<Vertex>)>,
 }
 
 impl Writer {
-    /// Returns the path from a root to the target, if there is a target.
+    /// Returns the path from a root to the target, if the table names a target. `own` is the distance of a root from
+    /// itself.
     fn path(&self, kept: &Kept<'_, Tree>, own: Distance) -> Option<Path> {
         let (target, vertex) = self.target?;
         Some(match vertex {

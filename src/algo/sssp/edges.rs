@@ -1,4 +1,4 @@
-//! The weighted edges of a graph, as its blocks have them, or as weights are drawn.
+//! The weighted edges of a graph. Weights are stored in its blocks, or are random.
 
 use crate::algo::WeightSource;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use rayon::prelude::*;
 
-/// The rows of a graph, and the weight of each edge.
+/// Rows of a graph, with the weight of each edge.
 pub struct Edges<'a> {
     halves: [&'a Catalogue; 2],
     direction: Direction,
@@ -20,16 +20,16 @@ pub struct Edges<'a> {
     drawn: Option<(DrawnWeights, InputIds)>,
 }
 
-/// Returns the type of the weights that a table takes from a graph.
+/// Returns the type of the weights that a table uses on a graph.
 pub fn kind(weights: WeightSource, graph: &Graph) -> WeightType {
     match weights {
         WeightSource::Drawn(drawn) => drawn.kind(),
-        // A graph without an edge has no weights, of whatever type.
+        // A graph without edges has no weights, so any type will do.
         WeightSource::File => graph.stored.weights.map_or(WeightType::U32, |weights| weights.kind),
     }
 }
 
-/// Returns the bytes of host memory that weights of `vertices` vertices take while they are looked up.
+/// Returns the bytes of host memory that looking up the weights of `vertices` vertices takes.
 pub fn bytes(weights: WeightSource, vertices: u64) -> u64 {
     match weights {
         WeightSource::Drawn(DrawnWeights::Unit) | WeightSource::File => 0,
@@ -38,10 +38,11 @@ pub fn bytes(weights: WeightSource, vertices: u64) -> u64 {
 }
 
 impl<'a> Edges<'a> {
-    /// Returns the edges of a graph both halves of whose rows are there.
+    /// Returns the edges of a graph, which must have both halves of its rows.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`] of the ids by which weights are drawn.
+    /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`] from opening the ids by which weights
+    /// are drawn.
     pub fn new(graph: &'a Graph, weights: WeightSource, budget: &Budget) -> Result<Edges<'a>> {
         let drawn = match weights {
             WeightSource::Drawn(drawn) => Some((drawn, InputIds::open(graph, budget)?)),
@@ -56,17 +57,17 @@ impl<'a> Edges<'a> {
         self.kind
     }
 
-    /// Returns how weights are drawn, with the ids by which they are.
+    /// Returns how random weights are drawn, with the ids from which they follow; `None` if weights are stored.
     pub fn drawn(&self) -> Option<&(DrawnWeights, InputIds)> {
         self.drawn.as_ref()
     }
 
-    /// Returns a weight that none is larger than.
+    /// Returns an upper bound of the weights.
     pub fn largest(&self) -> u32 {
         match &self.drawn {
             Some((drawn, _)) => drawn.largest(),
             None => {
-                // Each edge is in a row of the lower half.
+                // Every edge is in a row of the lower half.
                 let of_block = |block| self.halves[0].weights(block).iter().copied().max().unwrap_or(0);
                 (0..self.halves[0].len()).into_par_iter().map(of_block).max().unwrap_or(0)
             }
@@ -78,7 +79,8 @@ impl<'a> Edges<'a> {
         self.direction
     }
 
-    /// Calls `each` with every neighbour in a row of vertex `v`, in order, and the weight of the edge: a whole number, or the bits of an f32.
+    /// Calls `each` with every neighbour in a row of vertex `v`, in order, and with the weight of the edge to it: a
+    /// whole number, or the bits of an f32.
     #[inline]
     pub fn each(&self, v: u32, way: Way, mut each: impl FnMut(u32, u32)) {
         let row = self.direction.row(v, way);

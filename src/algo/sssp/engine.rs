@@ -1,4 +1,4 @@
-//! The choice of what searches: the GPU of a rank, the threads of one process, or those of all ranks.
+//! Choice of the engine: the GPU of a rank, the threads of one process, or the threads of all ranks.
 
 use super::Distances;
 use super::Sssp;
@@ -15,10 +15,11 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::map::Mapped;
 
-/// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
+/// Prepares the engine on the device that the job and all ranks choose. `spare` bytes of host memory stay free.
+/// Collective.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], [`crate::Error::Lost`], those of the graph.
+/// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading the graph.
 pub(super) fn choose<'a>(
     table: &Sssp,
     graph: &'a Graph,
@@ -28,7 +29,7 @@ pub(super) fn choose<'a>(
 ) -> Result<Box<dyn Search + 'a>> {
     let comm = run.comm;
     let leads = comm.leads();
-    // One GPU is faster than the CPUs of many ranks: the others only have to agree.
+    // One GPU is faster than the CPUs of many ranks, so the other ranks only receive the result.
     let on_gpu = |lease| {
         let search = leads.then(|| {
             let edges = Edges::new(graph, table.weights, run.budget)?;

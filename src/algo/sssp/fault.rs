@@ -1,42 +1,43 @@
-//! Faults of trees of shortest paths.
+//! Faults in trees of shortest paths.
 //!
-//! A tree is right if no edge makes a path shorter, every parent has an edge that adds up to the distance of its child, parents lead to the
-//! root, and no edge leads from what was reached to what was not. That parents are the first of their kind is the promise of this program.
+//! A tree is right if four things hold: no edge makes a path shorter; every parent has an edge that adds up to the
+//! distance of its child; parents lead to the root; no edge leads from a reached vertex to an unreached one. In
+//! addition gpugraph promises that each parent is the first of those that qualify.
 
 use super::distances::Distance;
 use crate::error::Error;
 
-/// A rule that a tree breaks, and the place where it does. Vertices are named by their places in the order of vertices.
+/// A rule that a tree breaks, and where it does. Vertices are numbers in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
     /// The parent of the root is not the root.
     Root { parent: Option<u32> },
     /// The root is not at distance 0.
     RootDistance { distance: Distance },
-    /// The parent is no vertex.
+    /// The parent is not a vertex of the graph.
     NoVertex { vertex: u32, parent: u64 },
     /// A vertex has a distance and no parent.
     NoParent { vertex: u32, distance: Distance },
     /// A vertex has a parent and no distance.
     NoDistance { vertex: u32, parent: u32 },
-    /// The parent was not reached.
+    /// The parent is unreached.
     LostParent { vertex: u32, parent: u32 },
-    /// Who follows parents from this vertex comes round and round.
+    /// The parents of this vertex form a cycle.
     Cycle { vertex: u32 },
     /// The parent is farther from the root than its child.
     Farther { vertex: u32, distance: Distance, parent: u32, above: Distance },
     /// An edge makes a path shorter.
     Shorter { from: u32, above: Distance, weight: Distance, to: u32, distance: Distance },
-    /// An edge leads from a vertex that was reached to one that was not.
+    /// An edge leads from a reached vertex to an unreached one.
     NotReached { from: u32, to: u32 },
     /// No edge from the parent adds up to the distance.
     NotTight { vertex: u32, distance: Distance, parent: u32, above: Distance },
-    /// The promise of this program: the parent is the first of its kind.
+    /// The parent is not the first of those that qualify, as this program promises.
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
 impl Fault {
-    /// Returns the fault in the tree of `source` as an error, with vertices as `name` calls them.
+    /// Makes an error of the fault in the tree of `source`. `name` returns the name of a vertex.
     pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
         let found = match self {
             Fault::Root { parent: None } => "the root was not reached".to_owned(),
@@ -64,7 +65,7 @@ impl Fault {
             Fault::Shorter { from, above, weight, to, distance } => {
                 let (from, to) = (name(from), name(to));
                 format!(
-                    "an edge of weight {weight} leads from {from}, distance {above}, to {to}, distance {distance}, which is shorter by it"
+                    "an edge of weight {weight} leads from {from}, distance {above}, to {to}, distance {distance}, and makes a shorter path"
                 )
             }
             Fault::NotReached { from, to } => {
@@ -78,7 +79,7 @@ impl Fault {
             }
             Fault::NotFirst { vertex, parent, first } => {
                 let (vertex, parent, first) = (name(vertex), name(parent), name(first));
-                format!("the parent of vertex {vertex} is {parent}, where {first} would do and comes first")
+                format!("the parent of vertex {vertex} is {parent}, but {first} qualifies and comes first")
             }
         };
         Error::Validation(format!("source {source}: {found}"))

@@ -1,4 +1,4 @@
-//! Figures and sentences of shortest paths.
+//! Charts and sentences about shortest paths.
 
 use super::output::{SsspDetails, SsspOutput};
 use super::path::Path;
@@ -8,17 +8,17 @@ use crate::algo::searches::sentences::{self, Farthest, Reach, SOURCES};
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::graph::ids::InputId;
 
-/// Most vertices of a path that a sentence names.
+/// Maximum number of vertices of a path that a sentence names.
 const PATH: usize = 20;
 
-/// Returns the figures of all searches.
+/// Returns the charts of all searches.
 pub(super) fn figures(output: &SsspOutput, details: &SearchDetails<SsspDetails>) -> Vec<Figure> {
     let first = output.sources.first().zip(details.sources.first());
     let distances = first.and_then(|(output, details)| distances(output.source, details));
     speed(details).into_iter().chain(phases(&details.sources)).chain(distances).collect()
 }
 
-/// Returns sentences about the vertices that are reached, and paths.
+/// Returns sentences about reached vertices and about paths.
 pub(super) fn sentences(output: &SsspOutput) -> Vec<String> {
     let reach = |of: &super::output::SourceOutput| Reach {
         source: of.source,
@@ -44,7 +44,7 @@ fn path_sentence(source: InputId, path: &Path) -> String {
     format!("The shortest path from vertex {source} to vertex {target} has length {length}: {way}.")
 }
 
-/// Returns the vertices by their distances from a source.
+/// Returns a chart of the number of vertices by distance from a source.
 fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
     if details.distances.is_empty() {
         return None;
@@ -52,14 +52,14 @@ fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
     let points = details.distances.iter().map(|bin| (bin.to, bin.vertices as f64)).collect();
     Some(Figure {
         title: format!("Distances from source {source}"),
-        caption: "Vertices by their distance: a step has those from the end of the step before up to its own.".into(),
+        caption: "Vertices by distance. Each step begins where the previous one ends.".into(),
         x: Axis::linear("distance", Unit::Number),
         y: Axis::linear("vertices", Unit::Count),
         marks: Marks::Lines(vec![Line::new("vertices", Style::Area, points)]),
     })
 }
 
-/// Returns the seconds and the rounds of each kind of step, over all sources.
+/// Returns charts of the seconds and of the rounds of each kind of phase, over all sources.
 fn phases(sources: &[SsspDetails]) -> Vec<Figure> {
     let mut kinds: Vec<(String, [f64; 2])> = Vec::new();
     for phase in sources.iter().flat_map(|source| &source.phases) {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_has_the_path_or_that_there_is_none() {
+    fn a_sentence_has_the_path_or_says_that_there_is_none() {
         let vertices = [1, 3, 7].map(InputId).to_vec();
         let path = Path { target: InputId(7), length: Some(Distance::Decimal(2.5)), edges: 2, vertices };
         let sentence = path_sentence(InputId(1), &path);

@@ -1,22 +1,26 @@
-//! Shortest paths: from a source the least sum of weights to every vertex, and a tree of parents.
+//! Shortest paths: for each source the smallest sum of weights to every vertex, and a tree of parents.
 //!
-//! Sums of whole numbers are exact, in 64 bits. Of decimals the distance is the smallest over all paths of the sum that f32 makes from the source
-//! on, edge by edge: rounding keeps order, so that there is one answer, whatever the order in which edges are looked at.
+//! Sums of whole numbers are exact, in 64 bits. For decimals, the length of a path is the sum in f32 arithmetic from
+//! the source on, edge by edge, and the distance is the smallest such length over all paths. Rounding keeps order, so
+//! there is one answer, in whatever order edges are relaxed.
 //!
-//! **Parents.** An edge from u to v is *tight* if the distance of u and its weight make the distance of v. The parent of a vertex is the smallest,
-//! in the order of vertices, of those that are nearer to the source and that a tight edge leads from. A vertex without any is reached by edges
-//! that add nothing (weights of zero, or too small for f32); such vertices of one distance make a *plateau*. Those of it with a parent, and the
-//! source, are step 0, and the parent of any other is the smallest that is one step nearer. So parents are a tree, and the same on any device,
-//! with any number of threads and ranks.
+//! **Parents.** An edge from u to v is *tight* if the distance of u plus its weight equals the distance of v. The
+//! parent of a vertex v is the smallest vertex, in the order of vertices, that is nearer to the source and from which a
+//! tight edge leads to v. A vertex without such a neighbour is reached by edges that add nothing: weights of zero, or
+//! too small for f32. Such vertices of equal distance form a *plateau*. The vertices of a plateau that have a parent,
+//! and the source, are at step 0. The parent of any other vertex is the smallest one that is one step nearer. So
+//! parents form a tree, and the tree is the same on any device and with any number of threads and ranks.
 //!
-//! **Method.** Delta-stepping (Meyer and Sanders 2003) with tiny buckets, only as far as the core of hubs: what is pushed from there would be
-//! nearly all edges. The other vertices *pull*: rows are sorted by weight, so each stops at the first edge that can't be shorter than the best, after few.
-//! `bellman-ford`, `delta-stepping` and `moore` are there by themselves, to compare with; `moore` has the hierarchical queues as published.
+//! **Method.** Delta-stepping (Meyer and Sanders 2003) with tiny buckets runs until it meets the core of hubs, because
+//! pushing from there would relax nearly all edges. The other vertices *pull*: their rows are sorted by weight, so each
+//! vertex stops after few edges, at the first that can't improve its distance. `bellman-ford`, `delta-stepping` and
+//! `moore` are separate methods for comparison. `moore` has the hierarchical queues as published.
 //!
-//! **Bytes moved.** A search looks at 3 to 4 % of all entries: 16 to 20 M of 521 M at scale 24 with weights up to 255. They begin a row each, so
-//! that an entry costs a line of memory (64 bytes, 1.2 GB) and a look at a distance, and the rest of a search are arrays of 4 to 8 bytes a vertex. On an
-//! H200 that is 0.4 ms; scale 24 takes 1.6, since each bucket is a step that waits for the whole grid. A graph without hubs, such as a
-//! grid, is pushed along all its edges, and is bound by the number of its buckets.
+//! **Bytes moved.** A search reads 3 to 4 % of all entries: 16 to 20 M of 521 M at scale 24 with weights up to 255.
+//! Each of these begins a row, so an entry costs a cache line (64 bytes, 1.2 GB in all) and a read of a distance. The
+//! rest of a search reads arrays of 4 to 8 bytes a vertex. On an H200 that is 0.4 ms. Scale 24 takes 1.6 ms, because
+//! each bucket is a step that waits for the whole grid. A graph without hubs, such as a grid, is pushed along all its
+//! edges, and its time depends on the number of buckets.
 
 mod cost;
 pub mod cpu;

@@ -1,4 +1,4 @@
-//! The options of `[sssp]`.
+//! Options of the table `[sssp]`.
 
 use super::distances::Distances;
 use super::edges;
@@ -11,17 +11,17 @@ use crate::graph::ids::InputId;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// The method of a search. All find the same.
+/// Method of a search. All methods find the same result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The fastest for the graph and the device.
+    /// The fastest method for the graph and the device.
     Auto,
     /// Queues of vertices that became nearer (Moore 1959).
     Moore,
     /// Buckets of distances (Meyer and Sanders 2003).
     DeltaStepping,
-    /// Rounds over all vertices, as long as any becomes nearer: the baseline.
+    /// Rounds over all vertices until none becomes nearer. This is the baseline.
     BellmanFord,
 }
 
@@ -32,24 +32,24 @@ const METHODS: [(&str, Method); 4] = [
     ("bellman-ford", Method::BellmanFord),
 ];
 
-/// Shortest paths: where to search from, by which weights, and what to do with distances and parents.
+/// Options of shortest paths: the sources, the weights, and what to do with distances and parents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sssp {
-    /// Where to search from, and what to do with what was found.
+    /// Keys that all tables of searches share, such as the sources.
     #[serde(flatten)]
     pub options: Options,
-    /// The method.
+    /// Method of the search.
     pub method: Method,
-    /// The weights of edges.
+    /// Weights of the edges.
     pub weights: WeightSource,
-    /// The end of the path that is reported, by the input's id.
+    /// Target of the path that is reported, by the input's id.
     pub target: Option<InputId>,
 }
 
-/// `method`.
+/// The key `method`.
 const METHOD: Key<Method> = Key::choice("method", &METHODS, "the method; all find the same, auto is the fastest");
 
-/// `weights`.
+/// The key `weights`.
 const WEIGHTS: Key<WeightSource> = Key::new(
     "weights",
     ("\"file\" | { uniform = [1, 255], seed = 1 } | { uniform = [0.0, 1.0], seed = 1 } | { unit = true }", "\"file\""),
@@ -58,7 +58,7 @@ const WEIGHTS: Key<WeightSource> = Key::new(
     WeightSource::parse,
 );
 
-/// `target`.
+/// The key `target`.
 const TARGET: Key<Option<InputId>> = Key::new(
     "target",
     ("an id", "none"),
@@ -67,12 +67,12 @@ const TARGET: Key<Option<InputId>> = Key::new(
     |field, diagnostics| field.integer::<u64>(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))),
 );
 
-/// All keys.
+/// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] =
     &[&DRAWN, &SEED, &SOURCES, &METHOD, &WEIGHTS, &TARGET, &VALIDATE, &WRITE, &GRAPH500];
 
 impl Sssp {
-    /// Reads the table.
+    /// Reads the table `[sssp]`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sssp> {
         let options = Options::parse(table, diagnostics);
         let (method, weights) = (METHOD.read(table, diagnostics), WEIGHTS.read(table, diagnostics));
@@ -80,7 +80,8 @@ impl Sssp {
         Some(Sssp { options: options?, method: method?, weights: weights?, target: target? })
     }
 
-    /// Returns the most bytes that the distances of `vertices` vertices take: the type of an input's weights is known late.
+    /// Returns an upper bound of the bytes for the distances of `vertices` vertices. It is a bound because the type of
+    /// an input's weights is not known before the input is read.
     pub fn distances_bytes(&self, vertices: u64) -> u64 {
         let kind = match self.weights {
             WeightSource::Drawn(drawn) => drawn.kind(),
@@ -94,7 +95,7 @@ impl Sssp {
         edges::bytes(self.weights, vertices)
     }
 
-    /// Returns a weight that none is larger than, as far as the table tells.
+    /// Returns an upper bound of the weights, as far as the table determines one.
     pub fn largest_weight(&self) -> u32 {
         match self.weights {
             WeightSource::Drawn(drawn) => drawn.largest(),

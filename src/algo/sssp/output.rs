@@ -1,4 +1,4 @@
-//! The result of a table of shortest paths, and how its searches went.
+//! Results of a table of shortest paths, and how its searches went.
 
 use super::distances::Distance;
 use super::path::Path;
@@ -7,38 +7,38 @@ use crate::algo::searches::results::{SearchOutput, SourceDetails, Speed};
 use crate::graph::ids::InputId;
 use serde::{Deserialize, Serialize};
 
-/// The result of a table.
+/// Result of a table `[sssp]`.
 pub type SsspOutput = SearchOutput<SourceOutput>;
 
-/// The result of one source.
+/// Result of one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceOutput {
-    /// Its id in the input.
+    /// The source's id in the input.
     pub source: InputId,
-    /// Vertices reached, the source included.
+    /// Number of reached vertices, including the source.
     pub reached: u64,
-    /// The distance of the vertex that is farthest from it.
+    /// Largest distance of a reached vertex.
     pub max_distance: Distance,
-    /// Edges of the input between vertices that are reached. Repeats count, loops do not. Of a directed graph, the distinct edges that leave
-    /// vertices that are reached.
+    /// Edges of the input between reached vertices. Repeats count, loops do not. In a directed graph, distinct edges
+    /// that leave reached vertices.
     pub edges: u64,
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
 }
 
-/// How the search from one source went.
+/// Times and statistics of the search from one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SsspDetails {
-    /// Seconds.
+    /// Seconds of the search.
     pub seconds: f64,
-    /// Traversed edges a second.
+    /// Traversed edges per second.
     pub teps: f64,
-    /// Edges along which a shorter way was looked for.
+    /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// The kinds of steps that it took, in order.
+    /// Phases of the search, in order.
     pub phases: Vec<Phase>,
-    /// Vertices by their distances, of the first source alone.
+    /// Distribution of distances, for the first source only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
 }

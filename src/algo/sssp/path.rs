@@ -7,33 +7,33 @@ use crate::prepare::input_ids::InputIds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Most vertices of a path that are told.
-pub const TOLD: usize = 1000;
+/// Maximum number of vertices of a path that are reported.
+pub const MOST_REPORTED: usize = 1000;
 
 /// The shortest path to a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     /// The target's id in the input.
     pub target: InputId,
-    /// The length of the path; `None` if there is none.
+    /// Length of the path; `None` if the target is unreachable.
     pub length: Option<Distance>,
-    /// Edges of the path.
+    /// Number of edges of the path.
     pub edges: u64,
-    /// Its vertices, from the source on: the first thousand.
+    /// Vertices of the path, from the source on. Only the first thousand are kept.
     pub vertices: Vec<InputId>,
 }
 
 impl Path {
-    /// Returns the path of a vertex that nothing leads to.
+    /// Returns the path to an unreachable target.
     pub fn none(target: InputId) -> Path {
         Path { target, length: None, edges: 0, vertices: Vec::new() }
     }
 
-    /// Follows parents from `vertex`, the target, to the source.
+    /// Follows parents from `vertex`, which is the target, to the source.
     pub fn follow(target: InputId, vertex: u32, distances: &Distances, parents: &[u32], ids: &InputIds) -> Path {
         let mut vertices = Vec::new();
         let mut at = vertex;
-        // Parents are a tree, which is checked elsewhere: a wrong one must not keep this from ending.
+        // Parents should form a tree, which is checked elsewhere. The loop must end even if they do not.
         while at != NONE && vertices.len() < parents.len() {
             vertices.push(at);
             match parents[at as usize] {
@@ -41,9 +41,9 @@ impl Path {
                 parent => at = parent,
             }
         }
-        let told = vertices.iter().rev().take(TOLD).map(|&v| ids.of(Vertex(v))).collect();
+        let reported = vertices.iter().rev().take(MOST_REPORTED).map(|&v| ids.of(Vertex(v))).collect();
         match distances.of(vertex) {
-            Some(length) => Path { target, length: Some(length), edges: vertices.len() as u64 - 1, vertices: told },
+            Some(length) => Path { target, length: Some(length), edges: vertices.len() as u64 - 1, vertices: reported },
             None => Path::none(target),
         }
     }
@@ -51,7 +51,7 @@ impl Path {
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(length) = self.length else { return write!(f, "none, {} is not reached", self.target) };
+        let Some(length) = self.length else { return write!(f, "none, {} is unreachable", self.target) };
         write!(f, "length {length}  edges {}  vertices", self.edges)?;
         self.vertices.iter().try_for_each(|vertex| write!(f, " {vertex}"))?;
         match (self.edges + 1).saturating_sub(self.vertices.len() as u64) {

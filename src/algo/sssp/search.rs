@@ -1,4 +1,4 @@
-//! A search for shortest paths, whatever computes it.
+//! Searches for shortest paths, independent of the device that computes them.
 
 use super::distances::{Distance, Distances};
 use super::path::Path;
@@ -8,66 +8,68 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::NONE;
 
-/// A graph that is ready to be searched on some device.
+/// An engine with a graph that is ready to be searched on some device.
 pub trait Search {
-    /// Searches from `root`, and writes the distance and the parent of every vertex, by the rule that [the module](super) has: the root is its own
-    /// parent, and [`NONE`] is that of a vertex that is not reached. All ranks call it together; the arrays have an element for each vertex on
-    /// rank 0 and none on the others. The seconds told are those of the search alone, parents included: without copying what it found from a
-    /// device or other ranks to the arrays, and without widening distances to the arrays' type.
+    /// Searches from `root`, and writes the distance and the parent of every vertex. [The module](super) defines which
+    /// vertex is the parent. The root is its own parent, and the parent of an unreached vertex is [`NONE`]. All ranks
+    /// call this together. The arrays have an element for each vertex on rank 0, and none on other ranks. The reported
+    /// seconds include finding parents. They do not include copying results from a device or from other ranks into the
+    /// arrays, or widening distances to the arrays' type.
     ///
     /// # Errors
-    /// Those of the device and of other ranks, and a stop.
+    /// Errors of the device and of other ranks, and a stop.
     fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched>;
 
-    /// Searches once more for its own sake: the arrays may be left as they are. Collective.
+    /// Repeats a search, to measure it. The arrays need not be written. Collective.
     ///
     /// # Errors
-    /// Those of [`Self::search`].
+    /// Errors of [`Self::search`].
     fn repeat(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<()> {
         self.search(root, distances, parents).map(drop)
     }
 }
 
-/// One search: what it found and what it took.
+/// Results and statistics of one search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Searched {
-    /// Vertices reached, the root included.
+    /// Number of reached vertices, including the root.
     pub reached: u64,
-    /// The distance of the vertex that is farthest from the root.
+    /// Largest distance of a reached vertex.
     pub max_distance: Distance,
-    /// Edges along which a shorter way was looked for.
+    /// Number of edges that were relaxed.
     pub relaxations: u64,
     /// Seconds of the search.
     pub seconds: f64,
-    /// The kinds of steps that it took, in order.
+    /// Phases of the search, in order.
     pub phases: Vec<Phase>,
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
-    /// Vertices by their distances, of the first source alone.
+    /// Distribution of distances, for the first source only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
 }
 
-/// The vertices whose distances lie between two.
+/// Number of vertices whose distances are in a certain interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DistanceBin {
-    /// The end of the distances, which the last bin has and the others do not.
+    /// End of the interval. Only the last bin includes it.
     pub to: f64,
-    /// Number of vertices.
+    /// Number of vertices in the interval.
     pub vertices: u64,
 }
 
-/// Steps of one kind.
+/// Statistics of one phase of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// The kind: `push` along edges of vertices that became nearer, `pull` by vertices along edges that lead to them, `leaves` by vertices that have
-    /// one edge, `parents` once distances are known.
+    /// Kind of the phase: `push` along out-edges of vertices that became nearer, `cap` for pushing up to a cap, `pull`
+    /// along in-edges, `leaves` for vertices with a single edge, `parents` once distances are known, `plateau` for
+    /// parents of vertices that are reached only by edges that add nothing.
     pub kind: String,
-    /// Rounds between which all threads met.
+    /// Number of rounds, each of which ends at a barrier of all threads.
     pub rounds: u64,
-    /// Edges along which a shorter way was looked for.
+    /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// Seconds.
+    /// Seconds of the phase.
     pub seconds: f64,
 }

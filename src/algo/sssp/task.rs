@@ -1,4 +1,4 @@
-//! `[sssp]` as an algorithm.
+//! Implementation of [`Algorithm`] for the table `[sssp]`.
 
 use super::output::{SourceOutput, SsspDetails, SsspOutput};
 use super::search::Searched;
@@ -86,7 +86,10 @@ impl Algorithm for Sssp {
         searches::verify_units(units, sources, |searched: &Searched, edges, output: &SourceOutput| {
             let found = (searched.reached, searched.max_distance, edges);
             if found != (output.reached, output.max_distance, output.edges) {
-                let what = format!("(reached, max_distance, edges) {found:?}, the result of {} others", output.source);
+                let what = format!(
+                    "(reached, max_distance, edges) {found:?}, which differs from the result of {}",
+                    output.source
+                );
                 return Err(Error::Validation(what));
             }
             Ok(())
@@ -112,12 +115,12 @@ impl Algorithm for Sssp {
     }
 }
 
-/// Returns a line for the path of each source to the target.
+/// Returns a line with the path to the target for each source.
 fn paths(output: &SsspOutput) -> String {
     let mut lines = String::new();
     for source in &output.sources {
         if let Some(path) = &source.path {
-            // Text can be written to a string without fail.
+            // Writing to a string can't fail.
             let _ = writeln!(lines, "path {} to {}: {path}", source.source, path.target);
         }
     }

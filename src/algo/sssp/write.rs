@@ -1,4 +1,4 @@
-//! The columns of a source, `distance` and `parent`, by the input's ids.
+//! Writes the columns of a source, `distance` and `parent`, in the order of the input's ids.
 
 use super::distances::Distances;
 use super::search::NONE;
@@ -9,10 +9,10 @@ use crate::prepare::input_ids::InputIds;
 use crate::results::{Columns, Output};
 use std::collections::BTreeMap;
 
-/// The parent of a vertex that was not reached.
+/// Value of the parent of an unreached vertex.
 const UNREACHED: i64 = -1;
 
-/// Writes the columns of what was found from a root; returns the files by their paths in the workdir.
+/// Writes the columns of one source. Returns the written files by their paths in the workdir.
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`], a stop.

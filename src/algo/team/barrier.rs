@@ -1,4 +1,4 @@
-//! A barrier for threads that meet every few microseconds, and that leaves the cores to others where they do not.
+//! A barrier for threads that meet every few microseconds. If they do not, waiting threads leave their cores to others.
 
 use crate::process::host::cores_at_hand;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Time for which a thread polls before it sleeps, if every thread has a core. Waking a thread takes about as long.
 const AWAKE: Duration = Duration::from_micros(20);
-/// Polls between two looks at the clock.
+/// Polls between two readings of the clock.
 const POLLS: u32 = 16;
 
 /// A barrier for a number of threads.
@@ -23,7 +23,7 @@ pub struct Barrier {
     left: AtomicBool,
 }
 
-/// Notes, when it is dropped, that its thread waits at the barrier no more.
+/// A guard that marks its thread as gone from the barrier if it is dropped during a panic.
 pub struct Attendance<'b>(&'b Barrier);
 
 impl Barrier {
@@ -31,7 +31,7 @@ impl Barrier {
     pub fn new(threads: usize) -> Barrier {
         Barrier {
             threads,
-            // A thread that polls on a core that another one needs makes all wait.
+            // If a thread polls on a core that another thread needs, all threads wait longer.
             awake: if threads <= cores_at_hand() { AWAKE } else { Duration::ZERO },
             arrived: AtomicUsize::new(0),
             round: AtomicU32::new(0),
@@ -42,17 +42,18 @@ impl Barrier {
         }
     }
 
-    /// Lets the others know if this thread panics, so that they do not wait for it.
+    /// Returns a guard that tells the other threads if this one panics, so that they do not wait for it.
     pub fn attend(&self) -> Attendance<'_> {
         Attendance(self)
     }
 
-    /// Waits for all threads. What they wrote before is seen by all behind it.
+    /// Waits for all threads. Afterwards every thread sees what the others wrote before.
     pub fn wait(&self) {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.arrived.store(0, Ordering::Relaxed);
-            // In one order with the count of sleepers: either this thread sees that one sleeps, or that one sees the new round.
+            // This store is ordered with the count of sleepers: either this thread sees a sleeper, or the sleeper sees
+            // the new round.
             self.round.store(round.wrapping_add(1), Ordering::SeqCst);
             self.wake();
         } else if !self.poll(round) {
@@ -60,7 +61,7 @@ impl Barrier {
         }
     }
 
-    /// Returns true if the round ends while this thread polls.
+    /// Polls for a while. Returns true if the round ends meanwhile.
     fn poll(&self, round: u32) -> bool {
         if self.awake.is_zero() {
             return false;
@@ -95,7 +96,7 @@ impl Barrier {
 
     fn wake(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            // A thread that is about to sleep holds the lock until it does.
+            // A thread that is about to sleep holds the lock until it sleeps.
             drop(self.sleeping.lock().unwrap_or_else(PoisonError::into_inner));
             self.woken.notify_all();
         }
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
     use crate::algo::team::team;
 
-    /// With as many threads as cores they poll, with many more they sleep at once.
+    /// Two threads poll if there are two cores. 64 threads sleep at once if there are fewer cores.
     #[test]
     fn nobody_is_a_round_ahead() {
         for (threads, rounds) in [(2, 5000), (64, 50)] {
@@ -141,7 +142,7 @@ mod tests {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 team(threads, &|number| {
                     let _here = barrier.attend();
-                    // By then the others sleep.
+                    // The others sleep by then.
                     if number == 1 {
                         std::thread::sleep(10 * AWAKE);
                         // Prints nothing.

@@ -1,4 +1,4 @@
-//! Threads that do one thing together.
+//! Threads that work on one task together.
 
 pub mod barrier;
 pub mod narrow;
@@ -10,12 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::process::host::cores_at_hand;
 
-/// Runs `work` with every number below `threads`, each on a thread of its own, the last on the caller's. Returns when all have ended.
+/// Calls `work` with every number below `threads`, on a thread each. Number 0 runs on the calling thread. Returns when
+/// all have ended.
 ///
 /// # Errors
-/// [`Error::Addresses`] if the system starts no more threads, and the first of `work`.
+/// [`Error::Addresses`] if the system can't start another thread, and the first error of `work`.
 pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
-    // Threads may wait for each other: none begins before all are there, or they would wait for one that never comes.
+    // Threads may wait for each other, so none begins before all are started. Otherwise they might wait for one that
+    // never starts.
     let begins = OnceLock::new();
     std::thread::scope(|scope| {
         let begins = &begins;
@@ -34,20 +36,21 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
     })
 }
 
-/// Returns how many of `threads` search together: those beyond twice the cores would only make the others wait at every barrier.
+/// Returns how many of `threads` threads search together, at most two for each core. Further threads would only make
+/// the others wait at every barrier.
 pub fn of_cores(threads: usize) -> usize {
     threads.min(2 * cores_at_hand())
 }
 
-/// Work that threads take a part at a time.
+/// Items that threads take a part at a time.
 pub struct Parts<'c> {
-    taken: Taken<'c>,
+    taken: TakenCount<'c>,
     total: usize,
     part: usize,
 }
 
-/// The number of items that were taken.
-enum Taken<'c> {
+/// Number of items that are taken.
+enum TakenCount<'c> {
     Own(AtomicU64),
     Shared(&'c AtomicU64),
 }
@@ -55,28 +58,28 @@ enum Taken<'c> {
 impl<'c> Parts<'c> {
     /// Divides `total` items into parts of `part` items.
     pub fn new(total: usize, part: usize) -> Parts<'static> {
-        Parts { taken: Taken::Own(AtomicU64::new(0)), total, part }
+        Parts { taken: TakenCount::Own(AtomicU64::new(0)), total, part }
     }
 
-    /// Divides items so for several ranks, which count in `taken` those that were taken; it is zero at first.
+    /// Divides items among several ranks. `taken` counts the items that any of them took, and must be zero at first.
     pub fn shared(taken: &'c AtomicU64, total: usize, part: usize) -> Parts<'c> {
-        Parts { taken: Taken::Shared(taken), total, part }
+        Parts { taken: TakenCount::Shared(taken), total, part }
     }
 
-    /// Returns the next part; an empty one if nothing is left.
+    /// Returns the next part, which is empty if nothing is left.
     pub fn take(&self) -> Range<usize> {
         let taken = match &self.taken {
-            Taken::Own(taken) => taken,
-            Taken::Shared(taken) => taken,
+            TakenCount::Own(taken) => taken,
+            TakenCount::Shared(taken) => taken,
         };
         let first = (taken.fetch_add(self.part as u64, Ordering::Relaxed) as usize).min(self.total);
         first..(first + self.part).min(self.total)
     }
 
-    /// Calls `work` with parts until none is left or it fails.
+    /// Calls `work` with parts until none is left or `work` fails.
     ///
     /// # Errors
-    /// The first of `work`.
+    /// The first error of `work`.
     pub fn each(&self, mut work: impl FnMut(Range<usize>) -> Result<()>) -> Result<()> {
         loop {
             let part = self.take();

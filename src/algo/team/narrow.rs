@@ -1,38 +1,42 @@
-//! Which rounds of a search are narrow: so short that one thread takes them alone, while the others sleep.
+//! Decides which rounds of a search are narrow: so short that one thread does them alone while the others sleep.
 //!
-//! A round of few edges takes less time than threads need to meet. How few these are depends on the machine: threads that share their cores with others wait for
-//! milliseconds where those that have them to themselves wait for a microsecond. So the time of rounds by one thread is compared with that of rounds
-//! by all. What is computed depends on neither.
+//! A round of few edges takes less time than the threads need to meet at a barrier. How few depends on the machine.
+//! Threads that share their cores with others wait for milliseconds, and threads with cores of their own wait for a
+//! microsecond. So the time of rounds by one thread is compared with the time of rounds by all. The result of a search
+//! does not depend on the choice.
 
 use crate::process::host::cores_at_hand;
 use std::time::Instant;
 
-/// A round with fewer edges is narrow on any machine, where every thread has a core.
+/// Edges below which a round is narrow on any machine, if every thread has a core.
 pub const LEAST: u64 = 1 << 11;
-/// A round with more edges is narrow on none.
+/// Edges above which a round is narrow on no machine.
 const MOST: u64 = 1 << 16;
-/// A round with fewer edges is not timed: looking at the clock would take a part of it.
+/// Edges below which a round is not timed, because reading the clock would take a noticeable part of it.
 const TIMED: u64 = LEAST / 4;
-/// Rounds by all threads that are judged together, and the seconds that they may take beyond those of one thread.
+/// Number of rounds by all threads that are judged together, and the seconds by which they may exceed the time of one
+/// thread.
 const WINDOW: u32 = 32;
 const SLACK: f64 = 1e-4;
-/// Rounds that one thread takes where it is not known how long it takes for an edge.
+/// Number of rounds that one thread does to measure its time for an edge.
 const TRIAL: u32 = 8;
-/// Rounds that it takes once all threads took too long; twice as many each time they do again, up to the most.
+/// Number of rounds that one thread does after all threads took too long. The number doubles each time, up to the
+/// second value.
 const ALONE: [u32; 2] = [64, 1 << 16];
 
-/// The judge of rounds, asked by the first thread.
+/// Measures rounds and decides which are narrow. Only the first thread uses it.
 pub struct Narrow {
-    /// Threads for a core: with more, meeting takes so many times as long.
+    /// Threads per core. The time of a barrier grows in proportion.
     share: u64,
     /// Seconds that one thread takes for an edge: about the median.
     of_edge: Option<f64>,
-    /// Rounds by all threads since they were judged, with their edges and seconds.
+    /// Rounds by all threads since the last decision, with their edges and seconds.
     together: Window,
-    /// Rounds that one thread is still to take though they have enough edges for all, and those the next time.
+    /// Number of rounds that one thread is still to do although they have enough edges for all, and the number for the
+    /// next time.
     alone: u32,
     next: u32,
-    /// The round that is timed.
+    /// The round that is being timed.
     round: Option<Round>,
 }
 
@@ -43,7 +47,7 @@ struct Window {
     seconds: f64,
 }
 
-/// A round that began.
+/// A round that has begun.
 struct Round {
     edges: u64,
     is_alone: bool,
@@ -51,7 +55,7 @@ struct Round {
 }
 
 impl Narrow {
-    /// Begins to judge the rounds of a search by `threads` threads.
+    /// Begins to measure the rounds of a search by `threads` threads.
     pub fn new(threads: usize) -> Narrow {
         Narrow::of(threads.div_ceil(cores_at_hand()) as u64)
     }
@@ -60,7 +64,7 @@ impl Narrow {
         Narrow { share, of_edge: None, together: Window::default(), alone: 0, next: ALONE[0], round: None }
     }
 
-    /// Returns the number of edges from which on a round is for all threads.
+    /// Returns the number of edges from which on all threads take part in a round.
     pub fn bound(&self) -> u64 {
         if self.alone > 0 { self.most() } else { self.least() }
     }
@@ -73,7 +77,7 @@ impl Narrow {
         MOST * self.share
     }
 
-    /// Ends the round before, and begins one with so many edges, by one thread or by all.
+    /// Ends the previous round, and begins a round of `edges` edges by one thread or by all.
     pub fn begin(&mut self, edges: u64, is_alone: bool) {
         let is_timed = (TIMED..self.most()).contains(&edges);
         if !is_timed && self.round.is_none() {
@@ -89,7 +93,8 @@ impl Narrow {
     fn took(&mut self, edges: u64, is_alone: bool, seconds: f64) {
         if is_alone {
             let sample = seconds / edges as f64;
-            // A step up or down, however far off the sample is: a thread may lose its core for longer than a thousand rounds take.
+            // The step has a fixed size, because a single sample may be far off: a thread may lose its core for longer
+            // than a thousand rounds take.
             self.of_edge = Some(self.of_edge.map_or(sample, |old| old * if sample > old { 1.1 } else { 0.9 }));
             self.alone = self.alone.saturating_sub(u32::from(edges >= self.least()));
             return;
@@ -115,7 +120,8 @@ impl Narrow {
 mod tests {
     use super::*;
 
-    /// Takes rounds of `edges` edges, each as long as `seconds` says of one thread and of all. Returns how many one thread took.
+    /// Simulates rounds of `edges` edges. `seconds` holds the time of a round by one thread and by all. Returns how
+    /// many rounds one thread did.
     fn rounds(narrow: &mut Narrow, count: u32, edges: u64, seconds: [f64; 2]) -> u32 {
         let mut alone = 0;
         for _ in 0..count {
@@ -127,25 +133,25 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_for_those_who_take_less_time() {
+    fn the_faster_side_does_the_rounds() {
         let mut narrow = Narrow::of(1);
         assert_eq!(rounds(&mut narrow, 100, LEAST - 1, [1e-5, 1.0]), 100);
-        // All threads are faster, then as fast, then ever slower.
+        // All threads are faster, then equally fast, then ever slower.
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 1e-5]), 0);
         let alone = rounds(&mut narrow, 10_000, LEAST, [1e-5, 1e-3]);
         assert!((9980..10_000).contains(&alone), "{alone}");
-        // They are fast again, which is noticed once the rounds of one thread are over.
+        // All threads are fast again, which is noticed once the rounds of one thread are over.
         rounds(&mut narrow, ALONE[1], LEAST, [1e-5, 5e-6]);
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
-        // Wide rounds are for all, however long they take.
+        // All threads do wide rounds, however long these take.
         assert_eq!(rounds(&mut narrow, 100, MOST, [1e-5, 1.0]), 0);
-        // Four threads on each core.
+        // With four threads on each core.
         assert_eq!([4 * LEAST - 1, 4 * LEAST].map(|edges| rounds(&mut Narrow::of(4), 9, edges, [1e-5, 5e-6])), [9, 0]);
     }
 
     #[test]
-    fn one_thread_shows_what_it_takes_where_rounds_are_wide_from_the_first() {
+    fn one_thread_is_timed_if_rounds_are_wide_from_the_first() {
         let mut narrow = Narrow::of(1);
         assert_eq!(rounds(&mut narrow, 1000, 2 * LEAST, [1e-5, 5e-6]), TRIAL);
         let mut narrow = Narrow::of(1);

@@ -1,9 +1,9 @@
-//! Brings results to the host, by all threads through pinned memory.
+//! Copies results to the host, by several threads and through pinned memory.
 
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Uploader, on_threads};
 
-/// Copies all of `from`, which has `words` words for each element of `to`, to the host. `put` writes elements by their words.
+/// Copies all of `from` to the host. It has `words` words for each element of `to`. `put` converts words into elements.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
@@ -28,5 +28,5 @@ pub fn fetch<T: Send>(
     })
 }
 
-/// Fewest elements that are worth a thread.
+/// Minimum number of elements for a thread.
 const LEAST_SHARE: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! The common part of searches on a GPU: places of rows there, rows in pinned host memory, and the way of results to the host.
+//! Code that searches on a GPU share: positions of rows, rows in pinned host memory, and copying results to the host.
 
 mod fetch;
 mod rows;
@@ -8,12 +8,12 @@ pub use rows::{Rows, join_starts, pin, place_starts, targets};
 
 use crate::gpu::{COMMON, ProgramSource};
 
-/// Is asked while rows are copied and between launches: an error ends the work.
+/// A function that is called while rows are copied and between launches. If it returns an error, the work stops.
 pub type GoOn<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);
 
-/// The header of rows in reach of a GPU.
+/// Header with rows that a GPU can read.
 pub const ROWS: (&str, &str) = ("rows.cuh", include_str!("../../../../kernels/rows.cuh"));
-/// The header of barriers of all blocks.
+/// Header with barriers of all blocks of threads.
 pub const GRID_BARRIER: (&str, &str) = ("grid_barrier.cuh", include_str!("../../../../kernels/grid_barrier.cuh"));
 
 /// The program that places rows.

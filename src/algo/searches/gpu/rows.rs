@@ -1,4 +1,4 @@
-//! Places of rows on a GPU, and rows in pinned host memory that kernels read over the bus.
+//! Positions of rows on a GPU, and rows in pinned host memory, which kernels read over the bus.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{GoOn, PROGRAM};
@@ -9,19 +9,19 @@ use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 use rayon::prelude::*;
 
-/// Most multiples of 2^32 entries that rows may hold.
+/// Maximum number of multiples of 2^32 that positions of entries may cross.
 const MOST_CROSSINGS: usize = 13;
 
-/// Bytes that a thread copies at a time where rows stay in host memory.
+/// Bytes that a thread copies at a time if rows stay in host memory.
 const PIECE: usize = 4 << 20;
 
-/// The twin of the kernels' `RowsOf`: rows in reach of a GPU.
+/// Rows that a GPU can read. The layout equals that of the kernels' `RowsOf`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct Rows {
-    /// The address of the low 32 bits of each row's start, and of the end of the last.
+    /// Address of the low 32 bits of each row's start, followed by the end of the last row.
     pub starts: u64,
-    /// The address of the entries.
+    /// Address of the entries.
     pub entries: u64,
     crossings: u32,
     crossing: [u32; MOST_CROSSINGS],
@@ -30,7 +30,7 @@ pub struct Rows {
 const _: () = assert!(size_of::<Rows>() == 72);
 
 impl Rows {
-    /// Notes the first row that begins at or after the next multiple of 2^32 entries.
+    /// Records the first row that begins at or after the next multiple of 2^32 entries.
     fn cross(&mut self, row: u32) -> Result<()> {
         let Some(crossing) = self.crossing.get_mut(self.crossings as usize) else {
             let most = MOST_CROSSINGS as u64 + 1;
@@ -43,11 +43,12 @@ impl Rows {
     }
 }
 
-/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it, where `before` are before all; the chunks, if
-/// rows are packed.
+/// Copies the starts of all rows of a half to the GPU. Adds to the starts of each block the number of entries before
+/// it; `before` entries precede the first block. If rows are packed, copies the starts of chunks.
 ///
 /// # Errors
-/// [`Error::Usage`] for more entries than a GPU takes; [`Error::Lost`], those of reading blocks and of `go_on`.
+/// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`]; errors of reading blocks and of
+/// `go_on`.
 pub fn place_starts(
     workspace: &mut Workspace,
     graph: &Catalogue,
@@ -91,17 +92,18 @@ pub fn place_starts(
     let kernel = workspace.kernel(&PROGRAM, "rows_rebase")?;
     for (part, before) in places.into_iter().filter(|&(_, before)| before as u32 > 0) {
         let arguments = (part.address(), part.len() as u32, before as u32);
-        // SAFETY: the arguments match the kernel's, and the part is this block's alone.
+        // SAFETY: the arguments match the kernel's, and only this block uses the part.
         unsafe { workspace.queue.launch(&kernel, workspace.queue.grid(part.len()), arguments)? };
     }
     workspace.queue.finish()?;
     Ok(half)
 }
 
-/// Makes the starts of whole rows from those of both halves, which are as many; `before` entries are before all.
+/// Computes the starts of whole rows from the starts of both halves, which have the same number of rows. `before`
+/// entries precede the first row.
 ///
 /// # Errors
-/// [`Error::Usage`] for more entries than a GPU takes; [`Error::Lost`].
+/// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`].
 pub fn join_starts(
     workspace: &mut Workspace,
     halves: [DeviceSlice<u32>; 2],
@@ -114,7 +116,7 @@ pub fn join_starts(
     let kernel = workspace.kernel(&PROGRAM, "rows_join")?;
     let [lower, upper] = halves.map(DeviceSlice::address);
     let arguments = (lower, upper, starts.len(), starts.address(), found.address());
-    // SAFETY: the arguments match the kernel's; all three have a word for each row and one more.
+    // SAFETY: the arguments match the kernel's. All three slices have a word for each row and one more.
     unsafe { queue.launch(&kernel, queue.grid(starts.len()), arguments)? };
     let mut crossing = [0; 1 + MOST_CROSSINGS];
     queue.read(found, &mut crossing)?;
@@ -129,10 +131,10 @@ pub fn join_starts(
     Ok(joined)
 }
 
-/// Copies the targets of a half to pinned memory.
+/// Copies the targets of a half to pinned host memory.
 ///
 /// # Errors
-/// [`Error::Limit`]; [`Error::Lost`], those of reading blocks and of `go_on`.
+/// [`Error::Limit`]; [`Error::Lost`]; errors of reading blocks and of `go_on`.
 pub fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoOn<'_>) -> Result<Pinned> {
     let mut pinned = Pinned::new(&workspace.device, (4 * graph.edges() as usize).max(4), budget)?;
     let mut rest = pinned.bytes_mut();
@@ -151,7 +153,8 @@ pub fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoO
     Ok(pinned)
 }
 
-/// Returns the blocks of a half that have entries: number, entries before, entries.
+/// Returns the blocks of a half that have entries: the block's number, the number of entries before it, and its number
+/// of entries.
 pub fn targets(graph: &Catalogue) -> impl Iterator<Item = (usize, u64, u64)> {
     let before = (0..graph.len()).scan(0, |end, b| {
         let before = *end;

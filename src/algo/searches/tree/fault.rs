@@ -1,37 +1,38 @@
-//! Faults of trees, by Graph500's five rules and by our own.
+//! Faults in trees of searches by levels: the five rules of Graph500, and one of our own.
 //!
-//! Rule 1: the tree has no cycle, and leads to its root. Rule 2: an edge of the tree joins two levels that follow each other. Rule 3: so does
-//! every edge of the graph, or its ends have the same level, or neither was reached. Rule 4: the tree has all that can be reached. Rule 5: a
-//! vertex and its parent are joined by an edge of the graph. Of an edge with a direction, the head may have any level up to one more than that
-//! of the tail, and only its tail may be without one; a parent is the tail of the edge to its child.
+//! Rule 1: the tree has no cycle, and leads to its root. Rule 2: an edge of the tree joins two consecutive levels. Rule
+//! 3: so does every edge of the graph, unless its ends have the same level or both are unreached. Rule 4: the tree
+//! contains every vertex that is reachable. Rule 5: an edge of the graph joins a vertex and its parent. In a directed
+//! graph, the head of an edge may have any level up to one more than its tail, and only the tail may be unreached. The
+//! parent is the tail of the edge to its child.
 
 use crate::error::Error;
 
-/// A rule that a tree breaks, and the place where it does. Vertices are named by their places in the order of vertices.
+/// A rule that a tree breaks, and where it does. Vertices are places in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
     /// Rule 1: the parent of the root is not the root.
     Root { parent: Option<u32> },
-    /// Rule 1: the parent is no vertex.
+    /// Rule 1: the parent is not a vertex of the graph.
     NoVertex { vertex: u32, parent: u64 },
-    /// Rule 1: who follows parents from this vertex comes round and round.
+    /// Rule 1: the parents of this vertex form a cycle.
     Cycle { vertex: u32 },
-    /// Rule 1: who follows parents comes to a vertex that was not reached.
+    /// Rule 1: parents lead to an unreached vertex.
     LostParent { vertex: u32, parent: u32 },
-    /// Rule 2: the level is not one more than that of the parent.
+    /// Rule 2: the level is not one more than the level of the parent.
     Level { vertex: u32, level: u32, parent: u32, above: u32 },
-    /// Rule 3: the ends of an edge have levels too far apart.
+    /// Rule 3: the levels at the ends of an edge are too far apart.
     Apart { from: u32, level: u32, to: u32, other: u32 },
-    /// Rule 4: an edge leads from a vertex that was reached to one that was not.
+    /// Rule 4: an edge leads from a reached vertex to an unreached one.
     NotReached { from: u32, to: u32 },
-    /// Rule 5: there is no such edge.
+    /// Rule 5: no edge leads from the parent to the vertex.
     NoEdge { vertex: u32, parent: u32 },
-    /// The promise of this program: the parent is the first of the neighbours in the level before.
+    /// The parent is not the first of the neighbours in the previous level, as this program promises.
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
 impl Fault {
-    /// Returns the fault in the tree of `source` as an error, with vertices as `name` calls them.
+    /// Makes an error of the fault in the tree of `source`. `name` returns the name of a vertex.
     pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
         let (rule, found) = match self {
             Fault::Root { parent: None } => (1, "the root was not reached".to_owned()),
@@ -61,7 +62,7 @@ impl Fault {
             Fault::NotFirst { vertex, parent, first } => {
                 let (vertex, parent, first) = (name(vertex), name(parent), name(first));
                 return Error::Validation(format!(
-                    "source {source}: the parent of vertex {vertex} is {parent}, where {first} is in the same level and comes first"
+                    "source {source}: the parent of vertex {vertex} is {parent}, but {first} is in the same level and comes first"
                 ));
             }
         };
@@ -69,7 +70,7 @@ impl Fault {
     }
 }
 
-/// Returns the error of a tree that breaks a rule of Graph500.
+/// Makes the error for a tree that breaks a rule of Graph500.
 pub(super) fn breaks(source: &str, rule: u32, found: &str) -> Error {
     Error::Validation(format!("source {source}: {found} (rule {rule} of Graph500)"))
 }

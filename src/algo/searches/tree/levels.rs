@@ -1,11 +1,12 @@
-//! Levels of vertices, worked out from the parents in trees and from nothing else.
+//! Computes the levels of vertices from the parents in trees, and from nothing else.
 //!
-//! Vertices are taken in their order, in which parents mostly come before their children: then the level is one more than that of the
-//! parent. Where that is not known yet, parents are followed to a vertex whose level is, and all on the way get theirs, so that long paths
-//! are followed once. Several threads do so at once; where they meet, they write the same.
+//! Vertices are taken in order. Parents mostly come before their children, and then the level is one more than the
+//! parent's. If the level of the parent is not known yet, parents are followed to a vertex whose level is. All vertices
+//! on the way get their levels, so that long paths are followed once. Several threads do so at the same time. Where
+//! they meet, they write the same values.
 //!
-//! Levels of several trees lie side by side, a *line* for each vertex, because whoever holds them against edges needs those of all trees at
-//! both ends.
+//! The levels of several trees lie side by side, in a *line* for each vertex, because checks of edges need the levels
+//! of all trees at both ends.
 
 use super::fault::Fault;
 use crate::algo::searches::NONE;
@@ -18,28 +19,28 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// The parents of one search, as searches leave them.
+/// Parents of one search, as searches write them.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree<'a> {
-    /// The vertex that was searched from.
+    /// Root of the search.
     pub root: Vertex,
-    /// The parent of every vertex; [`NONE`] for one that was not reached.
+    /// Parent of every vertex; [`NONE`] for an unreached one.
     pub parents: &'a [u32],
 }
 
-/// A level plus one; 0 where it is not known yet. No level comes so near to [`Mark::UNREACHED`] that their difference is one.
+/// A level plus 1, or 0 while the level is unknown. Every level differs from [`Mark::UNREACHED`] by more than 1.
 pub(super) trait Mark: Plain + Copy + Ord + Default + Send + Sync {
-    /// The mark of a vertex that is not reached.
+    /// Mark of an unreached vertex.
     const UNREACHED: Self;
-    /// The largest level that can be marked.
+    /// Largest level that a mark can hold.
     const DEEPEST: u32;
-    /// The same, to be written by several threads.
+    /// A mark that several threads may write.
     type Cell: Sync;
     fn cells(marks: &mut [Self]) -> &[Self::Cell];
     fn read(cell: &Self::Cell) -> Self;
     fn write(self, cell: &Self::Cell);
     fn of_level(level: u32) -> Self;
-    /// Returns the level. The mark is that of one.
+    /// Returns the level. The mark must be that of a level.
     fn level(self) -> u32;
     fn less(self, other: Self) -> Self;
 }
@@ -75,7 +76,7 @@ macro_rules! mark {
                 u32::from(self) - 1
             }
 
-            /// Returns the difference, 0 if `other` is the larger.
+            /// Returns the difference, or 0 if `other` is larger.
             #[inline]
             fn less(self, other: Self) -> Self {
                 self.saturating_sub(other)
@@ -89,29 +90,31 @@ mark! {
     u32, AtomicU32, cells;
 }
 
-/// The outcome of marking.
+/// Outcome of marking levels.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Marked {
-    /// Every vertex of every tree has its mark.
+    /// Every vertex has its mark in every tree.
     All,
-    /// These trees have levels larger than marks can be.
+    /// Trees with levels that are too large for marks, as a flag for each tree.
     Deep(Vec<bool>),
-    /// A tree is none.
+    /// One of the trees is wrong.
     Wrong {
-        /// The number of the tree.
+        /// Number of the tree.
         tree: usize,
-        /// A reason.
+        /// Fault in the tree.
         fault: Fault,
     },
 }
 
-/// Vertices that a thread takes at a time: their lines fit its first-level cache, unless they are of many deep trees.
+/// Number of vertices that a thread takes at a time. Their lines fit the first-level cache, except with many deep
+/// trees.
 const PART: usize = 256;
 
-/// Marks levels in `lines`, all zero at first, of up to `W` trees. Places of a line that have no tree become unreached.
+/// Marks the levels of up to `W` trees in `lines`, which must be zero. Positions of a line without a tree become
+/// unreached.
 ///
 /// # Errors
-/// [`Error::Stopped`]; [`Error::Addresses`] without threads.
+/// [`Error::Stopped`]; [`Error::Addresses`] if no thread can be started.
 pub(super) fn mark<M: Mark, const W: usize>(
     lines: &mut [[M; W]],
     trees: &[Tree<'_>],
@@ -142,18 +145,18 @@ pub(super) fn mark<M: Mark, const W: usize>(
     Ok(if deep.contains(&true) { Marked::Deep(deep) } else { Marked::All })
 }
 
-/// The work of all threads.
+/// State that all threads share.
 struct Marking<'a, M: Mark> {
     cells: &'a [M::Cell],
     width: usize,
     trees: &'a [Tree<'a>],
     deep: Vec<AtomicBool>,
-    /// The fault in the first part that has one, with the part's first vertex and the tree.
+    /// The fault in the first part that has one, with the first vertex of the part and the number of the tree.
     wrong: Mutex<Option<(usize, usize, Fault)>>,
     wrong_part: AtomicUsize,
 }
 
-/// A reason why a vertex has no mark.
+/// Why a vertex gets no mark.
 enum Unmarked {
     Deep,
     Wrong(Fault),
@@ -169,7 +172,7 @@ impl<M: Mark> Marking<'_, M> {
             if self.deep[number].load(Relaxed) {
                 continue;
             }
-            // The root is marked.
+            // The root is marked already.
             let root = tree.root.index();
             let others =
                 if part.contains(&root) { [part.start..root, root + 1..part.end] } else { [part.clone(), 0..0] };
@@ -178,7 +181,8 @@ impl<M: Mark> Marking<'_, M> {
                     Ok(()) => {}
                     Err(Unmarked::Deep) => self.deep[number].store(true, Relaxed),
                     Err(Unmarked::Wrong(fault)) => {
-                        // Parts before this one are carried through, so that the fault that is told does not depend on threads.
+                        // Threads finish the parts before this one, so that the reported fault does not depend on
+                        // timing.
                         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
                         if wrong.is_none_or(|(first, _, _)| part.start < first) {
                             *wrong = Some((part.start, number, fault));
@@ -215,11 +219,13 @@ impl<M: Mark> Marking<'_, M> {
         Ok(())
     }
 
-    /// Follows parents from `v`, which has one, to a vertex with a mark, and marks all between.
+    /// Follows parents from `v` to a vertex with a mark, and marks all vertices on the way. The vertex must have a
+    /// parent.
     #[cold]
     fn follow(&self, number: usize, tree: &Tree<'_>, v: usize) -> Result<M, Unmarked> {
         let (mut at, mut steps) = (v, 0u64);
-        // One who walks in a cycle meets who waits there, once it waits on the cycle for as many steps as that has (Brent 1980).
+        // Brent's cycle detection (1980): the walk meets the vertex `waiting` once that lies on the cycle and stays for
+        // as many steps as the cycle has.
         let (mut waiting, mut until) = (v, 1);
         let above = loop {
             let (vertex, parent) = (at as u32, tree.parents[at]);
@@ -255,16 +261,17 @@ impl<M: Mark> Marking<'_, M> {
     }
 }
 
-/// Returns the level of every vertex of a tree, [`NONE`] for one that is not reached.
+/// Returns the level of every vertex of a tree; [`NONE`] for an unreached one.
 ///
 /// # Errors
-/// [`Error::Validation`] where parents make no tree; [`Error::Limit`] where 4 bytes a vertex don't fit; [`Error::Stopped`].
+/// [`Error::Validation`] if the parents do not form a tree; [`Error::Limit`] if 4 bytes a vertex do not fit;
+/// [`Error::Stopped`].
 pub fn levels(tree: Tree<'_>, threads: usize, budget: &Budget) -> Result<Buffer<u32>> {
     let mut levels: Buffer<u32> = budget.zeroed(tree.parents.len(), "levels of vertices (4 bytes each)")?;
     let (lines, _) = levels.as_chunks_mut::<1>();
     match mark(lines, &[tree], threads)? {
         Marked::All => {}
-        // There are fewer vertices than that.
+        // A tree has fewer vertices than the deepest mark.
         Marked::Deep(_) => return Err(Error::internal("work out levels", "a tree deeper than it has vertices")),
         Marked::Wrong { fault, .. } => {
             let name = |v: u32| format!("{v} in the order of vertices");

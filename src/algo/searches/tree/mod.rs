@@ -1,6 +1,7 @@
-//! Trees of searches that go level by level, whatever searches: the parents that a search leaves, levels worked out from them, columns, and checks.
+//! Code that all searches by levels share: their trees of parents, levels computed from parents, columns, and checks.
 //!
-//! An algorithm says by [`LevelTask`] what searches and what it tells; the rest of its [`SearchTask`](super::SearchTask) is here.
+//! An algorithm implements [`LevelTask`] with its engine and its statistics. The rest of its
+//! [`SearchTask`](super::SearchTask) is here.
 
 mod fault;
 pub mod levels;
@@ -17,15 +18,15 @@ pub use write::TreeWriter;
 use super::{Options, telling_bytes};
 use crate::algo::{Cost, Crew, GraphSize};
 
-/// Most trees that are checked together: the levels of so many lie in a cache line.
+/// Maximum number of trees that are checked together. Their levels of a vertex fill a cache line.
 pub const BATCH: usize = 64;
 
-/// Nanoseconds of a thread for each entry of all rows while a tree is checked, and for each row of a column.
+/// Nanoseconds of a thread: for each entry of all rows while a tree is checked, and for each row of a column.
 const CHECK: f64 = 0.15;
 const COLUMN: f64 = 20.0;
-/// Bytes of the journal for each source: some tens of levels.
+/// Bytes in the journal for each source, which suffice for some tens of levels.
 const RECORD: u64 = 8192;
-/// Files take whole pages on the disk.
+/// Files occupy whole pages on the disk.
 const PAGE: u64 = 4096;
 
 /// Returns the bytes that `trees` trees take until they are checked and written.
@@ -35,20 +36,19 @@ pub fn bytes(options: &Options, vertices: u64, trees: usize) -> u64 {
     4 * vertices * trees as u64 + checks + writes
 }
 
-/// The cost of what searches: bytes of host memory of a rank, at most and at least, bytes that ranks send in a search, nanoseconds of a search, and the
-/// label of its kind.
+/// Cost of the searches alone, on one rank.
 pub struct SearchCost {
-    /// The most bytes that it makes use of, and the fewest that do.
+    /// Host memory in bytes: the most that searches can use, and the smallest amount that suffices.
     pub bytes: [u64; 2],
-    /// Bytes that all ranks send to others in a search.
+    /// Bytes that all ranks together send in a search.
     pub sent: u64,
     /// Nanoseconds of a search.
     pub nanoseconds: f64,
-    /// The kind of work.
+    /// Label of the kind of work.
     pub label: String,
 }
 
-/// Returns the cost of a table with these keys, with its checks and columns, where searches take `search`.
+/// Returns the cost of a table with these options, including checks and columns. `search` is the cost of its searches.
 pub fn cost(options: &Options, graph: &GraphSize<'_>, crew: &Crew, search: SearchCost) -> Cost {
     let (vertices, sources) = (graph.vertices, options.count());
     let [most, fewest] = search.bytes;
@@ -61,7 +61,7 @@ pub fn cost(options: &Options, graph: &GraphSize<'_>, crew: &Crew, search: Searc
     let written = if options.write { sources * (columns * rows + 2 * PAGE) + ids } else { 0 };
     let trials = u64::from(crew.trials);
     let check = if options.validate { CHECK * 2.0 * graph.edges as f64 } else { 0.0 };
-    // Rank 0 checks trees.
+    // Rank 0 checks the trees.
     let each = search.nanoseconds + check / crew.threads as f64;
     let columns = if options.write { sources as f64 * COLUMN * 2.0 * rows as f64 } else { 0.0 };
     let label = if options.validate { format!("{} validated", search.label) } else { search.label };

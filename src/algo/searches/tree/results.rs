@@ -1,4 +1,4 @@
-//! The results of searches that go level by level.
+//! Results of searches by levels.
 
 use super::task::{LevelFigures, LevelTask};
 use super::verify::{self, SourceChecked};
@@ -19,25 +19,25 @@ pub type LevelOutput = SearchOutput<SourceOutput>;
 /// The result of one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceOutput {
-    /// Its id in the input.
+    /// The source's id in the input.
     pub source: InputId,
-    /// Vertices reached, the source included.
+    /// Number of reached vertices, including the source.
     pub reached: u64,
-    /// The level of the vertices that are farthest from it.
+    /// Largest level of a reached vertex.
     pub depth: u64,
-    /// Edges of the input between vertices that are reached. Repeats count, loops do not. Of a directed graph, the distinct edges that leave
-    /// vertices that are reached.
+    /// Edges of the input between reached vertices. Repeats count, loops do not. In a directed graph, distinct edges
+    /// that leave reached vertices.
     pub edges: u64,
 }
 
-/// Returns the searches in sentences.
+/// Describes the searches in sentences.
 pub fn sentences_of(output: &LevelOutput) -> Vec<String> {
     let reach =
         |of: &SourceOutput| Reach { source: of.source, reached: of.reached, farthest: Farthest::Steps(of.depth) };
     sentences::of_searches(&output.sources.iter().map(reach).collect::<Vec<_>>())
 }
 
-/// Returns figures of the searches.
+/// Returns charts of the searches.
 pub fn figures_of<D: LevelDetails>(output: &LevelOutput, details: &SearchDetails<D>) -> Vec<Figure> {
     searches::figures::of_levels(output, details, |source| source.source.to_string())
 }
@@ -45,24 +45,24 @@ pub fn figures_of<D: LevelDetails>(output: &LevelOutput, details: &SearchDetails
 /// Checks the records of a table's journal against the result, if there is one.
 ///
 /// # Errors
-/// [`Error::Validation`] with what is wrong.
+/// [`Error::Validation`], which says what is wrong.
 pub fn verify_units<T: LevelTask>(units: &StoredUnits<'_>, output: Option<&LevelOutput>) -> Result<String> {
     let sources = output.map(|output| output.sources.as_slice());
     searches::verify_units(units, sources, |searched: &<T as LevelTask>::Searched, edges, output: &SourceOutput| {
         let (reached, depth) = searched.reached_and_depth();
         let found = (reached, depth, edges);
         if found != (output.reached, output.depth, output.edges) {
-            let what = format!("(reached, depth, edges) {found:?}, the result of {} others", output.source);
+            let what = format!("(reached, depth, edges) {found:?}, which differs from the result of {}", output.source);
             return Err(Error::Validation(what));
         }
         Ok(())
     })
 }
 
-/// Checks the result of a table, and the columns that it wrote. Mistakes go to `verdict`.
+/// Checks the result of a table, and the columns if it wrote them. Mistakes go to `verdict`.
 ///
 /// # Errors
-/// Those of `verdict`, and a stop.
+/// Errors of `verdict`, and a stop.
 pub fn verify_trial<T: LevelTask>(
     table: &T,
     results: &Results<'_>,
@@ -76,7 +76,7 @@ pub fn verify_trial<T: LevelTask>(
     }
 }
 
-/// Returns the figures of all sources that a job reports.
+/// Returns the figures of all sources, as a job reports them.
 fn sources<D: LevelDetails>(output: &LevelOutput, details: &SearchDetails<D>) -> Result<Vec<SourceChecked>> {
     let source = |(output, details): (&SourceOutput, &D)| {
         let SourceOutput { source, reached, depth, edges } = *output;

@@ -1,4 +1,4 @@
-//! A table of searches by levels, as the driver of searches knows it: all such searches leave the same trees.
+//! Implementation of [`SearchTask`] for all searches by levels, which produce the same trees.
 
 use super::levels::Tree;
 use super::results::SourceOutput;
@@ -19,20 +19,21 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// A table of searches by levels: its engine, and what it tells of a search.
+/// A table of searches by levels: its engine, and the statistics that it keeps of a search.
 pub trait LevelTask: Algorithm {
-    /// Figures of one search.
+    /// Statistics of one search.
     type Searched: LevelFigures;
-    /// How the search from one source went.
+    /// Details of the search from one source.
     type SourceDetails: LevelDetails;
 
     /// Returns the keys that all tables of searches share.
     fn options(&self) -> &Options;
 
-    /// Gets what searches ready on the devices that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
+    /// Prepares the engine on the devices that the job and all ranks choose. `spare` bytes of host memory stay free.
+    /// Collective.
     ///
     /// # Errors
-    /// Those of the device and of the graph.
+    /// Errors of the device and of reading the graph.
     fn engine<'a>(
         &self,
         graph: &'a Graph,
@@ -41,39 +42,40 @@ pub trait LevelTask: Algorithm {
         spare: u64,
     ) -> Result<Box<dyn Search<Searched = Self::Searched> + 'a>>;
 
-    /// Returns how the search from a source went, with `levels` levels at most.
+    /// Returns the details of the search from a source, with at most `levels` levels.
     fn details(searched: Self::Searched, speed: Speed, levels: usize) -> Self::SourceDetails;
 }
 
-/// The figures that every search by levels has. The default is that of a search that reached nothing.
+/// Statistics that every search by levels has. The default is that of a search that reached nothing.
 pub trait LevelFigures: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned {
-    /// Returns those of a root without an edge, which reaches itself alone.
+    /// Returns the statistics of a root without an edge, which reaches only itself.
     fn alone() -> Self;
 
-    /// Returns the vertices reached, the root included, and the level of those farthest from it.
+    /// Returns the number of reached vertices, including the root, and the largest level.
     fn reached_and_depth(&self) -> (u64, u64);
 
     /// Returns the seconds of the search.
     fn seconds(&self) -> f64;
 }
 
-/// A graph that is ready to be searched by levels on some device.
+/// An engine with a graph that is ready to be searched by levels on some device.
 pub trait Search {
     /// Figures of one search.
     type Searched;
 
-    /// Searches from `root`, and writes the parent of every vertex to `parents`: the smallest neighbour in the level before, itself for the
-    /// root, [`NONE`] for a vertex that is not reached. All ranks call it together; `parents` has an element for each vertex on rank 0 and none
-    /// on the others. The seconds told are those of the search alone: without copying parents from a device or other ranks to `parents`.
+    /// Searches from `root`, and writes the parent of every vertex to `parents`: the smallest neighbour in the previous
+    /// level, the root itself for the root, and [`NONE`] for an unreached vertex. All ranks call this together.
+    /// `parents` has an element for each vertex on rank 0, and none on other ranks. The reported seconds do not include
+    /// copying parents from a device or from other ranks.
     ///
     /// # Errors
-    /// Those of the device and of other ranks, and a stop.
+    /// Errors of the device and of other ranks, and a stop.
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Self::Searched>;
 
-    /// Searches once more for its own sake: `parents` may be left as they are. Collective.
+    /// Repeats a search, to measure it. `parents` need not be written. Collective.
     ///
     /// # Errors
-    /// Those of [`Self::search`].
+    /// Errors of [`Self::search`].
     fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
         self.search(root, parents).map(drop)
     }

@@ -1,4 +1,4 @@
-//! The columns of a source: `parent` and `level`, by the input's ids.
+//! Writes the columns of a source, `parent` and `level`, in the order of the input's ids.
 
 use crate::algo::searches::NONE;
 use crate::algo::searches::Root;
@@ -11,13 +11,13 @@ use crate::prepare::prepared::Graph;
 use crate::results::{Columns, Output};
 use std::collections::BTreeMap;
 
-/// Value of a vertex that was not reached.
+/// Value of an unreached vertex in both columns.
 const UNREACHED: i64 = -1;
 
-/// Writes the columns of trees.
+/// Writer of the columns of trees.
 pub struct TreeWriter(InputIds);
 
-/// Returns the bytes of host memory that writing takes: the ids of vertices, and the levels of a tree.
+/// Returns the bytes of host memory that writing takes: for the ids of vertices and the levels of a tree.
 pub fn bytes(vertices: u64) -> u64 {
     InputIds::bytes(vertices) + 4 * vertices
 }
@@ -31,7 +31,7 @@ impl TreeWriter {
         InputIds::open(graph, budget).map(TreeWriter)
     }
 
-    /// Writes the columns of a tree; returns the files by their paths in the workdir.
+    /// Writes the columns of a tree. Returns the written files by their paths in the workdir.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], a stop.

@@ -1,4 +1,5 @@
-//! Sums of weights as a search keeps them: in 32 bits where they fit, else in 64, or as the bits of f32, which are in the same order.
+//! Arithmetic of distances in a search. Distances are sums of 32 bits if they fit, else of 64 bits, or the bits of an
+//! `f32`, whose order is the order of the numbers.
 
 use crate::algo::sssp::search::NONE;
 use crate::algo::sssp::{Distance, Distances};
@@ -8,55 +9,55 @@ use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Sums of one kind.
+/// Arithmetic of one kind of distances.
 pub trait Arithmetic: Send + Sync + 'static {
-    /// A sum.
+    /// A distance: the sum of the weights along a path.
     type Sum: Copy + Ord + Debug + Send + Sync;
-    /// A sum that threads share.
+    /// A distance that threads share.
     type Cell: Plain + Send + Sync;
-    /// The sum of a way, and by which vertex it comes if cells tell that.
+    /// A path to a vertex: its length, and its last vertex but one if cells keep parents.
     type Way: Copy;
-    /// True if cells tell parents.
-    const TELLS_PARENTS: bool = false;
-    /// The sum of a root.
+    /// True if cells keep parents.
+    const KEEPS_PARENTS: bool = false;
+    /// Distance of a root.
     const ZERO: Self::Sum;
-    /// The sum of a vertex that is not reached: no sum is larger.
+    /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self::Sum;
 
-    /// Returns the sum with one more weight. It is never smaller, and in the order of sums and of weights.
+    /// Returns `sum` plus `weight`. The result is never smaller than `sum`, and it grows with `sum` and with `weight`.
     fn add(sum: Self::Sum, weight: u32) -> Self::Sum;
-    /// Makes a cell with this sum.
+    /// Makes a cell that holds `sum`.
     fn cell(sum: Self::Sum) -> Self::Cell;
-    /// Returns the sum in a cell.
+    /// Returns the distance in a cell.
     fn load(cell: &Self::Cell) -> Self::Sum;
-    /// Replaces the sum in a cell.
+    /// Replaces the distance in a cell.
     fn store(cell: &Self::Cell, sum: Self::Sum);
-    /// Lowers the sum in a cell to this one; returns true if it was larger.
+    /// Lowers the distance in a cell to `sum`. Returns true if it was larger.
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool;
-    /// Returns the way of this sum that comes by the vertex `by` from a sum of `before`.
+    /// Returns the path of length `sum` whose last edge leaves the vertex `by`, which is at the distance `before`.
     fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::Way;
-    /// Returns the sum of a way.
+    /// Returns the length of a path.
     fn sum(way: Self::Way) -> Self::Sum;
-    /// Returns true if a way would change a cell.
+    /// Returns true if a path would change a cell.
     fn is_better(way: Self::Way, cell: &Self::Cell) -> bool;
-    /// Changes a cell to a way that is better; returns true if its sum was larger.
+    /// Replaces the path in a cell if `way` is better. Returns true if the distance became smaller.
     fn improve(cell: &Self::Cell, way: Self::Way) -> bool;
-    /// Returns the parent that a cell tells.
+    /// Returns the parent in a cell.
     fn parent(_cell: &Self::Cell) -> u32 {
         NONE
     }
-    /// Returns the bucket of a sum.
+    /// Returns the bucket of a distance.
     fn bucket(sum: Self::Sum, width: Width) -> u64;
-    /// Returns the least sum that is in this bucket or behind it.
+    /// Returns the smallest distance in bucket `bucket` or a later one.
     fn least(bucket: u64, width: Width) -> Self::Sum;
-    /// Returns the sum as a number, in the order of sums.
+    /// Returns a distance as a number. The order of numbers is the order of distances.
     fn to_word(sum: Self::Sum) -> u64;
-    /// Returns the sum of a number.
+    /// Returns the distance that [`Self::to_word`] turned into `word`.
     fn of_word(word: u64) -> Self::Sum;
-    /// Returns the sum as a distance.
+    /// Returns a distance in the form of results.
     fn distance(sum: Self::Sum) -> Distance;
 
-    /// Copies sums to distances.
+    /// Copies the distances in cells to `distances`.
     fn copy(cells: &[Self::Cell], distances: &mut Distances) {
         match distances {
             Distances::Whole(to) => to.iter_mut().zip(cells).for_each(|(to, cell)| {
@@ -70,16 +71,17 @@ pub trait Arithmetic: Send + Sync + 'static {
     }
 }
 
-/// The width of buckets: a power of two for whole numbers, and the reciprocal of any for decimals.
+/// Width of buckets. For whole numbers it is a power of two. For decimals it is any number, of which the reciprocal is
+/// stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Width {
-    /// Its binary logarithm.
+    /// Binary logarithm of the width.
     pub shift: u32,
-    /// Its reciprocal.
+    /// Reciprocal of the width.
     pub reciprocal: f32,
 }
 
-/// Makes ways tell their sums alone.
+/// Implements paths that consist of their lengths only.
 macro_rules! sums_alone {
     () => {
         type Way = Self::Sum;
@@ -141,7 +143,7 @@ macro_rules! whole {
             #[inline(always)]
             fn lower(cell: &$cell, sum: $sum) -> bool {
                 let mut before = cell.load(Relaxed);
-                // Another thread is rarely in between: the first try does.
+                // Another thread rarely interferes, so the first attempt usually succeeds.
                 while sum < before {
                     match cell.compare_exchange_weak(before, sum, Relaxed, Relaxed) {
                         Ok(_) => return true,
@@ -181,14 +183,14 @@ macro_rules! whole {
 whole!(Short, u32, AtomicU32, "Whole numbers below 2^32.");
 whole!(Long, u64, AtomicU64, "Whole numbers below 2^64.");
 
-/// Decimals, as the bits of f32.
+/// Arithmetic of decimals, which are stored as the bits of f32.
 pub struct Decimal;
 
 impl Arithmetic for Decimal {
     type Sum = u32;
     type Cell = AtomicU32;
     const ZERO: u32 = 0;
-    /// Those of infinity, to which nothing adds.
+    /// Bits of infinity, which no addition changes.
     const UNREACHED: u32 = 0x7f80_0000;
 
     sums_alone!();
@@ -223,7 +225,7 @@ impl Arithmetic for Decimal {
     }
 
     fn least(bucket: u64, width: Width) -> u32 {
-        // Rounding may put it into the bucket before.
+        // Rounding may put the result into the bucket before.
         let mut least = (bucket as f32 / width.reciprocal).to_bits();
         while Self::bucket(least, width) < bucket && least < Self::UNREACHED {
             least += 1;
@@ -246,16 +248,17 @@ impl Arithmetic for Decimal {
     }
 }
 
-/// Sums of 32 bits, in cells that also tell the smallest vertex, of those that are nearer, by which a way of that sum comes: the parent, once all
-/// edges of vertices at their distances were looked along.
+/// Distances of 32 bits, in cells that also keep a parent. The parent is the smallest vertex among those that are
+/// nearer and through which a path of that length leads. It is final once all edges of the vertices at smaller
+/// distances were relaxed.
 pub struct Tree<A>(PhantomData<A>);
 
 impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
     type Sum = u32;
-    /// A sum in the upper half, and a vertex or [`NONE`] in the lower.
+    /// A distance in the upper half, and a vertex or [`NONE`] in the lower half.
     type Cell = AtomicU64;
     type Way = u64;
-    const TELLS_PARENTS: bool = true;
+    const KEEPS_PARENTS: bool = true;
     const ZERO: u32 = A::ZERO;
     const UNREACHED: u32 = A::UNREACHED;
 
@@ -285,7 +288,7 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
 
     #[inline(always)]
     fn way(sum: u32, by: u32, before: u32) -> u64 {
-        // Who is as far is no parent.
+        // A vertex at the same distance is no parent.
         both(sum, if sum == before { NONE } else { by })
     }
 
@@ -340,7 +343,7 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
     }
 }
 
-/// Returns a sum and a vertex in one word, in the order of sums and then of vertices.
+/// Packs a distance and a vertex into a word. Words are in the order of distances, then of vertices.
 #[inline(always)]
 fn both(sum: u32, vertex: u32) -> u64 {
     u64::from(sum) << 32 | u64::from(vertex)

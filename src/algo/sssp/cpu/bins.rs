@@ -1,55 +1,57 @@
-//! The vertices that a thread has to push along, in buckets by their distances.
+//! The vertices that a thread is to push from, in buckets by distance.
 
 use crate::error::Result;
 use crate::failpoint;
 use crate::memory::{Budget, Reservation};
 use std::ops::RangeInclusive;
 
-/// Buckets that are apart; entries behind them lie together until their turn comes near.
+/// Number of buckets with a list each. Entries of later buckets share one list until their bucket comes near.
 const RING: u64 = 1 << 10;
-/// Fewest entries of a list.
+/// Minimum capacity of a list, in entries.
 const LEAST: usize = 32;
-/// Bytes that are reserved at a time: some for each vertex, between these bounds.
+/// Range of the bytes that are reserved at a time, and the bytes per vertex, which are clamped to that range.
 const STEP: RangeInclusive<u64> = 16 << 10..=1 << 20;
 const STEP_OF_VERTEX: u64 = 1 << 10;
 
-/// A vertex that became nearer, with the distance that it had then: another one came later if that of the vertex is smaller.
+/// A vertex that became nearer, with its distance at that time. The entry is outdated if the vertex has a smaller
+/// distance by now.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry<S> {
-    /// The distance.
+    /// The distance at that time.
     pub sum: S,
     /// The vertex.
     pub vertex: u32,
 }
 
-/// Entries in buckets. None is in a bucket before the first that is taken next.
+/// Entries in buckets. No entry is in a bucket before the one that was taken last.
 pub struct Bins<S> {
     ring: Vec<Vec<Entry<S>>>,
     /// The bucket that was taken last.
     base: u64,
     far: Vec<(u64, Entry<S>)>,
-    /// The first bucket of `far`.
+    /// The first bucket in `far`.
     far_first: u64,
-    /// Entries that other ranks are told before they come into a bucket.
-    told: Vec<Entry<S>>,
-    /// Empty lists with the memory of those that were taken: a bucket that gets its first entry has one of them, which caches know.
+    /// Entries that are sent to other ranks before they come into a bucket.
+    unsent: Vec<Entry<S>>,
+    /// Empty lists with the memory of lists that were taken. A bucket that gets its first entry reuses one, because it
+    /// is likely in a cache.
     spare: Vec<Vec<Entry<S>>>,
-    memory: Room,
+    memory: EntryMemory,
 }
 
-/// The memory of entries.
-struct Room {
+/// Memory for entries.
+struct EntryMemory {
     reserved: Reservation,
     /// Bytes that are reserved at a time.
     step: u64,
-    /// Bytes of it that vectors have.
+    /// Reserved bytes that vectors use.
     taken: u64,
-    /// True if there was none for some entry, which then is in no bucket.
-    is_lacking: bool,
+    /// True if an entry was dropped because no memory was left for it.
+    is_out_of_memory: bool,
 }
 
-impl Room {
-    /// Makes room in a list, by that of a spare one if it has none. Returns false where memory has none.
+impl EntryMemory {
+    /// Makes room in `list`, with the memory of a spare list if `list` has none. Returns false if no memory is left.
     #[cold]
     fn grow_list<T>(&mut self, list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) -> bool {
         if list.capacity() == 0
@@ -61,22 +63,22 @@ impl Room {
         self.grow(list)
     }
 
-    /// Makes room for twice as many entries. Returns false where memory has none.
+    /// Doubles the capacity of a list. Returns false if no memory is left.
     #[cold]
     fn grow<T>(&mut self, entries: &mut Vec<T>) -> bool {
         let more = entries.capacity().max(LEAST);
         let taken = self.taken + (more * size_of::<T>()) as u64;
-        // A test may take it away.
+        // A failpoint lets a test refuse the memory.
         let fits = failpoint::hit("sssp.buckets").is_ok() && self.reserve(taken).is_ok();
         if fits {
             self.taken = taken;
             entries.reserve_exact(more);
         }
-        self.is_lacking |= !fits;
+        self.is_out_of_memory |= !fits;
         fits
     }
 
-    /// Reserves so many bytes in all, if it did not before.
+    /// Grows the reservation to at least `bytes` bytes.
     fn reserve(&mut self, bytes: u64) -> Result<()> {
         match bytes > self.reserved.bytes() {
             true => self.reserved.grow((bytes - self.reserved.bytes()).next_multiple_of(self.step), PURPOSE),
@@ -86,39 +88,44 @@ impl Room {
 }
 
 impl<S: Copy> Bins<S> {
-    /// Makes empty ones for a graph of so many vertices.
+    /// Makes empty buckets for a graph of `vertices` vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
     pub fn new(vertices: u32, budget: &Budget) -> Result<Bins<S>> {
         let step = step(vertices.into());
         let ring = (0..RING).map(|_| Vec::new()).collect();
-        let memory =
-            Room { reserved: budget.reserve(bytes(vertices.into()), PURPOSE)?, step, taken: 0, is_lacking: false };
+        let memory = EntryMemory {
+            reserved: budget.reserve(bytes(vertices.into()), PURPOSE)?,
+            step,
+            taken: 0,
+            is_out_of_memory: false,
+        };
         let far_first = u64::MAX;
-        Ok(Bins { ring, base: 0, far: Vec::new(), far_first, told: Vec::new(), spare: Vec::new(), memory })
+        Ok(Bins { ring, base: 0, far: Vec::new(), far_first, unsent: Vec::new(), spare: Vec::new(), memory })
     }
 
-    /// Forgets all entries.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.ring.iter_mut().for_each(Vec::clear);
         self.far.clear();
-        self.told.clear();
+        self.unsent.clear();
         (self.base, self.far_first) = (0, u64::MAX);
-        self.memory.is_lacking = false;
-        // Lists that were taken are gone by now.
+        self.memory.is_out_of_memory = false;
+        // Lists that were taken are freed by now.
         let near: usize = self.ring.iter().chain(&self.spare).map(|list| list.capacity() * size_of::<Entry<S>>()).sum();
         self.memory.taken = (near + self.far.capacity() * size_of::<(u64, Entry<S>)>()) as u64;
     }
 
-    /// Forgets all entries, and frees their memory.
+    /// Removes all entries, and frees their memory.
     pub fn free(&mut self) {
         self.ring.iter_mut().for_each(|list| *list = Vec::new());
         (self.far, self.spare) = (Vec::new(), Vec::new());
         self.clear();
     }
 
-    /// Gives back memory beyond [`bytes`], of which checks of trees may need some. No list that was taken is left.
+    /// Returns reserved memory beyond [`bytes`], which checks of trees may need. Callers have dropped every list that
+    /// they took.
     pub fn give_back(&mut self) {
         let more = self.memory.reserved.bytes().saturating_sub(LEAST_STEPS * self.memory.step);
         if more > 0 {
@@ -127,12 +134,13 @@ impl<S: Copy> Bins<S> {
         }
     }
 
-    /// Returns true if there was no memory for some entry, so that a vertex which became nearer is in no bucket.
-    pub fn is_lacking(&self) -> bool {
-        self.memory.is_lacking
+    /// Returns true if an entry was dropped because no memory was left, so that a vertex that became nearer is in no
+    /// bucket.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.memory.is_out_of_memory
     }
 
-    /// Adds an entry to a bucket, which is not before the one that was taken last.
+    /// Adds an entry to a bucket, which must not be before the one that was taken last.
     #[inline(always)]
     pub fn push(&mut self, bucket: u64, entry: Entry<S>) {
         if bucket - self.base < RING {
@@ -146,15 +154,15 @@ impl<S: Copy> Bins<S> {
         }
     }
 
-    /// Adds an entry that other ranks have to be told.
+    /// Adds an entry that is to be sent to other ranks.
     #[inline(always)]
-    pub fn tell(&mut self, entry: Entry<S>) {
-        self.told.push(entry);
+    pub fn push_unsent(&mut self, entry: Entry<S>) {
+        self.unsent.push(entry);
     }
 
-    /// Takes the entries that other ranks have to be told.
-    pub fn take_told(&mut self) -> Vec<Entry<S>> {
-        std::mem::take(&mut self.told)
+    /// Takes the entries that are to be sent to other ranks.
+    pub fn take_unsent(&mut self) -> Vec<Entry<S>> {
+        std::mem::take(&mut self.unsent)
     }
 
     /// Returns the first bucket that has an entry.
@@ -163,7 +171,8 @@ impl<S: Copy> Bins<S> {
         near.into_iter().chain((self.far_first < u64::MAX).then_some(self.far_first)).min()
     }
 
-    /// Takes the entries of a bucket before which there are none, and keeps the memory of `list` for others.
+    /// Moves the entries of the first bucket that has any to `list`. Keeps the former memory of `list` for other
+    /// buckets.
     pub fn take(&mut self, bucket: u64, list: &mut Vec<Entry<S>>) {
         self.base = bucket;
         if self.far_first <= bucket {
@@ -182,7 +191,8 @@ impl<S: Copy> Bins<S> {
         }
     }
 
-    /// Reserves so many bytes, if it did not before: nobody needs buckets any more.
+    /// Frees all entries and grows the reservation to at least `bytes` bytes, for other data. Called when buckets are
+    /// no longer needed.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -191,19 +201,19 @@ impl<S: Copy> Bins<S> {
         self.memory.reserve(bytes)
     }
 
-    /// Returns the number of entries in the bucket that was taken last.
+    /// Returns the number of entries that came into the bucket that was taken last.
     #[inline]
-    pub fn again(&self) -> usize {
+    pub fn refilled(&self) -> usize {
         self.ring[(self.base % RING) as usize].len()
     }
 }
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Steps that empty ones reserve: for a few entries in each bucket.
+/// Steps that empty buckets reserve. They suffice for a few entries in each bucket.
 const LEAST_STEPS: u64 = 3;
 
-/// Returns the bytes that empty ones of a graph of so many vertices reserve.
+/// Returns the bytes that empty buckets reserve for a graph of `vertices` vertices.
 pub fn bytes(vertices: u64) -> u64 {
     LEAST_STEPS * step(vertices)
 }
@@ -233,7 +243,7 @@ mod tests {
         let mut sorted = buckets;
         sorted.sort_unstable();
         assert_eq!(found, sorted);
-        assert!(!bins.is_lacking());
+        assert!(!bins.is_out_of_memory());
     }
 
     #[test]
@@ -250,24 +260,24 @@ mod tests {
     }
 
     #[test]
-    fn where_memory_has_no_room_entries_are_lacking() {
+    fn entries_without_memory_are_dropped_and_noticed() {
         let budget = Budget::new(crate::memory::limit_leaving(bytes(1 << 20), 1), 1).unwrap();
         let mut bins = Bins::new(1 << 20, &budget).unwrap();
         let fill = |bins: &mut Bins<u64>| {
             (0..)
                 .take_while(|&vertex| {
                     bins.push(u64::from(vertex) * 100 % 5000, Entry { sum: 0, vertex });
-                    !bins.is_lacking()
+                    !bins.is_out_of_memory()
                 })
                 .count() as u64
         };
         let first = fill(&mut bins);
         assert!(first * 16 <= bytes(1 << 20) && first * 96 > bytes(1 << 20), "{first}");
-        // Memory that is there stays, also that of lists which were taken.
+        // Memory stays available, including the memory of lists that were taken.
         let mut list = Vec::new();
         bins.take(0, &mut list);
         bins.clear();
-        assert!(!bins.is_lacking());
+        assert!(!bins.is_out_of_memory());
         drop(list);
         bins.free();
         assert_eq!(fill(&mut bins), first);
@@ -275,7 +285,7 @@ mod tests {
         let budget = Budget::new(1 << 30, 1).unwrap();
         let (mut bins, free) = (Bins::new(1 << 20, &budget).unwrap(), budget.free());
         (0..1 << 20).for_each(|vertex| bins.push(7, Entry { sum: 7u64, vertex }));
-        assert!(!bins.is_lacking());
+        assert!(!bins.is_out_of_memory());
         assert_eq!(free - budget.free(), (16 << 20) - bytes(1 << 20));
         bins.give_back();
         assert_eq!((budget.free(), bins.first()), (free, None));

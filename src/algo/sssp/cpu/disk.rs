@@ -1,23 +1,25 @@
-//! Rows in a file, of which memory keeps the first entries: those that most searches look at.
+//! Rows in a file. Memory keeps the first entries of each row, which suffice for most searches.
 
 use super::packing::{PADDING, Packing};
 use crate::memory::{Buffer, will_need};
 use crate::store::written::Written;
 use std::ops::Range;
 
-/// Entries of a row that are asked of the disk before they are looked at: mostly nobody looks farther.
+/// Maximum number of entries of a row that are requested from the disk in advance. A search rarely reads farther.
 const ASKED: u64 = 1 << 9;
-/// Most bytes that are asked of the disk at once, and most rows of which some are.
+/// Maximum number of bytes that are requested from the disk at once, and maximum number of items that are collected for
+/// that.
 const MOST_ASKED: u64 = 2 << 20;
 const MOST_ROWS: usize = 1 << 10;
-/// Bytes between those that are asked for which are read as well.
+/// Maximum gap in bytes between two requested ranges that are read as one.
 const GAP: u64 = 1 << 12;
 
-/// Packed entries in a file, row after row, and the first ones of each row in memory as well.
+/// Packed entries in a file, row by row. The first entries of each row are in memory as well.
 pub struct DiskEntries {
     pub(super) packing: Packing,
     pub(super) file: Written,
-    /// The place of the first entry of each row among those in memory, and the end of the last; nothing where there are none.
+    /// The position in memory of each row's first entry, followed by the end of the last row. Empty if memory has no
+    /// entries.
     pub(super) near_starts: Buffer<u32>,
     pub(super) near: Buffer<u8>,
 }
@@ -26,16 +28,16 @@ pub struct DiskEntries {
 #[derive(Clone, Copy)]
 pub struct DiskRow<'r> {
     packing: Packing,
-    /// The first entries.
+    /// The first entries, in memory.
     near: &'r [u8],
     in_memory: usize,
-    /// All entries.
+    /// All entries, in the file.
     file: &'r [u8],
     len: usize,
 }
 
 impl DiskEntries {
-    /// Returns the row of a vertex, whose entries have these places.
+    /// Returns the row of vertex `v`, whose entries are at `places` in the file.
     #[inline(always)]
     pub fn row(&self, v: u32, places: Range<u64>) -> DiskRow<'_> {
         let size = self.packing.bytes();
@@ -49,7 +51,7 @@ impl DiskEntries {
         }
     }
 
-    /// Returns the places of a vertex's entries among those in memory.
+    /// Returns the positions in memory of a vertex's entries.
     #[inline(always)]
     fn near(&self, v: u32) -> Range<usize> {
         match self.near_starts.get(v as usize..v as usize + 2) {
@@ -58,15 +60,16 @@ impl DiskEntries {
         }
     }
 
-    /// Asks the disk for entries with places that follow each other.
+    /// Requests the entries at `places` from the disk.
     fn ask(&self, places: &Range<u64>) {
         let size = self.packing.bytes() as u64;
         will_need(&self.file[(places.start * size) as usize..(places.end * size) as usize]);
     }
 
-    /// Calls `each` with all items, once the entries that it is `wanted` to have of the rows' places are asked of the disk: those of many items are,
-    /// before any is waited for. They are asked for in the order of their places if items come in it.
-    pub fn ahead<T: Copy>(
+    /// Calls `each` with all items. Before that, requests the entries at the positions that `wanted` returns from the
+    /// disk, for many items at a time, so that the disk works on them together. Requests are in ascending order if the
+    /// items are.
+    pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
         wanted: impl Fn(T) -> Range<u64>,
@@ -97,12 +100,12 @@ impl DiskEntries {
         together.into_iter().for_each(each);
     }
 
-    /// Returns the places of a vertex's entries that are not in memory, of which all have these.
+    /// Returns the positions of a vertex's entries that are not in memory, out of all its `places`.
     pub fn far(&self, v: u32, places: Range<u64>) -> Range<u64> {
         (places.start + self.near(v).len() as u64).min(places.end)..places.end
     }
 
-    /// Returns those of the first of them.
+    /// Returns the positions of the first entries that are not in memory.
     pub fn first_far(&self, v: u32, places: Range<u64>) -> Range<u64> {
         let far = self.far(v, places);
         far.start..far.end.min(far.start + ASKED)
@@ -110,8 +113,8 @@ impl DiskEntries {
 }
 
 impl DiskRow<'_> {
-    /// Calls `each` with entries in their order until it returns false. Returns false where some would be next that are not in memory, if only those
-    /// there are asked for.
+    /// Calls `each` with the entries in order until it returns false. With `only_memory` it returns false if the next
+    /// entry is not in memory.
     #[inline(always)]
     pub fn along(self, only_memory: bool, mut each: impl FnMut(u64) -> bool) -> bool {
         for at in 0..self.in_memory {
@@ -137,7 +140,7 @@ impl DiskRow<'_> {
     }
 }
 
-/// Returns the bytes of so many entries in memory or in a file.
+/// Returns the bytes of `entries` packed entries, in memory or in a file.
 pub fn bytes(packing: Packing, entries: u64) -> u64 {
     packing.bytes() as u64 * entries + PADDING as u64
 }

@@ -1,21 +1,21 @@
-//! Searches by the threads of a process.
+//! Searches for shortest paths by the threads of one process.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `rows` | rows sorted by weight, which are made before the first search |
-//! | `slices` | those that are in memory |
-//! | `sort` | how they are made, in memory or, where that is too small, in a file |
-//! | `packing` | entries in as few bytes as hold them |
-//! | `disk` | rows in a file, of which memory has the first entries |
-//! | `near` | which entries those are |
-//! | `arithmetic` | sums of whole numbers and of decimals |
-//! | `search` | a search: its phases, and what all threads know of them |
-//! | `push` | along the edges of vertices that became nearer, bucket after bucket |
-//! | `pull` | by vertices along the edges that lead to them, where most become nearer at once |
+//! | `slices` | sorted rows in memory |
+//! | `sort` | how rows are sorted, in memory or, if memory is too small, in a file |
+//! | `packing` | entries packed into as few bytes as possible |
+//! | `disk` | rows in a file, whose first entries are also in memory |
+//! | `near` | the choice of those entries |
+//! | `arithmetic` | distances as whole numbers and as decimals |
+//! | `search` | a search: its phases, and the state that threads share |
+//! | `push` | pushing along the out-edges of vertices that became nearer, bucket by bucket |
+//! | `pull` | pulling along in-edges, when most vertices become nearer at once |
 //! | `bins` | the buckets of a thread |
-//! | `rounds` | along the edges of all vertices, round after round: the baseline |
+//! | `rounds` | rounds over the edges of all vertices: the baseline |
 //! | `parents` | the parents of vertices, once distances are known |
-//! | `plateau` | those of vertices that edges lead to which add nothing |
+//! | `plateau` | the parents of vertices that are reached only by edges that add nothing |
 
 pub(super) mod arithmetic;
 pub(super) mod bins;
@@ -56,54 +56,55 @@ use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 use std::sync::{Mutex, PoisonError};
 
-/// Entries of all rows below which one thread searches alone: others would hardly have begun when it is done.
+/// Entries of all rows below which one thread searches alone, because it would be done before other threads had begun.
 const FEW: u64 = 1 << 12;
-/// Bytes for each vertex of those that became nearer in a round, if these are few.
+/// Bytes per vertex for the vertices that become nearer in a round, if these are few.
 const NEARER: u64 = 2;
-/// Bytes for each vertex that are left to buckets where rows are in a file, of which memory keeps what fits.
+/// Bytes per vertex that are left for buckets if rows are in a file. Memory keeps as much of such rows as fits.
 const BUCKETS: u64 = 4;
-/// Most buckets that have numbers.
+/// Maximum number of buckets. More would not fit the numbers of buckets.
 const MOST_BUCKETS: f64 = (1u64 << 62) as f64;
-/// Edges of a hub, by those that vertices have in the mean.
+/// Number of edges from which on a vertex is a hub, as a multiple of the mean.
 const HUB: f64 = 32.0;
 
-/// A graph that the threads of this process search.
+/// A graph prepared for searches by the threads of this process.
 pub struct CpuSearch {
-    graph: Sorted,
+    graph: SortedGraph,
     sums: Sums,
     method: Method,
 }
 
 /// A graph whose rows are sorted by weight.
-pub struct Sorted {
-    /// Rows of edges that leave vertices.
+pub struct SortedGraph {
+    /// Rows of out-edges.
     out: Rows,
-    /// Rows of edges that lead to them, if these are others.
+    /// Rows of in-edges, if the graph is directed.
     into: Option<Rows>,
-    /// Its vertices.
+    /// Number of vertices.
     vertices: u32,
-    /// Vertices from this one on have one edge each, which has no direction: no shortest path leads through them.
+    /// First of the vertices with a single edge, which are the last in order. The edge has no direction, so no shortest
+    /// path leads through such a vertex.
     tails: u32,
-    /// The vertices whose rows are here: all, or those that this rank owns. Rows of others are empty.
+    /// The vertices whose rows are stored here: all, or those that this rank owns. Other rows are empty.
     own: Own,
-    /// The entries of all rows, those of other ranks among them.
+    /// Number of entries in all rows, including those of other ranks.
     entries: u64,
-    /// The width of buckets.
+    /// Width of buckets.
     width: Width,
     /// True if some vertices have many more edges than most.
     has_hubs: bool,
-    /// True if rows are on a disk, here or on another rank: all take the same steps, however much memory each has.
+    /// True if the rows of any rank are on a disk. All ranks take the same steps, however much memory each has.
     is_on_disk: bool,
 }
 
-impl Sorted {
-    /// Returns the rows of edges that lead to vertices.
+impl SortedGraph {
+    /// Returns the rows of in-edges.
     fn into(&self) -> &Rows {
         self.into.as_ref().unwrap_or(&self.out)
     }
 }
 
-/// The distances of vertices while they are looked for.
+/// The distances of vertices during a search.
 enum Sums {
     Short(State<Short>),
     Long(State<Long>),
@@ -112,12 +113,12 @@ enum Sums {
     DecimalTree(State<Tree<Decimal>>),
 }
 
-/// The arrays of searches in one arithmetic.
+/// The arrays of a search in one arithmetic.
 struct State<A: Arithmetic> {
     cells: Buffer<A::Cell>,
     /// The buckets of each thread.
     bins: Vec<Mutex<Bins<A::Sum>>>,
-    /// Memory for vertices that became nearer in a round.
+    /// Memory for vertices that become nearer in a round.
     _nearer: Reservation,
 }
 
@@ -131,61 +132,62 @@ impl<A: Arithmetic> State<A> {
     }
 }
 
-/// The size of a graph's rows.
+/// Size of a graph's rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// Its vertices.
+    /// Number of vertices.
     pub vertices: u64,
-    /// The entries of all rows of one way.
+    /// Entries of all rows of one direction.
     pub entries: u64,
-    /// The most of one row.
+    /// Entries of the longest row.
     pub longest: u64,
-    /// A weight that none is larger than.
+    /// Upper bound of the weights.
     pub largest: u32,
-    /// The direction of edges.
+    /// Direction of the edges.
     pub direction: Direction,
 }
 
-/// Returns the bytes that searches of such a graph by `threads` threads take beside distances and parents, and the fewest that do if sorted rows go to
-/// a file.
+/// Returns the bytes that searches by `threads` threads take in addition to distances and parents, and the smallest
+/// number that suffices if sorted rows go to a file.
 pub fn bytes(size: &Size, threads: usize) -> [u64; 2] {
     let Size { vertices, entries, longest, largest, direction } = *size;
     sort::bytes(vertices, entries, longest, largest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
 }
 
-/// Returns the bytes beside rows.
+/// Returns the bytes that searches take in addition to rows.
 fn others(vertices: u64, threads: usize) -> u64 {
     (8 + NEARER) * vertices + threads as u64 * bins::bytes(vertices)
 }
 
-/// Returns the bytes of the file of sorted rows, with weights up to `largest`.
+/// Returns the size in bytes of the file of sorted rows, for weights up to `largest`.
 pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Direction) -> u64 {
     disk::bytes(Packing::of(vertices, largest), entries) << direction.shift()
 }
 
 /// The resources of searches on CPUs.
 pub struct Resources<'a> {
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
-    /// Host memory that is left.
+    /// Budget of host memory.
     pub budget: &'a Budget,
-    /// The place of a file, where memory is too small for sorted rows.
+    /// Place of the file for sorted rows, if memory is too small for them.
     pub units: Units<'a>,
 }
 
 impl CpuSearch {
-    /// Gets ready to search a graph by the weights and the method of a table.
+    /// Prepares a graph for searches with the weights and the method of a table.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] where [`bytes()`] do not fit; those of the graph and of the disk; a stop.
+    /// [`crate::Error::Limit`] if [`bytes()`] do not fit; errors of the graph and of the disk; a stop.
     pub fn new(graph: &Graph, table: &Sssp, degrees: &Mapped, resources: &Resources<'_>) -> Result<CpuSearch> {
         Self::of_part(graph, table, degrees, resources, Own::all(graph.info.connected as usize), None)
     }
 
-    /// Gets ready to search the part of a graph that a rank owns, with the others if there are any. Collective.
+    /// Prepares the part of a graph that a rank owns for searches, together with the other ranks if there are any.
+    /// Collective.
     ///
     /// # Errors
-    /// Those of [`Self::new`] and of the exchange.
+    /// Errors of [`Self::new`] and of the exchange.
     pub fn of_part(
         graph: &Graph,
         table: &Sssp,
@@ -215,31 +217,31 @@ impl CpuSearch {
         }
         let entries = entries(degrees, direction);
         let degree = entries as f64 / f64::from(vertices.max(1));
-        // Vertices are in the order of degree.
+        // Vertices are in the order of descending degree.
         let longest = degrees.iter().take(1 << direction.shift()).max().copied().unwrap_or(0);
         let has_hubs = f64::from(longest) > HUB * degree;
-        // No path is longer than one over all vertices.
+        // No shortest path has more edges than the graph has vertices.
         let farthest = rows::number(kind, weights.largest) * f64::from(vertices);
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if entries < FEW { 1 } else { of_cores(resources.threads) };
-        // Who pulls, and other ranks, know sums alone.
-        let tells_parents = own.ranks() == 1 && !(has_hubs && method == Method::Auto);
+        // Pulling and the exchange between ranks transfer distances only, so cells can't keep parents there.
+        let keeps_parents = own.ranks() == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
-            WeightType::F32 if tells_parents => Sums::DecimalTree(State::new(vertices, threads, budget)?),
-            WeightType::U32 if is_short && tells_parents => Sums::ShortTree(State::new(vertices, threads, budget)?),
+            WeightType::F32 if keeps_parents => Sums::DecimalTree(State::new(vertices, threads, budget)?),
+            WeightType::U32 if is_short && keeps_parents => Sums::ShortTree(State::new(vertices, threads, budget)?),
             WeightType::F32 => Sums::Decimal(State::new(vertices, threads, budget)?),
             WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
             WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
         };
-        let graph = Sorted { out, into, vertices, tails, own, entries, width, has_hubs, is_on_disk };
+        let graph = SortedGraph { out, into, vertices, tails, own, entries, width, has_hubs, is_on_disk };
         Ok(CpuSearch { graph, sums, method })
     }
 
-    /// Searches together with the other ranks, if there are any. Collective.
+    /// Searches, together with the other ranks if there are any. Collective.
     ///
     /// # Errors
-    /// Those of the exchange, and a stop.
+    /// Errors of the exchange, and a stop.
     pub fn search_with(
         &mut self,
         root: Vertex,
@@ -248,15 +250,15 @@ impl CpuSearch {
         parents: &mut [u32],
     ) -> Result<Searched> {
         match &self.sums {
-            Sums::Short(state) => self.go(state, root, ranks, distances, parents),
-            Sums::Long(state) => self.go(state, root, ranks, distances, parents),
-            Sums::Decimal(state) => self.go(state, root, ranks, distances, parents),
-            Sums::ShortTree(state) => self.go(state, root, ranks, distances, parents),
-            Sums::DecimalTree(state) => self.go(state, root, ranks, distances, parents),
+            Sums::Short(state) => self.run(state, root, ranks, distances, parents),
+            Sums::Long(state) => self.run(state, root, ranks, distances, parents),
+            Sums::Decimal(state) => self.run(state, root, ranks, distances, parents),
+            Sums::ShortTree(state) => self.run(state, root, ranks, distances, parents),
+            Sums::DecimalTree(state) => self.run(state, root, ranks, distances, parents),
         }
     }
 
-    fn go<A: Arithmetic>(
+    fn run<A: Arithmetic>(
         &self,
         state: &State<A>,
         root: Vertex,
@@ -272,13 +274,13 @@ impl CpuSearch {
     }
 }
 
-/// Returns the entries of all rows of one way, by the degrees of all rows.
+/// Returns the number of entries in all rows of one direction, given the degrees of all rows.
 fn entries(degrees: &[u32], direction: Direction) -> u64 {
     degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift()
 }
 
-/// Sorts the rows of own vertices by weight: of the edges that leave them, and of those that lead to them where these are others. They go to files where
-/// memory is too small.
+/// Sorts the rows of owned vertices by weight: the rows of out-edges and, if the graph is directed, those of in-edges.
+/// They go to files if memory is too small.
 fn sort_rows(
     edges: &Edges<'_>,
     weights: WeightSource,
@@ -293,10 +295,11 @@ fn sort_rows(
     let size = Size { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
     let [in_memory, _] = bytes(&size, threads);
     let goes_to_file = in_memory > budget.free();
-    // `later` are bytes for the rows of another way, which follow.
+    // `later` is the number of bytes for the rows of the other direction, which are sorted afterwards.
     let rows = |way: Way, later: u64| {
         let spare = others(vertices.into(), threads) + BUCKETS * u64::from(vertices);
-        // The ids that weights are drawn by are free again after the last way, but where ranks look them up.
+        // Random weights are drawn by ids. The memory of the ids is free after the last direction, unless ranks look
+        // weights up in a search.
         let ids = if own.ranks() == 1 { edges::bytes(weights, vertices.into()) } else { 0 };
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
@@ -306,7 +309,7 @@ fn sort_rows(
     match direction {
         Direction::Undirected => Ok((rows(Way::Out, 0)?, None)),
         Direction::Directed => {
-            // Rows of the other way have room, too.
+            // Leave room for the rows of the other direction.
             let longest = degrees.iter().max().copied().unwrap_or(0);
             let [_, fewest] = sort::bytes(vertices.into(), entries(degrees, direction), longest.into(), largest);
             let out = rows(Way::Out, fewest)?;
@@ -315,9 +318,10 @@ fn sort_rows(
     }
 }
 
-/// Returns the width of buckets for weights of this mean, in a graph whose vertices have so many edges. With hubs, narrow ones show where these are
-/// met; without, buckets have to be so wide that their vertices are worth a meeting of threads, and few of them become nearer twice: a grid looked
-/// along 1.1 times its edges. The bucket of `farthest` has a number, too.
+/// Returns the width of buckets for a graph with this mean weight and mean degree. With hubs, narrow buckets show where
+/// the search meets hubs. Without hubs, buckets must be so wide that their vertices are worth a barrier, and so narrow
+/// that few vertices become nearer twice: a grid relaxed 1.1 times its edges. The bucket of the distance `farthest`
+/// must have a number too.
 fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     let wanted = if has_hubs { mean } else { 8.0 * mean } / degree.max(1.0);
     let wanted = wanted.max(farthest / MOST_BUCKETS);

@@ -1,9 +1,11 @@
-//! The choice of the entries that memory keeps of rows in a file.
+//! Chooses the entries that memory keeps of rows in a file.
 //!
-//! Behind the hubs, a search looks along edges to a vertex that are no longer than its way from there. So while rows are sorted, a bound of that way
-//! is found for each vertex: the shortest one from the first vertex, by vertices of ever fewer edges. Entries whose weights exceed it by no
-//! more than a certain *excess* are kept, and one more of each row, which tells that all others are longer. The excess is the largest with which
-//! they fit, so that answers do not depend on it, but only how often the disk is asked.
+//! Once a search has passed the hubs, it looks only along edges to a vertex that are no longer than the path from the
+//! hubs to that vertex. So while rows are sorted, an upper bound of the length of that path is found for each vertex:
+//! the length of the shortest path from the first vertex along vertices in descending order of degree. Memory keeps the
+//! entries whose weight exceeds the bound by at most a certain *excess*, and one more entry of each row, which shows
+//! that all later ones are longer. The excess is the largest with which the entries fit. It affects only how often the
+//! disk is read, never the answer.
 
 use super::disk::{self, DiskEntries};
 use super::packing::{PADDING, Packing};
@@ -17,13 +19,13 @@ use crate::store::written::Written;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Steps from the largest weight below bounds to the largest above.
+/// Number of steps of the excess, from minus to plus the largest weight.
 const STEPS: usize = 1 << 10;
 /// Rows that a thread counts at a time.
 const PART: usize = 1 << 12;
 const PURPOSE: &str = "the first entries of rows in a file";
 
-/// The bounds of vertices, and the entries by their excess.
+/// Upper bounds of the distances of vertices, and counts of entries by excess.
 pub struct Bounds {
     kind: WeightType,
     largest: f64,
@@ -32,7 +34,7 @@ pub struct Bounds {
     is_begun: bool,
 }
 
-/// Entries by their excess, rows by that of their last entry, and rows in all.
+/// Number of entries by excess, of rows by the excess of their last entry, and of rows in all.
 #[derive(Clone)]
 struct Counts {
     entries: Vec<u64>,
@@ -52,8 +54,8 @@ impl Counts {
         self
     }
 
-    /// Returns how many entries are kept, and up to which step beyond the smallest, if no more than `most` may be; `None` where not even the first of
-    /// each row may.
+    /// Returns how many entries are kept, and how many steps of excess that takes, if at most `most` entries may be
+    /// kept. Returns `None` if not even the first entry of each row fits.
     fn fit(&self, most: u64) -> Option<(u64, usize)> {
         let (mut kept, mut best) = (self.rows, None);
         for steps in 0..=STEPS + 1 {
@@ -69,13 +71,14 @@ impl Counts {
     }
 }
 
-/// Returns the bytes of the places of entries of so many vertices, and of their bounds, which are free again once rows are made.
+/// Returns the bytes of the positions of entries in memory, and the bytes of bounds, which are free again once rows are
+/// made.
 pub fn bytes(vertices: u64) -> (u64, u64) {
     (4 * (vertices + 1), 4 * vertices)
 }
 
 impl Bounds {
-    /// Makes those of `vertices` vertices, with weights up to `largest`.
+    /// Makes the bounds of `vertices` vertices, for weights up to `largest`.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -84,7 +87,8 @@ impl Bounds {
         Ok(Bounds { kind, largest: number(kind, largest), of, counts: Counts::new(), is_begun: false })
     }
 
-    /// Finds the bounds of vertices that come next, whose sorted rows begin at `starts` with the end of the last, and counts their entries.
+    /// Finds the bounds of the next vertices and counts their entries. `starts` holds the positions of their sorted
+    /// rows, followed by the end of the last row.
     pub fn add(&mut self, vertices: Range<u32>, starts: &[u64], entries: &[u64]) {
         let begin = starts[0];
         let row = |nth: usize| &entries[(starts[nth] - begin) as usize..(starts[nth + 1] - begin) as usize];
@@ -100,7 +104,7 @@ impl Bounds {
                 }
             }
             if bound == f32::INFINITY && !row(nth).is_empty() {
-                // The first one, or of a part of the graph that has none before.
+                // This is the first vertex, or it has no edge to an earlier vertex.
                 bound = if self.is_begun { self.largest as f32 } else { 0.0 };
                 self.is_begun = true;
             }
@@ -125,19 +129,19 @@ impl Bounds {
         self.counts = counts.and(&self.counts);
     }
 
-    /// Returns the step of a weight in a row with this bound: none of a larger weight is before it.
+    /// Returns the step of a weight in a row with this bound. Larger weights have the same step or a later one.
     #[inline]
     fn step(&self, weight: u32, bound: f32) -> usize {
         let excess = (number(self.kind, weight) - f64::from(bound)) / self.largest.max(f64::MIN_POSITIVE);
-        // A cast of what is too large or small for the type takes its end, and of no number zero.
+        // The cast clamps values outside the type to its range, and turns NaN into zero.
         (((excess + 1.0) * (STEPS / 2) as f64) as usize).min(STEPS)
     }
 
-    /// Makes the rows of a file that all are written to, which begin at `starts`, with as many entries in memory as fit `room` bytes. Rows are read into
-    /// `window` one after the other, which none is too long for.
+    /// Makes the rows of a finished file. Rows begin at `starts`. Memory keeps as many entries as fit `room` bytes.
+    /// Reads rows through `window`, which must have room for any row.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], those of the disk, a stop.
+    /// [`crate::Error::Limit`], errors of the disk, a stop.
     pub fn rows(
         self,
         file: &Placed,
@@ -173,12 +177,13 @@ impl Bounds {
             }
             first += fit;
         }
-        tracing::info!("of rows in a file, memory has {kept} entries of {}", starts[vertices]);
+        tracing::info!("memory keeps {kept} of {} entries of rows in a file", starts[vertices]);
         Ok(DiskEntries { packing, file: Written::map(file)?, near_starts, near })
     }
 }
 
-/// Returns the first of so many places that is not as the others before it.
+/// Returns the first of `places` positions for which `is` is false. It must be true for all earlier ones and false for
+/// all later ones.
 fn first_not(places: usize, is: impl Fn(usize) -> bool) -> usize {
     let (mut first, mut end) = (0, places);
     while first < end {
@@ -193,7 +198,7 @@ mod tests {
     use super::*;
     use crate::memory::bytes_of_mut;
 
-    /// Rows of every length from 0 on, each with the neighbours before it and one behind.
+    /// Rows of every length from 0 on, each with neighbours before it and some with one behind.
     fn rows() -> (Vec<u64>, Vec<u64>) {
         let (mut starts, mut entries) = (vec![0], Vec::new());
         for v in 0..60u64 {
@@ -207,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_the_same_whatever_part_of_them_memory_has() {
+    fn rows_do_not_depend_on_the_part_in_memory() {
         let (starts, entries) = rows();
         let all = entries.len() as u64;
         let budget = Budget::new(1 << 30, 1).unwrap();

@@ -1,9 +1,10 @@
-//! Entries in as few whole bytes as hold a weight and a neighbour: the fewer, the fewer come from a disk, and the more stay in memory.
+//! Packs a weight and a neighbour into as few whole bytes as possible. Smaller entries mean less reading from the disk,
+//! and more entries in memory.
 
-/// Bytes behind the last packed entry, which are read with it.
+/// Bytes that must follow the last packed entry, because a whole word is read.
 pub const PADDING: usize = 8;
 
-/// The form of packed entries: a neighbour in the lower bits, and a weight in those above.
+/// Format of packed entries: a neighbour in the lower bits, a weight in the bits above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packing {
     bytes: usize,
@@ -11,27 +12,27 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Returns that of entries whose neighbours are below `vertices`, and whose weights are at most `largest`.
+    /// Returns the format of entries whose neighbours are below `vertices` and whose weights are at most `largest`.
     pub fn of(vertices: u64, largest: u32) -> Packing {
-        // One bit at least, so that an entry has a byte.
+        // At least one bit, so that an entry has a byte.
         let neighbour_bits = (u64::BITS - vertices.saturating_sub(1).leading_zeros()).clamp(1, u32::BITS);
         let bits = neighbour_bits + u32::BITS - largest.leading_zeros();
         Packing { bytes: bits.div_ceil(8) as usize, neighbour_bits }
     }
 
-    /// Returns the bytes of an entry.
+    /// Returns the size of an entry in bytes.
     #[inline(always)]
     pub fn bytes(self) -> usize {
         self.bytes
     }
 
-    /// Returns the bits of a neighbour.
+    /// Returns the number of bits of a neighbour.
     pub fn neighbour_bits(self) -> u32 {
         self.neighbour_bits
     }
 
-    /// Packs entries in their place: a weight in the upper 32 bits of each, a neighbour in the lower, as they lie in memory. Returns the bytes that they
-    /// take then.
+    /// Packs entries in place. Each unpacked entry is a native word with a weight in the upper 32 bits and a neighbour
+    /// in the lower. Returns the packed bytes.
     pub fn pack(self, entries: &mut [u8]) -> &[u8] {
         let count = entries.len() / 8;
         for at in 0..count {
@@ -42,7 +43,7 @@ impl Packing {
         &entries[..self.bytes * count]
     }
 
-    /// Returns the entry at this place among packed ones: a weight in the upper 32 bits, a neighbour in the lower.
+    /// Returns the packed entry at position `at`: a weight in the upper 32 bits, a neighbour in the lower.
     #[inline(always)]
     pub fn entry(self, packed: &[u8], at: usize) -> u64 {
         let bits = word(packed, self.bytes * at, u64::from_le_bytes) & u64::MAX >> (64 - 8 * self.bytes);
@@ -63,7 +64,7 @@ mod tests {
     use crate::memory::bytes_of_mut;
 
     #[test]
-    fn entries_come_back_from_as_few_bytes_as_hold_them() {
+    fn entries_are_the_same_after_packing() {
         let cases = [(1, 0, 1), (2, 1, 1), (8_868_981, 255, 4), (1 << 24, 256, 5), (1 << 32, u32::MAX, 8), (700, 0, 2)];
         for (vertices, largest, bytes) in cases {
             let packing = Packing::of(vertices, largest);

@@ -1,8 +1,9 @@
-//! The parents of vertices, from distances that are known: of a vertex the smallest one that is nearer and that a tight edge leads from.
+//! Finds the parents of vertices when distances are known. The parent of a vertex is the smallest vertex that is nearer
+//! and from which a tight edge leads to it. An edge is tight if it lies on a shortest path.
 
 use super::arithmetic::Arithmetic;
 use super::rows::{Entries, Row, Wanted, neighbour, weight};
-use super::search::{Here, Walk};
+use super::search::{ThreadState, Walk};
 use super::slices::{RowSlices, RowWords, Word};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::sssp::search::{NONE, Phase};
@@ -11,19 +12,19 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Vertices ahead whose rows are asked for.
+/// How many vertices ahead a row is prefetched.
 const AHEAD: u32 = 12;
-/// Entries of a row that is looked at as a whole.
+/// Maximum length of a row that is scanned to its end.
 const SHORT: usize = 8;
 
-/// The findings of a thread among its vertices.
+/// What a thread found among its vertices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reached<S> {
-    /// Vertices that are reached.
+    /// Number of reached vertices.
     pub vertices: u64,
-    /// The largest distance of these.
+    /// Largest distance of a reached vertex.
     pub farthest: Option<S>,
-    /// Those that only edges lead to which add nothing.
+    /// Reached vertices without a parent so far, because all tight edges to them add nothing.
     pub without: Vec<u32>,
 }
 
@@ -34,7 +35,7 @@ impl<S> Default for Reached<S> {
 }
 
 impl<S: Ord> Reached<S> {
-    /// Notes a vertex at this distance.
+    /// Counts a vertex at distance `sum`.
     #[inline]
     pub fn note(&mut self, sum: S) {
         self.vertices += 1;
@@ -43,10 +44,10 @@ impl<S: Ord> Reached<S> {
         }
     }
 
-    /// Adds the findings of other ranks, and the edges that they looked along. Collective.
+    /// Adds the counts of other ranks, and the edges that they relaxed in each phase. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn of_all<A: Arithmetic<Sum = S>>(&mut self, exchange: &mut Exchange, phases: &mut [Phase]) -> Result<()>
     where
         S: Copy,
@@ -60,7 +61,7 @@ impl<S: Ord> Reached<S> {
         })
     }
 
-    /// Adds the findings of another thread.
+    /// Adds what another thread found.
     pub fn add(&mut self, other: Reached<S>) {
         self.vertices += other.vertices;
         if other.farthest > self.farthest {
@@ -70,24 +71,24 @@ impl<S: Ord> Reached<S> {
     }
 }
 
-/// Finds the parents of all vertices that have more than one edge, but for those that only edges lead to which add nothing. Returns false where threads
-/// stop. Collective.
-pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[AtomicU32]) -> bool {
-    if A::TELLS_PARENTS {
-        return known(walk, here, parents);
+/// Finds the parents of all vertices with more than one edge, except those whose tight in-edges all add nothing.
+/// Returns false if threads stop. Collective.
+pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
+    if A::KEEPS_PARENTS {
+        return copy_kept(walk, here, parents);
     }
     let (graph, sums) = (walk.graph, walk.sums);
     let into = graph.into();
-    // Vertices nearer than this are few, and claim their children.
+    // The vertices nearer than this are few, so they claim their children.
     let nearest = match A::load(&walk.least) {
-        // Only their owners know their edges, where there are several ranks.
+        // With several ranks only the owner of a vertex knows its edges.
         sum if sum == A::UNREACHED || walk.is_shared() => A::ZERO,
         sum => sum,
     };
     let mut reached = Reached::default();
     let claimed = if nearest > A::ZERO { claim_all(walk, here, nearest, parents) } else { Some(0) };
     let Some(mut relaxed) = claimed else { return false };
-    // Vertices whose rows memory has too little of.
+    // Vertices of which memory has too few entries.
     let mut far = Vec::new();
     let done = walk.round(here, 0..graph.tails, |part| {
         let whole = match &into.entries {
@@ -132,21 +133,21 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
         };
         for v in part.filter(|&v| graph.own.has(v)) {
             if is_in_memory && v + AHEAD < end && needs_row(v + AHEAD) {
-                into.expect_row(v + AHEAD);
+                into.prefetch_row(v + AHEAD);
             }
             if !look(v, true) {
                 far.push(v);
             }
         }
-        into.ahead(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
+        into.for_each_prefetched(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
         0
     });
     walk.add(reached);
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
 }
 
-/// Copies the parents that cells tell. Returns false where threads stop. Collective.
-fn known<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[AtomicU32]) -> bool {
+/// Copies the parents that cells keep. Returns false if threads stop. Collective.
+fn copy_kept<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (sums, root) = (walk.sums, walk.root);
     let mut reached = Reached::default();
     let done = walk.round(here, 0..walk.graph.tails, |part| {
@@ -172,7 +173,7 @@ fn known<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[AtomicU3
     done.is_some() && walk.end_phase(here, "parents", 1, 0)
 }
 
-/// Finds the parents of a part of the vertices by their rows alone. Returns the number of entries that it looked at.
+/// Finds the parents of a part of the vertices from their rows only. Returns the number of entries that it read.
 fn by_whole_rows<A: Arithmetic, W: Word>(
     walk: &Walk<'_, A>,
     rows: RowSlices<'_, W>,
@@ -181,7 +182,7 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     reached: &mut Reached<A::Sum>,
 ) -> u64 {
     let (graph, sums) = (walk.graph, walk.sums);
-    // What all iterations need is at hand: deep graphs have a few entries for each vertex.
+    // These values are kept in locals because deep graphs have only a few entries per vertex.
     let (is_shared, root) = (walk.is_shared(), walk.root);
     let (mut found, mut relaxed) = (std::mem::take(reached), 0);
     for (v, row) in rows.rows(part) {
@@ -192,7 +193,7 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
         let mut first = NONE;
         if sum != A::UNREACHED {
             found.note(sum);
-            // Of a short row it is not worth a branch.
+            // For a short row, stopping early is not worth a branch.
             let row = if row.len() <= SHORT { row } else { short_enough::<A, W>(row, A::ZERO, sum) };
             relaxed += row.len() as u64;
             first = if v == root { v } else { first_tight::<A>(sums, row.entries(), sum) };
@@ -206,8 +207,9 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Returns the smallest neighbour in a row that is nearer than `sum` and that a tight edge leads from, or [`NONE`], of those at `nearest` or behind, and
-/// the number of edges that it looked along; `None` where those in memory do not tell, and only they are asked for.
+/// Returns the smallest neighbour from which a tight edge leads to a vertex at distance `sum`, or [`NONE`], and the
+/// number of edges that it looked along. Considers only neighbours at a distance of at least `nearest` and less than
+/// `sum`. With `only_memory` it returns `None` if the entries in memory do not suffice.
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
     sums: &[A::Cell],
@@ -222,7 +224,7 @@ fn first_of_row<A: Arithmetic>(
         Row::OnDisk(row) => row,
     };
     let (mut first, mut relaxed) = (NONE, 0);
-    let is_told = row.along(only_memory, |entry| {
+    let is_complete = row.along(only_memory, |entry| {
         let is_short = A::add(nearest, weight(entry)) <= sum;
         if is_short {
             relaxed += 1;
@@ -230,10 +232,10 @@ fn first_of_row<A: Arithmetic>(
         }
         is_short
     });
-    is_told.then_some((first, relaxed))
+    is_complete.then_some((first, relaxed))
 }
 
-/// Returns the same of a row in memory.
+/// Does what [`first_of_row`] does, for a row in memory.
 #[inline(always)]
 fn first_of_words<A: Arithmetic, W: Word>(
     sums: &[A::Cell],
@@ -245,13 +247,15 @@ fn first_of_words<A: Arithmetic, W: Word>(
     (first_tight::<A>(sums, row.entries(), sum), row.len() as u64)
 }
 
-/// Returns the entries of a row that may lead from a vertex at `nearest` or behind: no edge after them is as short as the way of this length.
+/// Returns the entries of a row whose edge may be tight if it comes from a vertex at distance `nearest` or farther.
+/// Later entries have larger weights, so that their edges are too long.
 #[inline(always)]
 fn short_enough<A: Arithmetic, W: Word>(row: RowWords<'_, W>, nearest: A::Sum, sum: A::Sum) -> RowWords<'_, W> {
-    row.while_is(|entry| A::add(nearest, weight(entry)) <= sum)
+    row.take_while(|entry| A::add(nearest, weight(entry)) <= sum)
 }
 
-/// Returns the smallest neighbour of these entries that is nearer than `sum` and that a tight edge leads from, or [`NONE`].
+/// Returns the smallest neighbour among `entries` that is nearer than `sum` and from which a tight edge leads, or
+/// [`NONE`].
 #[inline(always)]
 fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u64>, sum: A::Sum) -> u32 {
     entries.fold(NONE, |first, entry| {
@@ -261,30 +265,31 @@ fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u6
     })
 }
 
-/// Makes the vertices before `nearest` the parents of those that tight edges lead to from them. Returns the number of edges that this thread looked along;
-/// `None` where threads stop. Collective.
+/// Makes each vertex nearer than `nearest` the parent of the vertices to which a tight edge leads from it. Returns the
+/// number of edges that this thread looked along, or `None` if threads stop. Collective.
 fn claim_all<A: Arithmetic>(
     walk: &Walk<'_, A>,
-    here: &mut Here,
+    here: &mut ThreadState,
     nearest: A::Sum,
     parents: &[AtomicU32],
 ) -> Option<u64> {
     let all = walk.graph.tails as usize;
     let own = all * here.thread / walk.threads..all * (here.thread + 1) / walk.threads;
     parents[own].iter().for_each(|parent| parent.store(NONE, Relaxed));
-    if !walk.meet(here) {
+    if !walk.wait(here) {
         return None;
     }
     let mut relaxed = 0;
     let done = walk.round(here, 0..walk.graph.vertices, |part| {
         let near = part.filter(|&v| A::load(&walk.sums[v as usize]) < nearest);
-        walk.graph.out.ahead(near, |v| Some(Wanted::All(v)), |v| relaxed += claim(walk, v, parents));
+        walk.graph.out.for_each_prefetched(near, |v| Some(Wanted::All(v)), |v| relaxed += claim(walk, v, parents));
         0
     });
     done.map(|_| relaxed)
 }
 
-/// Makes `v` the parent of the vertices that a tight edge leads to from it, unless a smaller one is. Returns the number of edges.
+/// Makes `v` the parent of each vertex to which a tight edge leads from it, unless a smaller vertex already is. Returns
+/// the number of edges of `v`.
 fn claim<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
     let own = A::load(&walk.sums[v as usize]);
     walk.graph.out.row(v).along(false, |entry| {

@@ -1,33 +1,36 @@
-//! Cap and pull, for graphs with hubs that nearly everybody hangs on.
+//! Cap and pull: the method for graphs with hubs that are neighbours of nearly all vertices.
 //!
-//! While few vertices became nearer, these push along their edges. Once the hubs are met, a bucket has so many edges that pushing along all of them
-//! would mostly find nothing shorter. Then distances up to a *cap* are settled, along edges that stay below it, and every vertex beyond looks along
-//! the edges that lead to it: its row is sorted by weight, so that it may stop at the first edge that is too long even from the nearest vertex that
-//! can still make a difference. Two such rounds settle nearly all; the few vertices that still become nearer push.
+//! While few vertices become nearer, they push along their edges. Once the search meets the hubs, a bucket has so many
+//! edges that pushing along all of them would mostly find nothing shorter. From then on the search settles distances up
+//! to a *cap*, along edges that stay below the cap. Each vertex beyond the cap then pulls: it looks along its in-edges.
+//! Its row is sorted by weight, so it stops at the first edge that is too long even from the nearest vertex that can
+//! still make a difference. Two rounds of pulling settle nearly all vertices. The few that still become nearer push.
 //!
-//! Vertices before the wide bucket pushed along all their edges. Parents among these are claimed likewise, and others are found as distances are, from
-//! the wide bucket on.
+//! Vertices before the wide bucket pushed along all their edges, so they also claim the vertices whose parents they
+//! are. Other parents are found by pulling from the wide bucket on, as distances are.
 
 use super::arithmetic::Arithmetic;
 use super::bins::Entry;
 use super::push::{PushOptions, Pushed, push};
 use super::rows::{Wanted, neighbour, weight};
-use super::search::{Here, Walk};
+use super::search::{ThreadState, Walk};
 
-/// A bucket is wide if its vertices have more than one in so many of all edges. Kronecker graphs of scale 22 took as long with one in 64, along six
-/// times as many edges.
+/// A bucket is wide if its vertices have more than this fraction of all edges (1 in 512). With 1 in 64, Kronecker
+/// graphs of scale 22 took as long and relaxed six times as many edges.
 const WIDE: u64 = 512;
-/// Buckets behind the wide one that are settled before vertices pull: with four, vertices push longer than pulling takes less.
+/// Buckets after the wide one that are settled before vertices pull. With four, pushing takes longer by more than
+/// pulling gets shorter.
 const CAPPED: u64 = 1;
-/// Vertices ahead whose rows are asked for.
+/// How many vertices ahead a row is prefetched.
 const AHEAD: u32 = 12;
-/// Vertices push again where fewer than one in so many became nearer.
+/// Vertices push again if fewer than this fraction of all (1 in 16) became nearer.
 const FEW: usize = 16;
-/// The same where rows are on a disk: who pushes reads its whole row there, who pulls mostly finds enough of it in memory.
+/// The same fraction if rows are on a disk. Pushing reads whole rows from the disk, and pulling mostly finds enough
+/// entries in memory.
 const FEW_ON_DISK: usize = 1 << 12;
 
-/// Searches so. Returns false where threads stop. Collective.
-pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
+/// Searches by cap and pull. Returns false if threads stop. Collective.
+pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -> bool {
     let graph = walk.graph;
     let options =
         PushOptions { wide: if graph.has_hubs { graph.entries / WIDE } else { u64::MAX }, ..PushOptions::whole() };
@@ -46,7 +49,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
     walk.bins(here.thread).clear();
     let into = graph.into();
     let few = graph.vertices as usize / if graph.is_on_disk { FEW_ON_DISK } else { FEW };
-    // Vertices whose rows memory has too little of.
+    // Vertices of which memory has too few entries.
     let mut far = Vec::new();
     let mut nearest = A::load(&walk.least);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());
@@ -61,7 +64,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
                 if sum < own {
                     A::store(&walk.sums[v as usize], sum);
                     changed += 1;
-                    // More than few need not be known, but to other ranks.
+                    // More than a few need not be known, except to other ranks.
                     if rounds > 0 && nearer.len() < few || walk.is_shared() {
                         nearer.push(Entry { sum, vertex: v });
                     }
@@ -70,13 +73,13 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
             };
             for v in part {
                 if is_in_memory && v + AHEAD < end && needs_row(walk, v + AHEAD, cap, nearest) {
-                    into.expect_row(v + AHEAD);
+                    into.prefetch_row(v + AHEAD);
                 }
                 if needs_row(walk, v, cap, nearest) && !look(v, true) {
                     far.push(v);
                 }
             }
-            into.ahead(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
+            into.for_each_prefetched(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
             changed
         });
         rounds += 1;
@@ -86,7 +89,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
         match changed {
             None => return false,
             Some(0) => return walk.end_phase(here, "pull", rounds, relaxed),
-            // The first round finds the distance of everybody.
+            // The first round finds a distance for every vertex.
             Some(changed) if rounds > 1 && changed <= few as u64 => break,
             Some(_) => nearest = cap,
         }
@@ -99,15 +102,16 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool 
     walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, "push", PushOptions::whole()).is_some()
 }
 
-/// Returns true if a vertex may become nearer along its lightest edge, from a vertex at the distance `nearest`.
+/// Returns true if a vertex may become nearer along its lightest edge, coming from a vertex at the distance `nearest`.
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);
     own >= cap && A::add(nearest, walk.graph.into().lightest(v)) < own
 }
 
-/// Returns the shortest way to `v`, which is at the distance `own`, along edges from vertices that are at least at the distance `nearest`, and the number
-/// of edges that it looked along; `None` where those in memory do not tell, and only they are asked for.
+/// Returns the length of the shortest path to `v` over vertices at the distance `nearest` or farther, or `own` if that
+/// is shorter, and the number of edges that it relaxed. With `only_memory` it returns `None` if the entries in memory
+/// do not suffice.
 #[inline(always)]
 fn pull<A: Arithmetic>(
     walk: &Walk<'_, A>,
@@ -117,7 +121,7 @@ fn pull<A: Arithmetic>(
     only_memory: bool,
 ) -> Option<(A::Sum, u64)> {
     let (mut best, mut relaxed) = (own, 0);
-    let is_told = walk.graph.into().row(v).along(only_memory, |entry| {
+    let is_complete = walk.graph.into().row(v).along(only_memory, |entry| {
         if A::add(nearest, weight(entry)) >= best {
             return false;
         }
@@ -125,5 +129,5 @@ fn pull<A: Arithmetic>(
         best = best.min(A::add(A::load(&walk.sums[neighbour(entry) as usize]), weight(entry)));
         true
     });
-    is_told.then_some((best, relaxed))
+    is_complete.then_some((best, relaxed))
 }

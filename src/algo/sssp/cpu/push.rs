@@ -1,14 +1,17 @@
-//! Pushing along the edges of vertices that became nearer, bucket after bucket (delta-stepping), or in the order in which they did (Moore).
+//! Pushing along the out-edges of vertices that became nearer, either bucket by bucket (delta-stepping) or in the order
+//! in which they became nearer (Moore).
 //!
-//! Each thread has buckets of its own. In a round all threads take parts of the lists that they have of the first bucket, first their own; what comes
-//! into the same bucket meanwhile a thread goes on with at once if it is little (bucket fusion, Zhang et al. 2020), so that deep graphs have few
-//! rounds. Narrow rounds ([`crate::algo::team::narrow`]) the first thread takes alone, with the buckets of all, while the others sleep.
+//! Each thread has buckets of its own. In a round the threads share the entries of the first bucket. Each thread begins
+//! with its own list and then helps with the lists of others. If a thread adds few entries to the same bucket
+//! meanwhile, it continues with them at once (bucket fusion, Zhang et al. 2020), so that deep graphs need few rounds.
+//! In narrow rounds ([`crate::algo::team::narrow`]) the first thread works alone with the buckets of all threads, while
+//! the others sleep.
 
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::rounds::relax_all;
 use super::rows::{Entries, Row, Wanted, neighbour, weight};
-use super::search::{Here, Walk};
+use super::search::{ThreadState, Walk};
 use super::slices::{RowSlices, Word};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::team::narrow::Narrow;
@@ -17,104 +20,106 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{MutexGuard, PoisonError};
 
-/// Entries that a thread takes at a time.
+/// Number of entries that a thread takes at a time.
 const CHUNK: usize = 128;
-/// Most entries of the same bucket that a thread goes on with at once.
+/// Maximum number of entries in the same bucket that a thread continues with at once.
 const FUSED: usize = 1 << 12;
-/// Entries of a list from which on their edges are many, whoever has them.
+/// Length of a list from which on its edges are estimated and not counted.
 const COUNTED: usize = 1 << 12;
-/// Entries of a row whose shorter ways are put together with others, and how many of these at a time.
+/// Maximum length of a row whose shorter paths are collected before they are applied, and how many are collected at a
+/// time.
 const SHORT: usize = 32;
-const PUT_TOGETHER: usize = 32;
-/// Entries ahead whose rows are asked for.
+const COLLECTED: usize = 32;
+/// How many entries ahead a row is prefetched.
 const AHEAD: usize = 32;
 
-/// How far to push, and in what order.
+/// How far and in what order to push.
 #[derive(Debug, Clone, Copy)]
 pub struct PushOptions<S> {
-    /// True if all distances are in one bucket, and vertices come in the order in which they came nearer.
+    /// True if all distances share one bucket, so that vertices are taken in the order in which they became nearer.
     pub is_moore: bool,
-    /// No vertex becomes as far as this: farther ones pull ([`super::pull`]).
+    /// Bound that distances of pushed vertices stay below. Vertices farther away pull ([`super::pull`]).
     pub cap: Option<S>,
-    /// Pushing ends before a bucket whose vertices have more edges than this.
+    /// Number of edges of a wide bucket. Pushing ends before a bucket whose vertices have more edges.
     pub wide: u64,
 }
 
 impl<S> PushOptions<S> {
-    /// Returns those of pushing bucket after bucket, to the end.
+    /// Returns the options of pushing bucket by bucket to the end.
     pub fn whole() -> PushOptions<S> {
         PushOptions { is_moore: false, cap: None, wide: u64::MAX }
     }
 }
 
-/// The end of pushing.
+/// Why pushing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     /// No vertex becomes nearer.
     Done,
-    /// The vertices of this bucket have many edges, and were not pushed along.
+    /// The vertices of this bucket have many edges. Their edges were not relaxed.
     Wide(u64),
 }
 
-/// The next round, as all threads know it.
+/// The next round, about which all threads agree.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Turn {
-    /// Its bucket and one; 0 where there is no memory for buckets, and the largest number where no bucket has entries.
+pub struct NextRound {
+    /// Number of the bucket plus 1. It is 0 if there is no memory for buckets, and the largest number if no bucket has
+    /// entries.
     number: u64,
-    /// Edges of the vertices in the bucket; of all ranks where pushing ends before a wide one.
+    /// Edges of the vertices in the bucket. If pushing ends before a wide bucket, this is the sum over all ranks.
     edges: u64,
 }
 
-impl Turn {
-    /// Returns true if pushing ends: there is no memory, or no entry up to the bucket that `last` says.
+impl NextRound {
+    /// Returns true if pushing ends, because there is no memory or no entry up to the bucket of number `last`.
     fn is_over(&self, last: u64) -> bool {
         self.number == 0 || self.number > last
     }
 }
 
-/// Bins that the first thread goes on with while it is alone: its own, and those of other threads that have entries.
+/// Buckets that the first thread uses while it works alone: its own, and those of other threads that have entries.
 type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, Bins<S>>)>;
 
-/// Pushes from what is in bins, as a phase of this kind. Returns `None` where threads stop. Collective.
+/// Pushes from the entries in the buckets, as a phase called `kind`. Returns `None` if threads stop. Collective.
 pub fn push<A: Arithmetic>(
     walk: &Walk<'_, A>,
-    here: &mut Here,
+    here: &mut ThreadState,
     kind: &str,
     options: PushOptions<A::Sum>,
 ) -> Option<Pushed> {
     let (mut rounds, mut relaxed, mut list) = (0, 0, Vec::new());
     let cap = options.cap.unwrap_or(A::UNREACHED);
     let bucket_of = |sum: A::Sum| if options.is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
-    // No turn of a later bucket begins.
+    // No round of a later bucket begins.
     let last = options.cap.map_or(u64::MAX - 1, |cap| bucket_of(cap) + 1);
     let (mut narrow, mut all) = (Narrow::new(walk.threads), AllBins::new());
     loop {
-        let mut turn = match here.is_alone {
+        let mut next_round = match here.is_alone {
             true => next_alone(walk, here, &mut all, last, options.wide)?,
             false => next(walk, here, &narrow, last, options.wide)?,
         };
-        let (mut is_over, bound) = (turn.is_over(last), walk.bound.load(Relaxed));
-        if here.is_alone && (is_over || turn.edges >= narrow.bound() || turn.edges > options.wide) {
-            // The others have slept until now.
+        let (mut is_over, bound) = (next_round.is_over(last), walk.bound.load(Relaxed));
+        if here.is_alone && (is_over || next_round.edges >= narrow.bound() || next_round.edges > options.wide) {
+            // The other threads have slept until now.
             all.clear();
-            *walk.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
+            *walk.next_round.lock().unwrap_or_else(PoisonError::into_inner) = next_round;
             here.is_alone = false;
-            if !walk.meet(here) {
+            if !walk.wait(here) {
                 return None;
             }
-        } else if !here.is_alone && !is_over && turn.edges < bound && turn.edges <= options.wide {
+        } else if !here.is_alone && !is_over && next_round.edges < bound && next_round.edges <= options.wide {
             if here.thread == 0 {
                 here.is_alone = true;
                 all.extend((0..walk.threads).map(|thread| (thread, walk.bins(thread))));
-            } else if walk.meet(here) {
-                turn = *walk.turn.lock().unwrap_or_else(PoisonError::into_inner);
-                is_over = turn.is_over(last);
+            } else if walk.wait(here) {
+                next_round = *walk.next_round.lock().unwrap_or_else(PoisonError::into_inner);
+                is_over = next_round.is_over(last);
             } else {
                 return None;
             }
         }
         if here.thread == 0 {
-            narrow.begin(turn.edges, here.is_alone);
+            narrow.begin(next_round.edges, here.is_alone);
         }
         let mut own;
         let (bins, others) = match all.split_first_mut() {
@@ -124,14 +129,14 @@ pub fn push<A: Arithmetic>(
                 (&mut *own, &[][..])
             }
         };
-        if turn.number == 0 {
-            return without(walk, here, bins);
+        if next_round.number == 0 {
+            return push_without_buckets(walk, here, bins);
         }
-        let bucket = turn.number - 1;
+        let bucket = next_round.number - 1;
         if is_over {
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Done);
         }
-        if turn.edges > options.wide {
+        if next_round.edges > options.wide {
             let list = walk.lists[here.thread].entries.read().unwrap_or_else(PoisonError::into_inner);
             put_back(walk, &list, bins, bucket);
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Wide(bucket));
@@ -139,7 +144,7 @@ pub fn push<A: Arithmetic>(
         rounds += 1;
         let lists = if here.is_alone { 1 + others.len() } else { walk.threads };
         for nth in 0..lists {
-            // Whoever is alone knows who else has entries.
+            // A thread that works alone knows which other threads have entries.
             let thread = if here.is_alone && nth > 0 { others[nth - 1].0 } else { (here.thread + nth) % walk.threads };
             let listed = &walk.lists[thread];
             let list = listed.entries.read().unwrap_or_else(PoisonError::into_inner);
@@ -153,60 +158,67 @@ pub fn push<A: Arithmetic>(
             }
         }
         if walk.is_shared() {
-            let mut nearer = bins.take_told();
+            let mut nearer = bins.take_unsent();
             if !walk.share(here, &mut nearer, |entry| bins.push(bucket_of(entry.sum), entry)) {
                 return None;
             }
             continue;
         }
-        while !options.is_moore && (1..=FUSED).contains(&bins.again()) {
+        while !options.is_moore && (1..=FUSED).contains(&bins.refilled()) {
             bins.take(bucket, &mut list);
             relaxed += settle(walk, bins, &list, cap, bucket_of);
         }
     }
 }
 
-/// Finds the bucket of the next round, and takes each thread's entries of it to its list. Returns `None` where threads stop. Collective.
-fn next<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, narrow: &Narrow, last: u64, wide: u64) -> Option<Turn> {
+/// Finds the bucket of the next round, and moves each thread's entries of it to the thread's list. Returns `None` if
+/// threads stop. Collective.
+fn next<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    here: &mut ThreadState,
+    narrow: &Narrow,
+    last: u64,
+    wide: u64,
+) -> Option<NextRound> {
     let (now, after) = (here.round & 1, (here.round + 1) & 1);
     let mut bins = walk.bins(here.thread);
-    walk.next[now].fetch_min(number(&bins), Relaxed);
-    if !walk.meet(here) || !walk.agree(here, &walk.next[now], Exchange::least) {
+    walk.next[now].fetch_min(bucket_number(&bins), Relaxed);
+    if !walk.wait(here) || !walk.agree(here, &walk.next[now], Exchange::least) {
         return None;
     }
-    let mut turn = Turn { number: walk.next[now].load(Relaxed), edges: 0 };
-    let is_over = turn.is_over(last);
+    let mut next_round = NextRound { number: walk.next[now].load(Relaxed), edges: 0 };
+    let is_over = next_round.is_over(last);
     if !is_over {
-        let edges = take(walk, here.thread, turn.number - 1, &mut bins, wide);
+        let edges = take_bucket(walk, here.thread, next_round.number - 1, &mut bins, wide);
         walk.edges[now].fetch_add(edges, Relaxed);
     }
-    // The first thread may go on with them.
+    // The first thread may use the buckets of this one next.
     drop(bins);
     if here.thread == 0 {
-        // All have read these, and nobody writes them before the next meeting.
+        // All threads have read these values. Nobody writes them before the next barrier.
         walk.next[after].store(u64::MAX, Relaxed);
         walk.edges[after].store(0, Relaxed);
         walk.bound.store(narrow.bound(), Relaxed);
     }
     here.round += 1;
-    if !walk.meet(here) || wide < u64::MAX && !is_over && !walk.agree(here, &walk.edges[now], Exchange::sum) {
+    if !walk.wait(here) || wide < u64::MAX && !is_over && !walk.agree(here, &walk.edges[now], Exchange::sum) {
         return None;
     }
-    turn.edges = walk.edges[now].load(Relaxed);
-    Some(turn)
+    next_round.edges = walk.edges[now].load(Relaxed);
+    Some(next_round)
 }
 
-/// Does the same as the first thread while the others wait.
+/// Does what [`next`] does on the first thread, while the others wait.
 fn next_alone<A: Arithmetic>(
     walk: &Walk<'_, A>,
-    here: &mut Here,
+    here: &mut ThreadState,
     all: &mut AllBins<'_, A::Sum>,
     last: u64,
     wide: u64,
-) -> Option<Turn> {
+) -> Option<NextRound> {
     let least = AtomicU64::new(u64::MAX);
     all.retain(|(thread, bins)| {
-        let first = number(bins);
+        let first = bucket_number(bins);
         least.fetch_min(first, Relaxed);
         let stays = *thread == 0 || first < u64::MAX;
         if !stays {
@@ -214,29 +226,37 @@ fn next_alone<A: Arithmetic>(
         }
         stays
     });
-    if !walk.meet(here) || !walk.agree(here, &least, Exchange::least) {
+    if !walk.wait(here) || !walk.agree(here, &least, Exchange::least) {
         return None;
     }
-    let mut turn = Turn { number: least.into_inner(), edges: 0 };
-    if !turn.is_over(last) {
-        let edges = all.iter_mut().map(|(thread, bins)| take(walk, *thread, turn.number - 1, bins, wide)).sum();
+    let mut next_round = NextRound { number: least.into_inner(), edges: 0 };
+    if !next_round.is_over(last) {
+        let edges =
+            all.iter_mut().map(|(thread, bins)| take_bucket(walk, *thread, next_round.number - 1, bins, wide)).sum();
         let edges = AtomicU64::new(edges);
         if wide < u64::MAX && !walk.agree(here, &edges, Exchange::sum) {
             return None;
         }
-        turn.edges = edges.into_inner();
+        next_round.edges = edges.into_inner();
     }
-    Some(turn)
+    Some(next_round)
 }
 
-/// Returns the number of the first bucket that has an entry, as [`Turn`] has it.
-fn number<S: Copy>(bins: &Bins<S>) -> u64 {
-    if bins.is_lacking() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
+/// Returns the number of the first bucket that has an entry, as [`NextRound::number`] stores it.
+fn bucket_number<S: Copy>(bins: &Bins<S>) -> u64 {
+    if bins.is_out_of_memory() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
 }
 
-/// Takes the entries of a bucket to the list of a thread. Returns the edges of their vertices: if pushing ends before a wide bucket, they are counted,
-/// else estimated where entries are many or no vertex has many more edges than others.
-fn take<A: Arithmetic>(walk: &Walk<'_, A>, thread: usize, bucket: u64, bins: &mut Bins<A::Sum>, wide: u64) -> u64 {
+/// Moves the entries of a bucket to the list of a thread. Returns the number of edges of their vertices. It is counted
+/// if pushing ends before a wide bucket. Otherwise it is estimated if entries are many or if no vertex has many more
+/// edges than others.
+fn take_bucket<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    thread: usize,
+    bucket: u64,
+    bins: &mut Bins<A::Sum>,
+    wide: u64,
+) -> u64 {
     let (graph, list) = (walk.graph, &walk.lists[thread]);
     let mut entries = list.entries.write().unwrap_or_else(PoisonError::into_inner);
     bins.take(bucket, &mut entries);
@@ -247,17 +267,24 @@ fn take<A: Arithmetic>(walk: &Walk<'_, A>, thread: usize, bucket: u64, bins: &mu
     }
 }
 
-/// Goes on without buckets, for which there is no memory, to the end: by rounds over all vertices. Returns `None` where threads stop. Collective.
-fn without<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>) -> Option<Pushed> {
+/// Continues without buckets, because memory is too small for them: does rounds over all vertices to the end. Returns
+/// `None` if threads stop. Collective.
+fn push_without_buckets<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    here: &mut ThreadState,
+    bins: &mut Bins<A::Sum>,
+) -> Option<Pushed> {
     if here.thread == 0 {
-        tracing::info!("memory is too small for the vertices that become nearer at once: rounds over all take longer");
+        tracing::info!(
+            "memory is too small for buckets of vertices: searching by rounds over all vertices, which takes longer"
+        );
     }
     bins.free();
     *walk.lists[here.thread].entries.write().unwrap_or_else(PoisonError::into_inner) = Vec::new();
     relax_all(walk, here).then_some(Pushed::Done)
 }
 
-/// Puts entries back to their bucket, and notes the smallest distance among them.
+/// Puts entries back into their bucket, and lowers `least` to the smallest distance among them.
 fn put_back<A: Arithmetic>(walk: &Walk<'_, A>, list: &[Entry<A::Sum>], bins: &mut Bins<A::Sum>, bucket: u64) {
     let sum_of = |entry: &Entry<A::Sum>| A::load(&walk.sums[entry.vertex as usize]);
     for &entry in list.iter().filter(|entry| sum_of(entry) == entry.sum) {
@@ -266,7 +293,7 @@ fn put_back<A: Arithmetic>(walk: &Walk<'_, A>, list: &[Entry<A::Sum>], bins: &mu
     }
 }
 
-/// A way to a vertex.
+/// A path to a vertex, by its last edge.
 #[derive(Clone, Copy)]
 struct Step<W> {
     way: W,
@@ -274,7 +301,7 @@ struct Step<W> {
 }
 
 impl<W> Step<W> {
-    /// Returns the way along an entry of the row of a vertex.
+    /// Returns the path to `from` extended by the edge of `entry`, which is in the row of `from`.
     #[inline(always)]
     fn along<A: Arithmetic<Way = W>>(from: Entry<A::Sum>, entry: u64) -> Step<W> {
         let sum = A::add(from.sum, weight(entry));
@@ -282,8 +309,8 @@ impl<W> Step<W> {
     }
 }
 
-/// Pushes along the edges of these vertices that make a shorter way than `cap`, but for those vertices that came nearer since. Returns the number of
-/// edges.
+/// Relaxes those edges of the entries' vertices that make a path shorter than `cap`. Skips vertices that became nearer
+/// since. Returns the number of relaxed edges.
 fn settle<A: Arithmetic>(
     walk: &Walk<'_, A>,
     bins: &mut Bins<A::Sum>,
@@ -297,8 +324,8 @@ fn settle<A: Arithmetic>(
             let cell = &sums[vertex as usize];
             if A::is_better(way, cell) && A::improve(cell, way) {
                 let entry = Entry { sum: A::sum(way), vertex };
-                // What other ranks have to know comes into a bucket when they do.
-                if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(entry.sum), entry) }
+                // An entry for other ranks comes into a bucket when it is sent.
+                if walk.is_shared() { bins.push_unsent(entry) } else { bins.push(bucket_of(entry.sum), entry) }
             }
         }
     };
@@ -318,8 +345,8 @@ fn settle<A: Arithmetic>(
     }
 }
 
-/// Takes the ways along the edges of these vertices that are shorter than `cap` and may be better than those before, but for those of vertices that
-/// came nearer since. Rows are in memory. Returns the number of edges.
+/// Calls `take` with the paths along the edges of the entries' vertices that are shorter than `cap` and may improve a
+/// distance. Skips vertices that became nearer since. Rows are in memory. Returns the number of relaxed edges.
 fn along_words<A: Arithmetic, W: Word>(
     walk: &Walk<'_, A>,
     rows: RowSlices<'_, W>,
@@ -329,29 +356,30 @@ fn along_words<A: Arithmetic, W: Word>(
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
     let mut relaxed = 0;
-    // Better ways of some vertices are put together before any cell changes: an atomic operation lets no load pass, and who writes all down and
-    // counts those that are better need not guess which are.
-    let mut better = [Step { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; PUT_TOGETHER + SHORT];
+    // Better paths of several vertices are collected before any cell changes, because no load passes an atomic
+    // operation. All paths are written and only the better ones counted, because this needs no branch that would be
+    // hard to predict.
+    let mut better = [Step { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; COLLECTED + SHORT];
     let mut count = 0;
     let expect = |entry: &Entry<A::Sum>| {
         prefetch_near(sums, entry.vertex as usize);
-        rows.expect(entry.vertex);
+        rows.prefetch_start(entry.vertex);
     };
-    // Lists are short, so that the first entries count.
+    // Lists are short, so prefetching the first entries matters.
     list.iter().take(AHEAD).for_each(expect);
-    list.iter().take(AHEAD / 2).for_each(|entry| rows.expect_row(entry.vertex));
+    list.iter().take(AHEAD / 2).for_each(|entry| rows.prefetch_row(entry.vertex));
     for (at, &Entry { sum, vertex }) in list.iter().enumerate() {
         if let Some(ahead) = list.get(at + AHEAD) {
             expect(ahead);
         }
         if let Some(ahead) = list.get(at + AHEAD / 2) {
-            rows.expect_row(ahead.vertex);
+            rows.prefetch_row(ahead.vertex);
         }
         if A::load(&sums[vertex as usize]) != sum {
             continue;
         }
         let row = rows.row(vertex);
-        // With a cap, most entries of a row are too long.
+        // With a cap, most edges of a row are too long.
         if row.len() > SHORT || cap < A::UNREACHED {
             for entry in row.entries() {
                 let step = Step::along::<A>(Entry { sum, vertex }, entry);
@@ -372,7 +400,7 @@ fn along_words<A: Arithmetic, W: Word>(
             let is_better = A::is_better(step.way, &sums[step.vertex as usize]);
             count += usize::from(is_better & (step.vertex < tails));
         }
-        if count >= PUT_TOGETHER {
+        if count >= COLLECTED {
             take(&better[..count]);
             count = 0;
         }
@@ -381,8 +409,9 @@ fn along_words<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Calls `each` with the ways along the edges of these vertices that are shorter than `cap`, but for those of vertices that came nearer since. Rows are
-/// on a disk, which is asked for those of many vertices before any is waited for.
+/// Calls `each` with the paths along the edges of the entries' vertices that are shorter than `cap`. Skips vertices
+/// that became nearer since. Rows are on a disk. The rows of many vertices are requested before the thread waits for
+/// any.
 fn along_disk<A: Arithmetic>(
     walk: &Walk<'_, A>,
     list: &[Entry<A::Sum>],
@@ -399,7 +428,7 @@ fn along_disk<A: Arithmetic>(
         }
         _ => Some(Wanted::All(from.vertex)),
     };
-    rows.ahead(list.iter().copied(), wanted, |from| {
+    rows.for_each_prefetched(list.iter().copied(), wanted, |from| {
         if came_nearer(from) {
             return;
         }

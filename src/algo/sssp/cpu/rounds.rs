@@ -1,57 +1,61 @@
-//! Rounds over all vertices, along all their edges, as long as any vertex becomes nearer: the baseline of other methods (Bellman and Ford).
+//! Relaxes the edges of all vertices in rounds until no vertex becomes nearer (Bellman and Ford). This is the baseline
+//! for the other methods.
 //!
-//! A thread finds what itself found earlier in the round. On a graph that is deep in the order of vertices, as a path is, one thread goes as far in a round
-//! as several do in hundreds, each of which begins before what comes before its part is found. So deep searches try now and then which way more
-//! vertices become nearer.
+//! A thread uses the distances that it found earlier in the same round. If a graph is deep in the order of vertices,
+//! like a path, one thread gets as far in one round as several threads do in hundreds: each of these begins its part
+//! before the distances in earlier parts are known. So deep searches now and then try the other mode, and keep the one
+//! in which more vertices become nearer.
 
 use super::arithmetic::Arithmetic;
 use super::bins::Entry;
 use super::rows::{Wanted, neighbour, weight};
-use super::search::{Here, Walk};
+use super::search::{ThreadState, Walk};
 use std::ops::Range;
 
-/// The first round that is tried the other way; the next are those of twice as many. Graphs that are not deep have fewer rounds.
+/// The first round that tries the other mode. Later tries are at each doubling of the number of rounds. Graphs that are
+/// not deep have fewer rounds.
 const TRIED: u64 = 16;
 
-/// Whether one thread takes a round, as all threads find by what became nearer.
-struct Order {
+/// Decides whether one thread does a round alone. All threads decide alike, because they know how many vertices became
+/// nearer.
+struct RoundMode {
     threads: u64,
     is_alone: bool,
-    /// Vertices that became nearer in the round before.
+    /// Number of vertices that became nearer in the previous round.
     last: u64,
 }
 
-impl Order {
-    /// Returns true if one thread takes round `round`.
+impl RoundMode {
+    /// Returns true if one thread does round `round` alone.
     fn is_alone(&self, round: u64) -> bool {
-        self.threads > 1 && self.is_alone != Order::is_tried(round)
+        self.threads > 1 && self.is_alone != RoundMode::is_tried(round)
     }
 
     fn is_tried(round: u64) -> bool {
         round >= TRIED && round.is_power_of_two()
     }
 
-    /// Notes that so many vertices became nearer in a round. One thread takes about as many times as long as there are threads.
+    /// Records that `changed` vertices became nearer in a round. One thread takes about `threads` times as long as all.
     fn note(&mut self, round: u64, changed: u64) {
         let [tried, other] =
             if self.is_alone { [changed * self.threads, self.last] } else { [changed, self.last * self.threads] };
-        if Order::is_tried(round) && tried > other {
+        if RoundMode::is_tried(round) && tried > other {
             self.is_alone = !self.is_alone;
         }
         self.last = changed;
     }
 }
 
-/// Searches so. Returns false where threads stop. Collective.
-pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
+/// Searches by rounds over all vertices. Returns false if threads stop. Collective.
+pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0u64, Vec::new());
-    let mut order = Order { threads: walk.threads as u64, is_alone: false, last: 0 };
+    let mut order = RoundMode { threads: walk.threads as u64, is_alone: false, last: 0 };
     loop {
         let relax = |part: Range<u32>| {
             let mut changed = 0;
             let reached = part.filter(|&v| A::load(&sums[v as usize]) != A::UNREACHED);
-            graph.out.ahead(
+            graph.out.for_each_prefetched(
                 reached,
                 |v| Some(Wanted::All(v)),
                 |v| {
@@ -95,10 +99,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thread_takes_rounds_where_it_gets_farther() {
-        // Of 2 threads; what becomes nearer in a round of all, and of one.
+    fn one_thread_does_rounds_if_it_gets_farther() {
+        // With 2 threads: how many vertices become nearer in a round by all, and in a round by one.
         for (changed, is_alone) in [([1000, 2000], false), ([1000, 2001], true)] {
-            let mut order = Order { threads: 2, is_alone: false, last: 0 };
+            let mut order = RoundMode { threads: 2, is_alone: false, last: 0 };
             for round in 1..100 {
                 let alone = order.is_alone(round);
                 let tried = [16, 32, 64].contains(&round);
@@ -106,7 +110,7 @@ mod tests {
                 order.note(round, changed[usize::from(alone)]);
             }
         }
-        let mut order = Order { threads: 1, is_alone: false, last: 0 };
+        let mut order = RoundMode { threads: 1, is_alone: false, last: 0 };
         assert!((1..100).all(|round| {
             order.note(round, round);
             !order.is_alone(round)

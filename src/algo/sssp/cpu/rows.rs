@@ -1,4 +1,5 @@
-//! Rows sorted by weight, with neighbours and weights side by side: who looks for a shorter way along them can stop where no edge behind makes one.
+//! Rows sorted by weight, with neighbours and weights side by side. A search for shorter paths stops at the first entry
+//! whose weight is too large.
 
 use super::disk::{DiskEntries, DiskRow};
 use super::slices::{RowWords, Words};
@@ -8,53 +9,55 @@ use crate::formats::WeightType;
 use crate::memory::{Buffer, random_access};
 use std::ops::Range;
 
-/// Parts of the largest weight in which ranks tell each other sums: those of 2^40 entries fit 64 bits.
+/// Number of fixed-point units in the largest weight. Ranks exchange sums of weights in these units, so that sums of
+/// 2^40 entries fit 64 bits.
 const PARTS: f64 = (1u64 << 23) as f64;
 
-/// The rows of all vertices of one way.
+/// The rows of all vertices, for one direction.
 pub struct Rows {
-    /// A weight and a neighbour each, row after row, each in ascending order.
+    /// Entries, which consist of a weight and a neighbour. Rows follow each other, and each is in ascending order.
     pub(super) entries: Entries,
-    /// The smallest weight of each row, and the largest of all where a row is empty: most rows need not be looked at.
+    /// The smallest weight of each row, or the largest number if the row is empty. Most rows need not be read because
+    /// of it.
     pub(super) lightest: Buffer<u32>,
-    /// Figures of all weights.
+    /// Statistics of all weights.
     pub(super) weights: Weights,
 }
 
-/// Figures of weights.
+/// Statistics of weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Weights {
-    /// The largest.
+    /// The largest weight.
     pub largest: u32,
-    /// Their sum, as numbers.
+    /// Sum of the weights as numbers.
     pub sum: f64,
 }
 
 impl Weights {
-    /// Returns the figures of these and others.
+    /// Combines the statistics of two sets of weights.
     pub fn and(self, other: Weights) -> Weights {
         Weights { largest: self.largest.max(other.largest), sum: self.sum + other.sum }
     }
 
-    /// Returns the figures of those of all ranks, whose weights are of this type. Collective.
+    /// Combines the statistics of all ranks. `kind` is the type of the weights. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn of_all(self, kind: WeightType, exchange: &mut Exchange) -> Result<Weights> {
         let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
         let sum = exchange.sum(self.in_parts_of(kind, largest))?;
         Ok(Weights { largest, sum: of_parts(kind, largest, sum) })
     }
 
-    /// Returns the sum in parts of a weight that none is larger than: whole numbers, so that ranks that add them up all have the same, and as exact for
-    /// small weights as for large ones.
+    /// Returns the sum in fixed-point units of `largest`. Whole numbers make all ranks agree on the total, and are as
+    /// exact for small weights as for large ones.
     fn in_parts_of(self, kind: WeightType, largest: u32) -> u64 {
-        // Where all weights are 0, this is no number, and becomes 0.
+        // If all weights are 0, the quotient is NaN, which the cast turns into 0.
         (self.sum / number(kind, largest) * PARTS) as u64
     }
 }
 
-/// Returns the sum that is so many parts of the largest weight.
+/// Converts a sum in fixed-point units of the largest weight back to a number.
 fn of_parts(kind: WeightType, largest: u32, parts: u64) -> f64 {
     parts as f64 / PARTS * number(kind, largest)
 }
@@ -68,13 +71,13 @@ pub(super) fn number(kind: WeightType, weight: u32) -> f64 {
     }
 }
 
-/// The place of entries.
+/// Storage of the entries of all rows.
 pub(super) enum Entries {
     /// In memory, in words of 32 bits.
     Short(Words<u32>),
     /// In memory, in words of 64 bits.
     Long(Words<u64>),
-    /// In a file, with the place of the first entry of each row, and the end of the last.
+    /// In a file. The buffer holds the position of each row's first entry, followed by the end of the last row.
     OnDisk(Buffer<u64>, DiskEntries),
 }
 
@@ -90,8 +93,8 @@ pub enum Row<'r> {
 }
 
 impl Row<'_> {
-    /// Calls `each` with entries in their order until it returns false. Returns false where some would be next that are not in memory, if only those
-    /// there are asked for.
+    /// Calls `each` with the entries in order until it returns false. With `only_memory` it returns false if the next
+    /// entry is not in memory.
     #[inline(always)]
     pub fn along(self, only_memory: bool, each: impl FnMut(u64) -> bool) -> bool {
         match self {
@@ -107,7 +110,7 @@ impl Row<'_> {
         }
     }
 
-    /// Returns the first entry; 0 where there is none.
+    /// Returns the first entry, or 0 if the row is empty.
     #[inline]
     pub fn first(self) -> u64 {
         let mut first = 0;
@@ -142,12 +145,12 @@ impl Rows {
         }
     }
 
-    /// Asks memory for the first entries of a row in it.
+    /// Prefetches the first entries of a row in memory.
     #[inline(always)]
-    pub fn expect_row(&self, v: u32) {
+    pub fn prefetch_row(&self, v: u32) {
         match &self.entries {
-            Entries::Short(words) => words.slices().expect_row(v),
-            Entries::Long(words) => words.slices().expect_row(v),
+            Entries::Short(words) => words.slices().prefetch_row(v),
+            Entries::Long(words) => words.slices().prefetch_row(v),
             Entries::OnDisk(..) => {}
         }
     }
@@ -158,7 +161,7 @@ impl Rows {
         self.lightest[v as usize]
     }
 
-    /// Returns the number of entries of a vertex.
+    /// Returns the number of entries in the row of a vertex.
     #[inline(always)]
     pub fn degree(&self, v: u32) -> u64 {
         match &self.entries {
@@ -168,31 +171,31 @@ impl Rows {
         }
     }
 
-    /// Returns the figures of all weights.
+    /// Returns the statistics of all weights.
     pub fn weights(&self) -> Weights {
         self.weights
     }
 
-    /// Returns true if entries are read from a disk as they are looked at.
+    /// Returns true if entries are read from a disk when they are used.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.entries, Entries::OnDisk(..))
     }
 
-    /// Returns true if the first entry of a vertex is on a disk alone.
+    /// Returns true if even the first entry of a vertex is only on the disk.
     #[inline]
     pub fn lacks_first(&self, v: u32) -> bool {
         matches!(self.row(v), Row::OnDisk(row) if row.last_near().is_none())
     }
 
-    /// Tells the system that entries are read here and there.
-    pub(super) fn expect_random_access(&self) {
+    /// Advises the system that entries are read in random order.
+    pub(super) fn advise_random_access(&self) {
         if let Entries::OnDisk(_, entries) = &self.entries {
             random_access(&entries.file);
         }
     }
 
-    /// Calls `each` with all items, once the disk, where entries are there, is asked for what is `wanted` of the rows of their vertices.
-    pub fn ahead<T: Copy>(
+    /// Calls `each` with all items. If rows are on a disk, first requests the part of each row that `wanted` returns.
+    pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
         wanted: impl Fn(T) -> Option<Wanted>,
@@ -204,21 +207,21 @@ impl Rows {
             Some(Wanted::All(v)) => entries.far(v, places(starts, v)),
             Some(Wanted::First(v)) => entries.first_far(v, places(starts, v)),
         };
-        entries.ahead(items, places, each);
+        entries.for_each_prefetched(items, places, each);
     }
 }
 
-/// Returns the places of a vertex's entries, of rows that begin at `starts`.
+/// Returns the positions of a vertex's entries, for rows that begin at `starts`.
 #[inline(always)]
 fn places(starts: &[u64], v: u32) -> Range<u64> {
     starts[v as usize]..starts[v as usize + 1]
 }
 
-/// The part of the row of a vertex that is asked of a disk, of what memory does not have.
+/// The part of a vertex's row to request from the disk. Entries in memory are not requested.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted {
-    /// All of it.
+    /// All entries of the vertex's row.
     All(u32),
-    /// The first entries.
+    /// The first entries of the vertex's row.
     First(u32),
 }

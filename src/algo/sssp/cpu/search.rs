@@ -1,10 +1,10 @@
-//! One search: its phases, in which all threads take part, and what they found.
+//! One search by several threads: its phases, and what the threads find.
 
-use super::Sorted;
+use super::SortedGraph;
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::parents::{self, Reached};
-use super::push::{PushOptions, Turn};
+use super::push::{NextRound, PushOptions};
 use super::rows::{Wanted, neighbour, weight};
 use super::{plateau, pull, push, rounds};
 use crate::algo::sssp::Edges;
@@ -24,64 +24,65 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-/// Vertices that a thread takes at a time, and where their rows are on a disk: those of all are asked for before any is waited for.
+/// Vertices that a thread takes at a time, for rows in memory and for rows on a disk. On a disk the part is larger,
+/// because the rows of a whole part are requested before the thread waits for any.
 const PART: usize = 1 << 10;
 const PART_ON_DISK: usize = 1 << 14;
 
 /// A search in progress.
 pub struct Walk<'s, A: Arithmetic> {
-    /// The graph.
-    pub graph: &'s Sorted,
-    /// The distance of every vertex.
+    /// The graph that is searched.
+    pub graph: &'s SortedGraph,
+    /// The distances of all vertices found so far.
     pub sums: &'s [A::Cell],
-    /// The vertex that is searched from.
+    /// The root of the search.
     pub root: u32,
     /// The number of threads.
     pub threads: usize,
     /// The buckets of each thread.
     bins: &'s [Mutex<Bins<A::Sum>>],
-    /// The entries of the bucket that each thread has in this round.
+    /// For each thread, the entries that it has in the bucket of this round.
     pub lists: Vec<List<A::Sum>>,
-    /// The first bucket that has an entry, and one more, of a round and of the next.
+    /// For this round and for the next: the number of the first bucket that has an entry, plus 1.
     pub next: [AtomicU64; 2],
-    /// The edges that the vertices of a bucket have, of a round and of the next.
+    /// For this round and for the next: the edges of the vertices in the bucket.
     pub edges: [AtomicU64; 2],
-    /// The edges from which on a round is for all threads.
+    /// Number of edges from which on all threads take part in a round.
     pub bound: AtomicU64,
-    /// The round that all threads begin together after those of the first one.
-    pub turn: Mutex<Turn>,
-    /// The smallest distance among these.
+    /// The round that all threads begin together after the first thread worked alone.
+    pub next_round: Mutex<NextRound>,
+    /// The smallest distance among the entries that were put back into buckets.
     pub least: A::Cell,
     method: Method,
     barrier: Barrier,
-    /// The first meeting after which threads stop.
+    /// Number of the first barrier at which threads stop.
     stop: AtomicUsize,
-    /// Vertices that were taken in a round, and in the next.
+    /// For this round and for the next: vertices that threads have taken.
     parts: [AtomicUsize; 2],
-    /// Vertices that became nearer in a round, and in the next.
+    /// For this round and for the next: vertices that became nearer.
     changed: [AtomicU64; 2],
     relaxations: AtomicU64,
     findings: Mutex<Findings<A::Sum>>,
     ranks: Option<Ranks<'s, A::Sum>>,
 }
 
-/// The other ranks, with which the first thread speaks.
+/// Access to the other ranks, which only the first thread uses.
 struct Ranks<'s, S> {
     exchange: Mutex<&'s mut Exchange>,
     edges: &'s Edges<'s>,
-    /// The vertices that became nearer by each thread.
+    /// For each thread, the vertices that it moved nearer.
     nearer: Mutex<Vec<Vec<Entry<S>>>>,
 }
 
-/// The entries of a thread in one bucket, of which all threads take parts.
+/// The entries of one thread in one bucket. All threads take parts of them.
 pub struct List<S> {
-    /// The entries.
+    /// The entries of the thread.
     pub entries: RwLock<Vec<Entry<S>>>,
-    /// The number of those that are taken.
+    /// Number of entries that are taken.
     pub taken: AtomicUsize,
 }
 
-/// The findings that threads tell of a search.
+/// Findings that threads report during a search.
 struct Findings<S> {
     phases: Vec<Phase>,
     begun: Instant,
@@ -89,22 +90,22 @@ struct Findings<S> {
     reached: Reached<S>,
 }
 
-/// The place of a thread in a search: all are at the same one.
-pub struct Here {
-    /// Its number.
+/// Position of a thread in a search. All threads are at the same position.
+pub struct ThreadState {
+    /// Number of the thread.
     pub thread: usize,
-    /// Rounds of buckets that began.
+    /// Number of bucket rounds that began.
     pub round: usize,
-    /// Rounds over vertices that began.
+    /// Number of rounds over vertices that began.
     sweeps: usize,
-    meetings: usize,
-    /// True while this, the first thread, goes on and the others wait for it.
+    barriers: usize,
+    /// True while the first thread works and the others wait for it. Set on the first thread only.
     pub is_alone: bool,
     outcome: Result<()>,
 }
 
-impl Here {
-    /// Notes what went wrong, if anything did: all threads stop at the next meeting.
+impl ThreadState {
+    /// Records an error, if `outcome` is one. All threads stop at the next barrier.
     pub fn note(&mut self, outcome: Result<()>) {
         if self.outcome.is_ok() {
             self.outcome = outcome;
@@ -113,9 +114,9 @@ impl Here {
 }
 
 impl<'s, A: Arithmetic> Walk<'s, A> {
-    /// Begins a search by as many threads as have `bins`.
+    /// Begins a search by as many threads as there are `bins`.
     pub fn new(
-        graph: &'s Sorted,
+        graph: &'s SortedGraph,
         sums: &'s [A::Cell],
         Vertex(root): Vertex,
         method: Method,
@@ -140,7 +141,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             next: [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)],
             edges: Default::default(),
             bound: AtomicU64::new(narrow::LEAST),
-            turn: Mutex::default(),
+            next_round: Mutex::default(),
             least: A::cell(A::UNREACHED),
             method,
             barrier: Barrier::new(threads),
@@ -156,14 +157,14 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     /// Searches, and writes the parents.
     ///
     /// # Errors
-    /// A stop; [`crate::Error::Limit`] where parents on plateaus take more memory than there is.
+    /// A stop; [`crate::Error::Limit`] if parents on plateaus take more memory than is free.
     pub fn run(self, parents: &mut [u32]) -> Result<Searched> {
         let begun = Instant::now();
         let cells = cells(parents);
         team(self.threads, &|thread| {
             let _attends = self.barrier.attend();
-            let mut here = Here { thread, round: 0, sweeps: 0, meetings: 0, is_alone: false, outcome: Ok(()) };
-            self.go(&mut here, cells);
+            let mut here = ThreadState { thread, round: 0, sweeps: 0, barriers: 0, is_alone: false, outcome: Ok(()) };
+            self.run_thread(&mut here, cells);
             here.outcome
         })?;
         let (mut phases, mut reached) = {
@@ -203,7 +204,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         })
     }
 
-    /// Calls `each` with the vertices at the other ends of those edges of a vertex that add nothing to its distance.
+    /// Calls `each` with the other ends of those edges of `v` that add nothing to its distance.
     fn flat(&self, v: u32, way: Way, each: &mut dyn FnMut(u32)) {
         let sum = A::load(&self.sums[v as usize]);
         let adds_nothing = |weight: u32| A::add(sum, weight) == sum;
@@ -214,7 +215,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                 }
             });
         }
-        // They come first in a row.
+        // Such edges come first in a row.
         let rows = if way == Way::Out { &self.graph.out } else { self.graph.into() };
         rows.row(v).along(false, |entry| {
             let is_flat = adds_nothing(weight(entry));
@@ -225,15 +226,15 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         });
     }
 
-    /// Takes the part of one thread in all phases.
-    fn go(&self, here: &mut Here, parents: &[AtomicU32]) {
+    /// Runs one thread's share of all phases.
+    fn run_thread(&self, here: &mut ThreadState, parents: &[AtomicU32]) {
         let all = self.sums.len();
         let own = all * here.thread / self.threads..all * (here.thread + 1) / self.threads;
         for v in own {
             A::store(&self.sums[v], if v as u32 == self.root { A::ZERO } else { A::UNREACHED });
         }
         self.bins(here.thread).clear();
-        if !self.meet(here) {
+        if !self.wait(here) {
             return;
         }
         if here.thread == 0 && self.graph.own.has(self.root) {
@@ -247,18 +248,19 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                 push::push(self, here, "push", options).is_some()
             }
         };
-        if found && self.leaves(here, parents) {
+        if found && self.settle_leaves(here, parents) {
             parents::find(self, here, parents);
         }
     }
 
-    /// Returns the buckets of a thread. While the first thread is alone, all are its.
+    /// Returns the buckets of a thread. While the first thread works alone, it uses the buckets of all.
     pub fn bins(&self, thread: usize) -> MutexGuard<'_, Bins<A::Sum>> {
         self.bins[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for all threads, unless this one is alone. Returns false if one of them stops, and so do all.
-    pub fn meet(&self, here: &mut Here) -> bool {
+    /// Waits at the barrier for all threads, unless this one works alone. Returns false if a thread has failed; then
+    /// all stop.
+    pub fn wait(&self, here: &mut ThreadState) -> bool {
         if here.thread == 0 {
             here.note(signals::check());
         }
@@ -266,12 +268,12 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             return true;
         }
         here.is_alone = false;
-        here.meetings += 1;
+        here.barriers += 1;
         if here.outcome.is_err() {
-            self.stop.fetch_min(here.meetings, Relaxed);
+            self.stop.fetch_min(here.barriers, Relaxed);
         }
         self.barrier.wait();
-        self.stop.load(Relaxed) > here.meetings
+        self.stop.load(Relaxed) > here.barriers
     }
 
     /// Returns true if there are other ranks.
@@ -280,10 +282,11 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         self.ranks.is_some()
     }
 
-    /// Replaces a number by what all ranks make of theirs by `combine`. Returns false where threads stop. Collective.
+    /// Replaces `number` by what `combine` makes of the numbers of all ranks. Returns false if threads stop.
+    /// Collective.
     pub fn agree(
         &self,
-        here: &mut Here,
+        here: &mut ThreadState,
         number: &AtomicU64,
         combine: impl Fn(&mut Exchange, u64) -> Result<u64>,
     ) -> bool {
@@ -294,40 +297,51 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                 combine(&mut exchange, number.load(Relaxed)).map(|number_of_all| number.store(number_of_all, Relaxed)),
             );
         }
-        self.meet(here)
+        self.wait(here)
     }
 
-    /// Makes `least` that of all ranks. Returns false where threads stop. Collective.
-    pub fn agree_on_least(&self, here: &mut Here) -> bool {
+    /// Lowers `least` to the least value of all ranks. Returns false if threads stop. Collective.
+    pub fn agree_on_least(&self, here: &mut ThreadState) -> bool {
         let word = AtomicU64::new(A::to_word(A::load(&self.least)));
         let agreed = self.agree(here, &word, Exchange::least);
         if here.thread == 0 && self.is_shared() {
             A::lower(&self.least, A::of_word(word.load(Relaxed)));
         }
-        agreed && self.meet(here)
+        agreed && self.wait(here)
     }
 
-    /// Tells the other ranks, if there are any, which vertices became nearer by this thread, and hears which did elsewhere: on the first thread
-    /// `current` gets the own ones of all these. Returns false where threads stop. Collective.
-    pub fn share(&self, here: &mut Here, nearer: &mut Vec<Entry<A::Sum>>, current: impl FnMut(Entry<A::Sum>)) -> bool {
+    /// Sends the vertices that this thread moved nearer to the other ranks, if there are any, and receives theirs. On
+    /// the first thread, `current` is called with all of these that this rank owns. Returns false if threads stop.
+    /// Collective.
+    pub fn share(
+        &self,
+        here: &mut ThreadState,
+        nearer: &mut Vec<Entry<A::Sum>>,
+        current: impl FnMut(Entry<A::Sum>),
+    ) -> bool {
         let Some(ranks) = &self.ranks else { return true };
         let lock = || ranks.nearer.lock().unwrap_or_else(PoisonError::into_inner);
         lock()[here.thread].clone_from(nearer);
-        if !self.meet(here) {
+        if !self.wait(here) {
             return false;
         }
         if here.thread == 0 {
             let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
-            here.note(exchange.tell::<A>(self.sums, &lock(), current));
-            // The first thread may be alone in the next round.
+            here.note(exchange.share_nearer::<A>(self.sums, &lock(), current));
+            // The first thread may work alone in the next round.
             lock().iter_mut().for_each(Vec::clear);
         }
-        self.meet(here)
+        self.wait(here)
     }
 
-    /// Takes parts of the vertices `all` by all threads, with those of a round before being over. Returns the number of vertices that `work`
-    /// says of its parts, of all threads; `None` where threads stop. Collective.
-    pub fn round(&self, here: &mut Here, all: Range<u32>, mut work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
+    /// Divides the vertices `all` among the threads. Returns the sum of the values that `work` returns in all threads,
+    /// or `None` if threads stop. Collective.
+    pub fn round(
+        &self,
+        here: &mut ThreadState,
+        all: Range<u32>,
+        mut work: impl FnMut(Range<u32>) -> u64,
+    ) -> Option<u64> {
         let (parts, changed) = (&self.parts[here.sweeps & 1], &self.changed[here.sweeps & 1]);
         let mut sum = 0;
         let size = if self.graph.out.is_on_disk() { PART_ON_DISK } else { PART };
@@ -339,7 +353,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             sum += work(first as u32..(first + size).min(all.end as usize) as u32);
         }
         changed.fetch_add(sum, Relaxed);
-        if !self.meet(here) {
+        if !self.wait(here) {
             return None;
         }
         if !self.agree(here, changed, Exchange::sum) {
@@ -347,17 +361,22 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         }
         let sum = changed.load(Relaxed);
         if here.thread == 0 {
-            // Nobody is at the round before any more.
+            // All threads have left the round before.
             self.parts[(here.sweeps + 1) & 1].store(0, Relaxed);
             self.changed[(here.sweeps + 1) & 1].store(0, Relaxed);
         }
         here.sweeps += 1;
-        // The next round begins once its counts are zero.
-        self.meet(here).then_some(sum)
+        // The next round may begin only when its counts are zero.
+        self.wait(here).then_some(sum)
     }
 
-    /// Does the same by the first thread, while the others sleep. Collective.
-    pub fn round_alone(&self, here: &mut Here, all: Range<u32>, work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
+    /// Does what [`Self::round`] does on the first thread, while the others sleep. Collective.
+    pub fn round_alone(
+        &self,
+        here: &mut ThreadState,
+        all: Range<u32>,
+        work: impl FnMut(Range<u32>) -> u64,
+    ) -> Option<u64> {
         let changed = &self.changed[here.sweeps & 1];
         if here.thread == 0 {
             here.is_alone = true;
@@ -366,13 +385,13 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         } else {
             here.sweeps += 1;
         }
-        self.meet(here).then(|| changed.load(Relaxed))
+        self.wait(here).then(|| changed.load(Relaxed))
     }
 
-    /// Notes the end of a phase, in which this thread looked along `relaxed` edges. Returns false where threads stop. Collective.
-    pub fn end_phase(&self, here: &mut Here, kind: &str, rounds: u64, relaxed: u64) -> bool {
+    /// Ends a phase in which this thread relaxed `relaxed` edges. Returns false if threads stop. Collective.
+    pub fn end_phase(&self, here: &mut ThreadState, kind: &str, rounds: u64, relaxed: u64) -> bool {
         self.relaxations.fetch_add(relaxed, Relaxed);
-        if !self.meet(here) {
+        if !self.wait(here) {
             return false;
         }
         if here.thread == 0 {
@@ -382,24 +401,25 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             let seconds = std::mem::replace(&mut findings.begun, Instant::now()).elapsed().as_secs_f64();
             findings.phases.push(Phase { kind: kind.into(), rounds, relaxations, seconds });
         }
-        self.meet(here)
+        self.wait(here)
     }
 
-    /// Adds what a thread found when it looked for parents.
+    /// Adds what a thread found in the search for parents.
     pub fn add(&self, reached: Reached<A::Sum>) {
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
         findings.reached.add(reached);
     }
 
-    /// Settles the vertices that have one edge each, by their neighbours, which are their parents. Collective.
-    fn leaves(&self, here: &mut Here, parents: &[AtomicU32]) -> bool {
+    /// Settles the vertices that have a single edge. The neighbour of such a vertex is its parent. Returns false if
+    /// threads stop. Collective.
+    fn settle_leaves(&self, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
         let graph = self.graph;
         let (mut relaxed, mut reached, mut nearer) = (0, Reached::default(), Vec::new());
         let all = graph.tails..graph.vertices;
         let done = self.round(here, all, |part| {
             relaxed += part.len() as u64;
             let first = |v| Some(Wanted::First(v)).filter(|_| graph.out.lacks_first(v));
-            graph.out.ahead(part.filter(|&v| graph.own.has(v)), first, |v| {
+            graph.out.for_each_prefetched(part.filter(|&v| graph.own.has(v)), first, |v| {
                 let parent = &parents[v as usize];
                 if v == self.root {
                     parent.store(v, Relaxed);
@@ -407,7 +427,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                     return;
                 }
                 let entry = graph.out.row(v).first();
-                // A sum of decimals may be the first that is infinite.
+                // A sum of decimals may become infinite in this step.
                 let sum = A::add(A::load(&self.sums[neighbour(entry) as usize]), weight(entry));
                 if sum == A::UNREACHED {
                     parent.store(NONE, Relaxed);

@@ -1,19 +1,20 @@
-//! Rows in memory: a weight and a neighbour in each word, of 32 bits where these and the places of rows fit.
+//! Rows in memory. Each word holds a weight and a neighbour. Words have 32 bits if that suffices for the entries and
+//! for the positions of rows.
 
 use super::packing::Packing;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, Plain, prefetch_near};
 use std::ops::Range;
 
-/// A word of rows in memory, whose order is that of entries.
+/// A word of rows in memory. Words are in the order of the entries that they hold.
 pub trait Word: Plain + Copy + Ord + Send + Sync {
-    /// Makes the word of a weight and a neighbour, which has so many bits.
+    /// Packs a weight and a neighbour into a word. `bits` is the number of bits of the neighbour.
     fn of(weight: u32, neighbour: u32, bits: u32) -> Self;
-    /// Returns its entry: the weight in the upper 32 bits, the neighbour in the lower.
+    /// Returns the entry of a word: the weight in the upper 32 bits, the neighbour in the lower.
     fn entry(self, bits: u32) -> u64;
-    /// Makes the word of a place in rows.
+    /// Stores a position in rows as a word.
     fn of_place(place: u64) -> Self;
-    /// Returns the place that it tells.
+    /// Returns the position that a word stores.
     fn place(self) -> usize;
 }
 
@@ -59,20 +60,21 @@ impl Word for u32 {
     }
 }
 
-/// Returns the bits of neighbours in words of 32 bits, if these hold all entries and their places.
+/// Returns the number of bits of a neighbour in words of 32 bits, or `None` if such words can't hold all entries and
+/// positions.
 pub fn short_bits(vertices: u64, entries: u64, largest: u32) -> Option<u32> {
     let packing = Packing::of(vertices, largest);
     let fit = packing.bytes() <= size_of::<u32>() && packing.neighbour_bits() < u32::BITS && entries < 1 << u32::BITS;
     fit.then_some(packing.neighbour_bits())
 }
 
-/// Returns the bytes of the words of rows with so many entries, and of their places.
+/// Returns the bytes of the words of `entries` entries, and of the positions of rows.
 pub fn bytes(vertices: u64, entries: u64, largest: u32) -> u64 {
     let size = if short_bits(vertices, entries, largest).is_some() { 4 } else { 8 };
     size * (vertices + 1 + entries)
 }
 
-/// Returns the places of rows of these lengths, one behind the other, with the end of the last.
+/// Returns the positions of consecutive rows of these lengths, followed by the end of the last.
 ///
 /// # Errors
 /// [`crate::Error::Limit`].
@@ -86,16 +88,16 @@ pub fn starts<W: Word>(lengths: &[u32], budget: &Budget) -> Result<Buffer<W>> {
     Ok(starts)
 }
 
-/// Rows of words.
+/// Rows in memory, one word per entry.
 pub struct Words<W> {
-    /// The place of the first word of each row, and the end of the last.
+    /// The position of each row's first word, followed by the end of the last row.
     starts: Buffer<W>,
     words: Buffer<W>,
     bits: u32,
 }
 
 impl<W: Word> Words<W> {
-    /// Makes room for rows of these lengths, in words whose neighbours have so many bits.
+    /// Allocates rows of these lengths. `bits` is the number of bits of a neighbour.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -105,7 +107,7 @@ impl<W: Word> Words<W> {
         Ok(Words { starts, words, bits })
     }
 
-    /// Returns the places of rows, and all words, to be written.
+    /// Returns the positions of rows, and all words for writing.
     pub fn parts(&mut self) -> (&[W], &mut [W]) {
         (&self.starts, &mut self.words)
     }
@@ -117,7 +119,7 @@ impl<W: Word> Words<W> {
     }
 }
 
-/// Rows as slices, for loops that look at many.
+/// Rows as slices, for loops that read many.
 #[derive(Clone, Copy)]
 pub struct RowSlices<'r, W> {
     starts: &'r [W],
@@ -126,7 +128,7 @@ pub struct RowSlices<'r, W> {
 }
 
 impl<'r, W: Word> RowSlices<'r, W> {
-    /// Returns the places of a row.
+    /// Returns the positions of the words of a row.
     #[inline(always)]
     pub fn places(&self, v: u32) -> Range<usize> {
         self.starts[v as usize].place()..self.starts[v as usize + 1].place()
@@ -138,7 +140,7 @@ impl<'r, W: Word> RowSlices<'r, W> {
         RowWords { words: &self.words[self.places(v)], bits: self.bits }
     }
 
-    /// Returns the rows of some vertices, which follow each other.
+    /// Returns the rows of consecutive vertices.
     #[inline(always)]
     pub fn rows(self, vertices: Range<u32>) -> impl Iterator<Item = (u32, RowWords<'r, W>)> {
         let starts = &self.starts[vertices.start as usize..=vertices.end as usize];
@@ -146,15 +148,15 @@ impl<'r, W: Word> RowSlices<'r, W> {
         vertices.zip(starts.windows(2)).map(move |(v, ends)| (v, row(ends)))
     }
 
-    /// Asks memory for the place of a row ahead of its use.
+    /// Prefetches the position of a row.
     #[inline(always)]
-    pub fn expect(&self, v: u32) {
+    pub fn prefetch_start(&self, v: u32) {
         prefetch_near(self.starts, v as usize);
     }
 
-    /// Asks memory for the first entries of a row whose place is known.
+    /// Prefetches the first entries of a row. Its position must be in a cache already.
     #[inline(always)]
-    pub fn expect_row(&self, v: u32) {
+    pub fn prefetch_row(&self, v: u32) {
         prefetch_near(self.words, self.starts[v as usize].place());
     }
 }
@@ -179,9 +181,9 @@ impl<'r, W: Word> RowWords<'r, W> {
         self.words.iter().map(move |word| word.entry(self.bits))
     }
 
-    /// Returns the entries before the first that is not as `is`.
+    /// Returns the entries before the first for which `is` is false.
     #[inline(always)]
-    pub fn while_is(self, is: impl Fn(u64) -> bool) -> RowWords<'r, W> {
+    pub fn take_while(self, is: impl Fn(u64) -> bool) -> RowWords<'r, W> {
         let count = self.entries().take_while(|&entry| is(entry)).count();
         RowWords { words: &self.words[..count], bits: self.bits }
     }

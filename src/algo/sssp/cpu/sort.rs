@@ -1,4 +1,4 @@
-//! Sorting the rows of a graph by weight, into memory or, where that is too small, into a file.
+//! Sorts the rows of a graph by weight, in memory or, if that is too small, in a file.
 
 use super::disk;
 use super::near::{self, Bounds};
@@ -15,27 +15,27 @@ use crate::store::placed::{self, Placed};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Entries that a thread sorts at a time, about.
+/// Approximate number of entries that a thread sorts at a time.
 const PART: usize = 1 << 16;
-/// Entries that are sorted before they are written to a file, at least; the longest row is, too.
+/// Minimum number of entries that are sorted before they are written to a file. The longest row is added to it.
 const WINDOW: u64 = 1 << 21;
-/// Bytes beside the longest row in a window, and of first entries where there is room for none.
+/// Bytes that a window has in addition to its entries, and that the first entries have if none fits.
 const PADDING: u64 = 16;
 
-/// A file for sorted rows.
+/// Where to write sorted rows, and how much memory to leave free.
 pub struct RowFile<'a> {
-    /// Its folder.
+    /// Folder of the file.
     pub units: &'a Units<'a>,
-    /// The rank that it is of.
+    /// Rank that writes the file.
     pub rank: usize,
-    /// Bytes of memory that may not go to first entries of rows.
+    /// Bytes of memory that the first entries of rows must leave free.
     pub spare: u64,
-    /// The ways whose rows share memory from now on.
+    /// Number of directions, including this one, that still need memory for first entries.
     pub ways: u64,
 }
 
-/// Returns the bytes of the rows of `vertices` vertices with so many entries in all and weights up to `largest`, and the fewest that do with a file, if
-/// no row has more entries than `longest`.
+/// Returns the bytes of sorted rows in memory, for weights up to `largest`. Also returns the smallest number of bytes
+/// that suffices with a file, if no row has more than `longest` entries.
 pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2] {
     let (starts, bounds) = near::bytes(vertices);
     let lightest = 4 * vertices;
@@ -44,27 +44,27 @@ pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2
     [most, most.min(lightest + 8 * (vertices + 1) + bounds + starts + window)]
 }
 
-/// Means to sort the rows of one way by weight.
+/// Sorts the rows of one direction by weight.
 pub struct Sorter<'e> {
-    /// The edges, with weights up to `largest`.
+    /// The edges of the graph.
     pub edges: &'e Edges<'e>,
-    /// A weight that none is larger than.
+    /// Upper bound of the weights.
     pub largest: u32,
-    /// The way.
+    /// Direction of the rows.
     pub way: Way,
-    /// Host memory that is left.
+    /// Budget of host memory.
     pub budget: &'e Budget,
 }
 
 impl Sorter<'_> {
-    /// Sorts the rows of all vertices, which have these lengths. They go to a file where one is given.
+    /// Sorts the rows of all vertices, whose lengths are `lengths`. Writes them to `file` if one is given.
     ///
     /// # Errors
-    /// [`Error::Limit`] where [`bytes`] do not fit; those of the disk; a stop.
+    /// [`Error::Limit`] if [`bytes`] do not fit; errors of the disk; a stop.
     pub fn rows(&self, lengths: impl ExactSizeIterator<Item = u32>, file: Option<RowFile<'_>>) -> Result<Rows> {
         let vertices = lengths.len();
         let mut lightest: Buffer<u32> = self.budget.zeroed(vertices, "the lightest edge of each vertex (4 bytes)")?;
-        // Freed before searches take more than that for each vertex.
+        // This buffer is freed before searches take more memory for each vertex.
         let mut all: Buffer<u32> = self.budget.zeroed(vertices, "the lengths of rows (4 bytes a vertex)")?;
         all.iter_mut().zip(lengths).for_each(|(place, length)| *place = length);
         let lengths = all;
@@ -84,11 +84,11 @@ impl Sorter<'_> {
             return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
         }
         let rows = Rows { entries, lightest, weights };
-        rows.expect_random_access();
+        rows.advise_random_access();
         Ok(rows)
     }
 
-    /// Sorts rows of these lengths into memory, in words whose neighbours have so many bits.
+    /// Sorts rows into memory. `bits` is the number of bits of a neighbour in a word.
     fn in_memory<W: Word>(&self, lengths: &[u32], bits: u32, lightest: &mut [u32]) -> Result<(Words<W>, Weights)> {
         let mut words = Words::new(lengths, bits, self.budget)?;
         let (starts, entries) = words.parts();
@@ -96,7 +96,7 @@ impl Sorter<'_> {
         Ok((words, weights))
     }
 
-    /// Sorts rows of these lengths into a file, as many at a time as fit a window.
+    /// Sorts rows into a file, as many at a time as fit a window.
     fn in_file(
         &self,
         lengths: Buffer<u32>,
@@ -129,12 +129,13 @@ impl Sorter<'_> {
         let (places, later) = near::bytes(vertices as u64);
         let room = budget.free().saturating_sub(spare.saturating_sub(later) + places) / ways;
         let entries = bounds.rows(&placed, &starts, packing, room, &mut window, budget)?;
-        // It has a name only while it is written: nobody goes on with it.
+        // The name is removed once the file is written, because no later run uses the file.
         placed::remove(&path)?;
         Ok((Entries::OnDisk(starts, entries), weights))
     }
 
-    /// Sorts the rows of these vertices into `entries`, whose neighbours have so many bits, and notes the lightest edge of each; returns figures of the weights.
+    /// Sorts the rows of `vertices` into `entries`, and writes the weight of each vertex's lightest edge to `lightest`.
+    /// `bits` is the number of bits of a neighbour in a word. Returns statistics of the weights.
     fn sort<W: Word>(
         &self,
         (starts, bits): (&[W], u32),
@@ -150,7 +151,7 @@ impl Sorter<'_> {
             let mut rest = part;
             for (v, lightest) in (first..).zip(lightest) {
                 let length = starts[v as usize + 1].place() - starts[v as usize].place();
-                // Rows of vertices that other ranks own are empty here.
+                // The rows of vertices that other ranks own are empty.
                 if length == 0 {
                     *lightest = u32::MAX;
                     continue;
@@ -180,7 +181,8 @@ impl Sorter<'_> {
     }
 }
 
-/// Cuts the rows of these vertices, and the places of their lightest edges, into parts that a thread sorts at a time; each with its first vertex.
+/// Cuts rows and the weights of their lightest edges into parts that a thread sorts at a time. Each part has the number
+/// of its first vertex.
 fn parts<'r, W: Word>(
     starts: &[W],
     vertices: Range<u32>,

@@ -1,4 +1,4 @@
-//! Weighted rows in pinned host memory, which kernels read over the bus: where GPU memory has no room for them.
+//! Weighted rows in pinned host memory, which kernels read over the bus if rows do not fit GPU memory.
 #![allow(unsafe_code)] // bytes that are seen as words
 
 use super::Weights;
@@ -13,18 +13,18 @@ use crate::memory::Budget;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Entries of a piece that a thread fills at a time; a longer row is one piece.
+/// Number of entries that a thread fills at a time. A longer row is a piece of its own.
 const PIECE: u64 = 1 << 20;
 
-/// Rows, and what is known of their weights.
+/// Rows in host memory, with statistics of their weights.
 pub(super) struct HostRows {
-    /// Edges of one row after the other: each a neighbour, and the weight in the upper half.
+    /// Edges, row by row. Each is a neighbour in the lower half and a weight in the upper half.
     pub rows: Pinned,
-    /// The least weight, the largest, and the sum of all.
+    /// The smallest weight, the largest weight and the sum of all weights.
     pub weights: (u32, u32, f64),
 }
 
-/// Returns how many entries of a half come before a row.
+/// Returns the number of entries of a half before row `row`.
 fn entries_before(half: &Catalogue, firsts: &[u64], row: u64) -> u64 {
     if half.is_empty() {
         return 0;
@@ -37,7 +37,7 @@ fn entries_before(half: &Catalogue, firsts: &[u64], row: u64) -> u64 {
     firsts[b] + u64::from(block.offsets[(row as u32 - block.first_row) as usize])
 }
 
-/// Cuts all rows into pieces: the rows of each, and its entries.
+/// Divides all rows into pieces. Returns the rows and the number of entries of each.
 fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
     let firsts = halves.map(|half| {
         let mut before = 0;
@@ -52,7 +52,7 @@ fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
         |row: u64| halves.iter().zip(&firsts).map(|(half, firsts)| entries_before(half, firsts, row)).sum::<u64>();
     let (mut pieces, mut from, mut begin) = (Vec::new(), 0, 0);
     while from < rows {
-        // The last row whose end is within the piece, but one at least.
+        // Find the last row that ends within the piece, but take at least one row.
         let (mut low, mut high) = (from + 1, rows);
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -65,10 +65,10 @@ fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
     pieces
 }
 
-/// Brings whole rows of both halves to pinned memory, each by ascending weight.
+/// Copies whole rows of both halves to pinned memory, each sorted by ascending weight.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], [`crate::Error::Lost`], those of `go_on`.
+/// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of `go_on`.
 pub(super) fn place(
     workspace: &Workspace,
     halves: [&Catalogue; 2],
@@ -80,7 +80,7 @@ pub(super) fn place(
     let direction = layout.direction();
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
     let mut pinned = Pinned::new(&workspace.device, (8 * entries as usize).max(8), budget)?;
-    // SAFETY: any bytes are valid numbers; pinned memory starts at a page.
+    // SAFETY: any bytes are valid numbers. Pinned memory starts at a page boundary.
     let (_, mut rest, _) = unsafe { pinned.bytes_mut().align_to_mut::<u64>() };
     let mut parts = Vec::new();
     for (rows, entries) in pieces(halves, layout.rows()) {
@@ -114,7 +114,7 @@ pub(super) fn place(
     Ok(HostRows { rows: pinned, weights })
 }
 
-/// Calls `put` with each neighbour in a row and the weight of the edge.
+/// Calls `put` with each neighbour in a row and the weight of the edge to it.
 fn each(halves: [&Catalogue; 2], direction: Direction, weights: &Weights<'_>, row: u32, mut put: impl FnMut(u32, u32)) {
     match weights {
         Weights::Stored(_) => {

@@ -1,28 +1,28 @@
-//! The memory of searches on a GPU, beside the graph.
+//! GPU memory of searches, apart from the graph.
 
 use super::room::Room;
 use super::twins::{Pile, Queue};
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// The memory that searches work in.
+/// Memory that searches use.
 pub(super) struct Memory {
     /// A distance for each vertex, of 32 or 64 bits.
     pub distances: DeviceSlice<u64>,
     pub parents: DeviceSlice<u32>,
-    /// A bit for each vertex that found no room in a queue.
+    /// A bit for each vertex that did not fit a queue.
     pub pending: DeviceSlice<u32>,
     pub queues: [Queue; 2],
     pub piles: [Pile; 2],
-    /// Queues and piles once more, for Moore's algorithm and its baseline, which use neither.
+    /// The memory of queues and piles as one array, for Moore's algorithm and its baseline, which use neither.
     pub words: DeviceSlice<u32>,
 }
 
 impl Memory {
-    /// Takes it from an arena.
+    /// Takes the memory from an arena.
     ///
     /// # Errors
-    /// [`crate::Error::internal`] where the arena has less than `room` says.
+    /// [`crate::Error::internal`] if the arena has less than `room` says.
     pub fn take(arena: &mut Arena, room: &Room) -> Result<Memory> {
         let distances = arena.take_planned(room.vertices)?;
         let (parents, pending) = (arena.take_planned(room.vertices)?, arena.take_planned(room.words())?);

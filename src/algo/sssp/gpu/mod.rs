@@ -1,11 +1,12 @@
-//! Shortest paths on a GPU. `kernels/sssp.cu` has the method; here is what lies where, and how a search goes on and ends.
+//! Shortest paths on a GPU. `kernels/sssp.cu` describes the method. This module describes the memory layout, and how a
+//! search continues and ends.
 //!
-//! In GPU memory lie whole rows of neighbours with their weights, each row by ascending weight, 8 bytes an entry, or in pinned host memory where they
-//! have no room, with the first four edges of vertices beside; and for each vertex its distance,
-//! its parent, the place of its row and room in queues. Weights that are drawn are computed there, by the hash that
-//! [the host has](crate::graph::weights::drawn).
+//! GPU memory holds whole rows of neighbours with their weights, 8 bytes an entry. Each row is sorted by ascending
+//! weight. If rows do not fit, they are in pinned host memory, and GPU memory holds the first four edges of as many
+//! vertices as fit. For each vertex GPU memory also holds the distance, the parent, the position of the row, and space
+//! in queues. Random weights are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
 //!
-//! Distances are sums of 32 bits, until one does not fit: then the search, and those after it, are done with 64.
+//! Distances are sums of 32 bits. If one does not fit, this search and all later ones use 64 bits.
 #![allow(unsafe_code)] // kernel launches
 
 mod host_rows;
@@ -13,9 +14,9 @@ mod memory;
 mod moore;
 mod place;
 mod programs;
+mod report;
 mod room;
 mod sums;
-mod told;
 mod tuning;
 mod twins;
 
@@ -45,14 +46,14 @@ use room::{Room, THREADS};
 use sums::Sums;
 use twins::{BARRIER_BYTES, State};
 
-/// The purpose of its memory, in errors.
+/// Purpose of the memory, for errors.
 const PURPOSE: &str = "[sssp] on this graph";
 
-/// The weights of a graph's edges.
+/// Source of the weights of a graph's edges.
 pub enum Weights<'a> {
-    /// Those of its blocks.
+    /// The weights that are stored with the blocks.
     Stored(WeightType),
-    /// Drawn ones, by the input's id of each vertex.
+    /// Random weights. The function returns the input's id of a vertex, from which weights are drawn.
     Drawn(DrawnWeights, &'a (dyn Fn(Vertex) -> u64 + Sync)),
 }
 
@@ -65,32 +66,33 @@ impl Weights<'_> {
     }
 }
 
-/// A graph that is searched on a GPU.
+/// A graph prepared for searches on a GPU.
 pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
     go_on: GoOn<'a>,
     blocks: u32,
     placed: Placed,
-    /// Those of 64 bits once one did not fit 32.
+    /// Kind of sums. It changes to 64 bits when a sum does not fit 32.
     sums: Sums,
     method: Method,
     search: twins::Search,
     distances: DeviceSlice<u64>,
     parents: DeviceSlice<u32>,
     pending: DeviceSlice<u32>,
-    /// Memory of Moore's algorithm and its baseline.
+    /// Memory of Moore's algorithm and of the baseline.
     arrays: Arrays,
     state: DeviceSlice<State>,
-    /// Marks the beginning and the end of a search, and where distances are known if other launches find parents.
+    /// Times of the beginning and the end of a search, and of the moment when distances are known, if separate launches
+    /// find parents.
     clock: [Event; 3],
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Brings a graph, both halves of whose rows are there, within reach of the GPU of `lease`.
+    /// Prepares a graph for the GPU of `lease`. The graph must have both halves of its rows.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming the fewest bytes where GPU memory does not do; [`Error::Usage`] for more edges than a GPU takes; [`Error::Lost`], those
-    /// of reading blocks and of `go_on`.
+    /// [`Error::Limit`] with the smallest number of bytes that suffices, if GPU memory is too small; [`Error::Usage`]
+    /// if the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks and of `go_on`.
     pub fn new(
         graph: &Graph,
         edges: &Edges<'_>,
@@ -109,17 +111,18 @@ impl<'a> GpuSearch<'a> {
             }
         };
         let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), budget, go_on)?;
-        // The first launch of a kernel takes longer; the reference searches once before its clock runs, too.
+        // The first launch of a kernel takes longer, so search once before anything is timed. Graph500's reference does
+        // so too.
         if search.placed.graph.vertices > 0 {
             search.search_all(Vertex(0))?;
         }
         Ok(search)
     }
 
-    /// Brings a graph within reach as [`Self::new`] does, from the lower and the upper half of its rows.
+    /// Prepares a graph as [`Self::new`] does, given the lower and the upper half of its rows.
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// Errors of [`Self::new`].
     pub fn with_tuning(
         halves: [&Catalogue; 2],
         weights: Weights<'_>,
@@ -199,14 +202,14 @@ impl<'a> GpuSearch<'a> {
         })
     }
 
-    /// Searches, with wider sums if one does not fit, and returns the state at the end.
+    /// Searches, and repeats the search with 64-bit sums if a sum does not fit. Returns the final state.
     fn search_all(&mut self, root: Vertex) -> Result<State> {
         let state = self.search_once(root)?;
         if state.overflowed == 0 {
             return Ok(state);
         }
         self.sums = self.sums.wider();
-        // Bits of vertices may be left from a search whose sums are wrong.
+        // The failed search may have left bits of vertices set.
         self.gpu.workspace.queue.fill(self.pending, 0)?;
         self.search_once(root)
     }
@@ -227,7 +230,7 @@ impl<'a> GpuSearch<'a> {
         Ok(state)
     }
 
-    /// Makes all vertices unreached. As in Graph500's reference, that is no part of the search.
+    /// Makes all vertices unreached. This is not part of the timed search, as in Graph500's reference.
     fn clear(&self) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
         let bytes = 4 * self.sums.words() * u64::from(self.placed.graph.vertices);
@@ -237,7 +240,7 @@ impl<'a> GpuSearch<'a> {
         queue.mark(&self.clock[0])
     }
 
-    /// Launches the search until it is through; `from` says where it begins.
+    /// Launches the kernel until the search is finished. `from` says where the first launch begins.
     fn launch_all(&self, root: Vertex, from: u32) -> Result<State> {
         let workspace = &*self.gpu.workspace;
         let queue = &workspace.queue;
@@ -249,7 +252,8 @@ impl<'a> GpuSearch<'a> {
             }
             let search = twins::Search { root: root.0, begins: if launch == 0 { from } else { 0 }, ..self.search };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
-            // SAFETY: the arguments match the kernel's; all memory that they name is this search's alone, and its sizes are those of `room`.
+            // SAFETY: the arguments match the kernel's. All memory that they name is used by this search only, and has
+            // the sizes in `room`.
             unsafe { queue.launch_together(&kernel, grid, (self.placed.graph, search))? };
             queue.mark(&self.clock[1])?;
             let mut state = [State::default()];
@@ -290,7 +294,7 @@ impl<'a> GpuSearch<'a> {
     }
 }
 
-/// A launch begins a search, or finds parents where distances are known; others go on.
+/// What the first launch does: begin a search, or find parents for known distances. Later launches continue.
 const BEGINS: u32 = 1;
 const KNOWN: u32 = 2;
 
@@ -308,10 +312,10 @@ impl Search for GpuSearch<'_> {
         let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
         self.fetch(distances)?;
         fetch(&mut self.gpu.workspace.uploader, self.parents, 1, parents, |words, to| to.copy_from_slice(words))?;
-        let mut told = told::of(&state, self.sums, seconds);
+        let mut searched = report::of(&state, self.sums, seconds);
         if !matches!(self.method, Method::Auto | Method::DeltaStepping) {
-            told.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();
+            searched.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();
         }
-        Ok(told)
+        Ok(searched)
     }
 }

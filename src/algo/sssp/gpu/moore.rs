@@ -1,5 +1,5 @@
-//! Moore's algorithm with queues in three tiers, and the baseline with masks: `kernels/sssp_moore.cuh` has both. The host decides after each launch what
-//! kind the next one is.
+//! Moore's algorithm with queues in three tiers, and the baseline with masks. Both are in `kernels/sssp_moore.cuh`.
+//! After each launch the host decides on the kind of the next one.
 #![allow(unsafe_code)] // kernel launches
 
 use super::sums::Sums;
@@ -9,49 +9,51 @@ use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Workspace};
 use crate::graph::ids::Vertex;
 
-// These have the values of the kernels' constants.
-/// Threads of each of several blocks, and of a block that is alone.
+// These must equal the constants of the kernels.
+/// Threads of a block, if several blocks run and if one block runs alone.
 const THREADS: u32 = 512;
 const ALONE: u32 = 1024;
-/// Tasks that several blocks' threads go through at a time: eight lanes share one.
+/// Tasks that a block of several takes at a time. Eight lanes share a task.
 const TASKS: u32 = THREADS / 8;
-/// Tasks beyond which a launch of one block ends: where distances are in its shared memory, and else; and one of several.
+/// Number of tasks beyond which a launch ends: of one block with distances in shared memory, of one block otherwise,
+/// and of several blocks.
 const MOST_IN_SHARED: u32 = 1024;
 const MOST_OF_ONE: u32 = 512;
 const MOST_OF_SEVERAL: u32 = 1 << 20;
-/// Rounds after which a launch ends.
+/// Number of rounds after which a launch ends.
 const ROUNDS: u32 = 1 << 14;
-/// Threads of a block of the baseline.
+/// Threads of a block in the baseline.
 const MASKED_THREADS: u32 = 256;
 
-/// How a search went.
+/// Statistics of a search.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rounds {
-    /// Rounds between which all threads met.
+    /// Rounds, each of which ends at a barrier of all threads.
     pub rounds: u64,
-    /// Edges that were gone along.
+    /// Edges that were relaxed.
     pub relaxations: u64,
-    /// True if a sum did not fit.
+    /// True if a sum did not fit its type.
     pub overflowed: bool,
 }
 
-/// Memory that both methods work in.
+/// Memory that both methods use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrays {
     pub graph: Graph,
-    /// Distances, which are all unreached before.
+    /// Distances, all unreached at the beginning.
     pub distances: DeviceSlice<u64>,
-    /// Words for `3 * vertices` and 64 more.
+    /// Working memory of `3 * vertices + 64` words.
     pub words: DeviceSlice<u32>,
-    /// Distance from the nearest task beyond which others wait, and tasks beyond which they do.
+    /// Tasks that are farther than `reach` beyond the nearest one wait, if there are more than `many` tasks.
     pub reach: u64,
     pub many: u32,
-    /// Most blocks of threads, and most rounds of a launch.
+    /// Maximum number of blocks of threads, and maximum number of rounds in a launch.
     pub blocks: u32,
     pub rounds: u32,
 }
 
-/// Returns the names of kernels by the kind of sums: one block, several blocks, any number; the baseline's two.
+/// Returns the names of the kernels for a kind of sums: for one block, for several and for any number of blocks, and
+/// the two of the baseline.
 fn kernels(sums: Sums) -> [&'static str; 5] {
     match sums {
         Sums::Whole => {
@@ -70,7 +72,8 @@ fn kernels(sums: Sums) -> [&'static str; 5] {
     }
 }
 
-/// Finds distances from `root` by queues of vertices. The events are marked once arrays are cleared, and once distances are known.
+/// Finds distances from `root` with queues of vertices. Marks the first event when arrays are cleared, and the second
+/// when distances are known.
 pub(super) fn queued(
     workspace: &Workspace,
     arrays: &Arrays,
@@ -88,7 +91,7 @@ pub(super) fn queued(
     let kernel = |name| workspace.kernel(&MOORE, name);
     let (mut one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
     let (begin, end) = (kernel("moore_begin")?, kernel("moore_end")?);
-    // Distances and rounds of a small graph lie in the shared memory of one block.
+    // The distances and rounds of a small graph fit the shared memory of one block.
     let small = 4 * (sums.words() + 1) * vertices;
     let is_small = u32::try_from(small).map_or(Ok(false), |bytes| one.allow_shared(bytes))?;
     let (shared, most_of_one) = if is_small { (small as u32, MOST_IN_SHARED) } else { (0, MOST_OF_ONE) };
@@ -105,12 +108,13 @@ pub(super) fn queued(
         is_small: u32::from(is_small),
         unused: 0,
     };
-    // More blocks than there are tasks for would only wait for each other.
+    // More blocks than tasks would only wait for each other.
     let most = vertices.div_ceil(TASKS.into()) as u32;
     let together = several.blocks_at_once(THREADS, 0)?.min(arrays.blocks).min(most).max(1);
     let grid = |blocks| Grid { blocks, threads: THREADS, shared: 0 };
     let alone = Grid { blocks: 1, threads: 1, shared: 0 };
-    // SAFETY: the arguments match the kernels'; every array has an element for each vertex, and a queue has each vertex once.
+    // SAFETY: the arguments match the kernels'. Every array has an element for each vertex, and no queue holds a vertex
+    // twice.
     unsafe { queue.launch(&begin, alone, (moore, root.0, u32::from(sums.is_wide())))? };
     queue.mark(begun)?;
     let mut found = [MooreState { tasks: [1, 0, 0], ..MooreState::default() }];
@@ -144,7 +148,7 @@ pub(super) fn queued(
     }
 }
 
-/// Finds distances from `root` by rounds over all vertices, as [`queued`] does.
+/// Finds distances from `root` by rounds over all vertices. Marks events as [`queued`] does.
 pub(super) fn masked(
     workspace: &Workspace,
     arrays: &Arrays,
@@ -162,7 +166,7 @@ pub(super) fn masked(
     queue.fill(found, 0xff)?;
     queue.fill(mask, 0)?;
     queue.fill(flags, 0)?;
-    // The root alone is in the mask, at distance 0.
+    // Only the root is in the mask, at distance 0.
     let at = u64::from(root.0);
     queue.fill(found.part(at * of_each..(at + 1) * of_each), 0)?;
     let distances = DeviceSlice::<u32>::at(arrays.distances.address(), of_each * vertices);
@@ -179,11 +183,11 @@ pub(super) fn masked(
     let (round, next) = (workspace.kernel(&MOORE, round)?, workspace.kernel(&MOORE, next)?);
     let grid = Grid { blocks: vertices.div_ceil(MASKED_THREADS.into()) as u32, threads: MASKED_THREADS, shared: 0 };
     queue.mark(begun)?;
-    let mut told = Rounds::default();
+    let mut totals = Rounds::default();
     loop {
         go_on()?;
         queue.fill(flags.part(0..1), 0)?;
-        // SAFETY: the arguments match the kernels'; every array has an element for each vertex.
+        // SAFETY: the arguments match the kernels'. Every array has an element for each vertex.
         unsafe {
             queue.launch(&round, grid, (arrays.graph, masked))?;
             queue.launch(&next, grid, (arrays.graph, masked))?;
@@ -191,11 +195,11 @@ pub(super) fn masked(
         queue.mark(known)?;
         let mut now = [0; 4];
         queue.read(flags, &mut now)?;
-        told.rounds += 1;
-        told.relaxations = u64::from(now[2]) | u64::from(now[3]) << 32;
-        told.overflowed = now[1] != 0;
-        if now[0] == 0 || told.overflowed {
-            return Ok(told);
+        totals.rounds += 1;
+        totals.relaxations = u64::from(now[2]) | u64::from(now[3]) << 32;
+        totals.overflowed = now[1] != 0;
+        if now[0] == 0 || totals.overflowed {
+            return Ok(totals);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Brings weighted rows to a GPU: places, neighbours with weights, each row by ascending weight.
+//! Copies weighted rows to a GPU: positions of rows, and neighbours with weights, each row sorted by ascending weight.
 #![allow(unsafe_code)] // kernel launches
 
 use super::host_rows::{self, HostRows};
@@ -16,24 +16,25 @@ use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 
-/// A graph in reach of a GPU.
+/// A graph that a GPU can read.
 #[derive(Debug)]
 pub(super) struct Placed {
-    /// The graph as kernels know it.
+    /// The graph in the form that kernels use.
     pub graph: Graph,
-    /// Entries of all rows.
+    /// Number of entries in all rows.
     pub entries: u64,
-    /// The least weight: a whole number, or the bits of an f32.
+    /// The smallest weight: a whole number, or the bits of an f32.
     pub least: u32,
     /// The mean weight.
     pub mean: f64,
-    /// Entries of the longest row.
+    /// Number of entries in the longest row.
     pub longest: u32,
-    /// Rows that stay in host memory, for kernels to read over the bus.
+    /// Rows in host memory that kernels read over the bus, if rows do not fit GPU memory.
     pub on_host: Option<Pinned>,
 }
 
-/// Brings whole rows of both halves to the GPU of `workspace`. What it takes beside them is free again behind the arena's mark.
+/// Copies whole rows of both halves to the GPU of `workspace`. Temporary memory beyond the arena's mark is free again
+/// afterwards.
 pub(super) fn place(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
@@ -46,7 +47,7 @@ pub(super) fn place(
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
     let starts: DeviceSlice<u32> = workspace.arena.take_planned(room.rows + 1)?;
     let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
-    // What searches work in, and bringing rows into place, takes the rest.
+    // Searching and placing rows share the remaining memory.
     let rest = room.working().max(room.placing(LEAST_PIECE));
     let fits = slice_bytes::<u64>(entries) + rest <= workspace.arena.free() && !tuning.rows_on_host;
     if !fits {
@@ -70,8 +71,8 @@ pub(super) fn place(
     Ok(Placed { graph, entries, least, mean, longest, on_host: None })
 }
 
-/// Brings places of rows to the GPU. Returns the graph without its rows; up to where vertices have so many edges that rows are sorted otherwise, and
-/// the entries of the longest row.
+/// Copies the positions of rows to the GPU. Returns the graph without its rows, the two vertices up to which degrees
+/// are so large that rows are sorted by another kernel, and the length of the longest row.
 fn outline(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
@@ -81,7 +82,7 @@ fn outline(
     tuning: &Tuning,
     go_on: GoOn<'_>,
 ) -> Result<(Graph, [u32; 3])> {
-    // The places of both halves' entries add up to those of whole rows.
+    // The positions of entries in both halves add up to positions in whole rows.
     place_starts(workspace, halves[0], own[0], tuning.first_entry, go_on)?;
     place_starts(workspace, halves[1], own[1], 0, go_on)?;
     let shift = halves[0].layout.direction().shift();
@@ -92,7 +93,7 @@ fn outline(
     Ok((graph, others))
 }
 
-/// Brings rows to pinned host memory, and the first edges of as many vertices as there is room for to the GPU.
+/// Copies rows to pinned host memory, and the first edges of as many vertices as fit to the GPU.
 fn place_on_host(
     workspace: &mut Workspace,
     (halves, starts, bounds): ([&Catalogue; 2], DeviceSlice<u32>, DeviceSlice<u64>),
@@ -113,14 +114,16 @@ fn place_on_host(
     (graph.heads, graph.headed) = (heads.address(), (headed as u32).min(graph.tail));
     let queue = &workspace.queue;
     let kernel = workspace.kernel(&PREPARE, "sssp_heads")?;
-    // SAFETY: the arguments match the kernel's; rows are in place, and there is room for four edges of each vertex that is written.
+    // SAFETY: the arguments match the kernel's. Rows are in place, and there is room for four edges of each vertex that
+    // is written.
     unsafe { queue.launch(&kernel, queue.grid(4 * u64::from(graph.headed)), (graph, heads.address()))? };
     queue.finish()?;
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
     Ok(Placed { graph, entries, least, mean: sum / entries.max(1) as f64, longest, on_host: Some(rows) })
 }
 
-/// Finds out up to where vertices have more than one edge, many, and more than are sorted in one way or another; and the longest row.
+/// Finds, for each of four bounds, up to which vertex degrees reach the bound: two edges, the number of a large vertex,
+/// and the two numbers at which another kernel sorts the row. Also finds the length of the longest row.
 fn bound(workspace: &Workspace, graph: &Graph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;
@@ -132,7 +135,7 @@ fn bound(workspace: &Workspace, graph: &Graph, bounds: DeviceSlice<u64>) -> Resu
     Ok([found[0] as u32, (found[0] >> 32) as u32, found[1] as u32, (found[1] >> 32) as u32, found[2] as u32])
 }
 
-/// Brings the neighbours of both halves into whole rows, with their weights.
+/// Copies the neighbours of both halves into whole rows, with their weights.
 fn fill(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
@@ -159,7 +162,7 @@ fn fill(
             }
         }
     }
-    // Half of what is free, as weights come beside neighbours.
+    // A piece takes half of the free memory, because the weights take as much as the neighbours.
     let piece = (workspace.arena.free() / 8).saturating_sub(128).clamp(1, tuning.piece);
     let (words, of_words) = (workspace.arena.take_planned::<u32>(piece)?, workspace.arena.take_planned::<u32>(piece)?);
     let kernel = workspace.kernel(&PREPARE, "sssp_place")?;
@@ -184,9 +187,10 @@ fn fill(
                 let (words, of_words) = (words.address(), of_words.address());
                 let arguments =
                     (*graph, placing, words, of_words, count as u32, first, rows, (first_entry + before + from) as u32);
-                // SAFETY: the arguments match the kernel's; rows have places for all entries of both halves, and these are of that block.
+                // SAFETY: the arguments match the kernel's. Rows have room for all entries of both halves, and these
+                // entries belong to that block.
                 unsafe { queue.launch(&kernel, queue.grid(count), arguments)? };
-                // The piece's memory is used again.
+                // The next piece uses the same memory.
                 queue.finish()?;
             }
         }
@@ -194,7 +198,7 @@ fn fill(
     Ok(())
 }
 
-/// Brings the input's ids of all vertices to the GPU.
+/// Copies the input's ids of all vertices to the GPU.
 fn upload_ids(
     workspace: &mut Workspace,
     to: DeviceSlice<u64>,
@@ -221,7 +225,7 @@ fn upload_ids(
     })
 }
 
-/// Returns the least and the largest weight, as 32 bits, and the mean.
+/// Returns the smallest and the largest weight, as stored bits, and the mean weight.
 fn summarize(
     workspace: &Workspace,
     edges: DeviceSlice<u64>,
@@ -245,7 +249,9 @@ fn summarize(
     Ok((found[0] as u32, (found[0] >> 32) as u32, mean))
 }
 
-/// Sorts rows by weight: all short ones, those of middle length, and long ones, which are among the first so many.
+/// Sorts rows by weight. Separate kernels sort short rows, rows of middle length, and long rows. Rows are in the order
+/// of their vertices' degrees, so rows of middle length are among the first `over_few` and long rows among the first
+/// `over_middle`.
 fn sort(
     workspace: &Workspace,
     graph: &Graph,

@@ -1,4 +1,4 @@
-//! The programs of shortest paths.
+//! GPU programs of shortest paths.
 
 use crate::algo::searches::gpu::{self as shared, GRID_BARRIER, ROWS};
 use crate::gpu::{COMMON, ProgramSource};
@@ -22,7 +22,7 @@ pub(super) static PROGRAM: ProgramSource = ProgramSource {
     ],
 };
 
-/// The program that brings rows into place.
+/// The program that places rows.
 pub(super) static PREPARE: ProgramSource = ProgramSource {
     name: "sssp_prepare.cu",
     text: include_str!("../../../../kernels/sssp_prepare.cu"),

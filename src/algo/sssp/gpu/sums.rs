@@ -1,8 +1,8 @@
-//! The sums of weights that a search keeps on a GPU. Kernels are compiled for each kind.
+//! Kinds of distances on a GPU. Kernels are compiled for each kind.
 
 use crate::formats::WeightType;
 
-/// A kind of sums.
+/// Type of the sums of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sums {
     /// Whole numbers of 32 bits.
@@ -14,7 +14,7 @@ pub(super) enum Sums {
 }
 
 impl Sums {
-    /// Returns the sums that a search by weights of this type begins with.
+    /// Returns the kind of sums with which a search by weights of type `weights` begins.
     pub fn of(weights: WeightType) -> Sums {
         match weights {
             WeightType::U32 => Sums::Whole,
@@ -27,7 +27,7 @@ impl Sums {
         self == Sums::Wide
     }
 
-    /// Returns the sums to go on with where one of these does not fit.
+    /// Returns the kind to continue with if a sum of this kind does not fit.
     pub fn wider(self) -> Sums {
         match self {
             Sums::Whole | Sums::Wide => Sums::Wide,
@@ -35,12 +35,12 @@ impl Sums {
         }
     }
 
-    /// Returns the words of 32 bits that a sum takes.
+    /// Returns the size of a sum in words of 32 bits.
     pub fn words(self) -> u64 {
         if self.is_wide() { 2 } else { 1 }
     }
 
-    /// Returns the kernel that searches by buckets.
+    /// Returns the name of the kernel that searches by buckets.
     pub fn kernel(self) -> &'static str {
         match self {
             Sums::Whole => "sssp_whole",

@@ -1,60 +1,68 @@
-//! Choices of a search: widths of buckets, by the graph and the method, and sizes.
+//! Tuning of a search: widths of buckets, which depend on the graph and the method, and sizes.
 
 use super::place::Placed;
 use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
 
-/// Part of all entries that is pushed before a cap is set. Scale 24 of Graph500 by weights from 1 to 255 took 1.77 ms a root on an H100 with this, 1.82 with
-/// four times as much and 1.84 with a quarter.
+/// Fraction of all entries that is pushed before a cap is set. Scale 24 of Graph500 with weights from 1 to 255 took
+/// 1.77 ms a root on an H100 with this value, 1.82 ms with four times the value and 1.84 ms with a quarter.
 const THRESHOLD: f64 = 1.0 / 1024.0;
-/// A row that is this many times as long as the mean row, or more, makes a graph one with a core.
+/// Ratio of the longest row to the mean row from which on a graph has a core.
 const CORE: f64 = 64.0;
-/// Widths in graphs with a core, in mean weights: of buckets while few edges lead on, of others, and of all that are pushed to the cap. Of whole
-/// numbers buckets are single distances, and pushing goes on for six (with 4: 2.2 ms); of decimals 2.5 for every distance pay (2.5 ms; 2.8 to 3.3 with 4.5).
+/// Widths in graphs with a core, in mean weights: of buckets while few edges lead on, of other buckets, and of all that
+/// are pushed up to the cap. With whole numbers a bucket is a single distance, and pushing continues for six distances
+/// (with four: 2.2 ms). With decimals, pushing continues for a width of 2.5 distances (2.5 ms; with 4.5 distances 2.8
+/// to 3.3 ms).
 const COARSE: f64 = 1.0 / 16.0;
 const FINE: f64 = 1.0 / 128.0;
 const REACH: f64 = 1.0 / 20.0;
 const REACH_OF_DECIMALS: f64 = 1.0 / 50.0;
-/// Where rows are read over the bus, less is pushed: scale 26 in 2 GiB took 145 ms with four distances, 180 with six.
+/// Reach if rows are read over the bus. Less is pushed then: scale 26 in 2 GiB took 145 ms with four distances and 180
+/// ms with six.
 const REACH_OVER_BUS: f64 = 1.0 / 32.0;
-/// A bucket of other graphs is so many mean weights wide, over the mean row; of deep graphs, whose steps lead on by several edges, more. A grid of 4096 x
-/// 4096 took 27 ms on an H100 with this, 33 with half and 25 with twice as much, by twice the edges.
+/// Widths of buckets in other graphs, in mean weights divided by the mean row length. In deep graphs, whose steps
+/// follow several edges, buckets are wider. A grid of 4096 x 4096 took 27 ms on an H100 with this value, 33 ms with
+/// half, and 25 ms with twice the value, which relaxes twice as many edges.
 const NEAR: f64 = 4.0;
 const NEAR_IF_DEEP: f64 = 64.0;
 
-/// The threshold of Moore's algorithm is so many mean weights beyond the nearest task, and it counts from so many tasks on: twice as many as a block goes
-/// through at a time. Cliques of 16,384 vertices (SSCA#2) took 0.92 ms on an H100 with this, 0.94 with two mean weights, 0.96 from 384 tasks on.
+/// Threshold of Moore's algorithm: tasks wait if they are farther than this many mean weights beyond the nearest task,
+/// and if a round has at least this many tasks. The second number is twice what a block takes at a time. Cliques of
+/// 16,384 vertices (SSCA#2) took 0.92 ms on an H100 with these values, 0.94 ms with two mean weights and 0.96 ms from
+/// 384 tasks on.
 const WAITS: f64 = 3.0;
 const MANY: u32 = 256;
 
-/// Choices on which no answer depends. Tests reach what large graphs do in small ones by them.
+/// Settings that do not affect any answer. Tests use them to reach in small graphs what otherwise happens only in large
+/// ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Part of all entries that is pushed before a cap is set; by the graph if it is not given, as are all widths.
+    /// Fraction of all entries that is pushed before a cap is set. If it is `None`, the graph determines it. The same
+    /// holds for all widths.
     pub threshold: Option<f64>,
     /// Width of buckets while few edges lead on, in mean weights.
     pub coarse: Option<f64>,
-    /// Width of buckets else.
+    /// Width of buckets otherwise, in mean weights.
     pub fine: Option<f64>,
-    /// Width of all buckets that are pushed once a cap is set.
+    /// Width of all buckets together that are pushed once a cap is set, in mean weights.
     pub reach: Option<f64>,
-    /// Tasks of a round from which on Moore's algorithm lets the farther ones wait; how far they are, `reach` says.
+    /// Number of tasks in a round from which on Moore's algorithm lets tasks beyond `reach` wait.
     pub many: u32,
-    /// Entries of the longest row up to which a graph is deep, so that steps lead on by several edges.
+    /// Longest row of a deep graph, in entries. In deep graphs a step follows several edges.
     pub short: u32,
-    /// Edges that a step of a deep graph leads on by.
+    /// Number of edges that a step follows in a deep graph.
     pub hops: u32,
-    /// Most blocks of threads.
+    /// Maximum number of blocks of threads.
     pub blocks: u32,
-    /// Most steps of a launch.
+    /// Maximum number of steps in a launch.
     pub steps: u32,
-    /// Most entries of a queue and of a pile.
+    /// Maximum number of entries in a queue and in a pile.
     pub queued: u64,
-    /// True if rows stay in host memory, although there may be room.
+    /// True to keep rows in host memory even if they fit GPU memory.
     pub rows_on_host: bool,
-    /// Most words of a piece of neighbours on the way into rows.
+    /// Maximum number of words in a piece of neighbours that is copied at a time.
     pub piece: u64,
-    /// The place that the first entry is taken to have. Places of entries that do not fit 32 bits are reached by it.
+    /// Position that the first entry is given. Tests set it to reach positions beyond 32 bits.
     pub first_entry: u64,
 }
 
@@ -78,7 +86,7 @@ impl Default for Tuning {
     }
 }
 
-/// Widths as distances, and slots that are pushed before a cap is set.
+/// Widths as distances, and the number of slots that are pushed before a cap is set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Widths {
     pub threshold: u64,
@@ -87,7 +95,7 @@ pub(super) struct Widths {
     pub reach: u64,
 }
 
-/// Returns those for a graph.
+/// Returns the widths for a graph.
 pub(super) fn widths(placed: &Placed, kind: WeightType, method: Method, tuning: &Tuning) -> Widths {
     let rows = f64::from(placed.graph.vertices.max(1));
     let mean_row = (placed.entries as f64 / rows).max(1.0);

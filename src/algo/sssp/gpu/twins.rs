@@ -1,13 +1,13 @@
-//! Twins of the structs in `kernels/sssp.cuh` and `kernels/sssp_prepare.cu`.
+//! Rust definitions of the structs in `kernels/sssp.cuh` and `kernels/sssp_prepare.cu`.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
 use crate::algo::searches::gpu::Rows;
 use crate::memory::Plain;
 
-/// Clock readings that a search leaves.
+/// Number of clock readings that a search records.
 pub(super) const MARKS: usize = 8;
 
-/// A graph in reach of a GPU.
+/// A graph that a GPU can read.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Graph {
@@ -21,7 +21,7 @@ pub(super) struct Graph {
     pub unused: u32,
 }
 
-/// A queue of rows.
+/// A queue of rows whose edges are to be relaxed.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Queue {
@@ -31,7 +31,7 @@ pub(super) struct Queue {
     pub distances: u64,
 }
 
-/// A pile of vertices.
+/// A pile: vertices that wait until their distances are near.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Pile {
@@ -89,7 +89,7 @@ pub(super) struct State {
     pub walk: [u64; 10],
 }
 
-/// Memory of Moore's algorithm.
+/// Memory and settings of Moore's algorithm.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Moore {
@@ -106,7 +106,7 @@ pub(super) struct Moore {
     pub unused: u32,
 }
 
-/// Its state between launches.
+/// State of Moore's algorithm between launches.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct MooreState {
@@ -119,7 +119,7 @@ pub(super) struct MooreState {
     pub relaxations: u64,
 }
 
-/// Memory of the baseline.
+/// Memory of the baseline with masks.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Masked {
@@ -130,7 +130,7 @@ pub(super) struct Masked {
     pub relaxations: u64,
 }
 
-/// How a half's neighbours get their weights and their places in whole rows.
+/// How the neighbours of a half get their weights and their positions in whole rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Placing {
@@ -145,10 +145,10 @@ pub(super) struct Placing {
     pub unused: u32,
 }
 
-/// Bytes of the state that are zero at each launch: its barrier.
+/// Bytes at the beginning of a state that must be zero at each launch, because they are its barrier.
 pub(super) const BARRIER_BYTES: u64 = 16;
 
-// SAFETY: numbers without padding between them, as the sizes below say.
+// SAFETY: the structs consist of numbers without padding, as the sizes below show.
 unsafe impl Plain for State {}
 // SAFETY: as above.
 unsafe impl Plain for MooreState {}

@@ -1,4 +1,5 @@
-//! The exchange of a search by ranks: vertices that became nearer, which every rank tells all others, and parents, which go to rank 0.
+//! Communication between the ranks of a search. Every rank sends the vertices that became nearer to all others, and
+//! parents to rank 0.
 
 use crate::algo::own::Own;
 use crate::algo::sssp::cpu::arithmetic::Arithmetic;
@@ -7,15 +8,15 @@ use crate::comm::{Comm, Min, RoundShape, Rounds, Sum};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Reservation};
 
-/// Bytes of all links of a rank, and of a link at least and at most.
+/// Bytes of all links of a rank together, and the smallest and largest size of a link.
 const LINKS: usize = 4 << 20;
 const LINK: [usize; 2] = [16 << 10, 1 << 20];
-/// Parents that go to rank 0 in a round, at most.
+/// Maximum number of parents that a rank sends to rank 0 in a round.
 const PARENTS: usize = 1 << 18;
-/// Bytes of a vertex that becomes nearer in a round, in the list of a thread and in a message.
+/// Bytes for a vertex that becomes nearer in a round, in the list of a thread and in a message.
 const NEARER: u64 = 32;
 
-/// The links of a rank to the others.
+/// Links of a rank to the others.
 pub struct Exchange {
     rounds: Rounds,
     own: Own,
@@ -27,7 +28,7 @@ fn shape(ranks: usize) -> RoundShape {
     RoundShape { link: (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1]), reduction: 0 }
 }
 
-/// Returns the bytes of an exchange on a rank that owns these vertices.
+/// Returns the bytes that an exchange takes on a rank that owns `own`.
 pub fn bytes(own: Own, nodes: usize) -> u64 {
     shape(own.ranks()).bytes(own.ranks(), nodes) + NEARER * own.len() as u64 + 8 * PARENTS as u64
 }
@@ -45,15 +46,15 @@ impl Exchange {
     /// Waits for all ranks. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
-    pub fn meet(&mut self) -> Result<()> {
+    /// Errors of the exchange.
+    pub fn wait_for_all(&mut self) -> Result<()> {
         self.rounds.any(false).map(drop)
     }
 
-    /// Returns the smallest number of all ranks. Collective.
+    /// Returns the smallest of the numbers of all ranks. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn least(&mut self, number: u64) -> Result<u64> {
         let mut numbers = [number];
         self.rounds.all_reduce(Min, &mut numbers)?;
@@ -63,7 +64,7 @@ impl Exchange {
     /// Returns the sum of the numbers of all ranks. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn sum(&mut self, number: u64) -> Result<u64> {
         let mut numbers = [number];
         self.add(&mut numbers)?;
@@ -73,17 +74,18 @@ impl Exchange {
     /// Replaces each number by its sum over all ranks. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn add(&mut self, numbers: &mut [u64]) -> Result<()> {
         numbers.chunks_mut(4).try_for_each(|some| self.rounds.all_reduce(Sum, some))
     }
 
-    /// Tells all ranks which vertices became nearer here, and lowers the distances of those that did elsewhere. Then `current` gets the own
-    /// vertices among all these, with the distances that they have now. Collective.
+    /// Sends the vertices that became nearer here to all ranks, and lowers the distances of those that became nearer
+    /// elsewhere. Then calls `current` with all of these that this rank owns, and with their present distances.
+    /// Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
-    pub fn tell<A: Arithmetic>(
+    /// Errors of the exchange.
+    pub fn share_nearer<A: Arithmetic>(
         &mut self,
         sums: &[A::Cell],
         here: &[Vec<Entry<A::Sum>>],
@@ -95,7 +97,7 @@ impl Exchange {
         let (own, ranks) = (self.own, self.own.ranks());
         let to: Vec<&[u64]> =
             (0..ranks).map(|rank| if rank == own.rank() { &[][..] } else { &self.message[..] }).collect();
-        // Words come in pieces of any length: the first of two may be in the one before.
+        // A message arrives in pieces of any length, so the two words of an entry may be in different pieces.
         let mut open: Vec<Option<u64>> = vec![None; ranks];
         let mut arrived: Vec<Entry<A::Sum>> = Vec::new();
         self.rounds.exchange(&to, |from, words| {
@@ -118,14 +120,14 @@ impl Exchange {
         Ok(())
     }
 
-    /// Gathers the parents of all vertices on rank 0, of which each rank has those of its own. Collective.
+    /// Gathers parents on rank 0. Each rank contributes those of the vertices that it owns. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn gather(&mut self, parents: &mut [u32]) -> Result<()> {
         let (own, ranks) = (self.own, self.own.ranks());
         let vertex = |place: usize| own.word(place / 64) * 64 + place % 64;
-        // Rank 0 has the most.
+        // Rank 0 owns the most vertices.
         let most = own.of_rank(0).len();
         for first in (0..most).step_by(PARENTS) {
             self.message.clear();
@@ -148,5 +150,5 @@ impl Exchange {
 }
 
 fn misplaced(from: usize) -> Error {
-    Error::internal("take vertices of another rank", format!("rank {from} sent some that are not there"))
+    Error::internal("take vertices of another rank", format!("rank {from} sent vertices that do not exist"))
 }

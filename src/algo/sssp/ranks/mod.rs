@@ -1,8 +1,9 @@
-//! Searches by the ranks of a job, each of which owns some of the vertices.
+//! Searches by all ranks of a job. Each rank owns some of the vertices.
 //!
-//! A rank has sorted rows of its own vertices ([`super::cpu`]), and the distances of all. It pushes along the edges of its own vertices, and pulls for
-//! them; after each round all ranks tell all which vertices became nearer, so that they have the same distances again, and go on alike. Chunks of
-//! vertices have owners in turn, as in breadth-first search. Parents go to rank 0 in the end.
+//! A rank keeps the sorted rows of the vertices that it owns ([`super::cpu`]) and the distances of all vertices. It
+//! pushes and pulls along the edges of its own vertices only. After each round every rank sends the vertices that
+//! became nearer to all others, so that all have the same distances and take the same steps. Ranks own chunks of
+//! vertices in turn, as in breadth-first search. Parents go to rank 0 at the end.
 
 pub(super) mod exchange;
 
@@ -21,26 +22,27 @@ use crate::memory::Buffer;
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 
-/// A graph that all ranks search together.
+/// A graph prepared for searches by all ranks together.
 pub struct RankedSearch<'a> {
     search: CpuSearch,
     exchange: Exchange,
-    /// The edges of all vertices, for those that rank 0 gives parents to in the end.
+    /// The edges of all vertices. Rank 0 uses them at the end to find the parents on plateaus.
     edges: Edges<'a>,
-    /// The parents of vertices on ranks that nobody wants them of.
+    /// Parents of vertices on ranks other than 0, where the caller has no array for them.
     parents: Buffer<u32>,
 }
 
-/// Returns the bytes that searches take on rank 0 beside those of its own rows, which are `own`, and its trees. Others have parents instead of these.
+/// Returns the bytes that searches take on rank 0 in addition to its sorted rows and its trees. `own` are the vertices
+/// that the rank owns. Other ranks have arrays of parents in place of trees.
 pub fn bytes(own: Own, nodes: usize) -> u64 {
     exchange::bytes(own, nodes)
 }
 
 impl<'a> RankedSearch<'a> {
-    /// Gets ready to search a graph by the weights and the method of a table. Collective.
+    /// Prepares a graph for searches with the weights and the method of a table. Collective.
     ///
     /// # Errors
-    /// Those of [`CpuSearch::new`].
+    /// Errors of [`CpuSearch::new`].
     pub fn new(
         comm: &Comm,
         graph: &'a Graph,
@@ -62,7 +64,7 @@ impl<'a> RankedSearch<'a> {
 impl Search for RankedSearch<'_> {
     fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
         failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
-        self.exchange.meet()?;
+        self.exchange.wait_for_all()?;
         let parents = if parents.is_empty() { &mut self.parents[..] } else { parents };
         self.search.search_with(root, Some((&mut self.exchange, &self.edges)), distances, parents)
     }

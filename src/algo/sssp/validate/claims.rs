@@ -1,4 +1,4 @@
-//! The claims of a tree, looked at without any edge: who has a distance has a parent, which has one that is no larger.
+//! Checks of a tree by itself, without any edge: every vertex with a distance has a parent whose distance is no larger.
 
 use super::Figures;
 use super::sum::Sum;
@@ -11,12 +11,12 @@ use crate::process::signals;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Vertices that a thread takes at a time.
+/// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
 /// A tree with distances of one type.
 #[derive(Clone, Copy)]
-pub(super) struct Of<'a, S> {
+pub(super) struct TypedTree<'a, S> {
     pub root: Vertex,
     pub parents: &'a [u32],
     pub distances: &'a [S],
@@ -24,11 +24,12 @@ pub(super) struct Of<'a, S> {
     pub has_plateaus: bool,
 }
 
-/// Returns the figures of a tree, and whether some parent has the distance of its child; or the first vertex that claims what can't be.
+/// Returns the figures of a tree, and whether some parent has the distance of its child. If a vertex contradicts the
+/// rules, returns the fault of the first one.
 ///
 /// # Errors
-/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] without threads.
-pub(super) fn claims<S: Sum>(tree: Of<'_, S>, threads: usize) -> Result<Result<(Figures, bool), Fault>> {
+/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+pub(super) fn claims<S: Sum>(tree: TypedTree<'_, S>, threads: usize) -> Result<Result<(Figures, bool), Fault>> {
     let (root, none) = (tree.root, S::default());
     let parent = tree.parents.get(root.index()).copied();
     if parent != Some(root.0) {
@@ -75,8 +76,8 @@ pub(super) fn claims<S: Sum>(tree: Of<'_, S>, threads: usize) -> Result<Result<(
     })
 }
 
-impl<S: Sum> Of<'_, S> {
-    /// Returns true if a vertex is reached.
+impl<S: Sum> TypedTree<'_, S> {
+    /// Returns true if vertex `v` is reached, or the fault that it shows.
     #[inline]
     fn claim(&self, v: usize) -> Result<bool, Fault> {
         let (distance, parent, vertex) = (self.distances[v], self.parents[v], v as u32);
@@ -97,7 +98,7 @@ impl<S: Sum> Of<'_, S> {
         }
     }
 
-    /// Returns the parent of a vertex if it has the same distance.
+    /// Returns the parent of a vertex if both have the same distance.
     #[inline]
     pub fn level_parent(&self, v: u32) -> Option<u32> {
         let parent = self.parents[v as usize];
@@ -106,10 +107,10 @@ impl<S: Sum> Of<'_, S> {
     }
 }
 
-/// Puts the distances of up to `W` trees side by side in lines. Places that have no tree become unreached.
+/// Copies the distances of up to `W` trees side by side into lines. Positions without a tree become unreached.
 ///
 /// # Errors
-/// Those of [`claims`].
+/// Errors of [`claims`].
 pub(super) fn side_by_side<S: Sum, N: Sum, const W: usize>(
     lines: &mut [[N; W]],
     trees: &[&[S]],

@@ -1,15 +1,17 @@
-//! Checks of the trees of shortest paths against the rows of the graph, by the rules of `super::fault`, for several trees in one pass over all
-//! edges.
+//! Checks trees of shortest paths against the rows of the graph, by the rules in `super::fault`. One pass over all
+//! edges checks several trees.
 //!
-//! Nothing is believed of the search. First each tree is looked at by itself (`claims`): who has a distance has a parent that is no farther,
-//! and where parents have the distance of their children, they lead to one that is nearer (`steps`). Then one pass over the lower half of all
-//! rows sees each edge once, with the distances that both of its ends have in all trees, a line for each end (`rows`): no edge makes a path
-//! shorter, and every parent has an edge that adds up. So there is a path of every distance, and none that is shorter.
+//! The checks trust nothing that the search says. First they look at each tree by itself (`claims`): every vertex with
+//! a distance has a parent that is not farther, and where a parent has the distance of its child, parents lead on to
+//! one that is nearer (`steps`). Then one pass over the lower half of all rows visits each edge once (`rows`). For both
+//! ends of the edge it reads a line with the distances in all trees. It checks that no edge makes a path shorter, and
+//! that every parent has an edge whose weight adds up to the distance of the child. So there is a path of every
+//! distance, and no shorter one.
 //!
-//! An edge that adds up also shows whether the parent is the first of its kind.
+//! For an edge that adds up, the pass also checks that the parent is the first of those that qualify.
 
+mod batch;
 mod claims;
-mod held;
 mod rows;
 mod steps;
 mod sum;
@@ -25,21 +27,21 @@ use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
-use claims::{Of, claims};
-use held::Lines;
-pub use held::{Held, Wrong};
+use batch::CheckedTree;
+pub use batch::{TreeBatch, Wrong};
+use claims::{TypedTree, claims};
 use rows::Rows;
 pub use sum::Sum;
 use weights::Weights;
 
-/// The distances and parents of one search, as [`super::search::Search`] has them.
+/// Distances and parents of one search, as [`super::search::Search`] writes them.
 #[derive(Clone, Copy)]
 pub struct Tree<'a> {
-    /// The vertex that was searched from.
+    /// Root of the search.
     pub root: Vertex,
-    /// The distance of every vertex.
+    /// Distance of every vertex.
     pub distances: &'a Distances,
-    /// The parent of every vertex; [`super::search::NONE`] for one that was not reached.
+    /// Parent of every vertex; [`super::search::NONE`] for an unreached one.
     pub parents: &'a [u32],
 }
 
@@ -59,28 +61,29 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Figures of a tree that passed.
+/// Figures of a tree that passed the checks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
-    /// Vertices reached, the root included.
+    /// Number of reached vertices, including the root.
     pub reached: u64,
-    /// The distance of the vertices that are farthest from the root.
+    /// Largest distance of a reached vertex.
     pub max_distance: Distance,
 }
 
-/// Most trees of one pass.
+/// Maximum number of trees in one pass.
 pub const MOST: usize = 16;
-/// Trees of one pass where memory is short.
+/// Maximum number of trees in one pass if memory is short.
 const SOME: usize = 4;
 
-/// Returns the bytes of host memory in which `trees` trees are checked at once, on a graph of `vertices` vertices that have an edge, if their
-/// distances are decimals or below 2^32, and edges add something in all but one. With less, down to those for one tree, they are checked in several passes.
+/// Returns the bytes of host memory for checking `trees` trees at once on a graph with `vertices` connected vertices.
+/// Assumes that distances are decimals or below 2^32, and that at most one tree has edges that add nothing. With less
+/// memory trees are checked in several passes, down to one tree a pass.
 pub fn bytes(vertices: u64, trees: usize, weights: WeightSource) -> u64 {
     let lines = match trees {
         0 | 1 => 0,
         _ => 4 * width(trees) as u64,
     };
-    // Weights above 0 of whole numbers are the only ones that always add something.
+    // Only whole weights above 0 are sure to add something.
     let adds = match weights {
         WeightSource::Drawn(DrawnWeights::Unit) => true,
         WeightSource::Drawn(DrawnWeights::Whole { least, .. }) => least > 0,
@@ -93,25 +96,27 @@ fn width(trees: usize) -> usize {
     if trees > SOME { MOST } else { SOME }
 }
 
-/// The edges of a graph, each once, and the names of its vertices.
+/// The edges of a graph, each visited once, and the names of its vertices.
 pub trait EdgePass {
     /// Returns the number of vertices.
     fn vertices(&self) -> usize;
 
-    /// Holds all edges against trees; returns a fault that an edge shows, the same whatever the number of threads.
+    /// Checks all edges against trees. Returns a fault that an edge shows. The fault does not depend on the number of
+    /// threads.
     ///
     /// # Errors
-    /// Those of reading; [`Error::Stopped`].
-    fn pass<S: Sum, const W: usize>(&self, held: &Held<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>>;
+    /// Errors of reading; [`Error::Stopped`].
+    fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>>;
 
     /// Returns the input's id of a vertex, for messages.
     fn name(&self, v: u32) -> String;
 }
 
-/// Checks trees on a graph by `threads` threads; returns the figures of each in order.
+/// Checks trees on a graph by `threads` threads. Returns the figures of each, in order.
 ///
 /// # Errors
-/// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] where one tree can't be checked; [`Error::Stopped`].
+/// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] if memory is too small for one tree;
+/// [`Error::Stopped`].
 pub fn validate(
     graph: &Graph,
     weights: WeightSource,
@@ -119,14 +124,14 @@ pub fn validate(
     threads: usize,
     budget: &Budget,
 ) -> Result<Vec<Figures>> {
-    hold(&Rows::new(graph, weights, budget)?, trees, threads, budget)
+    check(&Rows::new(graph, weights, budget)?, trees, threads, budget)
 }
 
-/// Checks trees against any edges.
+/// Checks trees against any source of edges.
 ///
 /// # Errors
-/// Those of [`validate`] and of reading the edges.
-pub fn hold<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
+/// Errors of [`validate`] and of reading the edges.
+pub fn check<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
     let checks = Checks { edges, threads, budget };
     let mut figures = Vec::new();
     let mut rest = trees;
@@ -140,7 +145,7 @@ pub fn hold<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget: 
     Ok(figures)
 }
 
-/// Checks of trees, one pass after the other.
+/// Source of edges and resources for checks of trees, which may take several passes.
 struct Checks<'a, E> {
     edges: &'a E,
     threads: usize,
@@ -155,7 +160,7 @@ impl<E: EdgePass> Checks<'_, E> {
             Distance::Decimal(_) => false,
         });
         let narrow: fn(u64) -> u32 = |sum| u32::try_from(sum).unwrap_or(u32::MAX);
-        // Longer paths are rare.
+        // Longer paths are rare, so 64-bit distances are checked one tree a pass.
         self.together(&trees, is_narrow.then_some(narrow))?;
         Ok(figures)
     }
@@ -166,11 +171,12 @@ impl<E: EdgePass> Checks<'_, E> {
         Ok(figures)
     }
 
-    /// Holds trees against all edges in as few passes as memory has room for: one for each tree if distances can't be narrowed.
-    fn together<S: Sum, N: Sum>(&self, trees: &[Of<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
+    /// Checks trees against all edges in as few passes as memory allows. If distances can't be narrowed, each tree
+    /// takes a pass.
+    fn together<S: Sum, N: Sum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
         let (first, ..) = match trees {
             [] => return Ok(()),
-            // Its distances are where they are.
+            // A single tree is checked where its distances are, without a copy.
             [tree] => return self.pass::<S, S, 1>(trees, tree.distances.as_chunks::<1>().0),
             more => more.split_at(more.len() / 2),
         };
@@ -188,28 +194,28 @@ impl<E: EdgePass> Checks<'_, E> {
         }
     }
 
-    /// Looks at each tree by itself.
+    /// Checks each tree by itself.
     fn each<'t, S: Sum>(
         &self,
         trees: &[Tree<'t>],
         of: impl Fn(&Tree<'t>) -> Option<&'t [S]>,
-    ) -> Result<(Vec<Of<'t, S>>, Vec<Figures>)> {
+    ) -> Result<(Vec<TypedTree<'t, S>>, Vec<Figures>)> {
         let vertices = self.edges.vertices();
         let (mut ofs, mut figures) = (Vec::new(), Vec::new());
         for tree in trees {
             let Some(distances) = of(tree).filter(|of| of.len() == vertices && tree.parents.len() == vertices) else {
                 return Err(Error::internal("check trees", "arrays of other vertices than the graph has"));
             };
-            let of = Of { root: tree.root, parents: tree.parents, distances, has_plateaus: false };
-            let (found, has_plateaus) = claims(of, self.threads)?.map_err(|fault| self.told(tree.root, fault))?;
+            let of = TypedTree { root: tree.root, parents: tree.parents, distances, has_plateaus: false };
+            let (found, has_plateaus) = claims(of, self.threads)?.map_err(|fault| self.to_error(tree.root, fault))?;
             figures.push(found);
-            ofs.push(Of { has_plateaus, ..of });
+            ofs.push(TypedTree { has_plateaus, ..of });
         }
         Ok((ofs, figures))
     }
 
-    /// Holds trees against all edges, with their distances side by side.
-    fn copied<S: Sum, N: Sum, const W: usize>(&self, trees: &[Of<'_, S>], narrow: fn(S) -> N) -> Result<()> {
+    /// Copies the distances of trees side by side, and checks the trees against all edges.
+    fn copied<S: Sum, N: Sum, const W: usize>(&self, trees: &[TypedTree<'_, S>], narrow: fn(S) -> N) -> Result<()> {
         let vertices = self.edges.vertices();
         let mut distances: Buffer<N> = self.budget.zeroed(vertices * W, "distances in trees that are checked")?;
         let (lines, _) = distances.as_chunks_mut::<W>();
@@ -218,27 +224,27 @@ impl<E: EdgePass> Checks<'_, E> {
         self.pass::<S, N, W>(trees, lines)
     }
 
-    fn pass<S: Sum, N: Sum, const W: usize>(&self, trees: &[Of<'_, S>], lines: &[[N; W]]) -> Result<()> {
+    fn pass<S: Sum, N: Sum, const W: usize>(&self, trees: &[TypedTree<'_, S>], lines: &[[N; W]]) -> Result<()> {
         let mut marked = Vec::new();
         for tree in trees {
             marked.push(match tree.has_plateaus {
                 true => match steps::steps(*tree, self.threads, self.budget)? {
                     Ok(steps) => Some(steps),
-                    Err(fault) => return Err(self.told(tree.root, fault)),
+                    Err(fault) => return Err(self.to_error(tree.root, fault)),
                 },
                 false => None,
             });
         }
         let all = trees.iter().zip(marked);
-        let all = all.map(|(tree, steps)| Lines { root: tree.root.0, parents: tree.parents, steps });
-        let held = Held::new(all.collect(), lines, self.budget)?;
-        let wrong = |(number, fault): Wrong| self.told(trees[number].root, fault);
-        self.edges.pass(&held, self.threads)?.map_err(wrong)?;
-        held.all_met(self.threads)?.map_err(wrong)
+        let all = all.map(|(tree, steps)| CheckedTree { root: tree.root.0, parents: tree.parents, steps });
+        let batch = TreeBatch::new(all.collect(), lines, self.budget)?;
+        let wrong = |(number, fault): Wrong| self.to_error(trees[number].root, fault);
+        self.edges.pass(&batch, self.threads)?.map_err(wrong)?;
+        batch.all_met(self.threads)?.map_err(wrong)
     }
 
-    /// Returns a fault in the tree of a root as an error that names vertices as the input does.
-    fn told(&self, root: Vertex, fault: Fault) -> Error {
+    /// Makes an error of a fault in the tree of `root`. The error names vertices by the input's ids.
+    fn to_error(&self, root: Vertex, fault: Fault) -> Error {
         let name = |v: u32| self.edges.name(v);
         fault.of_source(&name(root.0), &name)
     }

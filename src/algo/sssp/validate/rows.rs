@@ -1,7 +1,7 @@
 //! The pass over the rows of a graph.
 
 use super::EdgePass;
-use super::held::{Held, Wrong};
+use super::batch::{TreeBatch, Wrong};
 use super::sum::Sum;
 use super::weights::{Piece, Weights};
 use crate::algo::WeightSource;
@@ -12,19 +12,19 @@ use crate::memory::Budget;
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
-/// Entries that distances are fetched ahead of their use.
+/// How many entries ahead distances are prefetched.
 const AHEAD: usize = 16;
-/// Entries whose weights are made at once.
+/// Number of entries whose weights are computed at a time.
 const MADE: usize = 1024;
 
-/// The edges of a graph, from the lower half of its rows.
+/// The edges of a graph, read from the lower half of its rows.
 pub struct Rows<'a> {
     graph: &'a Graph,
     weights: Weights,
 }
 
 impl<'a> Rows<'a> {
-    /// Opens what weights are drawn by.
+    /// Opens the ids from which weights are drawn, if they are random.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
@@ -34,7 +34,7 @@ impl<'a> Rows<'a> {
 
     fn part<S: Sum, const W: usize>(
         &self,
-        held: &Held<'_, S, W>,
+        batch: &TreeBatch<'_, S, W>,
         part: &RowPart<'_>,
         made: &mut [u32],
     ) -> Result<(), Wrong> {
@@ -52,12 +52,12 @@ impl<'a> Rows<'a> {
                 let piece = Piece { v, way, entries, number: part.number, neighbours };
                 let weights = self.weights.of(&self.graph.catalogue, &piece, made);
                 met |= match (direction, way) {
-                    (Direction::Undirected, _) => hold::<S, W, true, true>(held, v, neighbours, weights),
-                    (Direction::Directed, Way::Out) => hold::<S, W, true, false>(held, v, neighbours, weights),
-                    (Direction::Directed, Way::In) => hold::<S, W, false, true>(held, v, neighbours, weights),
+                    (Direction::Undirected, _) => check_edges::<S, W, true, true>(batch, v, neighbours, weights),
+                    (Direction::Directed, Way::Out) => check_edges::<S, W, true, false>(batch, v, neighbours, weights),
+                    (Direction::Directed, Way::In) => check_edges::<S, W, false, true>(batch, v, neighbours, weights),
                 }?;
             }
-            held.note(v, met);
+            batch.note(v, met);
         }
         Ok(())
     }
@@ -68,38 +68,38 @@ impl EdgePass for Rows<'_> {
         self.graph.info.connected as usize
     }
 
-    fn pass<S: Sum, const W: usize>(&self, held: &Held<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
+    fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
         let made = || vec![0u32; MADE];
-        let found = check_rows(&self.graph.catalogue, threads, made, |part, made| self.part(held, part, made))?;
+        let found = check_rows(&self.graph.catalogue, threads, made, |part, made| self.part(batch, part, made))?;
         Ok(found.map(drop))
     }
 
     fn name(&self, v: u32) -> String {
-        // The fault is told, too, where the order can't be read.
+        // The fault is reported even if the order can't be read.
         input_ids::name(self.graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
     }
 }
 
-/// Holds edges of vertex `v` against all trees, in the direction in which they leave it, or enter it, or both. Returns a bit for each tree in
-/// which its parent is met.
+/// Checks the edges of vertex `v` against all trees: as out-edges (`LEAVE`), as in-edges (`ENTER`), or as both. Returns
+/// a bit for each tree in which an edge from the parent of `v` was seen.
 #[inline(always)]
-fn hold<S: Sum, const W: usize, const LEAVE: bool, const ENTER: bool>(
-    held: &Held<'_, S, W>,
+fn check_edges<S: Sum, const W: usize, const LEAVE: bool, const ENTER: bool>(
+    batch: &TreeBatch<'_, S, W>,
     v: u32,
     neighbours: &[u32],
     weights: &[u32],
 ) -> Result<u32, Wrong> {
     let mut met = 0;
     for (entry, (&w, &weight)) in neighbours.iter().zip(weights).enumerate() {
-        held.fetch(neighbours.get(entry + AHEAD).map_or(0, |&ahead| ahead));
+        batch.fetch(neighbours.get(entry + AHEAD).map_or(0, |&ahead| ahead));
         if LEAVE {
-            let of_other = held.edge(v, w, weight)?;
+            let of_other = batch.edge(v, w, weight)?;
             if of_other != 0 {
-                held.note(w, of_other);
+                batch.note(w, of_other);
             }
         }
         if ENTER {
-            met |= held.edge(w, v, weight)?;
+            met |= batch.edge(w, v, weight)?;
         }
     }
     Ok(met)

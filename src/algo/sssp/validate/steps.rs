@@ -1,9 +1,10 @@
 //! Steps of vertices on plateaus.
 //!
-//! Edges that add nothing join vertices of one distance. A vertex whose parent is nearer to the root is at step 0, and so is the root; any other
-//! is one step behind its parent, which has the same distance. Parents lead to the root exactly if every vertex has a step.
+//! Edges that add nothing join vertices of equal distance. The root is at step 0, and so is a vertex whose parent is
+//! nearer to the root. Any other vertex is one step behind its parent, which has the same distance. Parents lead to the
+//! root exactly if every vertex has a step.
 
-use super::claims::Of;
+use super::claims::TypedTree;
 use super::sum::Sum;
 use crate::algo::sssp::fault::Fault;
 use crate::algo::team::{Parts, team};
@@ -14,17 +15,18 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Vertices that a thread takes at a time.
+/// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// The step of every vertex of a tree, plus one.
+/// The step of every vertex of a tree, plus 1.
 pub struct Steps(Buffer<AtomicU32>);
 
-/// Returns the step of every vertex of a tree whose distances never fall from child to parent, or one from which parents go round in a cycle.
+/// Returns the step of every vertex of a tree. Distances must not grow from child to parent. If parents form a cycle,
+/// returns the fault of a vertex that leads into it.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
-pub(super) fn steps<S: Sum>(tree: Of<'_, S>, threads: usize, budget: &Budget) -> Result<Result<Steps, Fault>> {
+pub(super) fn steps<S: Sum>(tree: TypedTree<'_, S>, threads: usize, budget: &Budget) -> Result<Result<Steps, Fault>> {
     let purpose = "steps of vertices at one distance (4 bytes each)";
     let steps: Buffer<AtomicU32> = budget.zeroed(tree.parents.len(), purpose)?;
     let wrong = Mutex::new(None);
@@ -45,11 +47,13 @@ pub(super) fn steps<S: Sum>(tree: Of<'_, S>, threads: usize, budget: &Budget) ->
     })
 }
 
-/// Follows parents of the same distance to a vertex whose step is known or 0, and marks all on the way. Returns false if it comes round.
-fn step<S: Sum>(tree: Of<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
+/// Follows parents of equal distance from `v` to a vertex whose step is known or 0, and sets the steps on the way.
+/// Returns false if the parents form a cycle.
+fn step<S: Sum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
     let known = |v: u32| steps[v as usize].load(Relaxed);
     let (mut at, mut behind) = (v, 0u32);
-    // One who walks in a cycle meets who waits there, once it waits on the cycle for as many steps as that has (Brent 1980).
+    // Brent's cycle detection (1980): the walk meets the vertex `waiting` once that lies on the cycle and stays for as
+    // many steps as the cycle has.
     let (mut waiting, mut until) = (v, 1u32);
     let first = loop {
         if known(at) != 0 {

@@ -1,20 +1,21 @@
-//! Sums of weights, as they are held against each other: wide and narrow whole numbers, and f32.
+//! Distances that checks compare: wide and narrow whole numbers, and f32.
 
 use crate::algo::sssp::distances::Distance;
 use crate::memory::Plain;
 
-/// The distance of a vertex, to which weights are added.
+/// A distance to which weights can be added.
 pub trait Sum: Plain + Copy + PartialOrd + Default + Send + Sync {
-    /// That of a vertex that is not reached: no sum is larger.
+    /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self;
 
-    /// Returns the sum with a weight, as its bits are stored. What is not reached stays so, and beyond the largest f32 nothing is reached.
+    /// Returns the sum of this distance and a weight, which is given as its stored bits. An unreached distance stays
+    /// unreached. A sum beyond the largest f32 becomes unreached.
     fn plus(self, weight: u32) -> Self;
 
-    /// Returns the distance that it is.
+    /// Returns the sum in the form of results.
     fn distance(self) -> Distance;
 
-    /// Returns the distance that a weight alone is.
+    /// Returns a weight in the form of a distance.
     fn weight(weight: u32) -> Distance;
 }
 

@@ -8,16 +8,16 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 const UNIFORM: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1, most: 9, seed: 3 });
-/// Half of all edges add nothing.
+/// Weights of which half are 0, so that half of all edges add nothing.
 const ZEROS: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 0, most: 1, seed: 3 });
 const LARGE: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1 << 31, most: u32::MAX, seed: 3 });
 const DECIMAL: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1.0, seed: 3 });
-/// Small ones are lost in the sums of large ones.
+/// Weights among which the small ones are lost in sums with large ones.
 const ABSORBED: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1e-38, seed: 3 });
 const UNIT: WeightSource = WeightSource::Drawn(DrawnWeights::Unit);
 const ALL: [WeightSource; 6] = [UNIFORM, ZEROS, LARGE, DECIMAL, ABSORBED, UNIT];
 
-/// One tree in the order of vertices.
+/// A tree in the order of vertices.
 #[derive(Clone)]
 struct Known<S> {
     root: u32,
@@ -31,7 +31,7 @@ trait Paths {
 }
 
 impl Paths for Model {
-    /// The weight of every edge, from tail to head.
+    /// Returns the weight of every edge, from tail to head.
     fn weights(&self, source: WeightSource) -> BTreeMap<(u32, u32), u32> {
         let WeightSource::Drawn(drawn) = source else { panic!("drawn") };
         let id = |v: u32| RawId(self.map.iter().position(|&vertex| vertex == v).unwrap() as u64);
@@ -40,7 +40,7 @@ impl Paths for Model {
         edges.map(|(u, v)| ((u, v), drawn.of(self.direction, ids[u as usize], ids[v as usize]))).collect()
     }
 
-    /// Distances by relaxing all edges until none changes, and parents by the rule as it is written.
+    /// Finds distances by relaxing all edges until none changes, and parents directly by the rule.
     fn shortest<S: Sum>(&self, root: u32, weights: &BTreeMap<(u32, u32), u32>) -> Known<S> {
         let mut distances = vec![S::UNREACHED; self.heads.len()];
         distances[root as usize] = S::default();
@@ -62,7 +62,7 @@ impl Paths for Model {
             let nearer = self.tails[v as usize].iter().find(|&&u| tight(u, v) && of(u) < of(v));
             parents[v as usize] = nearer.copied().unwrap_or(NONE);
         }
-        // Steps of plateaus.
+        // Steps of vertices on plateaus.
         let mut steps: BTreeMap<u32, u32> =
             (0..self.vertices()).filter(|&v| parents[v as usize] != NONE).map(|v| (v, 0)).collect();
         let mut queue: VecDeque<u32> = steps.keys().copied().collect();
@@ -82,27 +82,27 @@ impl Paths for Model {
     }
 }
 
-trait Held: Sum {
-    fn held(all: &[Self]) -> Distances;
+trait IntoDistances: Sum {
+    fn distances_of(all: &[Self]) -> Distances;
 }
 
-impl Held for u64 {
-    fn held(all: &[u64]) -> Distances {
+impl IntoDistances for u64 {
+    fn distances_of(all: &[u64]) -> Distances {
         let mut buffer = budget(1 << 24).zeroed(all.len(), "a test").unwrap();
         buffer.copy_from_slice(all);
         Distances::Whole(buffer)
     }
 }
 
-impl Held for f32 {
-    fn held(all: &[f32]) -> Distances {
+impl IntoDistances for f32 {
+    fn distances_of(all: &[f32]) -> Distances {
         let mut buffer = budget(1 << 24).zeroed(all.len(), "a test").unwrap();
         buffer.copy_from_slice(all);
         Distances::Decimal(buffer)
     }
 }
 
-impl<S: Held> Known<S> {
+impl<S: IntoDistances> Known<S> {
     fn figures(&self) -> Figures {
         let reached = self.distances.iter().filter(|&&distance| distance != S::UNREACHED);
         let most = reached.clone().copied().fold(S::default(), |most, sum| if sum > most { sum } else { most });
@@ -114,7 +114,7 @@ fn is_decimal(source: WeightSource) -> bool {
     matches!(source, WeightSource::Drawn(DrawnWeights::Decimal { .. }))
 }
 
-/// A graph, and what is said of trees on it.
+/// A graph with the trees that are checked on it.
 struct Checked {
     model: Model,
     graph: Graph,
@@ -132,8 +132,8 @@ impl Checked {
         Checked { model, graph, source, weights, _folder: folder }
     }
 
-    fn check<S: Held>(&self, trees: &[Known<S>], threads: usize, free: u64) -> Result<Vec<Figures>> {
-        let distances: Vec<Distances> = trees.iter().map(|tree| S::held(&tree.distances)).collect();
+    fn check<S: IntoDistances>(&self, trees: &[Known<S>], threads: usize, free: u64) -> Result<Vec<Figures>> {
+        let distances: Vec<Distances> = trees.iter().map(|tree| S::distances_of(&tree.distances)).collect();
         let trees: Vec<Tree<'_>> = trees
             .iter()
             .zip(&distances)
@@ -143,7 +143,7 @@ impl Checked {
     }
 
     #[track_caller]
-    fn passes<S: Held>(&self, roots: &[u32], threads: usize, free: u64) {
+    fn passes<S: IntoDistances>(&self, roots: &[u32], threads: usize, free: u64) {
         let known: Vec<Known<S>> = roots.iter().map(|&root| self.model.shortest(root, &self.weights)).collect();
         let expected: Vec<Figures> = known.iter().map(Known::figures).collect();
         assert_eq!(self.check(&known, threads, free).unwrap(), expected);
@@ -153,9 +153,9 @@ impl Checked {
         self.model.map[id as usize] as usize
     }
 
-    /// Returns the message about a tree that `change` breaks, among others that are right.
+    /// Returns the message about a tree that `change` breaks. The other trees of the check are right.
     #[track_caller]
-    fn said<S: Held>(&self, root: u32, change: impl Fn(&mut Known<S>)) -> String {
+    fn said<S: IntoDistances>(&self, root: u32, change: impl Fn(&mut Known<S>)) -> String {
         let right = |root: u32| self.model.shortest::<S>(root, &self.weights);
         let mut broken = right(self.vertex(root) as u32);
         change(&mut broken);
@@ -198,7 +198,7 @@ proptest! {
         }
     }
 
-    /// There is one right tree: any other parent, and any other distance, is refused.
+    /// Only one tree is right: any other parent and any other distance is refused.
     #[test]
     fn anything_else_is_refused(
         edges in prop::collection::vec((0u32..40, 0u32..40).prop_map(|(u, v)| [u, v]), 1..120),
@@ -235,11 +235,11 @@ proptest! {
     }
 }
 
-/// 0 - 1 - 2 - 3 - 4 - 5, 1 - 6 - 3, and 7 - 8 apart from it.
+/// The path 0 - 1 - 2 - 3 - 4 - 5, a detour 1 - 6 - 3, and a separate edge 7 - 8.
 const EDGES: [[u32; 2]; 8] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [1, 6], [6, 3], [7, 8]];
 
 #[test]
-fn each_kind_of_wrong_tree_is_told() {
+fn each_kind_of_wrong_tree_is_reported() {
     let checked = Checked::new(&EDGES, Direction::Undirected, UNIT, 64);
     let v = |id: u32| checked.vertex(id);
     let parent = |id: u32, parent: u32| {
@@ -261,29 +261,30 @@ fn each_kind_of_wrong_tree_is_told() {
     assert_eq!(parent(5, 5), "the parents of vertex 5 go round in a cycle");
     assert_eq!(
         distance(5, 6),
-        "an edge of weight 1 leads from 4, distance 4, to 5, distance 6, which is shorter by it"
+        "an edge of weight 1 leads from 4, distance 4, to 5, distance 6, and makes a shorter path"
     );
     assert_eq!(parent(5, 3), "no edge from 3, distance 3, to its child 5, distance 5, adds up to that");
-    // 2 and 6 are both one before 3, and of one degree.
-    assert_eq!(parent(3, 6), "the parent of vertex 3 is 6, where 2 would do and comes first");
+    // 2 and 6 both precede 3 and have the same degree.
+    assert_eq!(parent(3, 6), "the parent of vertex 3 is 6, but 2 qualifies and comes first");
     let unreached = checked.said::<u64>(0, |tree| (tree.parents[v(5)], tree.distances[v(5)]) = (NONE, u64::MAX));
     assert_eq!(unreached, "an edge leads from 4, which was reached, to 5, which was not");
-    // 5 is too near, which makes 4 nearer as well.
+    // Vertex 5 is too near, so that 4 would be nearer as well.
     let near = checked.said::<u64>(0, |tree| tree.distances[v(5)] = 4);
     assert_eq!(near, "no edge from 4, distance 4, to its child 5, distance 4, adds up to that");
 }
 
-/// Two roads of weight 0 to 3 from 1, in the plateau of the root, and a cycle beyond: all at one distance.
+/// Two paths of weight 0 from 1 to 3, on the plateau of the root, and a cycle beyond them. All vertices are at one
+/// distance.
 #[test]
-fn parents_of_edges_that_add_nothing_are_a_tree_by_steps() {
+fn parents_on_plateaus_form_a_tree() {
     let nothing = WeightSource::Drawn(DrawnWeights::Whole { least: 0, most: 0, seed: 1 });
     let checked = Checked::new(&EDGES, Direction::Undirected, nothing, 64);
     let v = |id: u32| checked.vertex(id);
     let parent = |id: u32, parent: u32| checked.said::<u64>(0, |tree| tree.parents[v(id)] = v(parent) as u32);
     assert_eq!(parent(4, 5), "the parents of vertex 4 go round in a cycle");
-    assert_eq!(parent(3, 6), "the parent of vertex 3 is 6, where 2 would do and comes first");
-    // 6 by way of 3: two steps too many.
-    assert_eq!(parent(6, 3), "the parent of vertex 6 is 3, where 1 would do and comes first");
+    assert_eq!(parent(3, 6), "the parent of vertex 3 is 6, but 2 qualifies and comes first");
+    // The path to 6 through 3 has two steps too many.
+    assert_eq!(parent(6, 3), "the parent of vertex 6 is 3, but 1 qualifies and comes first");
     let apart = checked.said::<u64>(0, |tree| {
         for (id, parent) in [(7, 8), (8, 7)] {
             (tree.distances[v(id)], tree.parents[v(id)]) = (0, v(parent) as u32);
@@ -293,7 +294,7 @@ fn parents_of_edges_that_add_nothing_are_a_tree_by_steps() {
 }
 
 #[test]
-fn decimals_that_are_no_numbers_are_refused() {
+fn decimals_that_are_not_numbers_are_refused() {
     let checked = Checked::new(&EDGES, Direction::Undirected, DECIMAL, 64);
     for wrong in [f32::NAN, -1.0, f32::NEG_INFINITY, f32::INFINITY] {
         checked.said::<f32>(0, |tree| tree.distances[checked.vertex(3)] = wrong);

@@ -1,4 +1,4 @@
-//! The weights of a row's entries: those that are stored, or some that are drawn.
+//! The weights of a row's entries, either stored or random.
 
 use crate::algo::WeightSource;
 use crate::error::Result;
@@ -11,22 +11,22 @@ use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use std::ops::Range;
 
-/// The weights of edges.
+/// Source of the weights of edges.
 pub(super) enum Weights {
-    /// They are beside the blocks.
+    /// The weights are stored with the blocks.
     Stored,
-    /// All are the same.
+    /// All weights are 1.
     Unit,
-    /// They follow from the ids of both ends.
+    /// Random weights, which follow from the ids of both ends.
     Drawn(DrawnWeights, InputIds, Direction),
 }
 
 /// A row, or a piece of one.
 pub(super) struct Piece<'a> {
     pub v: u32,
-    /// True if its edges lead to the vertex, false if they leave it; either if they have no direction.
+    /// Direction of the row's edges. It has no meaning if the graph is undirected.
     pub way: Way,
-    /// The place of its first entry in block `number`.
+    /// Positions of the entries in block `number`.
     pub entries: Range<usize>,
     pub number: usize,
     pub neighbours: &'a [u32],
@@ -41,7 +41,7 @@ impl Weights {
         })
     }
 
-    /// Returns the bytes of host memory that they take.
+    /// Returns the bytes of host memory that looking up weights takes.
     pub fn bytes(source: WeightSource, vertices: u64) -> u64 {
         match source {
             WeightSource::File | WeightSource::Drawn(DrawnWeights::Unit) => 0,
@@ -49,7 +49,7 @@ impl Weights {
         }
     }
 
-    /// Returns the weights of a piece of a row of `rows`; `made` has room for those that are not stored.
+    /// Returns the weights of a piece of a row of `rows`. Weights that are not stored are written to `made`.
     pub fn of<'r>(&self, rows: &'r Catalogue, piece: &Piece<'_>, made: &'r mut [u32]) -> &'r [u32] {
         match self {
             Weights::Stored => &rows.weights(piece.number)[piece.entries.clone()],

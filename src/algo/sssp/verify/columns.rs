@@ -1,4 +1,5 @@
-//! Columns of distances and parents of a source, read to the places of vertices, and what no search leaves refused.
+//! Reads the columns of distances and parents of a source into the order of vertices. Refuses columns that no search
+//! writes.
 
 use crate::algo::Results;
 use crate::algo::searches::differs;
@@ -13,15 +14,15 @@ use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 use crate::results::Value;
 
-/// Rows between two looks at signals.
+/// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
 /// The columns of a source.
 pub(super) struct Columns {
-    /// The place of the source; `None` if it has no edge.
+    /// Place of the source; `None` if the source has no edge.
     pub root: Option<u32>,
     pub distances: Distances,
-    /// The place of each parent.
+    /// Place of each vertex's parent.
     pub parents: Buffer<u32>,
 }
 
@@ -29,7 +30,7 @@ impl Columns {
     /// Reads the columns of a source.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for columns that no search leaves; [`crate::Error::Limit`]; those of reading.
+    /// [`crate::Error::Validation`] for columns that no search writes; [`crate::Error::Limit`]; errors of reading.
     pub fn read(places: &Places, results: &Results<'_>, source: InputId, kind: WeightType) -> Result<Columns> {
         let vertices = places.vertices() as usize;
         let mut distances = Distances::new(kind, vertices, results.budget)?;
@@ -45,7 +46,7 @@ impl Columns {
         Ok(Columns { root, distances, parents })
     }
 
-    /// Returns true if no vertex that has an edge was reached.
+    /// Returns true if no vertex with an edge was reached.
     pub fn are_empty(&self) -> bool {
         (0..self.parents.len()).all(|v| self.parents[v] == NONE && self.distances.of(v as u32).is_none())
     }
@@ -59,7 +60,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads both columns to places; returns the place of the root.
+    /// Reads both columns into the order of places. Returns the place of the root.
     fn read<T: Value + PartialEq + Copy>(
         &self,
         (unreached, zero, is_sum): (T, T, impl Fn(T) -> bool),
@@ -77,23 +78,23 @@ impl Reader<'_> {
             let (parent, distance) = match (of_parents.next().transpose()?, of_distances.next().transpose()?) {
                 (Some(parent), Some(distance)) => (parent, distance),
                 (None, None) => break,
-                _ => return Err(differs(source, "its columns of parents and distances are not of one length")),
+                _ => return Err(differs(source, "its columns of parents and distances differ in length")),
             };
             let name = places.ids.id(row);
-            let told = |what: String| Err(differs(source, &what));
+            let refuse = |what: String| Err(differs(source, &what));
             if !is_sum(distance) {
                 let distance = distance.shown();
-                return told(format!("vertex {name} is at distance {distance}, which is no sum of weights"));
+                return refuse(format!("vertex {name} is at distance {distance}, which is not a sum of weights"));
             }
             let above = match places.ids.named(parent, distance != unreached) {
                 None if parent == -1 => NONE,
-                None => return told(format!("vertex {name} has parent {parent}")),
+                None => return refuse(format!("vertex {name} has parent {parent}")),
                 Some(parent) => match places.ids.row_of(parent) {
-                    None => return told(format!("the parent of vertex {name} is {parent}, which is no vertex")),
+                    None => return refuse(format!("the parent of vertex {name} is {parent}, which is no vertex")),
                     Some(_) if place(row).is_none() && parent == name && row == root => NONE,
                     Some(of) => match place(of) {
                         Some(above) => above,
-                        None => return told(format!("the parent of vertex {name} is {parent}, which has no edge")),
+                        None => return refuse(format!("the parent of vertex {name} is {parent}, which has no edge")),
                     },
                 },
             };
@@ -103,11 +104,11 @@ impl Reader<'_> {
                     parents[vertex as usize] = above;
                 }
                 None if row == root && parent != source.0 as i64 => {
-                    return told(format!("the parent of the root is {parent} and not the root"));
+                    return refuse(format!("the parent of the root is {parent} and not the root"));
                 }
-                None if row == root && distance != zero => return told("the root is not at distance 0".into()),
+                None if row == root && distance != zero => return refuse("the root is not at distance 0".into()),
                 None if row != root && (above != NONE || distance != unreached) => {
-                    return told(format!("vertex {name} was reached and has no edge"));
+                    return refuse(format!("vertex {name} was reached and has no edge"));
                 }
                 None => {}
             }

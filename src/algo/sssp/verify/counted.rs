@@ -1,4 +1,4 @@
-//! The figures of a job against those of its columns.
+//! Compares the figures that a job reports with those of its columns.
 
 use super::SourceChecked;
 use super::columns::Columns;
@@ -6,38 +6,38 @@ use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
 use crate::algo::sssp::output::SourceOutput;
-use crate::algo::sssp::path::{Path, TOLD};
+use crate::algo::sssp::path::{MOST_REPORTED, Path};
 use crate::algo::sssp::search::NONE;
 use crate::algo::sssp::validate::{Figures, Tree};
 use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 
-/// Checks what is told of a source. `counted` edges of the input leave what it reaches or, without direction, have both ends there, if they were
-/// counted.
+/// Checks what a job reports of a source. `counted` is the number of the input's edges that leave reached vertices;
+/// without direction, of those with both ends reached. It is `None` if the edges were not counted.
 ///
 /// # Errors
 /// [`crate::Error::Validation`].
 pub(super) fn agree(
-    told: &SourceChecked,
+    reported: &SourceChecked,
     tree: Tree<'_>,
     figures: Figures,
     counted: Option<u64>,
     places: &Places,
     results: &Results<'_>,
 ) -> Result<()> {
-    let found = &told.output;
+    let found = &reported.output;
     if (figures.reached, figures.max_distance) != (found.reached, found.max_distance) {
         let (by_columns, by_job) = ((figures.reached, figures.max_distance), (found.reached, found.max_distance));
         let what = format!(
-            "{} vertices and distance {} at most by its columns, the job tells {} and {}",
+            "its columns have {} vertices and a largest distance of {}, the job reports {} and {}",
             by_columns.0, by_columns.1, by_job.0, by_job.1
         );
         return Err(differs(found.source, &what));
     }
     let edges = match results.info.direction {
         Direction::Undirected => {
-            // Both ends of an edge are reached, or neither, unless sums of decimals become infinite on the way.
+            // Both ends of an edge are reached, or neither. Sums of decimals that become infinite are an exception.
             let ends = places.degrees().iter().map(|(degree, first, end)| {
                 let reached = tree.parents[first as usize..end as usize].iter().filter(|&&parent| parent != NONE);
                 u64::from(degree) * reached.count() as u64
@@ -50,7 +50,7 @@ pub(super) fn agree(
             }
         }
         Direction::Directed => match counted {
-            // Those that the job tells are distinct.
+            // The job reports distinct edges.
             Some(leaving) => {
                 let repeats = (results.info.edges - results.info.loops).saturating_sub(results.stored.edges);
                 leaving.saturating_sub(repeats)..=leaving
@@ -59,7 +59,7 @@ pub(super) fn agree(
         },
     };
     if !edges.contains(&found.edges) {
-        let what = format!("{} edges have an end that is reached, the job tells {}", edges.start(), found.edges);
+        let what = format!("{} edges have a reached end, the job reports {}", edges.start(), found.edges);
         return Err(differs(found.source, &what));
     }
     match found.path.as_ref().filter(|path| !is_path(path, tree, places)) {
@@ -68,46 +68,48 @@ pub(super) fn agree(
     }
 }
 
-/// Returns true if a path that is told is that of a tree: as long as the distance of its target says, from parent to child.
+/// Returns true if a reported path is the path in the tree, from parent to child, and as long as the distance of its
+/// target.
 fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
     let place = |id: InputId| {
         let row = places.ids.row_of(id)?;
         places.of_rows().ok()?.get(row as usize).copied().filter(|&place| (place as usize) < tree.parents.len())
     };
-    // A target without an edge is not reached.
+    // A target without an edge is unreached.
     let target = place(path.target).and_then(|target| Some((target, tree.distances.of(target)?)));
     let Some((mut at, length)) = target else { return *path == Path::none(path.target) };
-    let Some(told) = path.vertices.iter().map(|&id| place(id)).collect::<Option<Vec<u32>>>() else { return false };
-    // Parents lead to the root, which was checked.
+    let Some(reported) = path.vertices.iter().map(|&id| place(id)).collect::<Option<Vec<u32>>>() else { return false };
+    // Parents lead to the root, which was checked before.
     let mut edges = 0;
     let mut above = at;
     while above != tree.root.0 {
         (above, edges) = (tree.parents[above as usize], edges + 1);
     }
-    if (path.length, path.edges, told.len() as u64) != (Some(length), edges, (edges + 1).min(TOLD as u64)) {
+    if (path.length, path.edges, reported.len() as u64) != (Some(length), edges, (edges + 1).min(MOST_REPORTED as u64))
+    {
         return false;
     }
     // The report has only the first vertices of a long path.
-    for _ in told.len() as u64..edges + 1 {
+    for _ in reported.len() as u64..edges + 1 {
         at = tree.parents[at as usize];
     }
-    told.iter().rev().all(|&vertex| {
+    reported.iter().rev().all(|&vertex| {
         let is_it = vertex == at;
         at = tree.parents[at as usize];
         is_it
     })
 }
 
-/// Checks what is told of a source without an edge.
+/// Checks what a job reports of a source without an edge.
 ///
 /// # Errors
 /// [`crate::Error::Validation`].
-pub(super) fn alone(told: &SourceChecked, columns: &Columns) -> Result<()> {
-    let SourceOutput { source, reached, edges, ref path, .. } = told.output;
+pub(super) fn alone(reported: &SourceChecked, columns: &Columns) -> Result<()> {
+    let SourceOutput { source, reached, edges, ref path, .. } = reported.output;
     let is_path = |path: &Path| match path.target == source {
         true => (path.edges, &path.vertices[..]) == (0, &[source]),
         false => *path == Path::none(path.target),
     };
     let is_alone = (reached, edges) == (1, 0) && path.as_ref().is_none_or(is_path) && columns.are_empty();
-    if is_alone { Ok(()) } else { Err(differs(source, "it has no edge, and reached others")) }
+    if is_alone { Ok(()) } else { Err(differs(source, "it has no edge but reached other vertices")) }
 }

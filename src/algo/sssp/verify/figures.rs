@@ -1,4 +1,4 @@
-//! Figures of searches against each other, which takes neither columns nor edges.
+//! Checks the figures of searches against each other. This needs neither columns nor edges.
 
 use super::SourceChecked;
 use crate::algo::searches::agreement::{Reported, SourceFigures, holds};
@@ -10,23 +10,23 @@ use crate::prepare::prepared::InputInfo;
 /// Checks the figures of all sources.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] for the first that can't be.
-pub(super) fn agree(told: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
-    found.iter().try_for_each(|told| of_source(info, told))?;
-    told.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
-    let edges = found.iter().map(|told| u128::from(told.output.edges)).sum::<u128>();
+/// [`crate::Error::Validation`] for the first impossible figure.
+pub(super) fn agree(reported: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
+    found.iter().try_for_each(|reported| of_source(info, reported))?;
+    reported.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
+    let edges = found.iter().map(|reported| u128::from(reported.output.edges)).sum::<u128>();
     Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
 }
 
-fn figures(told: &SourceChecked) -> SourceFigures {
-    let SourceOutput { source, reached, edges, .. } = told.output;
-    SourceFigures { source, reached, edges, speed: told.speed }
+fn figures(reported: &SourceChecked) -> SourceFigures {
+    let SourceOutput { source, reached, edges, .. } = reported.output;
+    SourceFigures { source, reached, edges, speed: reported.speed }
 }
 
-fn of_source(info: &InputInfo, told: &SourceChecked) -> Result<()> {
-    let found = &told.output;
+fn of_source(info: &InputInfo, reported: &SourceChecked) -> Result<()> {
+    let found = &reported.output;
     let (source, reached) = (found.source, found.reached);
-    figures(told).agree(info)?;
+    figures(reported).agree(info)?;
     let is_zero = match found.max_distance {
         Distance::Whole(most) => most == 0,
         Distance::Decimal(most) => most == 0.0,

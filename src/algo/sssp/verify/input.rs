@@ -1,8 +1,9 @@
-//! The edges of the input with their weights, each as often as it is there, between places of vertices.
+//! The edges of the input with their weights, as edges between places of vertices. Repeated edges occur as often as in
+//! the input.
 
 use crate::algo::WeightSource;
 use crate::algo::searches::places::Places;
-use crate::algo::sssp::validate::{EdgePass, Held, Sum, Wrong};
+use crate::algo::sssp::validate::{EdgePass, Sum, TreeBatch, Wrong};
 use crate::error::Result;
 use crate::formats::{Edges, Input, Signals, Visitor, WeightType, Weights};
 use crate::graph::direction::Direction;
@@ -10,7 +11,7 @@ use crate::graph::ids::RawId;
 use crate::prepare::relabel::ISOLATED;
 use std::sync::{Mutex, PoisonError};
 
-/// Edges whose places are looked up before the first is held against trees.
+/// Number of edges whose places are looked up before the first is checked, so that memory is read ahead.
 const AT_ONCE: usize = 32;
 
 /// The edges of an input.
@@ -22,16 +23,17 @@ pub(super) struct InputEdges<'a> {
     direction: Direction,
     /// True if edges are counted.
     counts: bool,
-    /// Edges that leave what each tree reaches or, without direction, have both ends there: of all trees so far.
+    /// For each tree so far, the number of edges that leave reached vertices; without direction, of edges with both
+    /// ends reached.
     counted: Mutex<Vec<u64>>,
 }
 
 impl<'a> InputEdges<'a> {
-    /// Returns the edges of an input whose weights, if they come from there, are of this type. They are counted if they have a direction, or
-    /// if `may_leave` says that one may lead from what a tree reaches to what it does not.
+    /// Returns the edges of an input. `kind` is the type of the weights if they come from the input. Edges are counted
+    /// if they have a direction, or if an edge may lead from a reached vertex to an unreached one (`may_leave`).
     ///
     /// # Errors
-    /// None in practice.
+    /// None in practice, because places were read before.
     pub fn new(
         input: &Input,
         weights: WeightSource,
@@ -45,7 +47,8 @@ impl<'a> InputEdges<'a> {
         Ok(InputEdges { input, weights, places, of_rows, direction, counts, counted: Mutex::default() })
     }
 
-    /// Returns how many edges leave what each tree reaches or, without direction, have both ends there; nothing if they were not counted.
+    /// Returns for each tree the number of edges that leave reached vertices; without direction, of edges with both
+    /// ends reached. Empty if edges were not counted.
     pub fn counted(self) -> Vec<u64> {
         self.counted.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,16 +59,16 @@ impl EdgePass for InputEdges<'_> {
         self.places.vertices() as usize
     }
 
-    fn pass<S: Sum, const W: usize>(&self, held: &Held<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
-        let trees = held.trees.len();
-        let new = || Holder { edges: self, held, counted: vec![0; trees], wrong: None };
-        let mut holders: Vec<_> = (0..threads.max(1)).map(|_| new()).collect();
-        self.input.scan(&mut holders, &Signals)?;
+    fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
+        let trees = batch.trees.len();
+        let new = || EdgeChecker { edges: self, batch, counted: vec![0; trees], wrong: None };
+        let mut checkers: Vec<_> = (0..threads.max(1)).map(|_| new()).collect();
+        self.input.scan(&mut checkers, &Signals)?;
         if self.counts {
-            let sums = (0..trees).map(|tree| holders.iter().map(|holder| holder.counted[tree]).sum());
+            let sums = (0..trees).map(|tree| checkers.iter().map(|checker| checker.counted[tree]).sum());
             self.counted.lock().unwrap_or_else(PoisonError::into_inner).extend(sums.collect::<Vec<u64>>());
         }
-        let wrong = holders.into_iter().filter_map(|holder| holder.wrong);
+        let wrong = checkers.into_iter().filter_map(|checker| checker.wrong);
         let first = wrong.min_by_key(|&((number, _), ends)| (number, ends));
         Ok(first.map_or(Ok(()), |(wrong, _)| Err(wrong)))
     }
@@ -75,16 +78,16 @@ impl EdgePass for InputEdges<'_> {
     }
 }
 
-/// Holds edges against trees, in one thread.
-struct Holder<'a, 'h, S, const W: usize> {
+/// Checks edges against trees, in one thread.
+struct EdgeChecker<'a, 'h, S, const W: usize> {
     edges: &'a InputEdges<'a>,
-    held: &'a Held<'h, S, W>,
+    batch: &'a TreeBatch<'h, S, W>,
     counted: Vec<u64>,
-    /// The fault in the first tree, at the first edge by its ends.
+    /// The fault in the first tree that has one, with the ends of the first edge that shows it.
     wrong: Option<(Wrong, [u32; 2])>,
 }
 
-impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
+impl<S: Sum, const W: usize> EdgeChecker<'_, '_, S, W> {
     fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32]) {
         let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
         for (entry, [u, v]) in edges.enumerate().filter(|(_, [u, v])| u != v) {
@@ -92,32 +95,33 @@ impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
                 |id| self.edges.places.ids.row(id).and_then(|row| self.edges.of_rows.get(row as usize)).copied();
             let ends = [place(u).unwrap_or(ISOLATED), place(v).unwrap_or(ISOLATED)];
             if ends.contains(&ISOLATED) {
-                // Edges are those whose ends were counted: this one is not among them only if the input changes while it is read.
+                // Places exist for the ends of all edges that were counted. Another edge occurs only if the input
+                // changes while it is read.
                 continue;
             }
             let weight = match self.edges.weights {
                 WeightSource::File => weights.get(entry).copied().unwrap_or(0),
                 WeightSource::Drawn(drawn) => drawn.of(self.edges.direction, RawId(u), RawId(v)),
             };
-            ends.iter().for_each(|&end| self.held.fetch(end));
+            ends.iter().for_each(|&end| self.batch.fetch(end));
             found[number] = (ends, weight);
             number += 1;
             if number == AT_ONCE {
-                found.iter().for_each(|&(ends, weight)| self.hold(ends, weight));
+                found.iter().for_each(|&(ends, weight)| self.check_edge(ends, weight));
                 number = 0;
             }
         }
-        found[..number].iter().for_each(|&(ends, weight)| self.hold(ends, weight));
+        found[..number].iter().for_each(|&(ends, weight)| self.check_edge(ends, weight));
     }
 
-    fn hold(&mut self, [from, to]: [u32; 2], weight: u32) {
-        self.lead(from, to, weight);
+    fn check_edge(&mut self, [from, to]: [u32; 2], weight: u32) {
+        self.check_direction(from, to, weight);
         let is_directed = self.edges.direction == Direction::Directed;
         if !is_directed {
-            self.lead(to, from, weight);
+            self.check_direction(to, from, weight);
         }
         if self.edges.counts {
-            let reached = self.held.reached(from) & if is_directed { !0 } else { self.held.reached(to) };
+            let reached = self.batch.reached(from) & if is_directed { !0 } else { self.batch.reached(to) };
             for (number, counted) in self.counted.iter_mut().enumerate() {
                 *counted += u64::from(reached >> number & 1);
             }
@@ -125,10 +129,10 @@ impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
     }
 
     #[inline]
-    fn lead(&mut self, from: u32, to: u32, weight: u32) {
-        match self.held.edge(from, to, weight) {
+    fn check_direction(&mut self, from: u32, to: u32, weight: u32) {
+        match self.batch.edge(from, to, weight) {
             Ok(0) => {}
-            Ok(met) => self.held.note(to, met),
+            Ok(met) => self.batch.note(to, met),
             Err(wrong) => {
                 let found = (wrong, [from, to]);
                 let is_first = self.wrong.is_none_or(|((number, _), ends)| (found.0.0, found.1) < (number, ends));
@@ -138,7 +142,7 @@ impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
     }
 }
 
-impl<S: Sum, const W: usize> Visitor for Holder<'_, '_, S, W> {
+impl<S: Sum, const W: usize> Visitor for EdgeChecker<'_, '_, S, W> {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from)), weights),

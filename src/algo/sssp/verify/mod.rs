@@ -1,8 +1,9 @@
-//! Checks of results: distances and parents as they were written, against the edges of the input once more.
+//! Checks results once more: the distances and parents in the written columns, against the edges of the input.
 //!
-//! Nothing of the search is believed, nor of the graph that was prepared for it, if the input is still there: places of vertices are worked out
-//! anew (`searches::places`), columns are read to these places (`columns`), and all edges of the input with their weights (`input`) are held
-//! against them by the rules that the run checks by (`super::validate`).
+//! The checks do not trust the search. If the input still exists, they do not trust the prepared graph either. Places
+//! of vertices are computed again (`searches::places`). Columns are read in the order of these places (`columns`). All
+//! edges of the input with their weights (`input`) are checked against the columns, by the rules that the run itself
+//! checks (`super::validate`).
 
 mod columns;
 mod counted;
@@ -22,31 +23,31 @@ use crate::results::read;
 use columns::Columns;
 use input::InputEdges;
 
-/// Figures of the search from one source, as a job tells them.
+/// Figures of the search from one source, as the job reports them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceChecked {
-    /// The figures that do not depend on how it went.
+    /// Figures that do not depend on how the search went.
     pub output: SourceOutput,
     /// The speed of the search.
     pub speed: Speed,
 }
 
-/// Bytes of the buffers in which columns are read.
+/// Bytes of the buffers through which columns are read.
 const READING: u64 = 2 * read::READING;
 
 /// Checks the figures of a job against each other and, if it wrote columns, the columns against the edges.
 ///
 /// # Errors
-/// Those of telling, and a stop; what is wrong goes to `verdict`.
+/// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
 pub fn verify(
-    (told, weights): (&Reported<'_>, WeightSource),
+    (reported, weights): (&Reported<'_>, WeightSource),
     results: &Results<'_>,
     found: &[SourceChecked],
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
-    verdict.note("searches", figures::agree(told, results.info, found))?;
+    verdict.note("searches", figures::agree(reported, results.info, found))?;
     let check = |edges: &EdgeSource<'_>| trees(edges, weights, results, found);
-    check_trees("sssp", told.options.write, results, verdict, found.len(), check)
+    check_trees("sssp", reported.options.write, results, verdict, found.len(), check)
 }
 
 fn trees(
@@ -67,39 +68,39 @@ fn trees(
     let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
     let vertices = places.vertices();
-    // Columns and the lines that they are checked in.
+    // Bytes of the columns and of the lines in which they are checked.
     let of_source = super::distances::Distances::bytes(kind, vertices) + 4 * vertices;
     let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
     let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
     for sources in found.chunks(batch) {
-        let read = |told: &SourceChecked| Columns::read(&places, results, told.output.source, kind);
+        let read = |reported: &SourceChecked| Columns::read(&places, results, reported.output.source, kind);
         let columns = sources.iter().map(read).collect::<Result<Vec<Columns>>>()?;
-        let (mut told, mut of) = (Vec::new(), Vec::new());
+        let (mut reported, mut of) = (Vec::new(), Vec::new());
         for (columns, source) in columns.iter().zip(sources) {
             match columns.root {
                 Some(root) => {
-                    told.push(source);
+                    reported.push(source);
                     of.push(Tree { root: Vertex(root), distances: &columns.distances, parents: &columns.parents });
                 }
                 None => counted::alone(source, columns)?,
             }
         }
-        let may_leave = told.iter().any(|told| told.output.max_distance.may_overflow());
-        let (figures, counted) = hold(edges, (weights, kind), (&places, may_leave), &of, results)?;
-        for (number, (told, figures)) in told.into_iter().zip(figures).enumerate() {
-            counted::agree(told, of[number], figures, counted.get(number).copied(), &places, results)?;
+        let may_leave = reported.iter().any(|reported| reported.output.max_distance.may_overflow());
+        let (figures, counted) = check(edges, (weights, kind), (&places, may_leave), &of, results)?;
+        for (number, (reported, figures)) in reported.into_iter().zip(figures).enumerate() {
+            counted::agree(reported, of[number], figures, counted.get(number).copied(), &places, results)?;
         }
     }
-    let reached = found.iter().map(|told| told.output.reached).sum::<u64>();
+    let reached = found.iter().map(|reported| reported.output.reached).sum::<u64>();
     Ok(format!(
-        "{} hold against the edges of {what} and their weights: {reached} vertices, each at its distance, with its first parent",
+        "{} checked against the edges of {what} and their weights: {reached} vertices, each at its distance, with its first parent",
         found.len()
     ))
 }
 
-/// Holds trees against all edges. Returns their figures and, where edges of the input are counted, how many each reaches (see
-/// [`InputEdges::counted`]).
-fn hold(
+/// Checks trees against all edges. Returns their figures and, if edges of the input are counted, the number for each
+/// tree (see [`InputEdges::counted`]).
+fn check(
     edges: &EdgeSource<'_>,
     (weights, kind): (WeightSource, WeightType),
     (places, may_leave): (&Places, bool),
@@ -111,7 +112,7 @@ fn hold(
         EdgeSource::Blocks(graph) => Ok((validate::validate(graph, weights, trees, threads, budget)?, Vec::new())),
         EdgeSource::Input(input) => {
             let edges = InputEdges::new(input, weights, kind, places, (results.info.direction, may_leave))?;
-            let figures = validate::hold(&edges, trees, threads, budget)?;
+            let figures = validate::check(&edges, trees, threads, budget)?;
             Ok((figures, edges.counted()))
         }
     }

@@ -1,23 +1,24 @@
-//! Lines of marks, compared as vectors: loops of constant length over plain arrays, which the compiler turns into vector instructions.
+//! Comparisons of lines of marks. The loops have constant length and run over plain arrays, so the compiler turns them
+//! into vector instructions.
 
 use crate::algo::searches::tree::levels::Mark;
 
-/// The marks of one vertex, a place for each tree.
+/// Marks of one vertex in all trees.
 pub(super) type Line<M, const W: usize> = [M; W];
 
-/// The edges of a row, as seen from its vertex.
+/// Direction of the edges of a row, as seen from its vertex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edges {
-    /// They have no direction.
+    /// The edges have no direction.
     Both,
-    /// They leave it.
+    /// The edges leave the vertex.
     Leave,
-    /// They enter it.
+    /// The edges enter the vertex.
     Enter,
 }
 
-/// Raises `gap` to how far the levels at the ends of an edge are apart: more than 1 breaks rule 3 or rule 4. The edge may lead down any
-/// number of levels, or from a vertex that is not reached, if it has a direction.
+/// Raises `gap` to the difference of the levels at the ends of an edge. A difference above 1 breaks rule 3 or rule 4.
+/// An edge with a direction may lead down any number of levels, and may leave an unreached vertex.
 #[inline(always)]
 pub(super) fn widen<M: Mark, const W: usize>(gap: &mut Line<M, W>, edges: Edges, own: &Line<M, W>, other: &Line<M, W>) {
     for place in 0..W {
@@ -31,20 +32,21 @@ pub(super) fn widen<M: Mark, const W: usize>(gap: &mut Line<M, W>, edges: Edges,
     }
 }
 
-/// Returns the first place where levels are too far apart.
+/// Returns the first tree in which levels are too far apart.
 pub(super) fn too_wide<M: Mark, const W: usize>(gap: &Line<M, W>) -> Option<usize> {
     let next = M::of_level(0);
     gap.iter().position(|&gap| gap > next)
 }
 
-/// Returns the marks of parents: one less than those of their children, 0 for the root and for vertices that are not reached.
+/// Returns the marks of parents: one less than the marks of their children, and 0 for the root and for unreached
+/// vertices.
 #[inline(always)]
 pub(super) fn above<M: Mark, const W: usize>(own: &Line<M, W>) -> Line<M, W> {
     let step = M::of_level(0);
     std::array::from_fn(|place| if own[place] == M::UNREACHED { M::default() } else { own[place].less(step) })
 }
 
-/// Returns true if some place has the same mark in both, which is never 0 in `line`.
+/// Returns true if the two lines have the same mark in some tree. `line` must not contain 0.
 #[inline(always)]
 pub(super) fn meet<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<M, W>) -> bool {
     let mut met = false;
@@ -54,12 +56,12 @@ pub(super) fn meet<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<M, 
     met
 }
 
-/// Returns a bit for each place that has the same mark in both.
+/// Returns a bit for each tree in which the two lines have the same mark.
 #[inline(always)]
 pub(super) fn meeting<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<M, W>) -> u64 {
     let same: [u8; W] = std::array::from_fn(|place| u8::from(line[place] == wanted[place]));
     let (eights, rest) = same.as_chunks::<8>();
-    // Eight bytes of 0 or 1 become a byte of eight bits.
+    // Eight bytes of 0 or 1 become one byte of eight bits.
     let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     let mut all = 0;
     for (number, eight) in eights.iter().enumerate() {
@@ -68,7 +70,7 @@ pub(super) fn meeting<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<
     rest.iter().enumerate().fold(all, |all, (place, &same)| all | u64::from(same) << place)
 }
 
-/// Returns true if some place is not 0.
+/// Returns true if some mark is not 0.
 #[inline(always)]
 pub(super) fn any<M: Mark, const W: usize>(line: &Line<M, W>) -> bool {
     line.iter().fold(false, |any, &mark| any | (mark != M::default()))

@@ -1,13 +1,14 @@
-//! Checks of the trees of searches against the rows of the graph, by the five rules of Graph500 (`super::fault`), for up to 64 trees in
-//! one pass over the rows.
+//! Checks trees of searches against the rows of the graph, by the five rules of Graph500 (`super::fault`). One pass
+//! over the rows checks up to 64 trees.
 //!
-//! Nothing is believed but the parents: levels are worked out from them ([`super::levels`]). Then one pass over the lower half of all rows
-//! sees each edge once, with the levels that both of its ends have in all trees, a line of at most 64 bytes for each end, and compares them
-//! as vectors. The first neighbour of a vertex, in the order of its row, in the level before it has to be its parent. Nearly all parents come
-//! before their children in the order of vertices, so that the upper half of rows is read for few vertices.
+//! The checks trust only the parents. They compute levels from the parents ([`super::levels`]). Then one pass over the
+//! lower half of all rows visits each edge once. For both ends it reads a line of at most 64 bytes with the levels in
+//! all trees, and compares the lines as vectors. The parent of a vertex must be the first neighbour in its row that is
+//! in the previous level. Nearly all parents come before their children in the order of vertices, so the upper half of
+//! rows is read for few vertices only.
 //!
-//! A tree that passes is that of a breadth-first search: by rule 3 no level is larger than the distance from the root, as the tree leads
-//! there by edges of the graph none is smaller, and by rule 4 none is missing.
+//! A tree that passes is a breadth-first tree. By rule 3 no level is larger than the distance from the root. No level
+//! is smaller, because the tree leads to the root by edges of the graph. By rule 4 no reachable vertex is missing.
 
 mod line;
 mod names;
@@ -23,42 +24,45 @@ use super::levels::{Mark, Marked, mark};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
-use names::told;
+use names::to_error;
 use rows::Pass;
 
-/// Figures of a tree that passed.
+/// Figures of a tree that passed the checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Vertices reached, the root included.
+    /// Number of reached vertices, including the root.
     pub reached: u64,
-    /// The level of the vertices that are farthest from the root.
+    /// Largest level of a reached vertex.
     pub depth: u64,
-    /// Entries in the rows of the vertices reached: each edge among them at both of its ends; if edges have a direction, at its tail.
+    /// Number of entries in the rows of reached vertices. Each edge between them counts at both ends; if edges have a
+    /// direction, at its tail.
     pub entries: u64,
 }
 
-/// Most trees of one pass, if levels are marked by one byte each.
+/// Maximum number of trees in one pass, if marks have one byte each.
 pub const MOST: usize = 64;
 
-/// Bytes of a vertex's line, from the smallest.
+/// Possible sizes of a vertex's line in bytes, in ascending order.
 const LINES: [usize; 3] = [4, 16, 64];
 
-/// Returns the bytes of host memory in which `trees` trees of this depth are checked at once, on a graph of `vertices` vertices that have an
-/// edge. With less, down to those for one tree, they are checked in several passes.
+/// Returns the bytes of host memory for checking `trees` trees of depth `depth` at once, on a graph with `vertices`
+/// connected vertices. With less memory trees are checked in several passes, down to one tree a pass.
 pub fn bytes(vertices: u64, trees: usize, depth: u64) -> u64 {
     let mark = if depth <= u64::from(u8::DEEPEST) { 1 } else { 4 };
     vertices * line_bytes(trees.saturating_mul(mark)) as u64
 }
 
-/// Returns the bytes of a line with this many bytes of marks, or of the largest.
+/// Returns the size of a line for `marks` bytes of marks, or the largest size.
 fn line_bytes(marks: usize) -> usize {
     LINES.into_iter().find(|&bytes| bytes >= marks).unwrap_or(LINES[2])
 }
 
-/// Checks trees by `threads` threads; returns the figures of each in order. The graph has both halves of its rows.
+/// Checks trees by `threads` threads. Returns the figures of each, in order. The graph must have both halves of its
+/// rows.
 ///
 /// # Errors
-/// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] where the lines of one tree don't fit; [`Error::Stopped`].
+/// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] if the lines of one tree do not fit;
+/// [`Error::Stopped`].
 pub fn validate(graph: &Graph, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
     let checks = Checks { graph, trees, threads, budget };
     let mut figures = vec![Figures::default(); trees.len()];
@@ -68,7 +72,7 @@ pub fn validate(graph: &Graph, trees: &[Tree<'_>], threads: usize, budget: &Budg
     Ok(figures)
 }
 
-/// A batch of trees to check.
+/// Trees to check, and the resources for the checks.
 struct Checks<'a> {
     graph: &'a Graph,
     trees: &'a [Tree<'a>],
@@ -76,15 +80,16 @@ struct Checks<'a> {
     budget: &'a Budget,
 }
 
-/// The outcome of a pass.
+/// Outcome of a pass over the rows.
 enum Checked {
     Passed(Vec<Figures>),
-    /// No tree was checked, as these are too deep for their marks.
+    /// No tree was checked, because the flagged trees are too deep for their marks.
     Deep(Vec<bool>),
 }
 
 impl Checks<'_> {
-    /// Checks the trees of these numbers with marks of `BYTES` bytes; returns those that are too deep for that.
+    /// Checks the trees with these numbers, with marks of `BYTES` bytes. Returns the trees that are too deep for such
+    /// marks.
     fn all<const BYTES: usize>(&self, mut numbers: Vec<usize>, figures: &mut [Figures]) -> Result<Vec<usize>> {
         let mut deep = Vec::new();
         while !numbers.is_empty() {
@@ -110,7 +115,7 @@ impl Checks<'_> {
         Ok(deep)
     }
 
-    /// Returns the bytes of a line: enough for this many bytes of marks, or as many as fit the memory.
+    /// Returns the size of a line in bytes: enough for `marks` bytes of marks, or as much as fits memory.
     fn line(&self, marks: usize) -> usize {
         let wanted = line_bytes(marks);
         let fits = |bytes: usize| self.graph.info.connected * bytes as u64 <= self.budget.free();
@@ -125,7 +130,7 @@ impl Checks<'_> {
         }
         let mut marks: Buffer<M> = self.budget.zeroed(vertices * W, "levels of trees that are checked")?;
         let (lines, _) = marks.as_chunks_mut::<W>();
-        let wrong = |tree: usize, fault: Fault| Err(told(self.graph, trees[tree].root, fault));
+        let wrong = |tree: usize, fault: Fault| Err(to_error(self.graph, trees[tree].root, fault));
         match mark(lines, &trees, self.threads)? {
             Marked::All => {}
             Marked::Deep(deep) => return Ok(Checked::Deep(deep)),

@@ -6,9 +6,9 @@ use crate::graph::ids::Vertex;
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
-/// Returns the fault in the tree of a root as an error that names vertices as the input does.
-pub(super) fn told(graph: &Graph, root: Vertex, fault: Fault) -> Error {
-    // The fault is told, too, where the order can't be read.
+/// Makes an error of a fault in the tree of `root`. The error names vertices by the input's ids.
+pub(super) fn to_error(graph: &Graph, root: Vertex, fault: Fault) -> Error {
+    // The fault is reported even if the order can't be read.
     let name = |v: u32| input_ids::name(graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"));
     fault.of_source(&name(root.0), &name)
 }

@@ -1,4 +1,5 @@
-//! The pass over rows: every edge against the levels of its ends, every parent against the row of its child.
+//! The pass over rows. It checks every edge against the levels of its ends, and every parent against the row of its
+//! child.
 
 use super::line::{Edges, Line, above, any, meet, meeting, too_wide, widen};
 use super::sums::Sums;
@@ -14,12 +15,12 @@ use crate::memory::prefetch;
 use crate::prepare::prepared::Graph;
 use std::ops::Range;
 
-/// Entries that lines are fetched ahead of their use.
+/// How many entries ahead lines are prefetched.
 const AHEAD: usize = 16;
-/// Parents in a line of the cache.
+/// Parents in a cache line.
 const PARENTS: u32 = 16;
 
-/// One pass.
+/// One pass over the rows.
 pub(super) struct Pass<'a, M, const W: usize> {
     direction: Direction,
     lower: &'a Catalogue,
@@ -28,16 +29,16 @@ pub(super) struct Pass<'a, M, const W: usize> {
     lines: &'a [Line<M, W>],
 }
 
-/// A fault and the number of its tree.
+/// A fault, and the number of its tree.
 type Wrong = (usize, Fault);
 
-/// The vertex of a row, while the row is gone through.
+/// The vertex of a row while the row is checked.
 struct Vertex<'l, M, const W: usize> {
     v: u32,
     row: u32,
     edges: Edges,
     own: &'l Line<M, W>,
-    /// Marks of the parents that were not met yet; 0 where there is none to come.
+    /// Marks of the parents that were not found in the row yet; 0 if none is expected.
     wanted: Line<M, W>,
     gap: Line<M, W>,
 }
@@ -48,7 +49,7 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
         Ok(Pass { direction, lower, upper: graph.upper()?, trees, lines })
     }
 
-    /// Goes through all rows; returns the figures of each tree, or what is wrong with one.
+    /// Checks all rows. Returns the figures of each tree, or a fault.
     pub fn run(self, threads: usize) -> Result<Result<Vec<Figures>, Wrong>> {
         let found = check_rows(self.lower, threads, Sums::new, |part, sums| self.part(part, sums))?;
         Ok(found.map(|of_threads| {
@@ -62,7 +63,7 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
         let mut fetched = 0;
         for local in part.rows.clone() {
             let v = self.direction.vertex(part.block.first_row + local as u32);
-            // Parents of 64 trees are more streams than a processor foresees.
+            // The parents in 64 trees are more streams than a processor prefetches by itself.
             let ahead = v / PARENTS + 2;
             if ahead != fetched {
                 fetched = ahead;
@@ -100,8 +101,8 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
         if any(&vertex.wanted) { self.upper_half(&mut vertex) } else { Ok(()) }
     }
 
-    /// Holds the line of a vertex against those of its smaller neighbours, which are these of `targets`. `edges` is that of the vertex, known
-    /// to the compiler.
+    /// Compares the line of a vertex with the lines of its smaller neighbours, which are at `entries` of `targets`.
+    /// `edges` equals `vertex.edges`, as a constant for the compiler.
     #[inline(always)]
     fn lower_half(
         &self,
@@ -136,7 +137,8 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
         Ok(())
     }
 
-    /// Looks for parents that no smaller neighbour is among the larger ones. The level of those was compared in their rows.
+    /// Looks for the remaining parents among the larger neighbours. The levels of larger neighbours are
+    /// compared in their own rows.
     #[cold]
     fn upper_half(&self, vertex: &mut Vertex<'_, M, W>) -> Result<(), Wrong> {
         for (tree, of) in self.trees.iter().enumerate() {
@@ -147,7 +149,7 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
             if parent < vertex.v || !self.upper.lists(vertex.row, parent) {
                 return Err((tree, Fault::NoEdge { vertex: vertex.v, parent }));
             }
-            // The root has no other vertex in its level.
+            // The root is the only vertex in its level.
             if parent == of.root.0 {
                 vertex.wanted[tree] = M::default();
             }
@@ -167,7 +169,7 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
         Ok(())
     }
 
-    /// Takes note of a neighbour that is the first in the level before, in some trees: it is the parent there.
+    /// Handles a neighbour that is the first in the previous level in some trees, where it must be the parent.
     #[inline]
     fn met(&self, vertex: &mut Vertex<'_, M, W>, w: u32, other: &Line<M, W>) -> Result<(), Wrong> {
         let mut trees = meeting(other, &vertex.wanted);
@@ -192,7 +194,7 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
         }
     }
 
-    /// Returns the fault at the first edge whose ends have levels too far apart in a tree.
+    /// Returns the fault of the first edge whose ends have levels too far apart in a tree.
     #[cold]
     fn apart(&self, vertex: &Vertex<'_, M, W>, tree: usize, targets: &[u32]) -> Fault {
         let own = (vertex.v, vertex.own[tree]);

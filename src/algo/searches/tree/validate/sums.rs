@@ -1,16 +1,16 @@
-//! Figures of trees, added up while rows are gone through.
+//! Figures of trees, added up during the pass over rows.
 
 use super::Figures;
 use super::line::{Line, meet};
 use crate::algo::searches::tree::levels::Mark;
 use crate::graph::direction::Direction;
 
-/// Sums over the vertices that a thread has seen.
+/// Sums over the vertices that a thread has checked.
 pub(super) struct Sums<M, const W: usize> {
     reached: [u64; W],
     entries: [u64; W],
     deepest: Line<M, W>,
-    /// Vertices, and entries of their rows, that all trees reach.
+    /// Number of vertices that all trees reach, and number of entries in their rows.
     by_all: (u64, u64),
 }
 
@@ -19,7 +19,7 @@ impl<M: Mark, const W: usize> Sums<M, W> {
         Sums { reached: [0; W], entries: [0; W], deepest: [M::default(); W], by_all: (0, 0) }
     }
 
-    /// Counts a vertex whose row has this many entries, in the trees that reach it.
+    /// Counts a vertex with `entries` entries in its row, in the trees that reach it.
     #[inline]
     pub fn count(&mut self, own: &Line<M, W>, entries: u64) {
         for (deepest, &own) in self.deepest.iter_mut().zip(own) {

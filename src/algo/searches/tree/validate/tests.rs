@@ -13,7 +13,7 @@ trait Searches {
 }
 
 impl Searches for Model {
-    /// Levels and parents by a plain queue.
+    /// Finds levels and parents with a plain queue.
     fn search(&self, root: u32) -> (Vec<Option<u32>>, Vec<u32>) {
         let mut levels = vec![None; self.heads.len()];
         let mut queue = VecDeque::from([root]);
@@ -84,12 +84,12 @@ proptest! {
     }
 }
 
-/// A number that looks drawn.
+/// A number that looks random.
 fn mixed(i: u32) -> u32 {
     (i.wrapping_mul(0x9e37_79b9) >> 7) ^ i.wrapping_mul(0x85eb_ca6b)
 }
 
-/// Levels at, below and above those that a byte holds, of paths numbered along and across, forward and back.
+/// Paths whose depth is at, below and above what a byte holds, with vertices numbered in order and at random.
 #[test]
 fn paths_may_be_deep() {
     for length in [1u32, 251, 252, 253, 254, 255, 256, 257, 3000, 70_000] {
@@ -105,7 +105,7 @@ fn paths_may_be_deep() {
     }
 }
 
-/// Trees that need marks of one byte and of four in one batch, and memory for some of them at a time.
+/// One batch has trees that need marks of one byte and of four, and memory suffices for some of them at a time.
 #[test]
 fn deep_and_shallow_trees_are_checked_together() {
     let mut edges: Vec<[u32; 2]> = (0..900).map(|i| [i, i + 1]).collect();
@@ -135,7 +135,7 @@ fn bytes_are_those_of_whole_lines() {
     assert_eq!(bytes(100, 64, 1000), 6400);
 }
 
-/// Breaks the tree of a root in a graph, and returns what is said about it. The other trees of the batch are right.
+/// A graph in which a tree is broken, to see what the checks say. The other trees of the batch are right.
 struct Broken {
     model: Model,
     graph: Graph,
@@ -154,7 +154,7 @@ impl Broken {
         self.model.map[id as usize]
     }
 
-    /// `changes` gives vertices, by their ids, other parents.
+    /// Returns the error after `changes` gave vertices, named by ids, other parents.
     #[track_caller]
     fn said(&self, root: u32, changes: &[(u32, Option<u32>)]) -> String {
         let root = self.vertex(root);
@@ -176,7 +176,7 @@ impl Broken {
     }
 }
 
-/// 0 - 1 - 2 - 3 - 4 - 5, 1 - 6 - 3, and 7 - 8 apart from it.
+/// The path 0 - 1 - 2 - 3 - 4 - 5, a detour 1 - 6 - 3, and a separate edge 7 - 8.
 const EDGES: [[u32; 2]; 8] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [1, 6], [6, 3], [7, 8]];
 
 #[test]
@@ -189,31 +189,31 @@ fn each_kind_of_wrong_parent_is_caught_by_its_rule() {
     assert_eq!(broken.said(0, &[(5, Some(5))]), rule(1, "the parents of vertex 5 go round in a cycle"));
     assert_eq!(broken.said(0, &[(5, Some(77))]), rule(1, "the parent of vertex 5 is 77, which is no vertex"));
     assert_eq!(broken.said(0, &[(4, None)]), rule(1, "the parent of vertex 5 is 4, which was not reached"));
-    // A root of another component, and a vertex there that hangs on this one.
+    // First a root in another component, then a vertex there whose parent is in this one.
     assert_eq!(broken.said(0, &[(7, Some(7)), (8, Some(7))]), rule(1, "the parents of vertex 7 go round in a cycle"));
     assert_eq!(broken.said(0, &[(7, Some(0)), (8, Some(7))]), rule(5, "no edge leads to vertex 7 from its parent 0"));
     assert_eq!(broken.said(0, &[(5, None)]), rule(4, "an edge leads from 4, which was reached, to 5, which was not"));
     assert_eq!(broken.said(0, &[(5, Some(3))]), rule(5, "no edge leads to vertex 5 from its parent 3"));
-    // 2 and 6 are both one before 3, and of one degree.
+    // 2 and 6 both precede 3 and have the same degree.
     assert_eq!(
         broken.said(0, &[(3, Some(6))]),
-        "source 0: the parent of vertex 3 is 6, where 2 is in the same level and comes first"
+        "source 0: the parent of vertex 3 is 6, but 2 is in the same level and comes first"
     );
 }
 
-/// A cycle of six: from the hub 10 both ways, so that one way may be taken too far.
+/// A cycle of six vertices. A search from the hub 10 goes both ways, so a wrong tree may go too far one way.
 #[test]
 fn a_level_that_is_skipped_is_caught_by_rule_3() {
     let cycle = [[10, 11], [11, 12], [12, 13], [13, 14], [14, 15], [15, 10]];
     let broken = Broken::of(&cycle, Direction::Undirected);
-    // Hung on 14, 15 has level 5, next to the root.
+    // With 14 as its parent, 15 has level 5 next to the root.
     let said = broken.said(10, &[(13, Some(12)), (14, Some(13)), (15, Some(14))]);
     assert_eq!(said, "source 10: an edge leads from 10, level 0, to 15, level 5 (rule 3 of Graph500)");
 }
 
 #[test]
 fn direction_counts() {
-    // 0 -> 1 -> 2 -> 3, back from 3 to 0, and 4 -> 0 that nobody reaches.
+    // The cycle 0 -> 1 -> 2 -> 3 -> 0, and an edge 4 -> 0 from a vertex that is unreachable.
     let broken = Broken::of(&[[0, 1], [1, 2], [2, 3], [3, 0], [4, 0]], Direction::Directed);
     assert_eq!(
         broken.said(0, &[(4, Some(0))]),
@@ -236,7 +236,7 @@ fn direction_counts() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
-    /// There is one right tree: whatever else stands at some vertex is refused.
+    /// Only one tree is right: any other parent of any vertex is refused.
     #[test]
     fn any_other_parent_is_refused(
         edges in prop::collection::vec((0u32..60, 0u32..60).prop_map(|(u, v)| [u, v]), 1..200),

@@ -1,4 +1,4 @@
-//! Columns of parents and levels, read for several sources: all of a vertex side by side, at its place.
+//! Columns of parents and levels of several sources, read side by side for each vertex, in the order of places.
 
 use super::SourceChecked;
 use super::reader::Reader;
@@ -13,31 +13,31 @@ use crate::process::signals;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-/// The level of a vertex that is not reached: larger than one more than any other.
+/// Level of an unreached vertex. It exceeds every other level by more than 1.
 pub(super) const UNREACHED: u32 = 1 << 31;
-/// The parent of such a vertex, and of a root.
+/// Parent of an unreached vertex, and of a root.
 pub(super) const NOBODY: u32 = ISOLATED;
 
-/// Places that a thread takes at a time.
+/// Number of places that a thread takes at a time.
 const PART: usize = 1 << 14;
 
 /// The columns of some sources.
 pub(super) struct Columns<'a> {
     pub places: &'a Places,
     pub sources: &'a [SourceChecked],
-    /// The place of each source; `None` for one that has no edge.
+    /// Place of each source; `None` for a source without an edge.
     pub roots: Vec<Option<u32>>,
-    /// The level in each tree of each vertex.
+    /// Level of each vertex in each tree.
     levels: Buffer<u32>,
-    /// The place of the parent.
+    /// Place of each vertex's parent in each tree.
     parents: Buffer<u32>,
 }
 
 impl<'a> Columns<'a> {
-    /// Reads the columns of these sources. Each vertex has a level and a parent, or neither.
+    /// Reads the columns of some sources. Checks that each vertex has both a level and a parent, or neither.
     ///
     /// # Errors
-    /// [`Error::Validation`] for columns that no search leaves; [`Error::Limit`]; those of reading.
+    /// [`Error::Validation`] for columns that no search writes; [`Error::Limit`]; errors of reading.
     pub fn read(
         places: &'a Places,
         results: &Results<'_>,
@@ -68,26 +68,27 @@ impl<'a> Columns<'a> {
         Ok(Columns { places, sources, roots, levels, parents })
     }
 
-    /// Returns the levels of the vertex at a place.
+    /// Returns the levels of the vertex at a place, in all trees.
     #[inline]
     pub fn levels(&self, place: u32) -> &[u32] {
         let of = self.sources.len();
         &self.levels[place as usize * of..][..of]
     }
 
-    /// Returns the places of its parents.
+    /// Returns the places of its parents, in all trees.
     #[inline]
     pub fn parents(&self, place: u32) -> &[u32] {
         let of = self.sources.len();
         &self.parents[place as usize * of..][..of]
     }
 
-    /// Returns a fault as an error.
+    /// Makes an error of a fault in tree number `number`.
     pub fn wrong(&self, number: usize, fault: Fault) -> Error {
         fault.of_source(&self.sources[number].source.to_string(), &|place| self.places.name(place))
     }
 
-    /// Checks that the level of each vertex is one more than that of its parent, down to 0 at the root alone: so no parents go in a cycle.
+    /// Checks that the level of each vertex is one more than its parent's, and that only the root has level 0. So
+    /// parents form no cycle.
     ///
     /// # Errors
     /// [`Error::Validation`], [`Error::Stopped`].
@@ -109,7 +110,7 @@ impl<'a> Columns<'a> {
         first.map_or(Ok(()), |(number, fault)| Err(self.wrong(number, fault)))
     }
 
-    /// Returns the first tree in which the level of a vertex is not one more than that of its parent.
+    /// Returns the first tree in which the level of `vertex` is not one more than its parent's.
     fn step(&self, vertex: u32) -> Option<(usize, Fault)> {
         let steps = self.levels(vertex).iter().zip(self.parents(vertex)).enumerate();
         steps.filter(|(_, (level, _))| **level != UNREACHED).find_map(|(number, (&level, &parent))| {

@@ -1,8 +1,9 @@
-//! The last checks of trees, after a pass over all edges: each parent was met, and the figures of the job are those of its columns.
+//! Last checks of trees, after a pass over all edges: an edge from every parent was seen, and the job reports the
+//! figures of its columns.
 
 use super::SourceChecked;
 use super::columns::{Columns, UNREACHED};
-use super::edges::Seen;
+use super::edges::PassResult;
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::tree::fault::Fault;
@@ -11,11 +12,11 @@ use crate::graph::direction::Direction;
 use crate::process::signals;
 use std::ops::RangeInclusive;
 
-/// Checks that an edge was seen to every vertex from its parent, and the figures that were told.
+/// Checks that an edge from its parent to every vertex was seen, and compares the reported figures with the columns.
 ///
 /// # Errors
 /// [`Error::Validation`].
-pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &Seen) -> Result<()> {
+pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
     let mut wrong = seen.wrong;
     let mut figures: Vec<Figures> = columns.sources.iter().map(Figures::new).collect();
     let mut vertices = 0..columns.places.vertices() as u32;
@@ -35,14 +36,14 @@ pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &Seen) -
     if let Some((number, fault)) = wrong {
         return Err(columns.wrong(number, fault));
     }
-    for (number, (figures, told)) in figures.iter().zip(columns.sources).enumerate() {
+    for (number, (figures, reported)) in figures.iter().zip(columns.sources).enumerate() {
         let edges = match results.info.direction {
             // Both ends of an edge are reached, or neither.
             Direction::Undirected => figures.degrees / 2..=figures.degrees / 2,
-            // Those that the job tells are distinct.
+            // The job reports distinct edges.
             Direction::Directed => seen.edges[number].saturating_sub(seen.repeats)..=seen.edges[number],
         };
-        figures.hold(told, columns.roots[number].is_some(), &edges)?;
+        figures.check(reported, columns.roots[number].is_some(), &edges)?;
     }
     Ok(())
 }
@@ -56,8 +57,8 @@ struct Figures {
 }
 
 impl Figures {
-    fn new(told: &SourceChecked) -> Figures {
-        Figures { reached: 0, depth: 0, degrees: 0, frontiers: vec![0; told.frontiers.len()] }
+    fn new(reported: &SourceChecked) -> Figures {
+        Figures { reached: 0, depth: 0, degrees: 0, frontiers: vec![0; reported.frontiers.len()] }
     }
 
     fn add(&mut self, level: u32, degree: u32) {
@@ -69,28 +70,32 @@ impl Figures {
         }
     }
 
-    fn hold(&self, told: &SourceChecked, has_edges: bool, edges: &RangeInclusive<u64>) -> Result<()> {
+    fn check(&self, reported: &SourceChecked, has_edges: bool, edges: &RangeInclusive<u64>) -> Result<()> {
         let Figures { reached, depth, .. } = *self;
         if !has_edges {
-            // A root without an edge is at no place.
-            let alone = told.reached == 1 && told.depth == 0 && told.edges == 0 && reached == 0;
-            return if alone { Ok(()) } else { Err(differs(told.source, "it has no edge, and reached others")) };
+            // A root without an edge has no place.
+            let alone = reported.reached == 1 && reported.depth == 0 && reported.edges == 0 && reached == 0;
+            return if alone {
+                Ok(())
+            } else {
+                Err(differs(reported.source, "it has no edge but reached other vertices"))
+            };
         }
-        if (reached, depth) != (told.reached, told.depth) {
-            let (told_reached, told_depth) = (told.reached, told.depth);
+        if (reached, depth) != (reported.reached, reported.depth) {
+            let (reported_reached, reported_depth) = (reported.reached, reported.depth);
             let what = format!(
-                "{reached} vertices and depth {depth} by its columns, the job tells {told_reached} and {told_depth}"
+                "its columns have {reached} vertices and depth {depth}, the job reports {reported_reached} and {reported_depth}"
             );
-            return Err(differs(told.source, &what));
+            return Err(differs(reported.source, &what));
         }
-        if !edges.contains(&told.edges) {
-            let what = format!("{} edges have an end that is reached, the job tells {}", edges.start(), told.edges);
-            return Err(differs(told.source, &what));
+        if !edges.contains(&reported.edges) {
+            let what = format!("{} edges have a reached end, the job reports {}", edges.start(), reported.edges);
+            return Err(differs(reported.source, &what));
         }
-        let differing = self.frontiers.iter().zip(&told.frontiers).position(|(mine, told)| mine != told);
+        let differing = self.frontiers.iter().zip(&reported.frontiers).position(|(mine, reported)| mine != reported);
         differing.map_or(Ok(()), |level| {
-            let (mine, job) = (self.frontiers[level], told.frontiers[level]);
-            Err(differs(told.source, &format!("{mine} vertices have level {level}, the job tells {job}")))
+            let (mine, job) = (self.frontiers[level], reported.frontiers[level]);
+            Err(differs(reported.source, &format!("{mine} vertices have level {level}, the job reports {job}")))
         })
     }
 }

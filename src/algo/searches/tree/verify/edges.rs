@@ -1,4 +1,4 @@
-//! One pass over all edges, each held against several trees.
+//! A pass over all edges, which checks each edge against several trees.
 
 use super::columns::{Columns, UNREACHED};
 use crate::algo::searches::places::Places;
@@ -15,71 +15,71 @@ use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Edges whose places are looked up before the first is held against trees.
+/// Number of edges whose places are looked up before the first is checked, so that memory is read ahead.
 const AT_ONCE: usize = 32;
-/// Entries of a row whose levels are fetched ahead of their use.
+/// How many entries of a row ahead levels are prefetched.
 const AHEAD: usize = 8;
-/// Numbers in a line of the cache.
+/// Numbers in a cache line.
 const LINE: usize = 16;
 
-/// Findings of a pass.
-pub(super) struct Seen {
-    /// A bit for each tree of each vertex: set where an edge leads to the vertex from its parent.
+/// What a pass over the edges found.
+pub(super) struct PassResult {
+    /// For each vertex a bit per tree, which is set once an edge from the parent to the vertex was seen.
     parents: Buffer<AtomicU32>,
-    /// The first fault by number of the tree, then by rule.
+    /// The first fault by the number of its tree, then by its rule.
     pub wrong: Option<(usize, Fault)>,
-    /// Edges that leave what each tree reaches, if edges have a direction.
+    /// For each tree the number of edges that leave reached vertices, if edges have a direction.
     pub edges: Vec<u64>,
-    /// Repeats among the edges of the pass, at most.
+    /// Upper bound of the number of repeats among the edges of the pass.
     pub repeats: u64,
 }
 
-impl Seen {
-    /// Returns true if an edge leads to a vertex from its parent in a tree.
+impl PassResult {
+    /// Returns true if an edge from its parent to `vertex` was seen in a tree.
     pub fn parent(&self, vertex: u32, tree: usize) -> bool {
         let bit = vertex as usize * self.edges.len() + tree;
         self.parents[bit / 32].load(Relaxed) >> (bit % 32) & 1 == 1
     }
 }
 
-/// Holds all edges against the trees of `columns`.
+/// Checks all edges against the trees of `columns`.
 ///
 /// # Errors
-/// Those of reading; [`Error::Limit`]; [`Error::Stopped`].
+/// Errors of reading; [`Error::Limit`]; [`Error::Stopped`].
 pub(super) fn pass(
     edges: &EdgeSource<'_>,
     places: &Places,
     columns: &Columns<'_>,
     results: &Results<'_>,
-) -> Result<Seen> {
+) -> Result<PassResult> {
     let bits = places.vertices() as usize * columns.sources.len();
     let parents = results.budget.zeroed(bits / 32 + 1, "parents whose edges were seen (a bit a vertex and source)")?;
-    let new = || Holder::new(places, columns, &parents, results.info.direction);
-    let mut holders = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
+    let new = || EdgeChecker::new(places, columns, &parents, results.info.direction);
+    let mut checkers = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
     let repeats = match edges {
         EdgeSource::Input(input) => {
-            input.scan(&mut holders, &Signals)?;
+            input.scan(&mut checkers, &Signals)?;
             (results.info.edges - results.info.loops).saturating_sub(results.stored.edges)
         }
         EdgeSource::Blocks(graph) => {
-            blocks(graph, &mut holders)?;
+            blocks(graph, &mut checkers)?;
             0
         }
     };
-    let wrong = holders.iter().filter_map(|holder| holder.wrong).min();
-    let sum = |tree: usize| holders.iter().map(|holder| holder.edges[tree]).sum();
+    let wrong = checkers.iter().filter_map(|checker| checker.wrong).min();
+    let sum = |tree: usize| checkers.iter().map(|checker| checker.edges[tree]).sum();
     let edges = (0..columns.sources.len()).map(sum).collect();
-    drop(holders);
-    Ok(Seen { parents, wrong, edges, repeats })
+    drop(checkers);
+    Ok(PassResult { parents, wrong, edges, repeats })
 }
 
-/// Hands the edges of all blocks to holders, a block at a time to each.
-fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
+/// Distributes the edges of all blocks among the checkers, a block at a time.
+fn blocks(graph: &Graph, checkers: &mut [EdgeChecker<'_>]) -> Result<()> {
     let (parts, direction) = (Parts::new(graph.catalogue.len(), 1), graph.info.direction);
-    let threads = holders.len();
-    let holders: Vec<_> = holders.iter_mut().map(Mutex::new).collect();
+    let threads = checkers.len();
+    let checkers: Vec<_> = checkers.iter_mut().map(Mutex::new).collect();
     team(threads, &|thread| {
-        let mut holder = holders[thread].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut checker = checkers[thread].lock().unwrap_or_else(PoisonError::into_inner);
         parts.each(|part| {
             let block = graph.catalogue.block(part.start);
             for local in 0..block.rows() {
@@ -91,8 +91,8 @@ fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
                 let enters = direction == Direction::Directed && row == direction.row(v, Way::In);
                 let neighbours = block.row(local);
                 for (entry, &w) in neighbours.iter().enumerate() {
-                    neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| holder.fetch(ahead));
-                    holder.hold(if enters { [w, v] } else { [v, w] });
+                    neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| checker.fetch(ahead));
+                    checker.check_edge(if enters { [w, v] } else { [v, w] });
                 }
             }
             graph.catalogue.release(part.start);
@@ -101,8 +101,8 @@ fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
     })
 }
 
-/// Holds edges against trees, in one thread.
-struct Holder<'a> {
+/// Checks edges against trees, in one thread.
+struct EdgeChecker<'a> {
     places: &'a Places,
     of_rows: &'a [u32],
     columns: &'a Columns<'a>,
@@ -112,39 +112,40 @@ struct Holder<'a> {
     edges: Vec<u64>,
 }
 
-impl<'a> Holder<'a> {
+impl<'a> EdgeChecker<'a> {
     fn new(
         places: &'a Places,
         columns: &'a Columns<'a>,
         parents: &'a [AtomicU32],
         direction: Direction,
-    ) -> Result<Holder<'a>> {
+    ) -> Result<EdgeChecker<'a>> {
         let edges = vec![0; columns.sources.len()];
-        Ok(Holder { places, of_rows: places.of_rows()?, columns, parents, direction, wrong: None, edges })
+        Ok(EdgeChecker { places, of_rows: places.of_rows()?, columns, parents, direction, wrong: None, edges })
     }
 
-    /// Looks up the places of edges, then holds them against the trees.
+    /// Looks up the places of edges, then checks the edges against the trees.
     fn of_ids(&mut self, edges: impl Iterator<Item = [u64; 2]>) {
         let (mut found, mut number) = ([[0; 2]; AT_ONCE], 0);
         for [u, v] in edges.filter(|[u, v]| u != v) {
             let place = |id| self.places.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
             let ends = [place(u).unwrap_or(ISOLATED), place(v).unwrap_or(ISOLATED)];
             if ends.contains(&ISOLATED) {
-                // Edges are those whose ends were counted: this one is not among them only if the input changes while it is read.
+                // Places exist for the ends of all edges that were counted. Another edge occurs only if the input
+                // changes while it is read.
                 continue;
             }
             ends.iter().for_each(|&end| self.fetch(end));
             found[number] = ends;
             number += 1;
             if number == AT_ONCE {
-                found.iter().for_each(|&ends| self.hold(ends));
+                found.iter().for_each(|&ends| self.check_edge(ends));
                 number = 0;
             }
         }
-        found[..number].iter().for_each(|&ends| self.hold(ends));
+        found[..number].iter().for_each(|&ends| self.check_edge(ends));
     }
 
-    /// Has the levels and the parents of a vertex fetched into the cache.
+    /// Prefetches the levels and the parents of the vertex at a place.
     #[inline]
     fn fetch(&self, place: u32) {
         let (levels, parents) = (self.columns.levels(place), self.columns.parents(place));
@@ -154,12 +155,12 @@ impl<'a> Holder<'a> {
         }
     }
 
-    /// Holds an edge between places against the trees.
+    /// Checks an edge between two places against the trees.
     #[inline]
-    fn hold(&mut self, [from, to]: [u32; 2]) {
-        self.lead(from, to);
+    fn check_edge(&mut self, [from, to]: [u32; 2]) {
+        self.check_direction(from, to);
         match self.direction {
-            Direction::Undirected => self.lead(to, from),
+            Direction::Undirected => self.check_direction(to, from),
             Direction::Directed => {
                 for (edges, &level) in self.edges.iter_mut().zip(self.columns.levels(from)) {
                     *edges += u64::from(level < UNREACHED);
@@ -168,9 +169,9 @@ impl<'a> Holder<'a> {
         }
     }
 
-    /// Holds an edge against the trees in the direction in which it leads `from` one vertex `to` another.
+    /// Checks one direction of an edge against the trees.
     #[inline]
-    fn lead(&mut self, from: u32, to: u32) {
+    fn check_direction(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));
         let (mut is_wrong, mut is_parent) = (false, false);
         for ((&level, &head), &parent) in levels.iter().zip(heads).zip(parents) {
@@ -192,7 +193,7 @@ impl<'a> Holder<'a> {
         }
     }
 
-    /// Takes note of the first fault that an edge shows.
+    /// Records the first fault that an edge shows.
     #[cold]
     fn note(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));
@@ -208,7 +209,7 @@ impl<'a> Holder<'a> {
     }
 }
 
-impl Visitor for Holder<'_> {
+impl Visitor for EdgeChecker<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.of_ids(edges.iter().map(|edge| edge.map(u64::from))),

@@ -1,4 +1,4 @@
-//! Figures of searches against each other, which takes neither columns nor edges.
+//! Checks the figures of searches against each other. This needs neither columns nor edges.
 
 use super::SourceChecked;
 use crate::algo::searches::agreement::{Reported, SourceFigures, holds};
@@ -8,10 +8,10 @@ use crate::prepare::prepared::InputInfo;
 /// Checks the figures of all sources.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] for the first that can't be.
-pub(super) fn agree(told: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
+/// [`crate::Error::Validation`] for the first impossible figure.
+pub(super) fn agree(reported: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
     found.iter().try_for_each(|source| of_source(info, source))?;
-    told.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
+    reported.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
     let edges = found.iter().map(|source| u128::from(source.edges)).sum::<u128>();
     Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
 }
@@ -31,7 +31,7 @@ fn of_source(info: &InputInfo, found: &SourceChecked) -> Result<()> {
         "a level without vertices, or a first one that is not the source alone".to_owned()
     })?;
     let sum = frontiers.iter().sum::<u64>();
-    // Of a deep tree only the first levels are told.
+    // A report has only the first levels of a deep tree.
     let is_sum = if levels == depth + 1 { sum == reached } else { sum <= reached };
     holds(source, is_sum, || format!("{sum} vertices in its levels, {reached} reached"))
 }

@@ -1,9 +1,9 @@
-//! Checks of results: parents and levels as they were written, against the edges of the input once more.
+//! Checks results once more: the parents and levels in the written columns, against the edges of the input.
 //!
-//! Nothing of the search is believed, nor of the graph that was prepared for it, if the input is still there. The order of vertices, in which
-//! a parent is the first of its kind, is worked out from degrees that are counted anew (`searches::places`). Columns are read for as many sources as
-//! memory has room for (`columns`), and each pass over the edges holds all of these trees against them (`edges`), by the rules of
-//! `super::fault`.
+//! The checks do not trust the search. If the input still exists, they do not trust the prepared graph either. The
+//! order of vertices, which decides which parent is the first, is computed from degrees that are counted again
+//! (`searches::places`). Columns are read for as many sources as fit memory (`columns`). One pass over the edges checks
+//! all of these trees (`edges`), by the rules in `super::fault`.
 
 mod columns;
 mod counted;
@@ -20,43 +20,45 @@ use crate::graph::ids::InputId;
 use crate::results::read;
 use columns::Columns;
 
-/// Figures of the search from one source, as a job tells them.
+/// Figures of the search from one source, as the job reports them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceChecked {
     /// The source.
     pub source: InputId,
-    /// Vertices reached, the source included.
+    /// Number of reached vertices, including the source.
     pub reached: u64,
-    /// The level of the vertices that are farthest from it.
+    /// Largest level of a reached vertex.
     pub depth: u64,
-    /// Edges of the input with an end that is reached: repeats count, loops don't. Of a directed graph, the distinct edges that leave what is reached.
+    /// Edges of the input between reached vertices. Repeats count, loops do not. In a directed graph, distinct edges
+    /// that leave reached vertices.
     pub edges: u64,
     /// The speed of the search.
     pub speed: Speed,
-    /// Vertices of each level, from the source's on; of a deep tree those of the first levels alone.
+    /// Number of vertices of each level, beginning at the source. For a deep tree only the first levels.
     pub frontiers: Vec<u64>,
 }
 
-/// Most sources of one pass: the levels of a vertex in all trees then lie in a few cache lines.
+/// Maximum number of sources in one pass. The levels of a vertex in all trees then fill a few cache lines.
 const MOST: usize = 64;
 
-/// Bytes of the buffers in which a thread reads the columns of a source.
+/// Bytes of the buffers through which a thread reads the columns of a source.
 const READING: u64 = 2 * read::READING;
 
-/// Checks the figures of a job against each other and, if it wrote columns, the columns against the edges. `algorithm` is the name of the table.
+/// Checks the figures of a job against each other, and the columns, if the job wrote them, against the edges.
+/// `algorithm` is the name of the table.
 ///
 /// # Errors
-/// Those of telling, and a stop; what is wrong goes to `verdict`.
+/// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
 pub fn verify(
     algorithm: &'static str,
-    told: &Reported<'_>,
+    reported: &Reported<'_>,
     results: &Results<'_>,
     found: &[SourceChecked],
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
-    verdict.note("searches", figures::agree(told, results.info, found))?;
+    verdict.note("searches", figures::agree(reported, results.info, found))?;
     let check = |edges: &EdgeSource<'_>| trees(algorithm, edges, results, found);
-    check_trees(algorithm, told.options.write, results, verdict, found.len(), check)
+    check_trees(algorithm, reported.options.write, results, verdict, found.len(), check)
 }
 
 fn trees(
@@ -72,7 +74,7 @@ fn trees(
     };
     let _reading = budget.reserve(reading.max(READING * threads as u64), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
-    // Eight sources have a level and a parent of 4 bytes each for every vertex, and a byte of bits.
+    // For every vertex, eight sources take a level and a parent of 4 bytes each, and together a byte of bits.
     let of_eight = 65 * places.vertices().max(1);
     let batch = (budget.free().saturating_mul(8) / of_eight).clamp(1, MOST as u64) as usize;
     for sources in found.chunks(batch) {
@@ -83,7 +85,7 @@ fn trees(
     }
     let reached = found.iter().map(|source| source.reached).sum::<u64>();
     Ok(format!(
-        "{} hold against the edges of {what}, by the five rules of Graph500: {reached} vertices, each with its first parent",
+        "{} checked against the edges of {what}, by the five rules of Graph500: {reached} vertices, each with its first parent",
         found.len()
     ))
 }

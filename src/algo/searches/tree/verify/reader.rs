@@ -1,4 +1,4 @@
-//! Reads the columns of one source, and refuses what no search leaves.
+//! Reads the columns of one source, and refuses what no search writes.
 
 use super::columns::{NOBODY, UNREACHED};
 use crate::algo::Results;
@@ -10,10 +10,10 @@ use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 
-/// Rows between two looks at signals.
+/// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
-/// Reads the columns of one source.
+/// Reader of the columns of one source.
 pub(super) struct Reader<'a> {
     pub places: &'a Places,
     pub results: &'a Results<'a>,
@@ -22,7 +22,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Calls `put` with level and parent of every vertex at a place; returns the place of the root.
+    /// Calls `put` with the place, the level and the parent of every vertex. Returns the place of the root.
     pub fn read(&self, put: impl Fn(u32, u32, u32)) -> Result<Option<u32>> {
         let (places, source, of_rows) = (self.places, self.source, self.places.of_rows()?);
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
@@ -36,19 +36,19 @@ impl Reader<'_> {
             let (parent, level) = match (parents.next().transpose()?, levels.next().transpose()?) {
                 (Some(parent), Some(level)) => (parent, level),
                 (None, None) => break,
-                _ => return Err(differs(source, "its columns of parents and levels are not of one length")),
+                _ => return Err(differs(source, "its columns of parents and levels differ in length")),
             };
             let (name, vertex) = (places.ids.id(row), place(row));
             let parent_id = places.ids.named(parent, level >= 0);
-            let told = |rule: u32, what: &str| Err(breaks(&source.to_string(), rule, what));
+            let refuse = |rule: u32, what: &str| Err(breaks(&source.to_string(), rule, what));
             if row == root {
                 match (parent_id, level) {
                     (None, _) => return Err(wrong(Fault::Root { parent: None })),
                     (Some(parent), _) if parent != source => {
-                        return told(1, &format!("the parent of the root is {parent} and not the root"));
+                        return refuse(1, &format!("the parent of the root is {parent} and not the root"));
                     }
                     (Some(_), 0) => vertex.into_iter().for_each(|vertex| put(vertex, 0, NOBODY)),
-                    (Some(_), level) => return told(2, &format!("the root has level {level}")),
+                    (Some(_), level) => return refuse(2, &format!("the root has level {level}")),
                 }
             } else {
                 match (parent_id, u32::try_from(level)) {
@@ -56,19 +56,19 @@ impl Reader<'_> {
                         vertex.into_iter().for_each(|vertex| put(vertex, UNREACHED, NOBODY));
                     }
                     (None, Err(_)) => {
-                        return told(1, &format!("vertex {name} has parent {parent} and level {level}"));
+                        return refuse(1, &format!("vertex {name} has parent {parent} and level {level}"));
                     }
-                    (None, Ok(level)) => return told(1, &format!("vertex {name} has level {level} and no parent")),
+                    (None, Ok(level)) => return refuse(1, &format!("vertex {name} has level {level} and no parent")),
                     (Some(parent), Err(_)) => {
-                        return told(1, &format!("vertex {name} has parent {parent} and no level"));
+                        return refuse(1, &format!("vertex {name} has parent {parent} and no level"));
                     }
-                    (Some(_), Ok(0)) => return told(2, &format!("vertex {name} has level 0, and is not the root")),
+                    (Some(_), Ok(0)) => return refuse(2, &format!("vertex {name} has level 0, and is not the root")),
                     (Some(parent), Ok(level)) => match (vertex, places.ids.row_of(parent).map(place)) {
                         (_, None) => {
-                            return told(1, &format!("the parent of vertex {name} is {parent}, which is no vertex"));
+                            return refuse(1, &format!("the parent of vertex {name} is {parent}, which is no vertex"));
                         }
                         (Some(vertex), Some(Some(at))) => put(vertex, level, at),
-                        _ => return told(5, &format!("no edge leads to vertex {name} from its parent {parent}")),
+                        _ => return refuse(5, &format!("no edge leads to vertex {name} from its parent {parent}")),
                     },
                 }
             }

@@ -1,18 +1,18 @@
-//! The report of a search, by the state that it left.
+//! Results and statistics of a search, taken from its final state.
 
 use super::sums::Sums;
 use super::twins::State;
 use crate::algo::sssp::distances::Distance;
 use crate::algo::sssp::search::{Phase, Searched};
 
-// Clock readings, in the order of `kernels/sssp.cu`.
+// Indices of clock readings, in the order of `kernels/sssp.cu`.
 const BEGUN: usize = 0;
 const CAPPED: usize = 1;
 const PULLED: usize = 5;
 const KNOWN: usize = 6;
 const ENDED: usize = 7;
 
-/// Returns what is told of a search with such sums.
+/// Returns the results and statistics of a search with sums of this kind.
 pub(super) fn of(state: &State, sums: Sums, seconds: f64) -> Searched {
     let max_distance = match sums {
         Sums::Whole | Sums::Wide => Distance::Whole(state.farthest),

@@ -1,4 +1,4 @@
-//! Trees side by side, held against one edge after the other.
+//! Several trees side by side, which are checked against one edge at a time.
 
 use super::steps::Steps;
 use super::sum::Sum;
@@ -11,68 +11,70 @@ use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Vertices that a thread takes at a time at the end.
+/// Number of vertices that a thread takes at a time in the final check.
 const PART: usize = 1 << 14;
 
-/// One tree of those that are held.
-pub struct Lines<'a> {
-    /// The vertex that was searched from.
+/// One of the trees to check.
+pub struct CheckedTree<'a> {
+    /// Root of the search.
     pub root: u32,
-    /// The parent of every vertex.
+    /// Parent of every vertex.
     pub parents: &'a [u32],
-    /// The steps of vertices, if some parent has the distance of its child.
+    /// Steps of vertices on plateaus, if some parent has the distance of its child.
     pub steps: Option<Steps>,
 }
 
-/// Up to `W` trees.
-pub struct Held<'a, S, const W: usize> {
-    /// The trees.
-    pub trees: Vec<Lines<'a>>,
-    /// The distances of every vertex, side by side.
+/// Up to `W` trees to check.
+pub struct TreeBatch<'a, S, const W: usize> {
+    /// The trees, each with its parents.
+    pub trees: Vec<CheckedTree<'a>>,
+    /// Distances of every vertex in all trees, side by side.
     lines: &'a [[S; W]],
-    /// A bit for each tree: set where an edge from the parent adds up.
+    /// For each vertex a bit per tree, which is set once an edge from the parent adds up to the distance.
     met: Buffer<AtomicU32>,
 }
 
-/// The number of a tree, and a fault in it.
+/// Number of a tree, and a fault in it.
 pub type Wrong = (usize, Fault);
 
-impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
-    /// Begins with no edge seen.
+impl<'a, S: Sum, const W: usize> TreeBatch<'a, S, W> {
+    /// Begins a check, with no edge seen.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(trees: Vec<Lines<'a>>, lines: &'a [[S; W]], budget: &Budget) -> Result<Self> {
+    pub fn new(trees: Vec<CheckedTree<'a>>, lines: &'a [[S; W]], budget: &Budget) -> Result<Self> {
         let met = budget.zeroed(lines.len(), "parents whose edges were seen (4 bytes a vertex)")?;
-        Ok(Held { trees, lines, met })
+        Ok(TreeBatch { trees, lines, met })
     }
 
-    /// Has the distances of a vertex fetched into the cache.
+    /// Prefetches the distances of a vertex.
     #[inline]
     pub fn fetch(&self, v: u32) {
         prefetch(self.lines, v as usize);
     }
 
-    /// Holds an edge `from` one vertex `to` another against all trees. Returns a bit for each tree in which it is that of the parent.
+    /// Checks an edge from `from` to `to` against all trees. Returns a bit for each tree in which it leads from the
+    /// parent of `to`.
     ///
     /// # Errors
-    /// The first tree in which it makes a path shorter, or should be that of the parent.
+    /// A fault in the first tree in which the edge makes a path shorter, or in which `from` should be the parent.
     #[inline(always)]
     pub fn edge(&self, from: u32, to: u32, weight: u32) -> Result<u32, Wrong> {
-        let (shorter, even) = lead(&self.lines[from as usize], &self.lines[to as usize], weight);
+        let (shorter, even) = compare(&self.lines[from as usize], &self.lines[to as usize], weight);
         if shorter {
             return Err(self.shorter(from, to, weight));
         }
         if even == 0 { Ok(0) } else { self.even(from, to, even) }
     }
 
-    /// Returns a bit for each tree that reaches a vertex.
+    /// Returns a bit for each tree that reaches vertex `v`.
     pub fn reached(&self, v: u32) -> u32 {
         let of = self.lines[v as usize].iter().take(self.trees.len()).enumerate();
         of.fold(0, |bits, (number, &distance)| bits | u32::from(distance != S::UNREACHED) << number)
     }
 
-    /// Looks at the parents of `to` in those of the trees `even` in which an edge from `from` adds up. Returns those in which that is the parent.
+    /// Compares `from` with the parents of `to` in the trees `even`, in which the edge between them adds up. Returns a
+    /// bit for each tree in which `from` is the parent.
     #[inline]
     fn even(&self, from: u32, to: u32, even: u32) -> Result<u32, Wrong> {
         let (mut met, mut even) = (0, even & ((1 << self.trees.len()) - 1));
@@ -81,7 +83,7 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
             even &= even - 1;
             let tree = &self.trees[number];
             let parent = tree.parents[to as usize];
-            // Of vertices that are not reached, all adds up.
+            // The edges of unreached vertices always add up.
             if parent == NONE || to == tree.root {
                 continue;
             }
@@ -94,12 +96,12 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
         Ok(met)
     }
 
-    /// Returns true if `from`, from which an edge adds up, should be the parent of `to` rather than `parent`.
+    /// Returns true if `from` should be the parent of `to` in place of `parent`. The edge from `from` must add up.
     #[inline]
     fn comes_first(&self, number: usize, from: u32, to: u32, parent: u32) -> bool {
         let distance = |v: u32| self.lines[v as usize][number];
         match &self.trees[number].steps {
-            // All parents are nearer.
+            // Without plateaus all parents are nearer.
             None => from < parent && distance(from) < distance(to),
             Some(steps) => {
                 let is_nearer = distance(from) < distance(to);
@@ -111,7 +113,7 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
         }
     }
 
-    /// Takes note of the trees in which the parent of a vertex is met.
+    /// Records the trees in which an edge from the parent of `v` was seen.
     #[inline]
     pub fn note(&self, v: u32, bits: u32) {
         let word = &self.met[v as usize];
@@ -136,10 +138,10 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
         (number, fault)
     }
 
-    /// Checks that every parent was met, after all edges.
+    /// Checks, after the pass over all edges, that an edge from every parent was seen.
     ///
     /// # Errors
-    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] without threads.
+    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
     pub fn all_met(&self, threads: usize) -> Result<Result<(), Wrong>> {
         let wrong: Mutex<Option<(u32, usize)>> = Mutex::default();
         let parts = Parts::new(self.lines.len(), PART);
@@ -147,7 +149,7 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
             parts.each(|part| {
                 signals::check()?;
                 let lacking = part.filter_map(|v| {
-                    let is_lacking = |&(number, tree): &(usize, &Lines<'_>)| {
+                    let is_lacking = |&(number, tree): &(usize, &CheckedTree<'_>)| {
                         let is_met = self.met[v].load(Relaxed) >> number & 1 == 1;
                         !is_met && v as u32 != tree.root && tree.parents[v] != NONE
                     };
@@ -169,9 +171,9 @@ impl<'a, S: Sum, const W: usize> Held<'a, S, W> {
     }
 }
 
-/// Returns true if an edge makes a path shorter in some tree, and a bit for each tree in which it adds up.
+/// Returns whether an edge makes a path shorter in some tree, and a bit for each tree in which it adds up.
 #[inline(always)]
-fn lead<S: Sum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
+fn compare<S: Sum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
     let (mut shorter, mut even) = (false, 0);
     for place in 0..W {
         let sum = from[place].plus(weight);

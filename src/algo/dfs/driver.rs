@@ -29,7 +29,7 @@ const STEPS: u32 = 1 << 14;
 /// Runs one trial. Collective: ranks but the first wait, and help to read the input once more where that is needed.
 ///
 /// # Errors
-/// [`Error::Input`] for a source that is not there, [`Error::Validation`] for a tree that is wrong, [`Error::Limit`], those of the disk, a stop.
+/// [`Error::Input`] for a source that is not there, [`Error::Validation`] for a tree that is wrong, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].
 pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Dfs>> {
     let comm = run.comm;
     let mut found = if comm.leads() { Some(Search::new(table, graph, run)?) } else { None };

@@ -42,7 +42,7 @@ impl Pairs {
     /// Counts. On rank 0 `fill` writes the partner of each dense id that has one, plus 1. Collective.
     ///
     /// # Errors
-    /// Those of reading the input, also where it changed since the graph was made of it; [`Error::Limit`]; a stop.
+    /// Errors of reading the input, also where it changed since the graph was made of it; [`Error::Limit`]; [`crate::Error::Stopped`].
     pub fn count(graph: &Graph, run: &Run<'_>, fill: impl FnOnce(&mut [u32]) -> Result<()>) -> Result<Pairs> {
         let Run { comm, threads, budget, .. } = *run;
         let open = run.input.ok_or_else(|| Error::internal("read the input once more", "the job lends none"))?;

@@ -179,7 +179,7 @@ impl<'a> Rows<'a> {
     /// Copies as many of the last rows as fit what is free of `budget`, if rows are in files that do not fit there.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], a stop.
+    /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
     pub fn copy_last(&mut self, graph: &Graph, budget: &Budget) -> Result<()> {
         let (lower, upper, free) = (&graph.catalogue, graph.upper()?, budget.free());
         let in_files = !lower.is_empty() && matches!(lower.location(0), BlockLocation::InFile(_));

@@ -19,7 +19,7 @@ impl<'a> Auto<'a> {
     /// Gets it ready. Collective.
     ///
     /// # Errors
-    /// Those of [`bfs::engine::choose`].
+    /// Errors of [`bfs::engine::choose`].
     pub fn new(graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Auto<'a>> {
         let search = bfs::engine::choose([None; 2], graph, degrees, run, spare)?;
         Ok(Auto { search, is_alone: run.comm.ranks() == 1 })

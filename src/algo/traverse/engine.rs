@@ -17,7 +17,7 @@ use crate::store::map::Mapped;
 /// Gets what searches ready on the devices that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`], [`Error::Lost`], those of the graph; [`Error::Usage`] for more vertices than ranks have keys for.
+/// [`Error::Limit`], [`Error::Lost`], errors of the graph; [`Error::Usage`] for more vertices than ranks have keys for.
 pub(super) fn choose<'a>(
     table: &Traverse,
     graph: &'a Graph,

@@ -71,7 +71,7 @@ impl Exchange {
     /// Waits for all ranks, which go on at the same time. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn meet(&mut self) -> Result<()> {
         // Those that waited for long sleep when the last one comes; all are awake the second time.
         self.rounds.any(false)?;
@@ -89,7 +89,7 @@ impl Exchange {
     /// Has each rank take those of the pairs `to` all ranks that are its own, and wait for the others if a further piece of the level follows. Collective.
     ///
     /// # Errors
-    /// Those of the exchange and of `levels`.
+    /// Errors of the exchange and of `levels`.
     pub fn swap(
         &mut self,
         (pairs, to): (&[u64], &[Range<usize>]),
@@ -149,7 +149,7 @@ impl Exchange {
     /// Returns the frontier of all ranks and the most edges that one of them has in it, with the sums of the step before. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn sum(&mut self, own: Frontier, sent: Sent, steps: &mut Steps) -> Result<(Frontier, u64, Sent)> {
         let mut lapped = Instant::now();
         let Sent { pruned, sent_bytes, unpruned_bytes } = sent;
@@ -164,7 +164,7 @@ impl Exchange {
     /// Returns the steps of all ranks, on each of them. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn gather_steps(&mut self, steps: &Steps) -> Result<Vec<Steps>> {
         let words: Vec<u64> = steps.numbers().iter().map(|seconds| seconds.to_bits()).collect();
         let mut all = vec![Vec::new(); self.ranks];
@@ -179,7 +179,7 @@ impl Exchange {
     /// Gathers the parents of all vertices on rank 0 in `parents`, of which other ranks have none. `own` are those of the own vertices. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn gather(&mut self, own: &[u32], owners: Owners, parents: &mut [u32]) -> Result<()> {
         let mut to: Vec<&[u32]> = vec![&[]; self.ranks];
         to[0] = own;

@@ -22,38 +22,38 @@ pub trait Levels {
     /// Forgets earlier searches. The frontier is `root`, if it is an own vertex: returns it.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn begin(&mut self, root: u32) -> Result<Frontier>;
 
     /// Begins the step from a level whose frontier is `all` on all ranks together.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn step(&mut self, all: Frontier) -> Result<()>;
 
     /// Expands a piece: leaves its candidates in `pairs`, which have room for all of them, and returns those that go to each rank. Those of this rank
     /// are empty where it has taken them already, and all where the ranks pull.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>>;
 
     /// Takes pairs of own vertices: of those that are not reached yet, the smallest parent stays.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()>;
 
     /// Makes the vertices that were reached the frontier: returns it, and what was sent in the step.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)>;
 
     /// Returns the parents of the own vertices, by their places.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn parents(&mut self) -> Result<&[u32]>;
 
     /// Returns the most entries that a piece may have.
@@ -80,7 +80,7 @@ pub trait Levels {
     /// Waits until all that was begun is done, so that other ranks may use it, or nobody uses what is theirs.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn settle(&mut self, _: &mut Steps) -> Result<()> {
         Ok(())
     }
@@ -88,7 +88,7 @@ pub trait Levels {
     /// Begins to take the pairs of own vertices that other ranks have expanded.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Errors of the device.
     fn pull(&mut self) -> Result<()> {
         Ok(())
     }

@@ -30,7 +30,7 @@ impl Algorithm for Triangle {
     }
 
     fn needs(&self) -> Needs {
-        // Clustering coefficients are by degree.
+        // The coefficients use degrees.
         Needs { degrees: self.per_vertex, order: self.per_vertex, ..Needs::default() }
     }
 

@@ -1,14 +1,14 @@
-//! Checks that journals and checkpoints of a count agree with themselves and with its result.
+//! Checks that journals and checkpoints of a count are consistent and agree with its result.
 
 use crate::algo::triangle::output::TriangleOutput;
 use crate::algo::triangle::per_vertex::Counted;
 use crate::algo::{StoredUnits, UnitsContent};
 use crate::error::{At, Error, Result};
 
-/// Checks the units of one trial; says what it found.
+/// Checks the units of one trial. Returns a description of what it found.
 ///
 /// # Errors
-/// [`Error::Corrupt`] for what can't have been written so, [`Error::Validation`] for another sum than the result.
+/// [`Error::Corrupt`] if no count can have written the units; [`Error::Validation`] if their sum is not the result.
 pub(super) fn verify(units: &StoredUnits<'_>, output: Option<&TriangleOutput>) -> Result<String> {
     let (number, triangles) = match &units.content {
         UnitsContent::Records(records) => {

@@ -49,7 +49,7 @@ impl Results<'_> {
     /// vertex that the algorithm says nothing of; rows before that of the first vertex have it as well.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the task has no such file, and for another value in a row before that of the first vertex; those of [`column()`].
+    /// [`Error::Validation`] if the task has no such file, and for another value in a row before that of the first vertex; errors of [`column()`].
     pub fn column<'p, T: Number + PartialEq + 'p>(
         &self,
         path: &str,
@@ -170,7 +170,7 @@ impl<'a> Verdict<'a> {
     /// Notes a check: what was found in words, or the error that says what is wrong.
     ///
     /// # Errors
-    /// Those of telling, and a stop by a signal.
+    /// Errors of reporting; [`crate::Error::Stopped`].
     pub fn note(&mut self, what: &str, found: Result<String>) -> Result<()> {
         let is_missing = found.as_ref().is_err_and(Error::is_missing);
         match found {
@@ -190,7 +190,7 @@ impl<'a> Verdict<'a> {
     /// Notes a check that could not be made.
     ///
     /// # Errors
-    /// Those of telling.
+    /// Errors of reporting.
     pub fn skip(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
         self.add(what, Outcome::Skipped, why.into())
     }
@@ -198,7 +198,7 @@ impl<'a> Verdict<'a> {
     /// Notes what is to be known of the other checks.
     ///
     /// # Errors
-    /// Those of telling.
+    /// Errors of reporting.
     pub fn warn(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
         self.add(what, Outcome::Warning, why.into())
     }

@@ -37,7 +37,7 @@ impl Ids {
     /// Without such a graph, [`Tally`] compares it with the edges of the input.
     ///
     /// # Errors
-    /// [`Error::Validation`] for a list that is not that of the graph; [`Error::Limit`]; those of reading.
+    /// [`Error::Validation`] for a list that is not that of the graph; [`Error::Limit`]; read errors.
     pub fn open(results: &Results<'_>) -> Result<Ids> {
         let (info, budget) = (results.info, results.budget);
         let (rows, first_id) = (info.rows(), info.first_id);

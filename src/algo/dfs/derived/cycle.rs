@@ -38,7 +38,7 @@ impl Cycle {
     /// Finds one, as far as the first pass over the input tells.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`]; those of the stored order.
+    /// [`crate::Error::Limit`]; errors of the stored order.
     pub fn new(strong: &Strong, reached: Reached<'_>, graph: &Graph, ids: &InputIds, budget: &Budget) -> Result<Cycle> {
         if let Some(cycle) = strong.cycle(reached.tree, budget)? {
             return Ok(Cycle::Of(cycle));

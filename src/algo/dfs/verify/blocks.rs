@@ -33,7 +33,7 @@ impl Blocks {
     /// Reads what columns claim. All edges are in blocks of their own.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for numbers that are none of a mark; [`crate::Error::Limit`]; those of reading.
+    /// [`crate::Error::Validation`] for numbers that are none of a mark; [`crate::Error::Limit`]; read errors.
     pub fn read(columns: &Columns<'_>, tree: &Tree, budget: &Budget) -> Result<Blocks> {
         let vertices = tree.vertices() as usize;
         let up: Buffer<AtomicU32> = budget.zeroed(vertices, "blocks of edges (4 bytes a vertex)")?;

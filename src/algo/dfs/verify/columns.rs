@@ -23,7 +23,7 @@ impl Columns<'_> {
     /// them.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for a column of another length, for other numbers, and for those of which `each` returns false; those of reading.
+    /// [`crate::Error::Validation`] for a column of another length, for other numbers, and for errors of which `each` returns false; read errors.
     pub fn each(&self, name: &str, own: i64, mut each: impl FnMut(u32, i64) -> bool) -> Result<()> {
         let of_rows = self.places.of_rows()?;
         let column = self.results.column(&format!("out/dfs/{name}"), &self.places.ids, -1i64)?;

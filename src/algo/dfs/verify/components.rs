@@ -30,7 +30,7 @@ impl Components {
     /// Reads what columns claim.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for what can't be; [`crate::Error::Limit`]; those of reading.
+    /// [`crate::Error::Validation`] for what can't be; [`crate::Error::Limit`]; read errors.
     pub fn read(columns: &Columns<'_>, tree: &Tree, strong: &StrongFound, budget: &Budget) -> Result<Self> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;

@@ -25,7 +25,7 @@ impl Cycle {
     /// Reads the list that was written, and compares it with the report. Of a loop it has the vertex alone.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for one that can't be; [`crate::Error::Limit`]; those of reading.
+    /// [`crate::Error::Validation`] for one that can't be; [`crate::Error::Limit`]; read errors.
     pub fn read(columns: &Columns<'_>, strong: &StrongFound, budget: &Budget) -> Result<Cycle> {
         let length = strong.cycle_length.unwrap_or(0);
         let vertices = if length > 1 { columns.places.vertices() as usize } else { 0 };
@@ -85,7 +85,7 @@ impl Cycle {
 /// Checks whether the input has a loop of a row that `counts`, where no cycle of two or more is claimed: the claim is the one of the smallest id.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] for another claim; those of reading; [`crate::Error::Stopped`].
+/// [`crate::Error::Validation`] for another claim; read errors; [`crate::Error::Stopped`].
 pub(super) fn check_loops(
     strong: &StrongFound,
     edges: &EdgeSource<'_>,

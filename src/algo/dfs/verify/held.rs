@@ -78,7 +78,7 @@ impl<'a> Held<'a> {
     /// Holds all edges against the tree; returns the first fault by the ends of its edge.
     ///
     /// # Errors
-    /// Those of reading; [`crate::Error::Stopped`].
+    /// Read errors; [`crate::Error::Stopped`].
     pub fn all(&self, edges: &EdgeSource<'_>, places: &Places, threads: usize) -> Result<Result<(), Fault>> {
         match edges {
             EdgeSource::Input(input) => {
@@ -186,7 +186,7 @@ impl Repeats {
     /// Begins without an edge.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`]; those of [`crate::formats::Input::lists_both_ends`].
+    /// [`crate::Error::Limit`]; errors of [`crate::formats::Input::lists_both_ends`].
     pub fn new(edges: &EdgeSource<'_>, tree: &Tree, budget: &Budget) -> Result<Repeats> {
         let both_ends = match edges {
             EdgeSource::Input(input) => input.lists_both_ends()?,

@@ -34,7 +34,7 @@ const READING: u64 = read::READING;
 /// Holds the columns of a search against the edges; says what was found.
 ///
 /// # Errors
-/// [`Error::Validation`] for columns that no such search leaves; [`Error::Limit`]; those of reading; [`Error::Stopped`].
+/// [`Error::Validation`] for columns that no such search leaves; [`Error::Limit`]; read errors; [`Error::Stopped`].
 pub(super) fn verify(
     table: &Dfs,
     (found, details): (&DfsOutput, &DfsDetails),

@@ -101,7 +101,7 @@ impl<'a> CpuLevels<'a> {
     /// Takes memory for searches of a graph by the ranks that own its vertices.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] where the fewest of [`bytes()`] do not fit; [`crate::Error::Corrupt`] of the degrees.
+    /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; [`crate::Error::Corrupt`] if the degrees are damaged.
     pub fn new(
         graph: &'a Graph,
         degrees: &'a Mapped,

@@ -77,8 +77,8 @@ impl<'a> GpuLevels<'a> {
     /// Brings the rows of the own vertices to the GPU of `lease`.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming the fewest bytes where GPU or host memory does not do; [`Error::Usage`] for more entries than a GPU takes;
-    /// [`Error::Lost`], those of the graph and of `go_on`.
+    /// [`Error::Limit`] naming the smallest limit that works, if GPU or host memory is too small; [`Error::Usage`] for more entries than a GPU takes;
+    /// [`Error::Lost`], errors of the graph and of `go_on`.
     pub fn new(
         graph: &'a Graph,
         degrees: &'a Mapped,

@@ -87,7 +87,7 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Size
     })?;
     // The files of bins have no checksums, because threads append to them. Damage shows here.
     if sums != PowerSums::of_all(list.length) {
-        return Err(Error::corrupt(folder, At::File, "files of bins whose ranks are not those of one path"));
+        return Err(Error::corrupt(folder, At::File, "files of bins whose ranks do not form one path"));
     }
     let checksum = ranks.end(run)?;
     let bytes = found.bytes_read + found.bytes_written;

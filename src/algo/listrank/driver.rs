@@ -41,7 +41,7 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let is_asked_for = comm.any(run.devices.workspace.is_some() && !run.devices.auto);
     let by = on_gpu::method(table);
     if is_asked_for && by.is_none() {
-        let what = "listrank.method = \"serial\" is one of CPUs, and run.device asks for a GPU: change either";
+        let what = "listrank.method = \"serial\" runs only on CPUs, and run.device requests a GPU: change one of them";
         return Err(Error::Usage(what.into()));
     }
     if let Some(method) = by

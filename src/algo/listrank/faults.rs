@@ -6,7 +6,7 @@ use crate::list::List;
 use std::sync::{Mutex, PoisonError};
 
 fn refused(list: &List, expected: &str, found: String) -> Error {
-    let remedy = "mend the file: from the head on, each element has one successor, and the last has none";
+    let remedy = "repair the file: every element but the last must have one successor, and no two the same";
     Error::input(list.source.name(), At::File, expected, found, remedy)
 }
 

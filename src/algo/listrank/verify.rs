@@ -39,7 +39,7 @@ pub(super) fn verify(
         return verdict.skip("listrank", "no rank is written yet: the job is not done");
     }
     let file = results.outputs.keys().find(|name| name.starts_with("out/rank."));
-    let file = file.ok_or_else(|| Error::Validation("no file of ranks".into()));
+    let file = file.ok_or_else(|| Error::Validation("there is no file of ranks".into()));
     verdict.note("listrank", file.and_then(|file| check(table, list, &results.workdir.join(file), found)))
 }
 

@@ -85,7 +85,7 @@ fn columns_agree(
             (None, None, None) => break,
             _ => {
                 return Err(Error::Validation(
-                    "columns of triangles, degrees and clustering of several lengths".into(),
+                    "the columns of triangles, degrees and clustering have different lengths".into(),
                 ));
             }
         };
@@ -93,7 +93,9 @@ fn columns_agree(
         let expected = coefficient(degree, triangles);
         ensure(clustering.to_bits() == expected.to_bits(), || {
             let id = ids.id(sums.rows);
-            format!("vertex {id} has clustering {clustering}, {triangles} triangles at degree {degree} make {expected}")
+            format!(
+                "vertex {id} has clustering {clustering}, but {triangles} triangles at degree {degree} give {expected}"
+            )
         })?;
         let of = u64::from(degree);
         sums.rows += 1;
@@ -137,17 +139,22 @@ fn ensure(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
 
 fn transitivity(stored: &StoreInfo, result: &TriangleOutput) -> Result<String> {
     let wedges = stored.summary.wedges;
-    ensure(result.wedges == wedges, || format!("{} wedges, the degrees have {wedges}", result.wedges))?;
+    ensure(result.wedges == wedges, || format!("{} wedges reported, but the degrees give {wedges}", result.wedges))?;
     let units = driver::units(stored.blocks as usize);
-    ensure(result.units == units, || format!("{} units, of {} blocks there are {units}", result.units, stored.blocks))?;
+    ensure(result.units == units, || {
+        format!("{} units reported, but {} blocks have {units}", result.units, stored.blocks)
+    })?;
     ensure(3 * result.triangles <= wedges, || {
         format!("{} triangles close more than {wedges} wedges", result.triangles)
     })?;
     let expected = if wedges == 0 { 0.0 } else { 3.0 * result.triangles as f64 / wedges as f64 };
     ensure((result.transitivity - expected).abs() <= 1e-9, || {
-        format!("transitivity {}, three triangles by wedges are {expected}", result.transitivity)
+        format!(
+            "transitivity {}, but three times the triangles divided by the wedges is {expected}",
+            result.transitivity
+        )
     })?;
-    Ok(format!("{expected:.6}, of {wedges} wedges, as the degrees have them"))
+    Ok(format!("{expected:.6}, of {wedges} wedges, which match the degrees"))
 }
 
 /// Counts again: exactly if that is cheap, otherwise by sampling.

@@ -50,7 +50,7 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes
         let (sum, seconds, units, pairs) = sum.ok_or_else(|| Error::internal("sum up", "the leader has no book"))?;
         match driver::units(blocks) {
             all if units == all => Ok((sum, seconds, pairs)),
-            all => Err(Error::Validation(format!("{units} pairs of blocks were counted, of {all}"))),
+            all => Err(Error::Validation(format!("{units} of {all} pairs of blocks were counted"))),
         }
     })
 }

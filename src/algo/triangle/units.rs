@@ -15,7 +15,7 @@ pub(super) fn verify(units: &StoredUnits<'_>, output: Option<&TriangleOutput>) -
             let mut sum = 0;
             for record in *records {
                 let [triangles, _, _] = record.words().ok_or_else(|| {
-                    let what = format!("the result of unit {} is no count of triangles", record.unit);
+                    let what = format!("the result of unit {} is not a count of triangles", record.unit);
                     Error::corrupt(units.path, At::File, what)
                 })?;
                 sum += u128::from(triangles);

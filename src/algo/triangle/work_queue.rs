@@ -330,7 +330,7 @@ impl Turns for Worker<'_> {
         let mut backoff = Backoff::default();
         loop {
             if let Some((_, answer)) = self.comm.receive() {
-                let wrong = || Error::internal("ask for a turn", "an answer that is none");
+                let wrong = || Error::internal("ask for a turn", "an empty answer");
                 return numbers_of(&answer).first().copied().ok_or_else(wrong);
             }
             if !self.meets {

@@ -272,7 +272,7 @@ impl<'a> GpuSearch<'a> {
             let [state] = state;
             if state.broken != 0 {
                 let whom = if self.is_shared() { "GPUs" } else { "blocks of threads on the GPU" };
-                return Err(Error::Lost(format!("{whom} waited for each other in vain")));
+                return Err(Error::Lost(format!("{whom} waited too long for each other")));
             }
             let done = records.len();
             records.resize(done + state.records.min(self.room.records) as usize, Record::default());

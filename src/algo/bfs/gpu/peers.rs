@@ -158,7 +158,7 @@ pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Cata
         return alone("ranks share GPUs");
     }
     if comm.ranks() > MOST_GPUS {
-        return alone("there are too many");
+        return alone("there are too many GPUs");
     }
     if !comm.all(halves.iter().all(|half| half.is_local())) {
         return alone("not all ranks have all rows");

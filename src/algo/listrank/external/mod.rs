@@ -128,7 +128,7 @@ pub fn rank<I: Index>(scan: Scan<'_>, sizes: Sizes, context: &Context<'_>) -> Re
     {
         if kept.found > 0 {
             // A wrong list would have been detected by the earlier run, too.
-            return Err(Error::corrupt(folder, At::File, "no list, by files that an earlier run left"));
+            return Err(Error::corrupt(folder, At::File, "the files that an earlier run left do not form a list"));
         }
         return match bad {
             Some(bad) => Ok(Outcome::Bad(bad)),

@@ -86,7 +86,7 @@ pub fn rank_next<I: Index>(bin: u64, arrays: &mut Bin<I>, kept: &mut Kept, work:
 
 /// Returns the error for a file with the index of an element that does not exist.
 fn damaged(work: &Work<'_>, name: &str, bin: u64) -> Error {
-    Error::corrupt(path(work.folder, name, bin), At::File, "a number of no element")
+    Error::corrupt(path(work.folder, name, bin), At::File, "an index of an element that does not exist")
 }
 
 /// Reads the first `numbers` numbers of a file with all threads, in parts of `piece` numbers.

@@ -122,7 +122,7 @@ pub fn find_shared(scan: Scan<'_>, work: &Work<'_>) -> Result<Outcome> {
             return Ok(Outcome::Bad(Bad::Shared { successor, elements: elements_before(successor, scan)? }));
         }
     }
-    Err(Error::internal("rank a list", "its links are no list, and no two elements have one successor"))
+    Err(Error::internal("rank a list", "its links do not form a list, but no two elements have the same successor"))
 }
 
 /// Returns the smallest two elements with the given successor.

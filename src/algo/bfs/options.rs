@@ -43,7 +43,7 @@ const BETA: Key<Option<f64>> = Key::new(
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &GRAPH500, &ALPHA, &BETA];
 
 impl Bfs {
-    /// Reads the table.
+    /// Parses the table `[bfs]`, and reports mistakes to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Bfs> {
         let options = Options::parse(table, diagnostics);
         let (alpha, beta) = (ALPHA.read(table, diagnostics), BETA.read(table, diagnostics));

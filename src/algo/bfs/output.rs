@@ -5,7 +5,7 @@ use crate::algo::searches::figures::{self, LevelDetails};
 use crate::algo::searches::results::{SourceDetails, Speed};
 use serde::{Deserialize, Serialize};
 
-/// How the search from one source went.
+/// Details of the search from one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BfsDetails {
     /// Duration in seconds.

@@ -66,7 +66,7 @@ impl LevelFigures for Searched {
     }
 }
 
-/// One step of a search, from the vertices of a level to those of the next.
+/// One step of a search: from a level to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Number of vertices of the level.
@@ -85,8 +85,8 @@ pub struct Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// From the frontier along its edges.
+    /// The search follows the edges of the frontier.
     TopDown,
-    /// From vertices that are not reached yet to any neighbour in the frontier.
+    /// Every unreached vertex looks for a neighbour in the frontier.
     BottomUp,
 }

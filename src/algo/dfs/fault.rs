@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// A rule that a tree breaks, and where. Vertices are given by their places in the order of vertices.
+/// A rule that a tree breaks, and the vertices at which it does. Vertices are given by their places in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The preorder of reached vertices is not 0, 1, 2 and so on.
@@ -11,7 +11,7 @@ pub enum Fault {
     Parent { vertex: u32 },
     /// The subtree of the parent ended before the vertex was reached.
     NotNested { vertex: u32, parent: u32 },
-    /// The depth is not one more than that of the parent.
+    /// The depth is not one more than the depth of the parent.
     Depth { vertex: u32 },
     /// The vertex was not left when its subtree ended.
     Postorder { vertex: u32 },

@@ -79,7 +79,7 @@ const VALIDATE: Key<bool> = Key::flag_on("validate", "checks the tree by another
 pub(super) const KEYS: &[&dyn AnyKey] = &[&SOURCE, &FOREST, &ORDER, &ARTICULATION, &MULTIGRAPH, &COMPONENTS, &VALIDATE];
 
 impl Dfs {
-    /// Reads the table.
+    /// Parses the table `[dfs]`, and reports mistakes to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Dfs> {
         let forest = FOREST.read(table, diagnostics);
         let order = ORDER.read(table, diagnostics);

@@ -53,7 +53,7 @@ pub struct StrongFound {
     pub cycle: Vec<InputId>,
 }
 
-/// How a search went.
+/// Details of a search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DfsDetails {
     /// Number of vertices by depth; `None` for a source without edges.

@@ -1,4 +1,4 @@
-//! `[dfs]` as an algorithm.
+//! Implements the algorithm of the table `[dfs]`.
 
 use super::output::{DfsDetails, DfsOutput};
 use super::{Dfs, cost, driver, options, saved, verify};

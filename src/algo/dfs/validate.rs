@@ -170,7 +170,7 @@ fn wrong_root(tree: &Tree, source: Option<u32>, trees: u32) -> Option<u32> {
     let mut latest = None;
     (0..tree.vertices()).find(|&v| {
         let pre = Some(tree.pre(v)).filter(|&pre| pre != NONE);
-        // All vertices before a root were reached before it.
+        // In a forest, all vertices before a root were reached before it.
         let is_wrong = pre.is_none() || tree.parent(v) == v && pre < latest;
         latest = latest.max(pre);
         is_wrong

@@ -87,7 +87,7 @@ pub(super) fn alone(length: u64, reading: u64, method: Method) -> u64 {
     let width = index_width(length);
     let ranking = match method {
         Method::Serial => length * width,
-        // Successors and weights, each twice.
+        // Pointer jumping has two copies of successors and of weights.
         Method::Wyllie => 4 * length * width,
         Method::RulingSet | Method::Auto => cpu::ruling_set::bytes(length, width),
     };

@@ -27,7 +27,7 @@ const ORDER: Key<Order> = Key::choice(
 pub(super) const KEYS: &[&dyn AnyKey] = &[&METHOD, &ORDER];
 
 impl ListRank {
-    /// Reads the table.
+    /// Parses the table `[listrank]`, and reports mistakes to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<ListRank> {
         let (method, order) = (METHOD.read(table, diagnostics), ORDER.read(table, diagnostics));
         Some(ListRank { method: method?, order: order? })

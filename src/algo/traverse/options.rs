@@ -53,7 +53,7 @@ const OWNER: Key<Rule> = Key::choice("owner", &Rule::ALL, "the rule by which ran
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &STRATEGY, &OWNER];
 
 impl Traverse {
-    /// Reads the table.
+    /// Parses the table `[traverse]`, and reports mistakes to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Traverse> {
         let options = Options::parse(table, diagnostics);
         let (strategy, owner) = (STRATEGY.read(table, diagnostics), OWNER.read(table, diagnostics));

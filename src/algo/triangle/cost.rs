@@ -75,7 +75,7 @@ fn results(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
     row * graph.rows + 4 * PAGE
 }
 
-/// Returns the seconds of one trial.
+/// Returns the estimated seconds of one trial.
 pub(super) fn counting(work: &ExpectedWork, crew: &Crew) -> f64 {
     if crew.on_gpu {
         return work.wedges / PROBES_ON_GPU / crew.ranks as f64;

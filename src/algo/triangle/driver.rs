@@ -95,7 +95,7 @@ pub trait Turns: Sync {
     /// Checks that items are still handed out.
     ///
     /// # Errors
-    /// An error that says why they are not; without it other ranks might wait forever.
+    /// An error that says why they are not. The caller must then stop waiting, because other ranks may never answer.
     fn go_on(&self) -> Result<()> {
         Ok(())
     }
@@ -111,7 +111,7 @@ pub struct Part {
     /// Number of front rows times number of partner rows. Over all parts of a unit it adds up to the product of the
     /// rows of its blocks.
     pub pairs: u64,
-    /// The count.
+    /// The triangles and probes of the part.
     pub count: PairCount,
 }
 
@@ -150,9 +150,9 @@ impl Gathering {
 /// Triangles and probes of many units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
-    /// Triangles.
+    /// Number of triangles.
     pub triangles: u128,
-    /// Wedges tested.
+    /// Number of wedges tested.
     pub probes: u128,
 }
 

@@ -19,7 +19,7 @@ const SIDE: usize = 32;
 pub(super) struct PairTimes {
     /// Number of blocks of the graph.
     blocks: usize,
-    /// Seconds by front and partner; a partner is not before its front.
+    /// Seconds by front, then by partner. The first partner of a front is the front itself.
     seconds: Vec<Vec<f64>>,
 }
 

@@ -18,7 +18,7 @@ const PER_VERTEX: Key<bool> =
 pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX];
 
 impl Triangle {
-    /// Reads the table.
+    /// Parses the table `[triangle]`, and reports mistakes to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Triangle> {
         Some(Triangle { per_vertex: PER_VERTEX.read(table, diagnostics)? })
     }

@@ -110,7 +110,7 @@ pub(super) struct Counted {
     pub pairs: f64,
     /// Number of pairs of edges that share a vertex.
     pub wedges: u128,
-    /// Largest degree.
+    /// The largest degree.
     pub max_degree: u64,
     /// Vertices with an edge, ascending. Empty unless corners are requested, like `degrees` and `corners`.
     pub ids: Vec<u64>,

@@ -1,4 +1,4 @@
-//! `[triangle]` as an algorithm.
+//! Implements the algorithm of the table `[triangle]`.
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};

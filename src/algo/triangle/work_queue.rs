@@ -152,7 +152,7 @@ enum Phase {
     Stopping,
     /// All ranks have finished.
     Closed,
-    /// A message could not be answered.
+    /// The leader failed to answer a message.
     Failed,
 }
 

@@ -27,7 +27,7 @@ pub enum EdgeSource<'a> {
 
 /// The results of one task, and what they can be checked against.
 pub struct Results<'a> {
-    /// The workdir.
+    /// Path of the workdir.
     pub workdir: &'a Path,
     /// The facts that ingest found about the input.
     pub info: &'a InputInfo,
@@ -84,7 +84,7 @@ impl Results<'_> {
 
 /// The results of one task on a list, and what they can be checked against.
 pub struct ListResults<'a> {
-    /// The workdir.
+    /// Path of the workdir.
     pub workdir: &'a Path,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
@@ -100,7 +100,7 @@ pub struct ListResults<'a> {
 
 /// A journal or checkpoint of a task, whose checksums are intact.
 pub struct StoredUnits<'a> {
-    /// The file.
+    /// Path of the file.
     pub path: &'a Path,
     /// Number of vertices with an edge; for a list, number of elements.
     pub vertices: u64,
@@ -137,7 +137,7 @@ pub enum Outcome {
 pub struct Check {
     /// What was checked.
     pub what: String,
-    /// Its outcome.
+    /// Outcome of the check.
     pub outcome: Outcome,
     /// The finding, in words.
     pub found: String,

@@ -179,7 +179,7 @@ impl Tally {
         }
     }
 
-    /// Compares the statistics of all threads with those that the job has of `input`.
+    /// Compares the statistics of all threads with the statistics of `input` that the job recorded.
     ///
     /// # Errors
     /// [`Error::Input`] if the input has changed; [`Error::Validation`] if a number differs.

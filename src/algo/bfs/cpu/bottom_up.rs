@@ -20,7 +20,7 @@ pub struct Found {
     pub checked: u64,
 }
 
-/// Searches parents for the vertices of the own words `words`. `known` has the vertices reached before; `all` receives
+/// Finds parents for the vertices of the own words `words`. `known` has the vertices reached before; `all` receives
 /// these and the newly reached ones. Only these words of `all` belong to this thread.
 pub fn part(
     graph: &Graph<'_>,

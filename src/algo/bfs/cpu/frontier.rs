@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// threads would take longer.
 pub const NARROW: u64 = narrow::LEAST;
 
-/// The last level, as every thread knows it.
+/// The last level of a search. All threads of all ranks have the same values.
 #[derive(Clone, Copy)]
 pub struct Frontier {
     /// Number of vertices.
@@ -31,7 +31,7 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// Returns the frontier that a step from this one found.
+    /// Returns the frontier after a step from this one.
     pub fn after(self, step: Step, found: Found, is_listed: bool) -> Frontier {
         Frontier {
             vertices: found.vertices,
@@ -82,7 +82,7 @@ impl Sums {
         self.bytes.store(found.bytes, Relaxed);
     }
 
-    /// Adds what a thread found.
+    /// Adds the counts of one thread.
     pub fn add(&self, found: Found) {
         self.vertices.fetch_add(found.vertices, Relaxed);
         self.edges.fetch_add(found.edges, Relaxed);

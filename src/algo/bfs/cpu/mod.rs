@@ -1,9 +1,9 @@
 //! Searches by the threads of a process, with rows in memory or in mapped files.
 //!
-//!  file | contents |
+//! | file | contents |
 //! |---|---|
 //! | `walk` | a search from level to level |
-//!  `frontier` | the last level, and the choice of the next step |
+//! | `frontier` | the last level, and the choice of the next step |
 //! | `top_down`, `bottom_up` | a step in either direction |
 //! | `ahead` | read-ahead of rows on a disk before a top-down step processes them |
 //! | `heads` | the first neighbours of own vertices, in one array |

@@ -18,7 +18,7 @@ pub struct Graph<'a> {
     pub rows: Adjacency<'a>,
     /// Whether edges are directed.
     pub direction: Direction,
-    /// The vertices whose parents are found here: all, or those that this rank owns.
+    /// The vertices for which this rank finds parents: all vertices in a single process, otherwise the own vertices.
     pub own: Own,
     /// First neighbours of the own vertices.
     pub heads: Heads,

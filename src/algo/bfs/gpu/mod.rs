@@ -256,7 +256,7 @@ impl<'a> GpuSearch<'a> {
             let search = twins::Search { root: root.0, begins: u32::from(launch == 0), ..self.search };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
             let graph = self.placed.graph;
-            // SAFETY: the arguments match the kernel's; all memory that they name is this search's alone, and its sizes are those of `room`.
+            // SAFETY: the arguments match the kernel's; all memory that they name belongs only to this search, and has the sizes in `room`.
             unsafe {
                 match self.beside.as_ref().map(|beside| (beside.shared(search), beside.spread)) {
                     None => queue.launch_together(&self.kernel, grid, (graph, search))?,

@@ -123,7 +123,7 @@ impl<'a> Beside<'a> {
         if !self.comm.leads() {
             let arguments = (self.shared(search), vertices as u32, self.gathered);
             let queue = &workspace.queue;
-            // SAFETY: the arguments match the kernel's; the parents of rank 0 are as many, and nobody uses those of this rank's vertices.
+            // SAFETY: the arguments match the kernel's; rank 0 has parents of as many vertices, and no other rank writes those of this rank.s vertices.
             unsafe { queue.launch(&self.gather, queue.grid(vertices), arguments)? };
             queue.finish()?;
         }

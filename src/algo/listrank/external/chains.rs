@@ -13,7 +13,7 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::store::placed::Placed;
 
-/// Elements that a thread takes at a time.
+/// Number of elements that a thread takes at a time.
 const PART: usize = 1 << 14;
 
 /// Eliminates a bin other than the first. Returns what is wrong with the list, if this bin shows it. `Some(None)` means

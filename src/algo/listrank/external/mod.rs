@@ -80,7 +80,7 @@ pub struct Found {
     pub resumed_rounds: u64,
 }
 
-/// End of a ranking.
+/// Outcome of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// All ranks are in files, and [`hand_over`] can read them.

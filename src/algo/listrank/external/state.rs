@@ -26,7 +26,7 @@ pub struct State {
     pub head: Option<u64>,
     /// The first element of the rest of the list, after the eliminated chains from the head on.
     pub current: Option<u64>,
-    /// Steps from the head to `current`.
+    /// Number of steps from the head to `current`.
     pub before: u64,
     /// Number of bins whose ranks are stored.
     pub ranked: u64,
@@ -42,7 +42,7 @@ pub struct Kept {
     /// Path of the journal, in the folder.
     path: PathBuf,
     journal: Journal,
-    /// The state.
+    /// The current state.
     pub now: State,
     /// Number of records that an earlier run left.
     pub found: u64,

@@ -69,7 +69,7 @@ impl Walker {
 pub enum Failure {
     /// Two elements have the same successor.
     Twice,
-    /// There are more sublists than a tag can number.
+    /// There are too many sublists for the bits of a tag.
     Numbers,
 }
 

@@ -91,7 +91,7 @@ impl Launches {
 
     /// Queues the start of a search from the own vertex at `place`.
     pub fn begin(&self, queue: &Queue, place: u32, root: u32) -> Result<()> {
-        // SAFETY: the arguments match the kernel's; the place is that of an own vertex.
+        // SAFETY: the arguments match the kernel's; the place belongs to an own vertex.
         unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, place, root)) }
     }
 
@@ -110,7 +110,7 @@ impl Launches {
     /// Queues claims by `pairs`, which are all for own vertices.
     pub fn update(&self, queue: &Queue, pairs: DeviceSlice<u64>) -> Result<()> {
         let arguments = (self.owned, pairs.address(), pairs.len() as u32);
-        // SAFETY: the arguments match the kernel's; keys are those of own vertices.
+        // SAFETY: the arguments match the kernel's; all keys belong to own vertices.
         unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
     }
 

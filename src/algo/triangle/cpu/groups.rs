@@ -68,7 +68,7 @@ pub struct Groups {
 struct Part {
     /// Start of the part's entries.
     at: usize,
-    /// End of each of the part's buckets, relative to `at`.
+    /// End of each bucket of the part, relative to `at`.
     ends: Vec<u32>,
 }
 

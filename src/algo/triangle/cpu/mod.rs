@@ -1,13 +1,13 @@
 //! Counts units on the CPU. A unit is the triangles of a pair of blocks; its wedges (paths of two edges) are tested for
 //! the edge that closes them.
 //!
-//!  file | contents |
+//! | file | contents |
 //! |---|---|
 //! | `count` | a unit: all wedges of a pair of blocks |
 //! | `wedges`, `groups` | wedges grouped by their middle vertex, so that its row is marked once |
 //! | `probe` | the inner loops, for three kinds of CPU |
 //! | `hubs` | the edges between hubs as a matrix of bits |
-//!  `tally` | what is added up: a total, or counts per vertex |
+//! | `tally` | what is added up: a total, or counts per vertex |
 
 pub mod count;
 pub mod groups;
@@ -119,7 +119,7 @@ impl Backend for Cpu<'_> {
                 Some(per_vertex) => fronts.partner_per_vertex(tile, &wanted, per_vertex, &stopping),
                 None => fronts.partner(tile, &wanted, &stopping),
             });
-            // Releases its pages to make room for the next partner.
+            // Release the pages of the partner to make room for the next.
             if !work.fronts.contains(&partner) {
                 work.graph.release(partner);
             }

@@ -88,7 +88,7 @@ pub fn position(row: &[u32], id: u32) -> usize {
 
 /// Everything with which one thread tests wedges.
 pub struct Tester<'a, 'p, T> {
-    /// The inner loops.
+    /// The inner loops, with the instruction set in use.
     pub prober: Prober,
     /// Consecutive blocks of the rows `b`.
     pub fronts: &'a [Block<'a>],

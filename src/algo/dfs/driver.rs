@@ -173,7 +173,7 @@ impl<'a> Search<'a> {
             components: of.components + alone,
             largest_component: of.largest.max(alone),
             cycle_length: cycle.length(),
-            cycle: cycle.told(&self.ids),
+            cycle: cycle.first_vertices(&self.ids),
         });
         let output = DfsOutput {
             source: table.source,
@@ -237,7 +237,7 @@ fn search_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result
         walk.begin(source);
         counters = Counters { next_root: vertices, trees: 1, ..counters };
     }
-    let (mut told, mut looked) = (saved::done(walk), walk.tree.reached);
+    let (mut reported, mut checked_at) = (saved::done(walk), walk.tree.reached);
     loop {
         if walk.go(STEPS) {
             while counters.next_root < vertices && walk.is_seen(counters.next_root) {
@@ -248,15 +248,15 @@ fn search_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result
             }
             walk.begin(counters.next_root);
             counters.trees += 1;
-            if walk.tree.reached - looked < STEPS {
+            if walk.tree.reached - checked_at < STEPS {
                 continue;
             }
         }
-        looked = walk.tree.reached;
+        checked_at = walk.tree.reached;
         counters.seconds = before + started.elapsed().as_secs_f64();
         let now = saved::done(walk);
-        run.progress.advance(now - told);
-        told = now;
+        run.progress.advance(now - reported);
+        reported = now;
         failpoint::hit("dfs.step").map_err(|e| Error::io("search", run.units.folder, e))?;
         let stop = signals::check();
         if stop.is_err() || checkpoint.is_due() {
@@ -265,7 +265,7 @@ fn search_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result
         stop?;
     }
     counters.seconds = before + started.elapsed().as_secs_f64();
-    run.progress.advance(UNITS - told);
+    run.progress.advance(UNITS - reported);
     if checkpoint.is_worth_it() {
         saved::save(&mut checkpoint, walk, counters)?;
     }

@@ -62,7 +62,7 @@ pub(super) fn load(saved: &Saved, walk: &mut Walk<'_>) -> Result<Counters> {
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`] if the checkpoint is of something else.
-pub(super) fn told(saved: &Saved) -> Result<String> {
+pub(super) fn describe(saved: &Saved) -> Result<String> {
     match saved.words(0)? {
         [reached, left, ..] => Ok(format!("{reached} vertices reached, {left} left")),
         _ => Err(saved.other("not a depth-first search")),

@@ -76,7 +76,7 @@ impl Algorithm for Dfs {
 
     fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&DfsOutput>) -> Result<String> {
         match &units.content {
-            UnitsContent::Checkpoint(saved) => saved::told(saved),
+            UnitsContent::Checkpoint(saved) => saved::describe(saved),
             UnitsContent::Records(_) => Err(Error::Validation(format!("{}: a journal", units.path.display()))),
         }
     }

@@ -9,7 +9,7 @@ use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::{self, Sum};
 use crate::algo::triangle::figures::Clustering;
 use crate::algo::triangle::trial::{backend, counter};
-use crate::algo::triangle::work_queue::{Between, Meeting, WorkQueue};
+use crate::algo::triangle::work_queue::{Barrier, Between, WorkQueue};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -106,7 +106,7 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
         stopped
     };
     // With several ranks, counters and units agree only at a barrier of all ranks where no unit is half counted.
-    let mut meet = |Meeting { is_last, is_whole }| -> Result<()> {
+    let mut meet = |Barrier { is_last, is_whole }| -> Result<()> {
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, stops) = (book.checkpoint.is_due(), signals::stop_requested().is_some());
         let mut wanted = [u64::from(comm.leads() && due), u64::from(stops)];

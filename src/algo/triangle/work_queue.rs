@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 /// Callback of the leader that receives the numbers and counts of complete units.
 pub(super) type Keep<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
 /// Callback that all ranks run together between groups of fronts.
-pub(super) type Between<'a> = Option<&'a mut dyn FnMut(Meeting) -> Result<()>>;
+pub(super) type Between<'a> = Option<&'a mut dyn FnMut(Barrier) -> Result<()>>;
 
 /// A barrier at which all ranks have arrived.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Meeting {
+pub(super) struct Barrier {
     /// Whether this is the last barrier.
     pub(super) is_last: bool,
     /// Whether no unit is half counted. Only the leader knows it.
@@ -39,7 +39,7 @@ const MEET: u64 = 2;
 /// Minimum and maximum sleep between checks for a message. A GPU finishes an item in a millisecond or two.
 const BACKOFF: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
 /// After a signal the leader waits this long for the other ranks at a barrier; a job has 8 s to end.
-const MEETING_TIMEOUT: Duration = Duration::from_secs(5);
+const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// All remaining units of a graph, which the ranks of `comm` count together.
 pub(super) struct WorkQueue<'a> {
@@ -66,7 +66,7 @@ impl WorkQueue<'_> {
                     &mut |parts| coordinator.take(parts),
                     between,
                     &coordinator.calls,
-                    &mut |last| Ok(Meeting { is_last: last, is_whole: true }),
+                    &mut |last| Ok(Barrier { is_last: last, is_whole: true }),
                 )
             }
             (_, true) => self.lead(backend, keep, between),
@@ -107,7 +107,7 @@ impl WorkQueue<'_> {
         let worker = Worker { comm, meets, one: Mutex::new(()) };
         let mut meet = |last: bool| {
             comm.send(0, bytes_of(&[MEET, last.into()]));
-            Ok(Meeting { is_last: last, is_whole: true })
+            Ok(Barrier { is_last: last, is_whole: true })
         };
         self.rounds(backend, &worker, &mut found, between, &Mutex::new(()), &mut meet)
     }
@@ -122,15 +122,15 @@ impl WorkQueue<'_> {
         found: driver::Found<'_>,
         mut between: Between<'_>,
         calls: &Mutex<()>,
-        meet: &mut dyn FnMut(bool) -> Result<Meeting>,
+        meet: &mut dyn FnMut(bool) -> Result<Barrier>,
     ) -> Result<()> {
         let counts = backend.is_some();
         let each = between.is_some();
         let mut round = |end| -> Result<bool> {
-            let Meeting { is_last, is_whole } = meet(end)?;
+            let Barrier { is_last, is_whole } = meet(end)?;
             let _all_are_here = lock(calls);
             let is_last = self.comm.broadcast(vec![is_last.into()]) == [1];
-            between.as_mut().map_or(Ok(()), |between| between(Meeting { is_last, is_whole }))?;
+            between.as_mut().map_or(Ok(()), |between| between(Barrier { is_last, is_whole }))?;
             Ok(is_last)
         };
         if let Some(backend) = backend {
@@ -259,14 +259,14 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Waits until all ranks have arrived at this rank's next barrier.
-    fn meet(&self, last: bool) -> Result<Meeting> {
+    fn meet(&self, last: bool) -> Result<Barrier> {
         let meeting = self.held.fetch_add(1, Relaxed);
         self.come(meeting, last);
         let mut backoff = Backoff::default();
         loop {
             let (came, last) = lock(&self.met)[meeting];
             if came == self.comm.ranks() {
-                return Ok(Meeting { is_last: last, is_whole: lock(&self.book).0.is_empty() });
+                return Ok(Barrier { is_last: last, is_whole: lock(&self.book).0.is_empty() });
             }
             self.go_on()?;
             backoff.sleep();
@@ -275,7 +275,7 @@ impl<'a> Coordinator<'a> {
 
     fn go_on(&self) -> Result<()> {
         match signals::check() {
-            Err(stopped) if !self.meets || self.asked.get_or_init(Instant::now).elapsed() > MEETING_TIMEOUT => {
+            Err(stopped) if !self.meets || self.asked.get_or_init(Instant::now).elapsed() > BARRIER_TIMEOUT => {
                 return Err(stopped);
             }
             _ => {}

@@ -184,9 +184,9 @@ impl<'a> Verdict<'a> {
                 self.note(what, Err(Error::corrupt(path, At::File, "missing, although the manifest lists it")))
             }
             Err(e) => {
-                let told = self.add(what, Outcome::Failed, e.to_string());
+                let reported = self.add(what, Outcome::Failed, e.to_string());
                 self.first.get_or_insert(e);
-                told
+                reported
             }
         }
     }

@@ -156,8 +156,8 @@ fn bound_packed(degrees: &[u32], graph: &mut Graph) {
     }
 }
 
-/// Finds up to which vertex vertices have more than one edge, and in-rows have more entries than the arrays of first
-/// neighbours hold.
+/// Finds the bounds up to which vertices have more than one edge, and up to which in-rows have more entries than the
+/// arrays of first neighbours hold.
 fn bound(workspace: &mut Workspace, graph: &mut Graph) -> Result<()> {
     let bounds: DeviceSlice<u32> = workspace.arena.take_planned(BOUNDS)?;
     let queue = &workspace.queue;

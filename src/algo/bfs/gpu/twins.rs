@@ -101,7 +101,7 @@ pub(super) struct Record {
 /// The partial counts that a GPU sends to another at a barrier, and the number of the barrier.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Told {
+pub(super) struct Reported {
     pub counts: [u64; 7],
     pub number: u64,
 }
@@ -110,7 +110,7 @@ pub(super) struct Told {
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Meeting {
-    pub told: [[Told; 2]; MOST_GPUS],
+    pub reported: [[Reported; 2]; MOST_GPUS],
     pub passed: u64,
     pub part: [u64; 7],
     pub pieces: u64,

@@ -80,7 +80,7 @@ impl Cycle {
     }
 
     /// Returns the first vertices of the cycle, for the report.
-    pub fn told(&self, ids: &InputIds) -> Vec<InputId> {
+    pub fn first_vertices(&self, ids: &InputIds) -> Vec<InputId> {
         let most = self.length().unwrap_or(0).min(MOST_OF_CYCLE as u64);
         (0..most).map(|place| self.vertex(place, ids)).collect()
     }

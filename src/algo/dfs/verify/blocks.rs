@@ -78,7 +78,7 @@ impl Blocks {
     pub fn agree(
         mut self,
         tree: &Tree,
-        told: &ArticulationFound,
+        reported: &ArticulationFound,
         repeats: Option<&Repeats>,
         name: &dyn Fn(u32) -> String,
     ) -> Result<String> {
@@ -111,9 +111,10 @@ impl Blocks {
             points += u64::from(is_point);
             bridges += u64::from(is_bridge);
         }
-        if (points, bridges) != (told.articulation_points, told.bridges) {
-            let what =
-                format!("{points} articulation points and {bridges} bridges by the edges, the job reports {told:?}");
+        if (points, bridges) != (reported.articulation_points, reported.bridges) {
+            let what = format!(
+                "{points} articulation points and {bridges} bridges by the edges, the job reports {reported:?}"
+            );
             return Err(wrong(&what));
         }
         Ok(format!(", {points} articulation points, {bridges} bridges"))

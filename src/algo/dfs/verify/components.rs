@@ -103,8 +103,8 @@ impl Components {
             largest = largest.max(u64::from(size));
         }
         if (components, largest) != (strong.components, strong.largest_component) {
-            let told = (strong.components, strong.largest_component);
-            let what = format!("{components} components, the largest of {largest}, the job reports {told:?}");
+            let reported = (strong.components, strong.largest_component);
+            let what = format!("{components} components, the largest of {largest}, the job reports {reported:?}");
             return Err(wrong(&what));
         }
         // A cycle of 1 is a loop, which joins no vertices.

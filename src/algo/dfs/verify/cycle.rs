@@ -33,9 +33,9 @@ impl Cycle {
         let mut next: Buffer<u32> = budget.zeroed(vertices, "the cycle to verify (4 bytes a vertex)")?;
         next.fill(NONE);
         let met = budget.zeroed(vertices / 32 + 1, "bits of the cycle")?;
-        let told = strong.cycle.len() as u64;
-        if told != length.min(MOST_OF_CYCLE as u64) {
-            return Err(wrong(&format!("{told} vertices of a cycle of {length} in the report")));
+        let reported = strong.cycle.len() as u64;
+        if reported != length.min(MOST_OF_CYCLE as u64) {
+            return Err(wrong(&format!("{reported} vertices of a cycle of {length} in the report")));
         }
         let Some((_, file)) = columns.results.file("out/dfs/cycle") else {
             let missing = || Err(wrong("the file of the reported cycle is missing"));
@@ -46,7 +46,7 @@ impl Cycle {
         for (read, value) in (0u64..).zip(column::<i64>(&path, "place", length, |place| place)?) {
             let value = value?;
             let named = columns.places.ids.named(value, true);
-            if named.is_none() || strong.cycle.get(read as usize).is_some_and(|told| Some(*told) != named) {
+            if named.is_none() || strong.cycle.get(read as usize).is_some_and(|reported| Some(*reported) != named) {
                 return Err(wrong(&format!(
                     "vertex {value} is at position {read} (from 0) of the cycle, where the report has another"
                 )));

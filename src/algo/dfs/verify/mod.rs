@@ -66,8 +66,8 @@ pub(super) fn verify(
     };
     let tree = read(&columns, results)?;
     let name = |v: u32| places.name(v);
-    let told = |fault: Fault| fault.error(&name);
-    let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(told)?;
+    let as_error = |fault: Fault| fault.error(&name);
+    let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(as_error)?;
     // The tree has the same numbers. A second copy would take more memory than the run.
     numbers.pre = budget.zeroed(0, "preorder to validate")?;
     let (mut depth, mut depths) = (0, Bins::default());
@@ -90,8 +90,8 @@ pub(super) fn verify(
     }
     let components = found.strong.as_ref().map(|strong| Components::read(&columns, &tree, strong, budget));
     check.components = components.transpose()?;
-    check.all(edges, &places, threads)?.map_err(told)?;
-    check.all_met(threads)?.map_err(told)?;
+    check.all(edges, &places, threads)?.map_err(as_error)?;
+    check.all_met(threads)?.map_err(as_error)?;
     let mut more = String::new();
     if let (Some(blocks), Some(articulation)) = (check.blocks.take(), &found.articulation) {
         more += &blocks.agree(&tree, articulation, check.repeats.as_ref(), &name)?;

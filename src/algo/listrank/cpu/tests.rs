@@ -175,7 +175,7 @@ fn links_of_any_weight() {
 
 /// An engine ends when `go_on` returns an error, at any time.
 #[test]
-fn engines_end_when_told_to_stop() {
+fn engines_stop_on_request() {
     let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);
     for (name, engine) in engines::<u32>() {
         let asked = std::sync::atomic::AtomicUsize::new(0);

@@ -17,8 +17,8 @@ pub const HUBS: u32 = 1 << 14;
 /// Number of partner entries in a tile. Its heads (at most 16 MB) are read in random order, so they should stay in a
 /// shared cache.
 const TILE_ENTRIES: u64 = 1 << 21;
-/// Maximum number of tiles of a large graph. Each tile goes through the rows of the fronts once, and in smaller tiles
-/// fewer entries share a row.
+/// In a large graph a tile has at least one in this many of all entries, up to `MAX_TILE_ENTRIES`. Each tile goes
+/// through the rows of the fronts once, and in smaller tiles fewer entries share a row.
 const TILES: u64 = 1 << 9;
 /// Number of entries of the largest tiles, which is that of the largest blocks.
 const MAX_TILE_ENTRIES: u64 = 1 << 24;

@@ -293,7 +293,7 @@ fn findings_that_were_changed_are_noticed_by_verify() {
         &[
             ("depth", &[(5, 1)], "vertex 5 has no edge, and depth 1"),
             ("component", &[(0, 0)], "vertex 0 has component 0"),
-            ("cycle", &[(0, 3)], "vertex 3 of the cycle, at 0 from 0, is another in the report"),
+            ("cycle", &[(0, 3)], "vertex 3 is at position 0 (from 0) of the cycle"),
         ],
     );
 }

@@ -490,11 +490,11 @@ fn what_is_missing_cut_short_or_not_there_any_more_is_told() {
     let differing = (columns.0.clone(), short(11).1);
     assert!(check(&[(0, differing)], PLAIN).found.contains("level.npy: its header is not that of 12 numbers"));
     assert!(check(&[], PLAIN).found.contains("no file of the column out/bfs/0/parent"));
-    // Other edges, under the same size.
+    // Other edges in a file of the same size.
     let text = fs::read_to_string(case.path("edges.mtx")).expect("read");
     fs::write(case.path("edges.mtx"), text.replace("\n1 2\n", "\n1 3\n")).expect("written");
     let check = check(&[(0, columns.clone())], PLAIN);
-    assert!(check.outcome == Outcome::Failed && check.found.contains("others, under the same size"), "{check}");
+    assert!(check.outcome == Outcome::Failed && check.found.contains("in a file of the same size"), "{check}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The cost of searches: memory by the functions that size their arrays, time by rates.
+//! Cost of searches: memory from the functions that size their arrays, time from measured rates.
 
 use crate::algo::bfs::Bfs;
 use crate::algo::bfs::{cpu, gpu, ranks};
@@ -6,20 +6,21 @@ use crate::algo::own::Own;
 use crate::algo::searches::tree::{self, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
 
-/// Nanoseconds of a thread for each vertex of a search.
+/// Nanoseconds of a thread per vertex of a search.
 const SEARCH: f64 = 5.0;
-/// Nanoseconds of a GPU for each vertex of a search, its parents' way to the host included.
+/// Nanoseconds of a GPU per vertex of a search, including the copy of its parent to the host.
 const SEARCH_ON_GPU: f64 = 0.2;
-/// Steps of a search that reach so many vertices that their bits are sent rather than a list, and one in how many vertices is claimed top-down.
+/// Number of steps of a search that reach so many vertices that bitmaps are sent instead of lists, and the reciprocal
+/// of the part of the vertices that is claimed top-down.
 const STEPS: u64 = 3;
 const CLAIMED: u64 = 8;
 
-/// Returns what `table` takes on a graph of this size.
+/// Returns the cost of `table` on a graph of this size.
 pub(super) fn of(table: &Bfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     tree::cost(&table.options, graph, crew, of_search("bfs", graph, crew))
 }
 
-/// Returns what searches of the table `label` take on a graph of this size.
+/// Returns the cost of searches of the table `label` on a graph of this size.
 pub fn of_search(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();
@@ -34,9 +35,9 @@ pub fn of_search(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost 
     SearchCost { bytes, sent: sent(vertices, crew.ranks as u64), nanoseconds, label: label.into() }
 }
 
-/// Returns the most bytes of host memory of the rows that GPUs of known memory have no room for, and the fewest.
+/// Returns the maximum and the minimum bytes of host memory for rows that do not fit GPUs of known memory.
 fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> [u64; 2] {
-    // GPUs of several nodes do not reach each other.
+    // GPUs of different nodes can't access each other.
     let gpus = if crew.nodes == 1 { crew.ranks as u64 } else { 1 };
     match (crew.gpu_memory, crew.packed) {
         (0, _) => [0; 2],
@@ -45,8 +46,8 @@ fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> [u64; 2] {
     }
 }
 
-/// Returns about how many bytes ranks send to others in a search: bits of all vertices after the steps that reach many, claims of some vertices with
-/// their parents, and parents.
+/// Returns approximately how many bytes ranks send each other in a search: bitmaps of all vertices after the steps that
+/// reach many, claims of some vertices with their parents, and parents.
 fn sent(vertices: u64, ranks: u64) -> u64 {
     let others = ranks.saturating_sub(1);
     others * (STEPS * vertices / 8) + (8 * vertices / CLAIMED + 4 * vertices) * others / ranks.max(1)

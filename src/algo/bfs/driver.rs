@@ -1,4 +1,4 @@
-//! Breadth-first search as the driver of searches knows it.
+//! Connects breadth-first search to the driver of searches.
 
 use crate::algo::Run;
 use crate::algo::bfs::output::BfsDetails;

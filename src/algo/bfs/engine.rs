@@ -1,4 +1,4 @@
-//! The choice of a search: by the GPU of a rank, the threads of one process, or those of all ranks.
+//! Chooses who searches: the GPU of a rank, the threads of one process, or the threads of all ranks.
 
 use crate::algo::bfs::cpu::{self, CpuSearch, WalkOptions};
 use crate::algo::bfs::gpu::{self, GpuSearch};
@@ -13,10 +13,11 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::map::Mapped;
 
-/// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
+/// Prepares a search on the device that the job and all ranks choose. `spare` bytes of host memory stay free.
+/// Collective.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], [`crate::Error::Lost`], those of the graph.
+/// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of the graph.
 pub fn choose<'a>(
     switches: Switches,
     graph: &'a Graph,
@@ -26,7 +27,8 @@ pub fn choose<'a>(
 ) -> Result<Box<dyn Search<Searched = Searched> + 'a>> {
     let comm = run.comm;
     let leads = comm.leads();
-    // Where GPUs can't search together, one is faster than the CPUs of many ranks: the others only have to agree.
+    // If GPUs can't search together, one GPU is faster than the CPUs of many ranks. The other ranks only take part in
+    // the decision.
     let on_gpu = |lease: Lease<'a>| {
         let together = gpu::together(run.devices.peers, &lease.workspace, [&graph.catalogue, graph.upper()?]);
         let switch = switch(switches, gpu::SWITCH);
@@ -43,15 +45,15 @@ pub fn choose<'a>(
     }
 }
 
-/// Alpha and beta, where they are given.
+/// Alpha and beta, if they are given.
 pub type Switches = [Option<f64>; 2];
 
-/// Returns the switch of a table, with that of the device for what it leaves open.
+/// Returns the thresholds of a table; those of the device (`otherwise`) for what it does not set.
 fn switch([alpha, beta]: Switches, otherwise: Switch) -> Switch {
     Switch { alpha: alpha.unwrap_or(otherwise.alpha), beta: beta.unwrap_or(otherwise.beta) }
 }
 
-/// Gets ready what searches on the CPUs of all ranks. Collective.
+/// Prepares a search on the CPUs of all ranks. Collective.
 fn on_cpu<'a>(
     switches: Switches,
     graph: &'a Graph,
@@ -61,7 +63,7 @@ fn on_cpu<'a>(
 ) -> Result<Box<dyn Search<Searched = Searched> + 'a>> {
     let (comm, upper) = (run.comm, graph.upper()?);
     let bytes = (graph.catalogue.bytes() + upper.bytes()) / comm.ranks() as u64;
-    // All ranks walk alike.
+    // All ranks must use the same options.
     let on_disk = comm.any(bytes > run.budget.free());
     let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
     let walk = WalkOptions { switch: switch(switches, otherwise), on_disk };

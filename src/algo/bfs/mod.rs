@@ -1,16 +1,18 @@
-//! Breadth-first search: from a source the vertices that it reaches, the level of each, and a tree of parents.
+//! Breadth-first search: from a source, the vertices that it reaches, the level of each, and a tree of parents.
 //!
-//! A search goes from level to level. *Top-down* it follows the edges of the frontier, the vertices of the last level; *bottom-up* every vertex
-//! that is not reached yet looks for a neighbour that is, in its row from the front, and stops at the first (Beamer, Asanović and Patterson
-//! 2012). Rows are sorted by vertex, and vertices by degree, so that the hubs, which nearly everybody hangs on, come first.
+//! A search proceeds level by level. *Top-down*, it follows the edges of the frontier, which are the vertices of the
+//! last level. *Bottom-up*, every unreached vertex checks the neighbours in its row, from the front, and stops at the
+//! first that is reached (Beamer, Asanović and Patterson 2012). Rows are sorted by vertex, and vertices by degree. So
+//! hubs, which are the parents of most vertices, come first.
 //!
-//! The parent of a vertex is its smallest neighbour, in the order of vertices, in the level before: the tree is the same on any device, with
-//! any number of threads and ranks.
+//! The parent of a vertex is its smallest neighbour, in the order of vertices, in the level before. So the tree is the
+//! same on any device, with any number of threads and ranks.
 //!
-//! **Bytes moved.** Of a graph of low diameter nearly all vertices are found bottom-up, by their first neighbour: 4 bytes to read, a look at a
-//! bit, which a cache holds, a bit and a parent of 4 bytes to write. The frontier's edges top-down and the rows of those whose first neighbours
-//! were not reached are 1 to 4 % of all entries. Scale 26 with 16 edges a vertex has 33 M vertices with an edge: 0.13 GB of first
-//! neighbours and as much of parents, cleared before, are 0.1 ms at the 4.3 TB/s of an H200. It takes 0.62, since its two large steps read
+//! **Bytes moved.** In a graph of low diameter nearly all vertices are found bottom-up by their first neighbour: 4
+//! bytes to read, one bit to check, which is in a cache, and one bit and a parent of 4 bytes to write. The frontier's
+//! edges top-down, and the rows of vertices whose first neighbours were not reached, are 1 to 4 % of all entries. Scale
+//! 26 with 16 edges per vertex has 33 M vertices with an edge: 0.13 GB of first neighbours and as much of parents
+//! (cleared before) take 0.1 ms at the 4.3 TB/s of an H200. The search takes 0.62 ms, because its two large steps read
 //! bits at random (0.28 ms for 18 M vertices) and seven small ones wait for the whole grid, about 10 µs each.
 
 pub mod cost;

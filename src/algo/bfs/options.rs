@@ -6,22 +6,22 @@ use crate::algo::sources::SOURCES;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// Largest alpha and beta.
+/// Largest allowed alpha and beta.
 const MOST_SWITCH: u32 = 1_000_000_000;
 
-/// Breadth-first search: where to search from, and what to do with the trees.
+/// Options of breadth-first search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bfs {
-    /// Where to search from, and what to do with what was found.
+    /// The sources, and what to do with the trees.
     #[serde(flatten)]
     pub options: Options,
-    /// Turns bottom-up. The device decides if it is not given.
+    /// Threshold for changing to bottom-up. If it is not given, the device decides.
     pub alpha: Option<f64>,
-    /// Turns top-down again.
+    /// Threshold for changing back to top-down.
     pub beta: Option<f64>,
 }
 
-/// `alpha`.
+/// The key `alpha`.
 const ALPHA: Key<Option<f64>> = Key::new(
     "alpha",
     ("a number above 0", "by device: 30 with rows in memory, 8 with rows on a disk, 64 on a GPU"),
@@ -30,7 +30,7 @@ const ALPHA: Key<Option<f64>> = Key::new(
     |field, diagnostics| field.positive(MOST_SWITCH, diagnostics).map(Some),
 );
 
-/// `beta`.
+/// The key `beta`.
 const BETA: Key<Option<f64>> = Key::new(
     "beta",
     ("a number above 0", "1000 on every device"),
@@ -39,11 +39,11 @@ const BETA: Key<Option<f64>> = Key::new(
     |field, diagnostics| field.positive(MOST_SWITCH, diagnostics).map(Some),
 );
 
-/// All keys.
+/// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &GRAPH500, &ALPHA, &BETA];
 
 impl Bfs {
-    /// Reads the table.
+    /// Parses the table `[bfs]`, and reports mistakes to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Bfs> {
         let options = Options::parse(table, diagnostics);
         let (alpha, beta) = (ALPHA.read(table, diagnostics), BETA.read(table, diagnostics));

@@ -1,16 +1,16 @@
-//! How searches of `[bfs]` went, for the report.
+//! Details of `[bfs]` searches, for the report.
 
 use super::search::{Level, Step};
 use crate::algo::searches::figures::{self, LevelDetails};
 use crate::algo::searches::results::{SourceDetails, Speed};
 use serde::{Deserialize, Serialize};
 
-/// How the search from one source went.
+/// Details of the search from one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BfsDetails {
-    /// Seconds.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Traversed edges a second.
+    /// Traversed edges per second.
     pub teps: f64,
     /// The first levels in order.
     pub levels: Vec<Level>,

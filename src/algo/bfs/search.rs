@@ -1,4 +1,4 @@
-//! A search, whatever computes it, and what it tells.
+//! A search and its statistics, for every engine.
 
 use crate::algo::searches::LEVELS;
 use crate::algo::searches::tree::LevelFigures;
@@ -7,42 +7,42 @@ use serde::{Deserialize, Serialize};
 pub use crate::algo::searches::NONE;
 pub use crate::algo::searches::tree::Search;
 
-/// Switches between the directions of a search (Beamer, Asanović and Patterson 2012).
+/// Thresholds at which a search changes direction (Beamer, Asanović and Patterson 2012).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Switch {
-    /// Bottom-up begins where the edges of the frontier exceed one in `alpha` of those that are not looked at yet.
+    /// Bottom-up starts when the edges of the frontier exceed one in `alpha` of the unexplored edges.
     pub alpha: f64,
-    /// Top-down begins again where the frontier has less than one in `beta` of the vertices.
+    /// Top-down starts again when the frontier has fewer than one in `beta` of the vertices.
     pub beta: f64,
 }
 
-/// One search: its levels and what it took.
+/// One search: its levels and its duration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Searched {
-    /// Vertices reached, the root included.
+    /// Number of vertices reached, including the root.
     pub reached: u64,
-    /// The level of the vertices that are farthest from the root.
+    /// Level of the vertices that are farthest from the root.
     pub depth: u64,
-    /// Seconds of the search.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// The exchange of this rank with others.
+    /// Traffic of this rank with other ranks.
     #[serde(default)]
     pub exchanged: Exchanged,
-    /// The first 1000 levels in order; the first has the root alone as its frontier, the last finds nothing new.
+    /// The first 1000 levels in order. The frontier of the first is the root alone; the last finds nothing new.
     pub levels: Vec<Level>,
 }
 
-/// The exchange of a rank with others in a search.
+/// Traffic of a rank with other ranks in a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exchanged {
-    /// Seconds, with those of waiting for others.
+    /// Seconds, including waiting for other ranks.
     pub seconds: f64,
-    /// Bytes that were sent.
+    /// Number of bytes sent.
     pub sent_bytes: u64,
 }
 
 impl Searched {
-    /// Notes the next level.
+    /// Records the next level.
     pub fn note(&mut self, level: Level) {
         self.depth += u64::from(self.reached > 0);
         self.reached += level.frontier;
@@ -66,18 +66,18 @@ impl LevelFigures for Searched {
     }
 }
 
-/// One step of a search, from the vertices of a level to those of the next.
+/// One step of a search: from a level to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// Vertices of the level.
+    /// Number of vertices of the level.
     pub frontier: u64,
-    /// Entries of rows that were looked at.
+    /// Number of row entries checked.
     pub edges_checked: u64,
     /// The direction of the step.
     pub direction: Step,
-    /// Seconds of the step.
+    /// Duration of the step in seconds.
     pub seconds: f64,
-    /// Bytes of rows that were read from the disk for it.
+    /// Bytes of rows that the step read from the disk.
     pub bytes: u64,
 }
 
@@ -85,8 +85,8 @@ pub struct Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// From the frontier along its edges.
+    /// The search follows the edges of the frontier.
     TopDown,
-    /// From vertices that are not reached yet to any neighbour in the frontier.
+    /// Every unreached vertex looks for a neighbour in the frontier.
     BottomUp,
 }

@@ -1,4 +1,4 @@
-//! `[bfs]` as an algorithm.
+//! Implements the algorithm of the table `[bfs]`.
 
 use super::output::BfsDetails;
 use super::{Bfs, cost, gpu, options};

@@ -1,4 +1,4 @@
-//! The cost of a depth-first search: memory by the functions that size its arrays, time by rates.
+//! Cost of a depth-first search: memory from the functions that size its arrays, time from rates.
 
 use super::Dfs;
 use super::derived::articulation::Articulation;
@@ -9,26 +9,26 @@ use super::walk::Walk;
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::prepare::input_ids::InputIds;
 
-/// Nanoseconds of the search for each entry of a row, of a thread for each while the tree is checked, and for each row of a column.
+/// Nanoseconds per row entry: of the search, and of a thread that checks the tree.
 const ENTRY: f64 = 5.0;
 const CHECK: f64 = 5.0;
-/// Nanoseconds of a thread for each edge of the input that is read once more.
+/// Nanoseconds of a thread per edge of the input that is read again, and per row of a column.
 const PAIR: f64 = 15.0;
 const COLUMN: f64 = 20.0;
-/// Columns, and the most digits of a number of theirs.
+/// Number of columns, and maximum number of digits of their values.
 const COLUMNS: u64 = 4;
 const DIGITS: u64 = 20;
-/// Files take whole pages on the disk.
+/// File sizes on disk are multiples of a page.
 const PAGE: u64 = 4096;
 
-/// Returns what `table` takes on a graph of this size.
+/// Returns the cost of `table` on a graph of this size.
 pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
     let entries = graph.entries();
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };
     let articulation = if table.articulation { Articulation::bytes(vertices) } else { 0 };
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
-    // Of what found bridges or components, marks or components are left while the input is read once more, and the vertices of a cycle.
+    // While the input is read again, the marks of bridges or the components are kept, and the vertices of a cycle.
     let looks = table.multigraph || (table.components.is_some() && table.source.is_some());
     let pairs = if looks { 8 * vertices + Pairs::bytes(graph, crew.ranks) } else { 0 };
     let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));
@@ -37,7 +37,7 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let more = 2 * (u64::from(table.articulation) + u64::from(table.components.is_some()));
     let columns = (COLUMNS + more) * (crew.format.row_bytes(8, DIGITS) * rows + 2 * PAGE);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
-    // A checkpoint replaces the one before.
+    // A checkpoint replaces the previous one.
     let checkpoints = (u64::from(crew.trials) + 1) * (32 * vertices + PAGE);
     let check = if table.validate { CHECK * entries as f64 / crew.threads as f64 } else { 0.0 };
     let passes = ENTRY / 2.0 * more as f64 * entries as f64;

@@ -1,4 +1,4 @@
-//! One trial: the search by rank 0, its checks, and its columns.
+//! One trial: rank 0 searches, checks the result, and writes the columns.
 
 use super::Dfs;
 use super::derived::articulation::Articulation;
@@ -23,25 +23,26 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::time::Instant;
 
-/// Vertices that are reached between two looks at signals.
+/// Number of vertices that are reached between two checks for signals.
 const STEPS: u32 = 1 << 14;
 
-/// Runs one trial. Collective: ranks but the first wait, and help to read the input once more where that is needed.
+/// Runs one trial. The other ranks wait, and help to read the input again if that is needed. Collective.
 ///
 /// # Errors
-/// [`Error::Input`] for a source that is not there, [`Error::Validation`] for a tree that is wrong, [`Error::Limit`], those of the disk, a stop.
+/// [`Error::Input`] if the source does not exist; [`Error::Validation`] if the tree is wrong; [`Error::Limit`], disk
+/// errors, [`Error::Stopped`].
 pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Dfs>> {
     let comm = run.comm;
     let mut found = if comm.leads() { Some(Search::new(table, graph, run)?) } else { None };
-    let looks = agreed(comm, || Ok(found.as_ref().is_some_and(|found| found.looks_at_input(run))))?;
-    if looks {
+    let needs_input = agreed(comm, || Ok(found.as_ref().is_some_and(|found| found.needs_input(run))))?;
+    if needs_input {
         let started = Instant::now();
         let pairs = Pairs::count(graph, run, |partners| {
             found.iter().for_each(|found| found.pairs(partners));
             Ok(())
         })?;
         if let Some(found) = &mut found {
-            found.heed(&pairs);
+            found.apply_counts(&pairs);
             found.seconds += started.elapsed().as_secs_f64();
         }
     }
@@ -51,13 +52,13 @@ pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<Tr
     })
 }
 
-/// What a search found, on rank 0.
+/// The results of a search, on rank 0.
 struct Search<'a> {
     table: &'a Dfs,
     graph: &'a Graph,
     ids: InputIds,
     tree: Tree,
-    /// The source, if it has no edge but loops: it reaches itself alone, and the tree is empty.
+    /// The source, if it has no edges but loops. It reaches only itself, and the tree is empty.
     own: Option<InputId>,
     trees: u64,
     articulation: Option<Articulation>,
@@ -66,13 +67,13 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Searches, checks the tree, and finds what was asked for beside it.
+    /// Searches, checks the tree, and computes everything else that the options request.
     fn new(table: &'a Dfs, graph: &'a Graph, run: &mut Run<'_>) -> Result<Search<'a>> {
         if let Some(why) = table.refuses(graph.info.direction) {
             return Err(Error::Usage(why.into()));
         }
         if table.multigraph {
-            // Files that are listed in both ways are refused before the search, not behind it.
+            // Files that list edges in both directions are refused before the search, not after it.
             run.input.map(|open| open()?.lists_both_ends()).transpose()?;
         }
         let (threads, budget) = (run.threads, run.budget);
@@ -93,7 +94,7 @@ impl<'a> Search<'a> {
             let memory = Memory::new(vertices as usize, budget)?;
             rows.copy_last(graph, budget)?;
             let mut walk = Walk::new(&rows, memory, leaves);
-            let counters = walk_all(&mut walk, source, run)?;
+            let counters = search_all(&mut walk, source, run)?;
             (walk.into_tree(), counters)
         };
         rows.drop_copies();
@@ -119,14 +120,15 @@ impl<'a> Search<'a> {
         Ok(Search { table, graph, ids, tree, own, trees, articulation, strong, seconds })
     }
 
-    /// Returns true if the input, once more, tells what rows do not: repeats of bridges, or loops of what was reached.
-    fn looks_at_input(&self, run: &Run<'_>) -> bool {
+    /// Returns true if the input must be read again for what rows do not show: repeats of bridges, or loops of reached
+    /// vertices.
+    fn needs_input(&self, run: &Run<'_>) -> bool {
         let bridges = self.articulation.as_ref().is_some_and(|of| self.table.multigraph && of.bridges > 0);
         let loops = self.strong.as_ref().is_some_and(|(_, cycle)| matches!(cycle, Cycle::Unknown));
         bridges || (loops && run.input.is_some())
     }
 
-    /// Writes the pairs to look for in the input: the partner of each dense id that has one, plus 1.
+    /// Writes the pairs to count in the input: the partner of each dense id that has one, plus 1.
     fn pairs(&self, partners: &mut [u32]) {
         let Search { tree, ids, .. } = self;
         match &self.articulation {
@@ -139,8 +141,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes account of how often pairs are in the input.
-    fn heed(&mut self, pairs: &Pairs) {
+    /// Applies the counts of pairs in the input.
+    fn apply_counts(&mut self, pairs: &Pairs) {
         if let Some(of) = &mut self.articulation {
             let repeats = |v: &u32| pairs.repeats(self.ids.dense(Vertex(*v)));
             (0..self.tree.vertices()).filter(repeats).for_each(|v| of.is_repeated(v));
@@ -150,7 +152,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Writes the columns, if they are those of the last trial, and returns the outcome.
+    /// Writes the columns if this is the last trial, and returns the outcome.
     fn finish(self, run: &mut Run<'_>) -> Result<TrialOf<Dfs>> {
         if run.is_last {
             self.write(run)?;
@@ -171,7 +173,7 @@ impl<'a> Search<'a> {
             components: of.components + alone,
             largest_component: of.largest.max(alone),
             cycle_length: cycle.length(),
-            cycle: cycle.told(&self.ids),
+            cycle: cycle.first_vertices(&self.ids),
         });
         let output = DfsOutput {
             source: table.source,
@@ -210,7 +212,8 @@ impl<'a> Search<'a> {
         match cycle.length() {
             None => Ok(()),
             Some(0) => {
-                // Whoever is left later leads to whoever is left earlier.
+                // An edge leads from a vertex that is left later to one that is left earlier, so the reverse postorder
+                // is a topological order.
                 let place = |post: u32| if post == NONE { -1 } else { i64::from(tree.left - 1 - post) };
                 put("topological", zero, &|v| place(tree.post(v)))
             }
@@ -219,8 +222,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Searches, or goes on with what an earlier run left; what was done lasts every now and then, and when a signal stops the run.
-fn walk_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<Counters> {
+/// Searches, or resumes what an earlier run left. Saves checkpoints from time to time, and when a signal stops the run.
+fn search_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<Counters> {
     let mut checkpoint = run.units.checkpoint();
     let (mut counters, is_new) = match checkpoint.load()? {
         Some(saved) => (saved::load(&saved, walk)?, false),
@@ -234,7 +237,7 @@ fn walk_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<C
         walk.begin(source);
         counters = Counters { next_root: vertices, trees: 1, ..counters };
     }
-    let (mut told, mut looked) = (saved::done(walk), walk.tree.reached);
+    let (mut reported, mut checked_at) = (saved::done(walk), walk.tree.reached);
     loop {
         if walk.go(STEPS) {
             while counters.next_root < vertices && walk.is_seen(counters.next_root) {
@@ -245,15 +248,15 @@ fn walk_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<C
             }
             walk.begin(counters.next_root);
             counters.trees += 1;
-            if walk.tree.reached - looked < STEPS {
+            if walk.tree.reached - checked_at < STEPS {
                 continue;
             }
         }
-        looked = walk.tree.reached;
+        checked_at = walk.tree.reached;
         counters.seconds = before + started.elapsed().as_secs_f64();
         let now = saved::done(walk);
-        run.progress.advance(now - told);
-        told = now;
+        run.progress.advance(now - reported);
+        reported = now;
         failpoint::hit("dfs.step").map_err(|e| Error::io("search", run.units.folder, e))?;
         let stop = signals::check();
         if stop.is_err() || checkpoint.is_due() {
@@ -262,7 +265,7 @@ fn walk_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<C
         stop?;
     }
     counters.seconds = before + started.elapsed().as_secs_f64();
-    run.progress.advance(UNITS - told);
+    run.progress.advance(UNITS - reported);
     if checkpoint.is_worth_it() {
         saved::save(&mut checkpoint, walk, counters)?;
     }

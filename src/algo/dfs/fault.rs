@@ -2,41 +2,41 @@
 
 use crate::error::Error;
 
-/// A rule that a tree breaks, and the place where it does. Vertices are named by their places in the order of vertices.
+/// A rule that a tree breaks, and the vertices at which it does. Vertices are given by their places in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The preorder of reached vertices is not 0, 1, 2 and so on.
     Preorder { vertex: u32 },
-    /// The parent is no vertex that was reached before.
+    /// The parent is not a vertex that was reached before.
     Parent { vertex: u32 },
     /// The subtree of the parent ended before the vertex was reached.
     NotNested { vertex: u32, parent: u32 },
-    /// The depth is not one more than that of the parent.
+    /// The depth is not one more than the depth of the parent.
     Depth { vertex: u32 },
     /// The vertex was not left when its subtree ended.
     Postorder { vertex: u32 },
-    /// A tree begins at another vertex than it should.
+    /// A tree begins at the wrong vertex.
     Root { vertex: u32 },
     /// An edge leads from a vertex that was reached to one that was not.
     NotReached { from: u32, to: u32 },
     /// An edge leads to a later vertex that is in another subtree.
     Cross { from: u32, to: u32 },
-    /// The search went on to a neighbour although another comes first.
+    /// The search continued with a neighbour although another comes first.
     NotFirst { vertex: u32, to: u32 },
     /// There is no edge from the parent.
     NoEdge { vertex: u32, parent: u32 },
-    /// An edge leads to another strong component that was left later.
+    /// An edge leads to another strongly connected component that was left later.
     Component { from: u32, to: u32 },
-    /// An edge leads back in the topological order.
+    /// An edge leads backwards in the topological order.
     Topological { from: u32, to: u32 },
 }
 
 impl Fault {
-    /// Returns the fault as an error, with vertices as `name` calls them.
+    /// Converts the fault to an error, with vertices named by `name`.
     pub fn error(self, name: &dyn Fn(u32) -> String) -> Error {
         Error::Validation(match self {
             Fault::Preorder { vertex } => {
-                format!("the preorder of vertex {} is that of another, or of none", name(vertex))
+                format!("the preorder of vertex {} is a duplicate or out of range", name(vertex))
             }
             Fault::Parent { vertex } => format!("the parent of vertex {} was not reached before it", name(vertex)),
             Fault::NotNested { vertex, parent } => {
@@ -48,7 +48,9 @@ impl Fault {
             Fault::Postorder { vertex } => {
                 format!("the postorder of vertex {} is not that of its subtree", name(vertex))
             }
-            Fault::Root { vertex } => format!("no tree should begin, or one should, at vertex {}", name(vertex)),
+            Fault::Root { vertex } => {
+                format!("a tree wrongly begins, or wrongly does not begin, at vertex {}", name(vertex))
+            }
             Fault::NotReached { from, to } => {
                 format!("an edge leads from {}, which was reached, to {}, which was not", name(from), name(to))
             }

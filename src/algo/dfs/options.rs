@@ -4,19 +4,19 @@ use crate::graph::ids::InputId;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// Which of all depth-first trees is asked for.
+/// Which depth-first tree is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// The tree that goes on to the first neighbour.
+    /// The tree that continues with the first neighbour.
     Lexicographic,
-    /// Any tree. The lexicographic one is made.
+    /// Any tree. The lexicographic one is computed.
     Any,
 }
 
 const ORDERS: [(&str, Order); 2] = [("lexicographic", Order::Lexicographic), ("any", Order::Any)];
 
-/// Which components are asked for.
+/// Which components are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Components {
@@ -24,24 +24,24 @@ pub enum Components {
     Strong,
 }
 
-/// Depth-first search.
+/// Options of depth-first search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dfs {
-    /// The source by the input's id; `None` for a forest.
+    /// Id of the source in the input; `None` for a forest.
     pub source: Option<InputId>,
-    /// The tree that is asked for.
+    /// The requested tree.
     pub order: Order,
-    /// Find articulation points and bridges.
+    /// Whether to find articulation points and bridges.
     pub articulation: bool,
-    /// Take an edge that the input repeats for no bridge.
+    /// Whether an edge that the input repeats is not a bridge.
     pub multigraph: bool,
-    /// Find components.
+    /// Which components to find, if any.
     pub components: Option<Components>,
-    /// Check the tree.
+    /// Whether to check the tree.
     pub validate: bool,
 }
 
-/// `source`.
+/// The key `source`.
 const SOURCE: Key<Option<InputId>> = Key::new(
     "source",
     ("an id", "none"),
@@ -50,20 +50,20 @@ const SOURCE: Key<Option<InputId>> = Key::new(
     |field, diagnostics| field.integer(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))),
 );
 
-/// `forest`.
+/// The key `forest`.
 const FOREST: Key<bool> = Key::flag("forest", "searches all vertices, in place of `source`");
 
-/// `order`.
+/// The key `order`.
 const ORDER: Key<Order> = Key::choice("order", &ORDERS, "the tree that is asked for; the lexicographic one is made");
 
-/// `articulation`.
+/// The key `articulation`.
 const ARTICULATION: Key<bool> = Key::flag("articulation", "finds articulation points and bridges");
 
-/// `multigraph`.
+/// The key `multigraph`.
 const MULTIGRAPH: Key<bool> =
     Key::flag("multigraph", "an edge that the input repeats is no bridge; with `articulation`");
 
-/// `components`.
+/// The key `components`.
 const COMPONENTS: Key<Option<Components>> = Key::new(
     "components",
     ("strong", "none"),
@@ -72,14 +72,14 @@ const COMPONENTS: Key<Option<Components>> = Key::new(
     |field, diagnostics| field.choice(&[("strong", Some(Components::Strong))], diagnostics),
 );
 
-/// `validate`.
+/// The key `validate`.
 const VALIDATE: Key<bool> = Key::flag_on("validate", "checks the tree by another method; exit 8 if it is wrong");
 
-/// All keys.
+/// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&SOURCE, &FOREST, &ORDER, &ARTICULATION, &MULTIGRAPH, &COMPONENTS, &VALIDATE];
 
 impl Dfs {
-    /// Reads the table.
+    /// Parses the table `[dfs]`, and reports mistakes to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Dfs> {
         let forest = FOREST.read(table, diagnostics);
         let order = ORDER.read(table, diagnostics);

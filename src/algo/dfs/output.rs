@@ -1,4 +1,4 @@
-//! The result of a search, and how it went.
+//! The result of a search, and how the search went.
 
 use super::options::Dfs;
 use crate::error::{Error, Result};
@@ -11,62 +11,64 @@ use serde::{Deserialize, Serialize};
 pub struct DfsOutput {
     /// The source; `None` for a forest.
     pub source: Option<InputId>,
-    /// Trees: of a forest, of vertices that have an edge.
+    /// Number of trees; in a forest, only trees of vertices that have an edge.
     pub trees: u64,
-    /// Vertices reached, roots included.
+    /// Number of vertices reached, including roots.
     pub reached: u64,
-    /// The depth of the deepest vertex.
+    /// Depth of the deepest vertex.
     pub max_depth: u64,
-    /// True if the tree was checked.
+    /// Whether the tree was checked.
     pub validated: bool,
-    /// Articulation points and bridges, if they are asked for.
+    /// Articulation points and bridges, if they are requested.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub articulation: Option<ArticulationFound>,
-    /// Strongly connected components, if they are asked for.
+    /// Strongly connected components, if they are requested.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub strong: Option<StrongFound>,
 }
 
-/// Articulation points and bridges of what was reached.
+/// Articulation points and bridges among the reached vertices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArticulationFound {
     /// Number of articulation points.
     pub articulation_points: u64,
     /// Number of bridges.
     pub bridges: u64,
-    /// True if an edge that the input repeats is no bridge; otherwise repeats count as one edge.
+    /// Whether an edge that the input repeats is not a bridge; otherwise repeats count as one edge.
     pub multigraph: bool,
 }
 
-/// Strongly connected components of what was reached.
+/// Strongly connected components of the reached vertices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StrongFound {
     /// Number of components.
     pub components: u64,
-    /// Vertices of the largest.
+    /// Number of vertices of the largest component.
     pub largest_component: u64,
-    /// Vertices of a cycle: 1 of a loop, 0 if there is no cycle. Nothing where a kept graph does not tell which vertices have loops.
+    /// Number of vertices of a cycle: 1 for a loop, 0 if there is no cycle. `None` if a prepared graph does not store
+    /// which vertices have loops.
     pub cycle_length: Option<u64>,
-    /// The vertices of the cycle, as edges lead: at most [`MOST_OF_CYCLE`] of them. The last of all leads to the first.
+    /// The vertices of the cycle in the direction of its edges, at most [`MOST_OF_CYCLE`]. The last of all vertices has
+    /// an edge to the first.
     pub cycle: Vec<InputId>,
 }
 
-/// How a search went.
+/// Details of a search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DfsDetails {
-    /// Vertices by depth; nothing for a source that has no edge.
+    /// Number of vertices by depth; `None` for a source without edges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depths: Option<Vec<Bin>>,
 }
 
-/// Most vertices of a cycle that the result has.
+/// Maximum number of vertices of a cycle in the result.
 pub(super) const MOST_OF_CYCLE: usize = 1000;
 
 impl DfsOutput {
-    /// Checks that it has what the options ask for.
+    /// Checks that the result matches the options.
     ///
     /// # Errors
-    /// [`Error::Validation`] if it is not.
+    /// [`Error::Validation`] if it does not.
     pub(super) fn is_of(&self, options: &Dfs) -> Result<()> {
         let multigraph = self.articulation.as_ref().map(|found| found.multigraph);
         let found = (self.source, self.validated, multigraph, self.strong.is_some());
@@ -82,7 +84,7 @@ impl DfsOutput {
         }
     }
 
-    /// Checks the figures against each other, in a graph with so many vertices that have an edge.
+    /// Checks the numbers against each other, for a graph with `connected` vertices that have an edge.
     pub(super) fn agrees(&self, connected: u64) -> Result<String> {
         let DfsOutput { source, trees, reached, max_depth, .. } = *self;
         let fits = trees <= reached && reached <= connected.max(1) && max_depth <= reached - trees;

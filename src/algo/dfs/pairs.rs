@@ -1,7 +1,9 @@
-//! Counts how often pairs of vertices are edges of the input, which rows do not tell: they have neither repeats nor loops.
+//! Counts how often pairs of vertices are edges of the input. Rows do not show this, because they have neither repeats
+//! nor loops.
 //!
-//! Each vertex has one partner at most: of a bridge, the lower end has the upper one; of loops, a vertex has itself. One pass over the input,
-//! by all threads of all ranks, notes for each vertex whether the pair was an edge, and whether it was again.
+//! Each vertex has at most one partner: the lower end of a bridge has the upper end, and for loops a vertex has itself.
+//! One pass over the input, by all threads of all ranks, records for each vertex whether the pair is an edge, and
+//! whether it is repeated.
 
 use crate::algo::{GraphSize, Run};
 use crate::comm::Comm;
@@ -16,33 +18,35 @@ use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Marks of a vertex: it has a partner, the pair was an edge, it was one that leads the other way, and it was one again.
+/// Marks of a vertex: it has a partner; the pair is an edge; the pair is an edge in the other direction; the pair is a
+/// repeated edge.
 const HAS_PARTNER: u32 = 1;
 const FORTH: u32 = 2;
 const BACK: u32 = 4;
 const AGAIN: u32 = 8;
-/// Bits of the marks of a vertex, and vertices of a word.
+/// Number of bits of a vertex's marks, and number of vertices per word.
 const BITS: u32 = 4;
 const OF_WORD: u32 = 8;
 /// The marks `FORTH` and `BACK` of all vertices of a word.
 const SEEN: u32 = 0x6666_6666;
 
-/// How often the pair of each vertex was seen.
+/// How often the pair of each vertex occurs in the input.
 pub(super) struct Pairs {
     marks: Buffer<u32>,
 }
 
 impl Pairs {
-    /// Returns the bytes that counting takes of a rank.
+    /// Returns the bytes that counting takes on a rank.
     pub fn bytes(graph: &GraphSize<'_>, ranks: usize) -> u64 {
         let marks = 4 * (graph.ids / u64::from(OF_WORD) + 1);
         4 * graph.ids + if ranks > 1 { 2 * marks } else { marks } + graph.reading
     }
 
-    /// Counts. On rank 0 `fill` writes the partner of each dense id that has one, plus 1. Collective.
+    /// Counts the pairs. On rank 0 `fill` writes the partner of each dense id that has one, plus 1. Collective.
     ///
     /// # Errors
-    /// Those of reading the input, also where it changed since the graph was made of it; [`Error::Limit`]; a stop.
+    /// Errors of reading the input, including that it has changed since the graph was built; [`Error::Limit`];
+    /// [`Error::Stopped`].
     pub fn count(graph: &Graph, run: &Run<'_>, fill: impl FnOnce(&mut [u32]) -> Result<()>) -> Result<Pairs> {
         let Run { comm, threads, budget, .. } = *run;
         let open = run.input.ok_or_else(|| Error::internal("read the input once more", "the job lends none"))?;
@@ -52,7 +56,7 @@ impl Pairs {
         if comm.leads() {
             fill(&mut partners)?;
         }
-        // All others have zeros.
+        // All other ranks contribute zeros.
         comm.reduce_scatter(&mut partners);
         comm.all_gather_shares(&mut partners);
         let marks: Buffer<AtomicU32> = budget.zeroed(ids / OF_WORD as usize + 1, "marks of pairs (4 bits an id)")?;
@@ -83,7 +87,7 @@ impl Pairs {
         self.of(id) & (FORTH | BACK) != 0
     }
 
-    /// Returns true if the pair of an id is an edge more than once.
+    /// Returns true if the pair of an id is a repeated edge.
     pub fn repeats(&self, id: DenseId) -> bool {
         self.of(id) & AGAIN != 0
     }
@@ -94,7 +98,7 @@ impl Pairs {
     }
 }
 
-/// Returns the word that has the marks of an id, and the place of their bits in it.
+/// Returns the word that contains the marks of an id, and their bit offset in it.
 #[inline]
 fn place(id: u32) -> (usize, u32) {
     ((id / OF_WORD) as usize, BITS * (id % OF_WORD))
@@ -113,7 +117,7 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
         }
         for (sum, word) in sums[at..at + words.len()].iter_mut().zip(words) {
             let twice = *sum & word & SEEN;
-            // FORTH is two bits below AGAIN, and BACK one.
+            // FORTH is two bits below AGAIN, and BACK one bit.
             *sum |= word | (twice << 2 | twice << 1) & (AGAIN * 0x1111_1111);
         }
         at += words.len();
@@ -121,11 +125,11 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     Ok(sums)
 }
 
-/// Looks for pairs in one thread's edges, whose ids are dense.
+/// Counts pairs in the edges that one thread reads, whose ids are dense.
 struct Counter<'a> {
     partners: &'a [u32],
     marks: &'a [AtomicU32],
-    /// True if the input lists each edge from both ends: both entries are one edge then.
+    /// Whether the input lists each edge from both ends; both entries are then one edge.
     both_ends: bool,
 }
 
@@ -139,7 +143,7 @@ impl Counter<'_> {
         }
     }
 
-    /// Returns true if `other` is the partner of `id`. Most ids have none, which the marks tell in fewer bytes.
+    /// Returns true if `other` is the partner of `id`. Most ids have none, and the marks show that with fewer bytes.
     #[inline]
     fn is_pair(&self, id: u64, other: u64) -> bool {
         let (word, shift) = place(id as u32);

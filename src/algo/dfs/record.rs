@@ -3,22 +3,23 @@
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 
-/// No vertex; no number.
+/// Value of a vertex or number that does not exist.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Numbers of a record.
+/// Number of values per record, and their indices.
 const NUMBERS: usize = 4;
 const PARENT: usize = 0;
 const PRE: usize = 1;
 const POST: usize = 2;
 const DEPTH: usize = 3;
 
-/// A record for each vertex: parent, preorder, postorder and depth side by side, so that reaching a vertex touches one line of the cache.
+/// A record per vertex: parent, preorder, postorder and depth, next to each other so that reaching a vertex touches one
+/// cache line.
 pub(super) struct Tree {
     records: Buffer<u32>,
-    /// Vertices that were reached.
+    /// Number of vertices reached.
     pub reached: u32,
-    /// Vertices that were left.
+    /// Number of vertices left.
     pub left: u32,
 }
 
@@ -28,7 +29,7 @@ impl Tree {
         4 * NUMBERS as u64 * vertices
     }
 
-    /// Makes records of vertices that were not reached.
+    /// Creates the records of unreached vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -43,23 +44,23 @@ impl Tree {
         (self.records.len() / NUMBERS) as u32
     }
 
-    /// Returns all numbers, record after record.
+    /// Returns all values, record after record.
     pub fn numbers(&self) -> &[u32] {
         &self.records
     }
 
-    /// Returns all numbers, to be read from a checkpoint.
+    /// Returns all values, to be filled from a checkpoint.
     pub fn numbers_mut(&mut self) -> &mut [u32] {
         &mut self.records
     }
 
-    /// Has the record of a vertex fetched into the cache.
+    /// Prefetches the record of a vertex.
     #[inline]
     pub fn fetch(&self, v: u32) {
         prefetch(&self.records, NUMBERS * v as usize);
     }
 
-    /// Notes that a vertex is reached.
+    /// Records that a vertex is reached.
     #[inline]
     pub fn reach(&mut self, v: u32, parent: u32, depth: u32) {
         let record = &mut self.records[NUMBERS * v as usize..][..NUMBERS];
@@ -67,14 +68,14 @@ impl Tree {
         self.reached += 1;
     }
 
-    /// Notes that a vertex is left.
+    /// Records that a vertex is left.
     #[inline]
     pub fn leave(&mut self, v: u32) {
         self.records[NUMBERS * v as usize + POST] = self.left;
         self.left += 1;
     }
 
-    /// Returns the parent of a vertex: that of a root is the root, and [`NONE`] that of a vertex that was not reached.
+    /// Returns the parent of a vertex: the root itself for a root, [`NONE`] for a vertex that was not reached.
     #[inline]
     pub fn parent(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + PARENT]
@@ -92,7 +93,7 @@ impl Tree {
         self.records[NUMBERS * v as usize + POST]
     }
 
-    /// Returns the number of edges from the root.
+    /// Returns the depth of a vertex: the number of edges from the root.
     #[inline]
     pub fn depth(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + DEPTH]

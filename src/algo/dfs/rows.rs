@@ -1,7 +1,8 @@
-//! Rows of vertices, of which a search asks for one after the other, anywhere in the graph.
+//! Rows of vertices, which a search reads one at a time in random order.
 //!
-//! Where rows are in files that memory does not hold, it keeps copies of the last ones, as many as fit: these are of vertices of few edges, so most
-//! rows are there, and their entries are few. Of the others, those of the next new neighbours are asked of the disk together, before any is waited for.
+//! If rows are in files that do not fit memory, copies of the last rows are kept, as many as fit. These belong to
+//! vertices of low degree, so most rows are copied although they have few entries. Of the other rows, those of the next
+//! new neighbours are read ahead from the disk together, before any of them is waited for.
 
 use crate::error::Result;
 use crate::graph::catalogue::BlockLocation;
@@ -12,13 +13,13 @@ use crate::memory::{Budget, Buffer, prefetch, random_access, will_need};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 
-/// Binary logarithm of the rows of which one place of the table of blocks says where they begin.
+/// Base-2 logarithm of the number of rows per entry of the row-to-block table.
 const SHIFT: u32 = 12;
-/// Entries of a row that are asked of a disk at once.
+/// Number of entries of a row that are read ahead from a disk at once.
 const ASKED: usize = 1 << 11;
-/// Rows that are copied between two looks at signals.
+/// Number of rows that are copied between two checks for signals.
 const STRIDE: u32 = 1 << 16;
-/// One part in so many of free memory is left.
+/// Reciprocal of the part of free memory that is left free.
 const SPARE: u64 = 16;
 
 /// One half of all rows.
@@ -26,14 +27,14 @@ struct HalfRows<'a> {
     blocks: Vec<Block<'a>>,
     /// The block of every 2^[`SHIFT`]th row.
     of_rows: Vec<u32>,
-    /// Copies of the rows from `copied` on.
+    /// First copied row.
     copied: u32,
     copies: Option<Copies>,
 }
 
 /// Rows copied to memory.
 struct Copies {
-    /// Where each begins among the entries, and the end of the last.
+    /// Start of each row in `entries`, and the end of the last.
     starts: Buffer<u32>,
     entries: Buffer<u32>,
 }
@@ -51,7 +52,7 @@ impl<'a> HalfRows<'a> {
         HalfRows { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
     }
 
-    /// Returns the block of a row and the row's number in it.
+    /// Returns the block of a row, and the row's number in the block.
     #[inline]
     fn place(&self, row: u32) -> (&Block<'a>, usize) {
         let mut b = self.of_rows[(row >> SHIFT) as usize] as usize;
@@ -62,7 +63,7 @@ impl<'a> HalfRows<'a> {
         (block, (row - block.first_row) as usize)
     }
 
-    /// Returns the number of entries of the rows from one on.
+    /// Returns the number of entries of the rows from `row` on.
     fn entries_from(&self, row: u32) -> u64 {
         let of_block = |block: &Block<'_>| {
             let local = row.saturating_sub(block.first_row).min(block.rows() as u32);
@@ -71,7 +72,7 @@ impl<'a> HalfRows<'a> {
         self.blocks.iter().rev().take_while(|block| block.end_row() > row).map(of_block).sum()
     }
 
-    /// Copies the rows from one on.
+    /// Copies the rows from `first` on.
     fn copy(&mut self, first: u32, rows: u32, budget: &Budget) -> Result<()> {
         let purpose = "the last rows of a graph that is larger than memory";
         let mut starts: Buffer<u32> = budget.zeroed((rows - first) as usize + 1, purpose)?;
@@ -90,7 +91,7 @@ impl<'a> HalfRows<'a> {
         Ok(())
     }
 
-    /// Asks the disk for the beginning of a row.
+    /// Reads the beginning of a row ahead from the disk.
     fn ask(&self, row: u32) {
         let of_row = self.row(row);
         if row < self.copied {
@@ -98,7 +99,7 @@ impl<'a> HalfRows<'a> {
         }
     }
 
-    /// Returns the copies and the row's number among them, if it is there.
+    /// Returns the copies and the row's number in them, if the row is copied.
     #[inline]
     fn copy_of(&self, row: u32) -> Option<(&Copies, usize)> {
         Some((self.copies.as_ref()?, row.checked_sub(self.copied)? as usize))
@@ -115,7 +116,7 @@ impl<'a> HalfRows<'a> {
         &block.targets[first as usize..end as usize]
     }
 
-    /// Has fetched where a row is.
+    /// Prefetches the location of a row.
     #[inline]
     fn fetch_place(&self, row: u32) {
         if let Some((copies, local)) = self.copy_of(row) {
@@ -125,14 +126,14 @@ impl<'a> HalfRows<'a> {
         prefetch(block.offsets, local);
     }
 
-    /// Has the beginning of a row fetched, whose place was.
+    /// Prefetches the beginning of a row, whose location was prefetched.
     #[inline]
     fn fetch(&self, row: u32) {
         prefetch(self.row(row), 0);
     }
 }
 
-/// The rows along which a search goes.
+/// The adjacency rows that a search follows.
 pub(super) struct Rows<'a> {
     lower: HalfRows<'a>,
     upper: HalfRows<'a>,
@@ -141,21 +142,21 @@ pub(super) struct Rows<'a> {
     is_on_disk: bool,
 }
 
-/// The row of a vertex: neighbours smaller than it, and those that are larger.
+/// The row of a vertex: its smaller neighbours, and its larger neighbours.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Row<'a>(pub [&'a [u32]; 2]);
 
-/// Neighbours of a chunk.
+/// Number of neighbours per chunk.
 const CHUNK: usize = 64;
 
 impl<'a> Row<'a> {
-    /// Returns the number of chunks: those of each half by themselves.
+    /// Returns the number of chunks. Each half is divided separately.
     #[inline]
     pub fn chunks(&self) -> usize {
         self.0[0].len().div_ceil(CHUNK) + self.0[1].len().div_ceil(CHUNK)
     }
 
-    /// Returns the neighbours of a chunk: 64 of them, but for the last of each half.
+    /// Returns the neighbours of a chunk: 64, except in the last chunk of each half.
     #[inline]
     pub fn chunk(&self, number: usize) -> &'a [u32] {
         let of_lower = self.0[0].len().div_ceil(CHUNK);
@@ -165,10 +166,10 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Opens the rows of a graph both halves of which are there.
+    /// Opens the rows of a graph, which must have both halves.
     ///
     /// # Errors
-    /// [`crate::Error::Usage`] where the upper half is not.
+    /// [`crate::Error::Usage`] if the upper half is missing.
     pub fn new(graph: &'a Graph) -> Result<Rows<'a>> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
@@ -176,10 +177,10 @@ impl<'a> Rows<'a> {
         Ok(Rows { lower, upper, direction, rows: rows as u32, is_on_disk: false })
     }
 
-    /// Copies as many of the last rows as fit what is free of `budget`, if rows are in files that do not fit there.
+    /// Copies as many of the last rows as fit the free memory of `budget`, if the rows are in files that do not fit it.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], a stop.
+    /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
     pub fn copy_last(&mut self, graph: &Graph, budget: &Budget) -> Result<()> {
         let (lower, upper, free) = (&graph.catalogue, graph.upper()?, budget.free());
         let in_files = !lower.is_empty() && matches!(lower.location(0), BlockLocation::InFile(_));
@@ -190,7 +191,7 @@ impl<'a> Rows<'a> {
         let most = free - free / SPARE;
         let fits = |row: u32| {
             let halves = [self.lower.entries_from(row), self.upper.entries_from(row)];
-            // A place among copies is a u32.
+            // Indices of copied entries are u32.
             let bytes = 4 * halves.iter().sum::<u64>() + 8 * u64::from(self.rows - row + 1);
             bytes <= most && halves.iter().all(|&entries| entries <= u32::MAX.into())
         };
@@ -210,14 +211,14 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Gives up the copies.
+    /// Frees the copies.
     pub fn drop_copies(&mut self) {
         for half in [&mut self.lower, &mut self.upper] {
             (half.copied, half.copies) = (u32::MAX, None);
         }
     }
 
-    /// Asks the disk, if rows are there, for those of several vertices.
+    /// Reads the rows of several vertices ahead, if rows are on a disk.
     #[inline]
     pub fn ask(&self, vertices: impl Iterator<Item = u32>) {
         if self.is_on_disk {
@@ -229,14 +230,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Returns the neighbours to which edges lead from a vertex.
+    /// Returns the out-neighbours of a vertex.
     #[inline]
     pub fn of(&self, v: u32) -> Row<'_> {
         let row = self.direction.row(v, Way::Out);
         Row([self.lower.row(row), self.upper.row(row)])
     }
 
-    /// Has fetched where the row of a vertex is.
+    /// Prefetches the location of the row of a vertex.
     #[inline]
     pub fn fetch_place(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);
@@ -244,7 +245,7 @@ impl<'a> Rows<'a> {
         self.upper.fetch_place(row);
     }
 
-    /// Has the row of a vertex fetched, whose place was.
+    /// Prefetches the row of a vertex, whose location was prefetched.
     #[inline]
     pub fn fetch(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);

@@ -1,21 +1,21 @@
-//! A search as a checkpoint has it: counters, records, and the stack.
+//! The checkpoint of a search: counters, records, and the stack.
 
 use super::walk::Walk;
 use crate::error::Result;
 use crate::memory::bytes_of;
 use crate::store::checkpoint::{Checkpoint, Saved};
 
-/// Units of a search, for progress.
+/// Number of units of a search, for progress.
 pub(super) const UNITS: u64 = 1000;
 
-/// Counters of a search that are in neither records nor stack.
+/// Counters of a search that are neither in the records nor on the stack.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counters {
-    /// Vertices before this one are in a tree, if a forest is made.
+    /// The next vertex at which a tree may begin; in a forest all vertices before it are in a tree.
     pub next_root: u32,
-    /// Trees so far.
+    /// Number of trees so far.
     pub trees: u32,
-    /// Seconds so far.
+    /// Seconds of searching so far.
     pub seconds: f64,
 }
 
@@ -31,17 +31,17 @@ pub(super) fn save(checkpoint: &mut Checkpoint, walk: &Walk<'_>, counters: Count
     checkpoint.save(done(walk), UNITS, &sections)
 }
 
-/// Returns the units that a search has done.
+/// Returns the number of units that a search has completed.
 pub(super) fn done(walk: &Walk<'_>) -> u64 {
     u64::from(walk.tree.left) * UNITS / u64::from(walk.tree.vertices()).max(1)
 }
 
-/// Reads a search; returns its counters.
+/// Loads a search into `walk`. Returns its counters.
 ///
 /// # Errors
-/// [`crate::Error::Corrupt`] for a checkpoint of something else.
+/// [`crate::Error::Corrupt`] if the checkpoint is of something else.
 pub(super) fn load(saved: &Saved, walk: &mut Walk<'_>) -> Result<Counters> {
-    let wrong = || saved.other("no depth-first search of this graph");
+    let wrong = || saved.other("not a depth-first search of this graph");
     let &[reached, left, next_root, trees, seconds] = saved.words(0)? else { return Err(wrong()) };
     let (records, stack) = (saved.words(1)?, saved.words(2)?);
     let numbers = walk.tree.numbers_mut();
@@ -58,13 +58,13 @@ pub(super) fn load(saved: &Saved, walk: &mut Walk<'_>) -> Result<Counters> {
     Ok(Counters { next_root: next_root as u32, trees: trees as u32, seconds: f64::from_bits(seconds) })
 }
 
-/// Returns the figures of a checkpoint in words.
+/// Describes the progress in a checkpoint, for `verify`.
 ///
 /// # Errors
-/// [`crate::Error::Corrupt`] for a checkpoint of something else.
-pub(super) fn told(saved: &Saved) -> Result<String> {
+/// [`crate::Error::Corrupt`] if the checkpoint is of something else.
+pub(super) fn describe(saved: &Saved) -> Result<String> {
     match saved.words(0)? {
         [reached, left, ..] => Ok(format!("{reached} vertices reached, {left} left")),
-        _ => Err(saved.other("no depth-first search")),
+        _ => Err(saved.other("not a depth-first search")),
     }
 }

@@ -1,4 +1,4 @@
-//! `[dfs]` as an algorithm.
+//! Implements the algorithm of the table `[dfs]`.
 
 use super::output::{DfsDetails, DfsOutput};
 use super::{Dfs, cost, driver, options, saved, verify};
@@ -39,10 +39,10 @@ impl Algorithm for Dfs {
     fn refuses(&self, direction: Direction) -> Option<&'static str> {
         match direction {
             Direction::Directed if self.articulation => {
-                Some("[dfs] articulation is of edges without direction; leave out [input] directed, or articulation")
+                Some("[dfs] articulation needs undirected edges; remove directed from [input], or remove articulation")
             }
             Direction::Undirected if self.components.is_some() => Some(
-                "[dfs] components = \"strong\" is of edges with direction; add directed = true to [input], or leave it out",
+                "[dfs] components = \"strong\" needs directed edges; add directed = true to [input], or remove components",
             ),
             _ => None,
         }
@@ -76,7 +76,7 @@ impl Algorithm for Dfs {
 
     fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&DfsOutput>) -> Result<String> {
         match &units.content {
-            UnitsContent::Checkpoint(saved) => saved::told(saved),
+            UnitsContent::Checkpoint(saved) => saved::describe(saved),
             UnitsContent::Records(_) => Err(Error::Validation(format!("{}: a journal", units.path.display()))),
         }
     }
@@ -122,7 +122,7 @@ impl Algorithm for Dfs {
             let components = counted(found.components, one, many);
             let largest = counted(found.largest_component, "vertex", "vertices");
             all.push(format!("There are {components}; the largest has {largest}."));
-            // It is not known whether a loop of a kept graph is one of what was reached.
+            // For a prepared graph it may be unknown whether a loop is at a reached vertex.
             if let Some(length) = found.cycle_length {
                 all.push(format!("The graph has {} cycle.", if length == 0 { "no" } else { "a" }));
             }
@@ -131,7 +131,7 @@ impl Algorithm for Dfs {
     }
 
     fn figures(_: &DfsOutput, details: &DfsDetails) -> Vec<Figure> {
-        // A logarithmic axis has no place for 0.
+        // A logarithmic axis has no place for 0, so depths are shifted by one.
         let of = |bin: &Bin| (f64::from(bin.from) + 1.0, f64::from(bin.to) + 1.0, bin.vertices as f64);
         let bins: Vec<_> = details.depths.iter().flatten().map(of).collect();
         let caption = "Vertices by the number of vertices on the way from their root, both by logarithm.";

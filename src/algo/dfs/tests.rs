@@ -40,7 +40,7 @@ fn numbers(tree: &Tree) -> Numbers {
     tree.numbers().as_chunks::<4>().0.to_vec()
 }
 
-/// Searches by steps of any size, and through a checkpoint after each if there is a folder for it.
+/// Searches in steps of `steps`. If there is a folder, saves and loads a checkpoint after each step.
 fn walked<'r>(
     model: &Model,
     rows: &'r Rows<'r>,
@@ -78,7 +78,7 @@ fn walked<'r>(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn a_search_is_that_of_a_plain_recursion(
+    fn a_search_equals_a_plain_recursion(
         edges in (2u32..300, 0usize..1200).prop_flat_map(|(n, m)| {
             let end = prop_oneof![2 => 0..n, 1 => 0..n.div_ceil(20)];
             prop::collection::vec((end.clone(), end).prop_map(|(u, v)| [u, v]), 1..=m.max(1))
@@ -105,9 +105,9 @@ proptest! {
         prop_assert_eq!(validate(&walk.tree, &rows, source, 2, &budget(1 << 20)).unwrap(), Ok(trees));
     }
 
-    /// There is one lexicographic tree: whatever else stands at some vertex is refused.
+    /// The lexicographic tree is unique, so any other number at any vertex is refused.
     #[test]
-    fn anything_else_is_refused(
+    fn any_other_tree_is_refused(
         edges in prop::collection::vec((0u32..40, 0u32..40).prop_map(|(u, v)| [u, v]), 1..120),
         directed in any::<bool>(),
         source in prop::option::of(any::<u32>()),
@@ -124,16 +124,16 @@ proptest! {
         let mut walk = walked(&model, &rows, &roots, u32::MAX, None);
         let at = place.index(walk.tree.numbers().len());
         prop_assume!(walk.tree.numbers()[at] != other);
-        // Only the numbers of vertices that are reached are told.
+        // Numbers of unreached vertices are not part of the result.
         prop_assume!(walk.tree.numbers()[at - at % 4] != NONE || at % 4 < 2);
         walk.tree.numbers_mut()[at] = other;
         prop_assert!(validate(&walk.tree, &rows, source, 2, &budget(1 << 20)).unwrap().is_err());
     }
 }
 
-/// A signal is looked for between steps: going back may take as long as going on did.
+/// Signals are checked between steps, so a step must be short even while the search backtracks.
 #[test]
-fn going_back_is_done_in_steps() {
+fn backtracking_is_done_in_steps() {
     let path: Vec<[u32; 2]> = (0..1000).map(|v| [v, v + 1]).collect();
     let model = Model::new(&path, Direction::Undirected);
     let folder = tempfile::tempdir().unwrap();
@@ -150,7 +150,8 @@ fn going_back_is_done_in_steps() {
     assert!(before > 1900, "{before}");
 }
 
-/// A tree of another order of neighbours is a depth-first tree and not the lexicographic one; one of a breadth-first search is none.
+/// The tree of another neighbour order is a depth-first tree, but not the lexicographic one. A breadth-first tree is
+/// not a depth-first tree.
 #[test]
 fn trees_of_other_searches_are_refused() {
     // A cycle of four with a chord: 0 and 1 have most edges.
@@ -178,7 +179,7 @@ fn trees_of_other_searches_are_refused() {
     assert!(breadth.contains("was reached later and not below it"), "{breadth}");
 }
 
-/// The vertices that edges lead to from one, without a vertex and without an edge.
+/// Returns which vertices are reachable from `from` without the vertex `without` and without the edge `cut`.
 fn reachable(model: &Model, from: u32, without: Option<u32>, cut: Option<[u32; 2]>) -> Vec<bool> {
     let mut seen = vec![false; model.heads.len()];
     let mut way = vec![from];
@@ -194,7 +195,7 @@ fn reachable(model: &Model, from: u32, without: Option<u32>, cut: Option<[u32; 2
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn articulation_points_and_bridges_are_what_parts_a_graph_when_it_is_removed(
+    fn removing_articulation_points_and_bridges_disconnects_the_graph(
         edges in (2u32..40).prop_flat_map(|n| prop::collection::vec((0..n, 0..n).prop_map(|(u, v)| [u, v]), 1..60)),
         source in prop::option::of(any::<u32>()),
     ) {
@@ -224,7 +225,7 @@ proptest! {
     }
 
     #[test]
-    fn strong_components_are_those_of_reachability(
+    fn strong_components_follow_from_reachability(
         edges in (2u32..30).prop_flat_map(|n| prop::collection::vec((0..n, 0..n).prop_map(|(u, v)| [u, v]), 1..50)),
         acyclic in any::<bool>(),
         source in prop::option::of(any::<u32>()),

@@ -1,9 +1,10 @@
-//! Checks of depth-first trees, which share nothing with the search but the rows.
+//! Checks of depth-first trees, which share only the rows with the search.
 //!
-//! First numbers are held against each other (`nested`): in the order of preorder, every vertex hangs on one that is not left yet, and vertices
-//! are left when their subtrees end. Then every row is (`row`): an edge leads to a vertex that was reached before, or to one below. So no
-//! vertex was left before its neighbours were reached, which makes it a depth-first tree; and a child is the first in the row that was not
-//! reached before it, which makes it the lexicographic one.
+//! First the numbers are checked against each other (`nested`): in preorder, the parent of every vertex has not been
+//! left, and vertices are left when their subtrees end. Then every row is checked (`row`): an edge leads to a vertex
+//! that was reached before, or to a descendant. So no vertex was left before its neighbours were reached, which makes
+//! it a depth-first tree. A child is the first in the row that was not reached before it, which makes it the
+//! lexicographic tree.
 
 use super::fault::Fault;
 use super::record::{NONE, Tree};
@@ -15,29 +16,29 @@ use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Vertices that a thread takes at a time.
+/// Number of vertices that a thread takes at a time.
 const PART: usize = 2048;
-/// Entries of a row whose numbers are fetched ahead of their use.
-const AHEAD: usize = 16;
-/// Vertices between two looks at signals, where one thread goes through all.
+/// Prefetch distance, in entries of a row.
+const PREFETCH_DISTANCE: usize = 16;
+/// Number of vertices between two checks for signals in passes by one thread.
 const STRIDE: usize = 1 << 20;
 
-/// Returns the bytes that checks of `vertices` vertices take.
+/// Returns the bytes that checking `vertices` vertices takes.
 pub(super) fn bytes(vertices: u64) -> u64 {
     12 * vertices
 }
 
-/// The preorder of every vertex, and where subtrees end.
+/// The preorder of every vertex, and the ends of subtrees.
 pub(super) struct Numbers {
     /// The preorder; [`NONE`] for a vertex that was not reached.
     pub pre: Buffer<u32>,
-    /// By preorder: the vertex; [`NONE`] behind all that were reached.
+    /// Vertex by preorder; [`NONE`] after the last reached vertex.
     pub order: Buffer<u32>,
-    /// By preorder: the number of vertices that were reached before the vertex was left.
+    /// Number of vertices that were reached before the vertex was left, by preorder.
     pub end: Buffer<u32>,
 }
 
-/// Checks a tree from `source`, or a forest. Returns the fault, if there is one, and the number of trees.
+/// Checks a tree from `source`, or a forest. Returns the number of trees, or the fault if there is one.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -86,7 +87,7 @@ pub(super) fn validate(
     Ok(Err(Fault::NoEdge { vertex, parent: tree.parent(vertex) }))
 }
 
-/// Holds the numbers of vertices against each other; returns them and the number of trees.
+/// Checks the numbers of vertices against each other. Returns them and the number of trees.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -127,7 +128,7 @@ pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Resul
             signals::check()?;
         }
         let parent = tree.parent(v);
-        // Whoever is not above the vertex was left before it was reached.
+        // A vertex that is not an ancestor was left before this one was reached.
         while at != NONE && at != parent {
             if let Err(fault) = leave(at, number) {
                 return Ok(Err(fault));
@@ -160,7 +161,7 @@ pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Resul
     })
 }
 
-/// Returns a vertex at which a tree begins and should not, or should and does not.
+/// Returns a vertex at which a tree wrongly begins or wrongly does not begin.
 fn wrong_root(tree: &Tree, source: Option<u32>, trees: u32) -> Option<u32> {
     if let Some(source) = source {
         let is_root = tree.parent(source) == source && trees == 1;
@@ -169,21 +170,22 @@ fn wrong_root(tree: &Tree, source: Option<u32>, trees: u32) -> Option<u32> {
     let mut latest = None;
     (0..tree.vertices()).find(|&v| {
         let pre = Some(tree.pre(v)).filter(|&pre| pre != NONE);
-        // All vertices before a root were reached before it.
+        // In a forest, all vertices before a root were reached before it.
         let is_wrong = pre.is_none() || tree.parent(v) == v && pre < latest;
         latest = latest.max(pre);
         is_wrong
     })
 }
 
-/// Holds the row of a vertex that was reached against the numbers of its neighbours. Returns how many of these are its children.
+/// Checks the row of a reached vertex against the numbers of its neighbours. Returns how many of these are its
+/// children.
 fn row(tree: &Tree, rows: &Rows<'_>, numbers: &Numbers, v: u32) -> Result<u64, Fault> {
     let own = numbers.pre[v as usize];
     let end = numbers.end[own as usize];
     let (mut latest, mut children) = (0, 0);
     for half in rows.of(v).0 {
         for (entry, &w) in half.iter().enumerate() {
-            prefetch(&numbers.pre, half.get(entry + AHEAD).map_or(0, |&ahead| ahead as usize));
+            prefetch(&numbers.pre, half.get(entry + PREFETCH_DISTANCE).map_or(0, |&ahead| ahead as usize));
             let pre = numbers.pre[w as usize];
             if pre > own {
                 if pre >= end {

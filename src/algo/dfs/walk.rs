@@ -1,11 +1,12 @@
-//! The search.
+//! The depth-first search itself.
 //!
-//! A bit for each vertex says whether it was reached; of 16 million vertices they fit the second-level cache. A row is looked through 64
-//! neighbours at a time: their bits are read at once, by vector instructions, and become a mask of those that were new, which the stack keeps while
-//! the search is below. So no bit is read twice but of neighbours that were new. The next few of them are fetched ahead, records and
-//! rows, as most subtrees are small. A vertex with one edge has no row to look at, as that edge led to it; a vertex without a new neighbour
-//! is left at once, without a place on the stack. Rows begin with hubs, which are reached early: a chunk that ends before the first vertex that was not
-//! reached has none to look for.
+//! A bitmap says which vertices were reached; for 16 million vertices it fits the second-level cache. A row is
+//! processed in chunks of 64 neighbours: their bits are read at once, by vector instructions, and become a mask of new
+//! neighbours, which the stack keeps while the search is below. So only the bits of new neighbours are read twice. The
+//! records and rows of the next few new neighbours are prefetched, because most subtrees are small. A vertex with one
+//! edge has no row to process, because that edge led to it. A vertex without new neighbours is left at once, without an
+//! entry on the stack. Rows begin with hubs, which are reached early: a chunk that ends before the first unreached
+//! vertex has no new neighbours.
 
 use super::record::{NONE, Tree};
 use super::rows::{Row, Rows};
@@ -15,26 +16,27 @@ use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// New neighbours that are fetched ahead of their use.
-const AHEAD: usize = 3;
-/// New neighbours whose rows are asked of a disk together.
+/// Number of new neighbours that are prefetched.
+const PREFETCHED: usize = 3;
+/// Number of new neighbours whose rows are read ahead from a disk together.
 const ASKED: usize = 16;
-/// Places below the top of the stack that are fetched ahead of going back.
+/// Depth below the top of the stack from which entries are prefetched for backtracking.
 const BELOW: usize = 6;
-/// Words of a place on the stack: the vertex, with the number of a chunk of its row in the upper half; new neighbours in that chunk.
+/// Number of words of a stack entry: the vertex with the number of a chunk of its row in the upper half, and the new
+/// neighbours in that chunk.
 const WORDS: usize = 2;
 
 /// The memory of a search.
 pub(super) struct Memory {
     tree: Tree,
-    /// Bits of vertices that were reached.
+    /// Bitmap of the reached vertices.
     seen: Buffer<AtomicU64>,
-    /// The places of the vertices from the root to the current one, which is the last.
+    /// Entries of the vertices from the root to the current one, which is the last.
     stack: Buffer<u64>,
 }
 
 impl Memory {
-    /// Takes memory for so many vertices.
+    /// Reserves memory for `vertices` vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -47,33 +49,33 @@ impl Memory {
     }
 }
 
-/// The state of a search between two steps.
+/// State of a search between two steps.
 pub(super) struct Walk<'a> {
     pub tree: Tree,
     rows: &'a Rows<'a>,
     seen: Buffer<AtomicU64>,
     lookup: Lookup,
     stack: Buffer<u64>,
-    /// Vertices on the stack.
+    /// Number of vertices on the stack.
     height: usize,
-    /// Vertices from this on have one edge.
+    /// First vertex of those with one edge; vertices are in the order of degree.
     leaves: u32,
     /// All vertices before this one were reached.
     whole: u32,
 }
 
 impl<'a> Walk<'a> {
-    /// Returns the bytes for so many vertices.
+    /// Returns the bytes for `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         Tree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
     }
 
-    /// Begins at no vertex. Those from `leaves` on have one edge.
+    /// Creates a search that has not started. Vertices from `leaves` on have one edge.
     pub fn new(rows: &'a Rows<'a>, Memory { tree, seen, stack }: Memory, leaves: u32) -> Walk<'a> {
         Walk { tree, rows, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 }
     }
 
-    /// Returns what was found, and gives up the rest.
+    /// Returns the tree, and frees the rest.
     pub fn into_tree(self) -> Tree {
         self.tree
     }
@@ -84,12 +86,12 @@ impl<'a> Walk<'a> {
         is_set(&self.seen, v)
     }
 
-    /// Returns the vertices from the root to the current one, with their places.
+    /// Returns the stack: the vertices from the root to the current one, with their chunks.
     pub fn stack(&self) -> &[u64] {
         &self.stack[..WORDS * self.height]
     }
 
-    /// Takes up a search where it was: with records as they are now, and this stack. Returns false if that can't be one.
+    /// Resumes a search with the current records and the given stack. Returns false if the stack is invalid.
     pub fn resume(&mut self, stack: &[u64]) -> bool {
         let vertices = self.tree.vertices();
         let (places, rest) = stack.as_chunks::<WORDS>();
@@ -107,7 +109,7 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// Begins a tree at a vertex that was not reached.
+    /// Starts a tree at a vertex that was not reached.
     pub fn begin(&mut self, root: u32) {
         self.see(root);
         self.tree.reach(root, root, 0);
@@ -117,9 +119,10 @@ impl<'a> Walk<'a> {
         self.put((root, chunk, new));
     }
 
-    /// Goes on until about `steps` vertices more were reached or left, or the tree is whole. Returns true if it is.
+    /// Continues until about `steps` more vertices were reached or left, or the tree is complete. Returns true if it is
+    /// complete.
     pub fn go(&mut self, steps: u32) -> bool {
-        // Going back takes as long as going on: rows are looked through to their ends.
+        // Leaving counts as a step, because backtracking scans rows to their ends and so takes as long.
         let until = self.steps() + u64::from(steps);
         if self.height == 0 {
             return true;
@@ -136,7 +139,7 @@ impl<'a> Walk<'a> {
                 }
                 self.see(v);
                 self.tree.reach(v, u, self.height as u32);
-                self.fetch_ahead(chunk, new);
+                self.prefetch_next(chunk, new);
                 let of_v = if v < self.leaves { self.rows.of(v) } else { Row::default() };
                 let Some((first, of_first)) = self.next_new(of_v, 0) else {
                     self.tree.leave(v);
@@ -163,7 +166,7 @@ impl<'a> Walk<'a> {
             if self.height == 0 {
                 return true;
             }
-            self.fetch_below();
+            self.prefetch_below();
             (u, number, new) = self.top();
             row = self.rows.of(u);
         }
@@ -175,10 +178,10 @@ impl<'a> Walk<'a> {
         u64::from(self.tree.reached) + u64::from(self.tree.left)
     }
 
-    /// Has fetched what going back needs soon: the record of a vertex some way below the top of the stack and the place of its row, and the next chunk of
-    /// one nearer to the top.
+    /// Prefetches what backtracking needs soon: the record and row location of a vertex some way below the top of the
+    /// stack, and the next chunk of one nearer to the top.
     #[inline]
-    fn fetch_below(&self) {
+    fn prefetch_below(&self) {
         let place = |below: usize| self.stack[..WORDS * self.height].as_chunks::<WORDS>().0.iter().nth_back(below);
         if let Some(&[place, _]) = place(BELOW) {
             self.tree.fetch(place as u32);
@@ -194,21 +197,21 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the last place on the stack.
+    /// Returns the top entry of the stack.
     #[inline]
     fn top(&self) -> (u32, usize, u64) {
         let place = &self.stack[WORDS * (self.height - 1)..][..WORDS];
         (place[0] as u32, (place[0] >> 32) as usize, place[1])
     }
 
-    /// Replaces the last place on the stack.
+    /// Replaces the top entry of the stack.
     #[inline]
     fn put(&mut self, (v, chunk, new): (u32, usize, u64)) {
         let place = &mut self.stack[WORDS * (self.height - 1)..][..WORDS];
         (place[0], place[1]) = (u64::from(v) | (chunk as u64) << 32, new);
     }
 
-    /// Returns the first chunk of a row, from one on, that has new vertices, and a bit for each of these.
+    /// Returns the first chunk of a row, from number `from` on, that has new vertices, and a bit for each of them.
     #[inline]
     fn next_new(&self, row: Row<'_>, from: usize) -> Option<(usize, u64)> {
         let found = (from..row.chunks()).find_map(|number| {
@@ -226,10 +229,10 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Has fetched what is needed of the next new vertices: the record and the place of the row of one, and the row of one before that.
+    /// Prefetches what the next new vertices need: the record and row location of one, and the row of an earlier one.
     #[inline]
-    fn fetch_ahead(&self, chunk: &[u32], mut new: u64) {
-        for ahead in 0..AHEAD {
+    fn prefetch_next(&self, chunk: &[u32], mut new: u64) {
+        for ahead in 0..PREFETCHED {
             if new == 0 {
                 return;
             }
@@ -238,7 +241,7 @@ impl<'a> Walk<'a> {
             if ahead == 0 && v < self.leaves {
                 self.rows.fetch(v);
             }
-            if ahead + 1 == AHEAD {
+            if ahead + 1 == PREFETCHED {
                 self.tree.fetch(v);
                 if v < self.leaves {
                     self.rows.fetch_place(v);
@@ -247,13 +250,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Marks a vertex as reached. No other thread does so.
+    /// Marks a vertex as reached. No other thread writes the bitmap.
     #[inline]
     fn see(&mut self, v: u32) {
         let word = &self.seen[v as usize / 64];
         word.store(word.load(Relaxed) | 1 << (v % 64), Relaxed);
         if v == self.whole {
-            // Beyond the last vertex, bits stay unset.
+            // Bits after the last vertex stay unset, so the loop ends.
             while is_set(&self.seen, self.whole) {
                 self.whole += 1;
             }

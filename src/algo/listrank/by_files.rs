@@ -1,8 +1,9 @@
-//! One trial of a list that does not fit memory: it is contracted by files, which go on where an earlier run was killed.
+//! One trial of a list that does not fit memory: it is contracted with files, from which a later run resumes if this
+//! one is killed.
 
 use crate::algo::listrank::ListRank;
 use crate::algo::listrank::external::permutation::PowerSums;
-use crate::algo::listrank::external::{self, Bad, Means, Outcome as Ending, Sizes};
+use crate::algo::listrank::external::{self, Bad, Context, Outcome as Ending, Sizes};
 use crate::algo::listrank::faults;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
@@ -18,28 +19,29 @@ use std::time::Instant;
 /// Name of the method in reports.
 pub(super) const METHOD: &str = "contraction";
 
-/// Returns the bytes of an index: contraction takes two numbers that are no element's.
+/// Returns the bytes of an index. Contraction reserves two values that are not elements.
 pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
 
-/// Returns the sizes of the bins of a list of `length` elements, in `free` bytes of memory; `None` if none are small enough.
+/// Returns the sizes of the bins of a list of `length` elements that fit `free` bytes of memory; `None` if there are
+/// none.
 pub(super) fn sizes(length: u64, free: u64, threads: usize) -> Option<Sizes> {
     external::memory(length, width(length), free, threads)
 }
 
-/// Returns the fewest bytes of memory that do.
+/// Returns the least bytes of memory for a list of `length` elements.
 pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
     external::least_memory(length, width(length), threads)
 }
 
-/// Ranks a list by files in the folder of the trial.
+/// Ranks a list with files in the folder of the trial.
 ///
 /// # Errors
-/// [`Error::Input`] for what is no list, [`Error::Limit`], those of the disk, a stop.
+/// [`Error::Input`] if the input is not a list, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].
 pub(super) fn rank<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Ranked> {
     match go_on::<I>(table, list, run, sizes) {
-        // What an earlier run left was damaged meanwhile.
+        // The files of an earlier run have been damaged since.
         Err(e @ Error::Corrupt { .. }) => {
             tracing::warn!("{e}: ranking from the beginning");
             run.units.remove_files()?;
@@ -55,7 +57,7 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Size
     let progress = run.progress;
     let volume = u128::from(external::volume(list.length, size_of::<I>() as u64).max(1));
     let rounds = Rounds::default();
-    let means = Means {
+    let context = Context {
         rounds: &rounds,
         folder: &folder,
         key: run.units.key,
@@ -69,7 +71,7 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Size
         let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
         list.source.scan(0..list.length, threads, &Signals, visit)
     };
-    let found = match external::rank::<I>(&scan, sizes, &means)? {
+    let found = match external::rank::<I>(&scan, sizes, &context)? {
         Ending::Ranked(found) => found,
         Ending::Bad(bad) => {
             run.units.remove_files()?;
@@ -79,13 +81,13 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Size
     let seconds = started.elapsed().as_secs_f64();
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
     let mut sums = PowerSums::default();
-    external::hand_over::<I>(sizes, &means, &mut |_, piece| {
+    external::hand_over::<I>(sizes, &context, &mut |_, piece| {
         sums.add(piece, run.threads)?;
         ranks.push(piece, |rank| rank.wide(), run.threads, &|_| ())
     })?;
-    // Files of bins have no checksums, as threads append to them: what damages them shows here.
+    // The files of bins have no checksums, because threads append to them. Damage shows here.
     if sums != PowerSums::of_all(list.length) {
-        return Err(Error::corrupt(folder, At::File, "files of bins whose ranks are not those of one path"));
+        return Err(Error::corrupt(folder, At::File, "files of bins whose ranks do not form one path"));
     }
     let checksum = ranks.end(run)?;
     let bytes = found.bytes_read + found.bytes_written;

@@ -1,28 +1,28 @@
-//! The cost of list ranking: memory by the functions that size its buffers, time by rates.
+//! Cost of list ranking: memory from the functions that size its buffers, time from measured rates.
 
 use crate::algo::listrank::cpu;
 use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::{by_files, external, on_gpu, ranks, read};
 use crate::algo::{Cost, Crew};
 
-/// Nanoseconds of a thread for each element: reading it, ranking it by each method, writing its rank.
+/// Nanoseconds of one thread per element: reading, ranking by each method, writing.
 const READ: f64 = 8.0;
 const SERIAL: f64 = 170.0;
 const JUMP: f64 = 12.0;
 const RULING_SET: f64 = 14.0;
 const WRITE: f64 = 8.0;
-/// Bytes a second of files that are written and read again.
+/// Bytes per second of files that are written and read back.
 const DISK: f64 = 1e9;
-/// Nanoseconds of a GPU for each element.
+/// Nanoseconds of a GPU per element.
 const JUMP_ON_GPU: f64 = 0.025;
 const RULING_SET_ON_GPU: f64 = 0.1;
-/// Files take whole pages on the disk.
+/// File sizes on disk are multiples of a page.
 const PAGE: u64 = 4096;
 
-/// Returns what `table` takes on a list of `length` elements.
+/// Returns the cost of `table` on a list of `length` elements.
 pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Cost {
     let method = table.method.on_cpu(length);
-    // Where the ranks from a GPU do not fit, the CPU goes by files.
+    // If the ranks of a GPU do not fit host memory, the CPU ranks the list with files.
     let from_gpu = reading + on_gpu::memory(length, table);
     let fits_gpu = crew.on_gpu && from_gpu <= crew.free;
     let in_shared = reading + ranks::shared::memory(length);
@@ -33,7 +33,7 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
         (false, true) => (reading + ranks::memory(length, crew.ranks, method), sent(length, crew, method)),
         (false, false) => (alone(length, reading, method), 0),
     };
-    // What does not fit goes by files, whose bins are as small as need be.
+    // A list that does not fit memory is ranked with files, whose bins are as small as necessary.
     let may_contract = method == Method::RulingSet && !fits_gpu;
     let least = reading + by_files::least_memory(length, crew.threads);
     let contracts = may_contract && memory > crew.free;
@@ -47,7 +47,7 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
         false => (0, 0),
     };
     let n = length as f64;
-    // Of several ranks with GPUs one ranks.
+    // If several ranks have GPUs, only one of them ranks.
     let threads = if fits_gpu { crew.threads as f64 } else { crew.all_threads() };
     let rounds = n.max(2.0).log2().ceil();
     let ranking = match method {
@@ -69,12 +69,13 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
     }
 }
 
-/// Returns the bytes of an index of one process: the largest value stands for no successor.
+/// Returns the bytes of an index in a single process. The largest value stands for no successor.
 pub(super) fn index_width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) { 4 } else { 8 }
 }
 
-/// Returns about how many bytes ranks send to others: a walker at each element, or a question and an answer in each round, and ranks.
+/// Returns approximately how many bytes ranks send to each other: a walker at each element, or a question and an answer
+/// in each round, and ranks.
 fn sent(length: u64, crew: &Crew, method: Method) -> u64 {
     let rounds = u64::from(u64::BITS - length.leading_zeros());
     let bytes = if method == Method::Wyllie { 40 * rounds } else { 2 * ranks::width(length) };
@@ -82,15 +83,15 @@ fn sent(length: u64, crew: &Crew, method: Method) -> u64 {
     (bytes + 8) * (length / crew.ranks as u64) * others
 }
 
-/// Returns the bytes of host memory of a process by itself.
+/// Returns the bytes of host memory of a single process.
 pub(super) fn alone(length: u64, reading: u64, method: Method) -> u64 {
     let width = index_width(length);
     let ranking = match method {
         Method::Serial => length * width,
-        // Successors and weights, each twice.
+        // Pointer jumping has two copies of successors and of weights.
         Method::Wyllie => 4 * length * width,
         Method::RulingSet | Method::Auto => cpu::ruling_set::bytes(length, width),
     };
-    // Marks of successors are gone when ranking begins.
+    // The marks of successors are freed before ranking begins.
     (read::bytes(length, width) + reading).max(length * width + ranking)
 }

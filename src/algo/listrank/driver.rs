@@ -1,7 +1,7 @@
-//! One trial: reads the list, ranks it where it fits, and writes the ranks.
+//! One trial: reads the list, ranks it with the method that fits, and writes the ranks.
 
 use crate::algo::listrank::cost::{self, index_width};
-use crate::algo::listrank::cpu::{self, Means};
+use crate::algo::listrank::cpu::{self, Context};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
@@ -23,11 +23,11 @@ use std::time::Instant;
 /// Runs one trial. Collective.
 ///
 /// # Errors
-/// [`Error::Input`] for what is no list, [`Error::Limit`], those of the disk, a stop.
+/// [`Error::Input`] if the input is not a list; [`Error::Limit`], disk errors, [`Error::Stopped`].
 pub(super) fn rank(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let outcome = ranked(table, list, run)?;
     if run.comm.leads() {
-        // Those of an earlier run that had less memory.
+        // Remove files of an earlier run that had less memory.
         run.units.remove_files()?;
     }
     Ok(outcome)
@@ -37,20 +37,20 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let (comm, length, free) = (run.comm, list.length, run.budget.free());
     let reading = list.source.scratch_bytes(run.threads);
     let has_room = |bytes: u64| comm.all(bytes <= free);
-    // A GPU that was asked for does it, or the job is refused.
+    // If a GPU was requested, it ranks the list or the job is refused.
     let is_asked_for = comm.any(run.devices.workspace.is_some() && !run.devices.auto);
     let by = on_gpu::method(table);
     if is_asked_for && by.is_none() {
-        let what = "listrank.method = \"serial\" is one of CPUs, and run.device asks for a GPU: change either";
+        let what = "listrank.method = \"serial\" runs only on CPUs, and run.device requests a GPU: change one of them";
         return Err(Error::Usage(what.into()));
     }
     if let Some(method) = by
         && (has_room(reading + on_gpu::memory(length, table)) || is_asked_for)
     {
-        // One GPU is faster than the CPUs of many ranks: the others only have to agree.
+        // One GPU is faster than the CPUs of many ranks. The other ranks only take part in the decision.
         let leads = comm.leads();
         let room =
-            |mut lease| if leads { on_gpu::lends(&mut lease, length, method).map(|()| lease) } else { Ok(lease) };
+            |mut lease| if leads { on_gpu::has_room(&mut lease, length, method).map(|()| lease) } else { Ok(lease) };
         match run.devices.choose(true, room, || Ok(()))? {
             Chosen::Gpu(lease) => return by_gpu(table, list, run, Some(lease), method),
             Chosen::Nothing => return by_gpu(table, list, run, None, method),
@@ -89,14 +89,14 @@ fn alone(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
         match by_files::sizes(length, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
             Some(sizes) if by_files::width(length) == 4 => by_files::rank::<u32>(table, list, run, sizes),
             Some(sizes) => by_files::rank::<u64>(table, list, run, sizes),
-            // Without room for bins the limit that would do is named by what is reserved.
+            // Without room for bins, the reservation below fails and names the smallest limit that works.
             None if index_width(length) == 4 => in_memory::<u32>(table, list, run),
             None => in_memory::<u64>(table, list, run),
         }
     })
 }
 
-/// Ranks a list on the GPU of rank 0, which all others wait for. Collective.
+/// Ranks a list on the GPU of rank 0 while all other ranks wait. Collective.
 fn by_gpu(
     table: &ListRank,
     list: &List,
@@ -114,7 +114,7 @@ fn by_gpu(
     })
 }
 
-/// Ranks a list in memory that ranks share. Returns `None` on all of them if they share none. Collective.
+/// Ranks a list in memory that ranks share. Returns `None` on all ranks if they share no memory. Collective.
 fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Option<Ranked>> {
     let comm = run.comm;
     let read = Instant::now();
@@ -122,11 +122,11 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
     let rounds = Rounds::default();
-    let is_list = loaded.rank(comm, &means(run, &rounds))?;
+    let is_list = loaded.rank(comm, &context(run, &rounds))?;
     let seconds = started.elapsed().as_secs_f64();
     if !is_list {
         drop(loaded);
-        // It finds out what is wrong.
+        // This pass finds out what is wrong.
         return alone(table, list, run).map(Some);
     }
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
@@ -140,7 +140,7 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
     Ok(Some(Trial { output, details: details(Method::RulingSet, read, seconds, &rounds), seconds }))
 }
 
-/// Ranks a list of which each rank holds a share. Collective.
+/// Ranks a list that is divided among the ranks. Collective.
 fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let comm = run.comm;
     let messages = run.budget.reserve(ranks::messages_bytes(comm), "messages of ranks")?;
@@ -151,8 +151,8 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
     let method = table.method.on_cpu(list.length);
     let rounds = Rounds::default();
     let fault = match method {
-        Method::Wyllie => ranks::wyllie(comm, &part, &mut cells, &means(run, &rounds))?,
-        _ => ranks::ruling_set(comm, &part, &mut cells, &means(run, &rounds))?,
+        Method::Wyllie => ranks::wyllie(comm, &part, &mut cells, &context(run, &rounds))?,
+        _ => ranks::ruling_set(comm, &part, &mut cells, &context(run, &rounds))?,
     };
     comm.barrier();
     let seconds = started.elapsed().as_secs_f64();
@@ -165,7 +165,7 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
         }
         Some(Fault::List) => {
             drop(cells);
-            // It finds out what is wrong.
+            // This pass finds out what is wrong.
             return alone(table, list, run);
         }
     }
@@ -190,8 +190,8 @@ fn details(method: Method, read: f64, rank: f64, rounds: &Rounds) -> ListRankDet
     ListRankDetails { method: method.name().into(), bytes: 0, phases, rounds: rounds.take() }
 }
 
-fn means<'a>(run: &Run<'a>, rounds: &'a Rounds) -> Means<'a> {
-    Means { threads: run.threads, budget: run.budget, go_on: &signals::check, rounds }
+fn context<'a>(run: &Run<'a>, rounds: &'a Rounds) -> Context<'a> {
+    Context { threads: run.threads, budget: run.budget, go_on: &signals::check, rounds }
 }
 
 fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
@@ -206,7 +206,7 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
         Method::RulingSet | Method::Auto => cpu::ruling_set::ruling_set::<I>,
     };
     let rounds = Rounds::default();
-    if engine(&mut successors, head, &means(run, &rounds))? == cpu::Ranked::Cycle {
+    if engine(&mut successors, head, &context(run, &rounds))? == cpu::Ranked::Cycle {
         drop(successors);
         return Err(cycle::<I>(list, run.threads, run.budget)?);
     }
@@ -218,7 +218,7 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
     Ok(Trial { output, details: details(method, read, seconds, &rounds), seconds })
 }
 
-/// Returns the error of a list with a cycle, which names one of its elements: they are found by following the list once more.
+/// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list once more.
 fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
     let Loaded { successors, head } = read::load::<I>(list, threads, budget, &Signals)?;
     Ok(faults::cycle(list, cpu::off_path(&successors, head, budget, &signals::check)?))

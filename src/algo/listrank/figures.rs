@@ -1,10 +1,10 @@
-//! Pictures of a ranking: its phases, and the rounds of its method.
+//! Figures of a ranking: its phases, and the rounds of its method.
 
 use crate::algo::listrank::output::{ListRankDetails, Phases};
 use crate::algo::listrank::rounds::Round;
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Style, Unit};
 
-/// Most rounds that are drawn with a bar each.
+/// Maximum number of rounds that are drawn as bars.
 const BARS: usize = 40;
 
 /// Returns the figures of a ranking.
@@ -46,7 +46,7 @@ fn times(rounds: &[Round]) -> Figure {
     bars(title, caption, "round", named)
 }
 
-/// Returns dots by the number of the round, with a name for each step.
+/// Returns one line of dots per step, with the number of the round as x.
 fn by_step(rounds: &[Round], value: impl Fn(&Round) -> f64) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (at, round) in rounds.iter().enumerate() {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phases_and_rounds_stand_in_the_order_in_which_they_ran() {
+    fn phases_and_rounds_are_in_the_order_in_which_they_ran() {
         let round = |step: &'static str, elements, seconds| Round { step: step.into(), elements, seconds };
         let phases = Phases { check: 0.0, fetch: 0.5, rank: 2.0, read: 1.0 };
         let of = |rounds| figures(&ListRankDetails { method: "ruling-set".into(), bytes: 0, phases, rounds });

@@ -1,4 +1,5 @@
-//! The integers that index a list: of 32 bits where the list allows, as what is moved is what takes time, else of 64.
+//! Integer types that index a list: 32 bits if the list is short enough, because moving data takes most of the time;
+//! otherwise 64.
 #![allow(unsafe_code)] // a slice of integers seen as atomic ones has no safe form yet
 
 use std::fmt::Debug;
@@ -9,9 +10,9 @@ use crate::memory::Plain;
 
 /// An unsigned integer that stands for an element of a list, a rank or a number of steps.
 pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
-    /// The successor of the last element: the largest value, which is no element's index.
+    /// Marks the end of the list: the largest value, which is no element's index.
     const END: Self;
-    /// Bits of the type.
+    /// Number of bits of the type.
     const BITS: u32;
     /// The same integer in memory that several threads write.
     type Cell: SharedNumber;
@@ -19,16 +20,16 @@ pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
     /// Converts a number that is known to fit; higher bits are cut off.
     fn of(number: u64) -> Self;
 
-    /// Returns the number.
+    /// Returns the value as `u64`.
     fn wide(self) -> u64;
 
-    /// Returns the number as a place in a slice.
+    /// Returns the value as an index of a slice.
     #[inline(always)]
     fn at(self) -> usize {
         self.wide() as usize
     }
 
-    /// Lends a slice to several threads, each of which reads and writes its cells without order.
+    /// Lends a slice to several threads, which read and write its cells in relaxed order.
     fn shared(slice: &mut [Self]) -> &[Self::Cell];
 
     /// Reads a cell.
@@ -76,7 +77,7 @@ macro_rules! index {
 
 index!(u32, AtomicU32);
 index!(u64, AtomicU64);
-// Small enough for tests to reach the end of the type.
+// A type small enough that tests reach its end.
 #[cfg(test)]
 index!(u8, std::sync::atomic::AtomicU8);
 

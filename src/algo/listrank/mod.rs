@@ -1,17 +1,17 @@
 //! List ranking: how many successors each element of a linked list has.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `task`, `options`, `output`, `cost` | the algorithm, its options and results, and its cost |
-//! | `driver` | one trial, and which device and method it takes |
-//! | `read`, `write`, `faults` | a list that becomes memory, with all checks but that for cycles; the column of ranks, with their checksum; errors |
+//! | `driver` | one trial, and the choice of device and method |
+//! | `read`, `write`, `faults` | reading a list into memory, with all checks but that for cycles; the column of ranks with its checksum; errors |
 //! | `cpu` | the engines of CPUs: serial, pointer jumping, ruling sets |
-//! | `gpu`, `on_gpu` | the engines of GPUs; a trial there |
+//! | `gpu`, `on_gpu` | the engines of GPUs; a trial on a GPU |
 //! | `ranks` | pointer jumping and ruling sets by several ranks, each with a share of the list |
-//! | `external`, `by_files` | lists larger than memory: contraction by files, with a check that the ranks are those of one path; a trial of it |
+//! | `external`, `by_files` | lists larger than memory: contraction with files, and a check that the ranks are those of one path; a trial of it |
 //! | `index`, `rounds` | indices of 32 and 64 bits; rounds with their times |
-//! | `figures` | pictures of a result |
-//! | `verify` | the check of ranks, by another path |
+//! | `figures` | figures of a result |
+//! | `verify` | independent check of ranks |
 
 mod by_files;
 mod cost;

@@ -1,4 +1,4 @@
-//! One trial on a GPU: the list is read into its memory, checked and ranked there, and ranks come back.
+//! One trial on a GPU: reads the list into GPU memory, checks and ranks it there, and copies the ranks back.
 
 use crate::algo::listrank::faults;
 use crate::algo::listrank::gpu::{self, Fault, Index as GpuIndex, ListOnGpu};
@@ -13,7 +13,7 @@ use crate::list::List;
 use crate::process::signals;
 use std::time::Instant;
 
-/// Returns the method of a GPU for that of the table; `None` for one that GPUs do not have.
+/// Returns the GPU method for the method of the table; `None` if GPUs do not have it.
 pub(super) fn method(table: &ListRank) -> Option<gpu::Method> {
     match table.method {
         Method::Serial => None,
@@ -22,17 +22,18 @@ pub(super) fn method(table: &ListRank) -> Option<gpu::Method> {
     }
 }
 
-/// Returns the bytes of host memory of the ranks, beside what reading takes. A list that can't be read from any element on lies there
-/// before.
+/// Returns the bytes of host memory for the ranks, in addition to reading. A list without random access is read into
+/// the same memory first.
 pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
     length * gpu::index_bytes(length, method(table).unwrap_or(gpu::Method::RulingSet))
 }
 
-/// Finds out whether the GPU of `lease` has room for a list.
+/// Checks whether the GPU of `lease` has room for a list.
 ///
 /// # Errors
-/// [`crate::Error::Limit`] naming the fewest bytes, [`crate::Error::Usage`] for more elements than the method takes.
-pub(super) fn lends(lease: &mut Lease<'_>, length: u64, method: gpu::Method) -> Result<()> {
+/// [`crate::Error::Limit`] naming the smallest limit that works; [`crate::Error::Usage`] if the method can't rank so
+/// many elements.
+pub(super) fn has_room(lease: &mut Lease<'_>, length: u64, method: gpu::Method) -> Result<()> {
     match gpu::index_bytes(length, method) {
         4 => ListOnGpu::<u32>::new(&mut lease.workspace, length, method).map(drop),
         _ => ListOnGpu::<u64>::new(&mut lease.workspace, length, method).map(drop),
@@ -42,7 +43,7 @@ pub(super) fn lends(lease: &mut Lease<'_>, length: u64, method: gpu::Method) -> 
 /// Ranks a list on the GPU of `lease`, which has room for it.
 ///
 /// # Errors
-/// [`crate::Error::Input`] for what is no list; [`crate::Error::Limit`], [`crate::Error::Lost`], those of the disk, a stop.
+/// [`crate::Error::Input`] if the input is not a list; [`crate::Error::Limit`], [`crate::Error::Lost`], disk errors; [`crate::Error::Stopped`].
 pub(super) fn rank<I: Index + GpuIndex>(
     table: &ListRank,
     list: &List,
@@ -90,7 +91,7 @@ pub(super) fn rank<I: Index + GpuIndex>(
     Ok(Trial { output: ListRankOutput { length: list.length, head, checksum }, details, seconds })
 }
 
-/// Copies the successors to the GPU: straight from the input where any element can be read by itself, else by way of `cells`.
+/// Copies the successors to the GPU: directly if the input has random access, otherwise through `cells`.
 fn fill<I: Index + GpuIndex>(
     on_gpu: &mut ListOnGpu<'_, I>,
     list: &List,
@@ -120,10 +121,10 @@ fn fill<I: Index + GpuIndex>(
     on_gpu.fill(&source, &signals::check)
 }
 
-/// Returns the error of a fault that the GPU found before ranking.
+/// Returns the error for a fault that the GPU found before ranking.
 fn refused(list: &List, fault: &Fault, threads: usize) -> Result<crate::Error> {
     match *fault {
-        // The pass over the input has checked it.
+        // Reading the input already checks this range.
         Fault::Range { element } => Ok(faults::range(list, element)),
         Fault::Twice { successor } => faults::twice(list, successor, threads),
         Fault::Tails { count, element } => Ok(faults::tails(list, count, element)),

@@ -3,31 +3,31 @@
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// List ranking: how to rank.
+/// Options of list ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListRank {
-    /// The method. Ranks are the same by all.
+    /// The method. All methods give the same ranks.
     pub method: Method,
-    /// The end that ranks are counted from.
+    /// The end from which ranks are counted.
     pub order: Order,
 }
 
-/// `method`.
+/// The key `method`.
 const METHOD: Key<Method> =
     Key::choice("method", &METHODS, "the method; ranks are the same by all, auto is the fastest");
 
-/// `order`.
+/// The key `order`.
 const ORDER: Key<Order> = Key::choice(
     "order",
     &[("successors", Order::Successors), ("from-head", Order::FromHead)],
     "a rank is the number of elements behind (`successors`) or before (`from-head`)",
 );
 
-/// All keys.
+/// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&METHOD, &ORDER];
 
 impl ListRank {
-    /// Reads the table.
+    /// Parses the table `[listrank]`, and reports mistakes to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<ListRank> {
         let (method, order) = (METHOD.read(table, diagnostics), ORDER.read(table, diagnostics));
         Some(ListRank { method: method?, order: order? })
@@ -38,13 +38,13 @@ impl ListRank {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The fastest for length and device.
+    /// The fastest method for the length and the device.
     Auto,
     /// One thread follows the list.
     Serial,
     /// Pointer jumping (Wyllie 1979).
     Wyllie,
-    /// Sublists between splitters, and a list of those (Helman and JáJá 1999; Wei and JáJá 2010).
+    /// Sublists between splitters, then the list of sublists (Helman and JáJá 1999; Wei and JáJá 2010).
     RulingSet,
 }
 
@@ -53,9 +53,9 @@ const METHODS: [(&str, Method); 4] =
     [("auto", Method::Auto), ("serial", Method::Serial), ("wyllie", Method::Wyllie), ("ruling-set", Method::RulingSet)];
 
 impl Method {
-    /// Returns the method that a CPU ranks a list of `length` elements by.
+    /// Returns the method by which a CPU ranks a list of `length` elements.
     pub fn on_cpu(self, length: u64) -> Method {
-        // Below, starting threads takes longer than following the list.
+        // For shorter lists, starting threads takes longer than following the list.
         const FEW: u64 = 1 << 14;
         match self {
             Method::Auto if length < FEW => Method::Serial,
@@ -64,13 +64,13 @@ impl Method {
         }
     }
 
-    /// Returns its name in job files and reports.
+    /// Returns the method's name in job files and reports.
     pub fn name(self) -> &'static str {
         METHODS.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
     }
 }
 
-/// The end of the list that ranks are counted from.
+/// The end of the list from which ranks are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {

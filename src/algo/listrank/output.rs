@@ -1,4 +1,4 @@
-//! The result of ranking a list, and how it went.
+//! The result of ranking a list, and how the ranking went.
 
 use crate::algo::Trial;
 use crate::algo::listrank::rounds::Round;
@@ -8,11 +8,11 @@ use std::borrow::Cow;
 /// The result of ranking a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListRankOutput {
-    /// Elements.
+    /// Number of elements.
     pub length: u64,
-    /// The element that is nobody's successor; `None` in a list without elements.
+    /// The element that is nobody's successor; `None` in an empty list.
     pub head: Option<u64>,
-    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64; of the ranks as they are written.
+    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64, with the ranks as they are written.
     pub checksum: u64,
 }
 
@@ -21,20 +21,20 @@ pub struct ListRankOutput {
 pub struct ListRankDetails {
     /// The method.
     pub method: Cow<'static, str>,
-    /// Bytes that ranking read from the disk and wrote to it, without the list and the ranks.
+    /// Bytes that ranking read from and wrote to the disk, without the list and the ranks.
     pub bytes: u64,
     /// Seconds of each phase.
     pub phases: Phases,
-    /// The rounds of ranking: of several ranks, as rank 0 saw them; of a trial that resumed, those since then.
+    /// The rounds of ranking. With several ranks, those of rank 0. In a resumed trial, only those since it resumed.
     pub rounds: Vec<Round>,
 }
 
 /// Seconds of each phase of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Phases {
-    /// Reading the list; on a GPU, into its memory.
+    /// Reading the list; on a GPU, into GPU memory.
     pub read: f64,
-    /// Finding out that successors are those of a list, if that is not done while it is read.
+    /// Checking that the successors form a list, if that is not done while reading.
     pub check: f64,
     /// Ranking.
     pub rank: f64,

@@ -1,4 +1,4 @@
-//! Reads a list into memory, and finds out on the way that it is one: but for cycles, which ranking finds.
+//! Reads a list into memory and checks on the way that it is one. Only cycles are left for ranking to find.
 
 use crate::algo::listrank::faults;
 use crate::algo::listrank::index::Index;
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A list in memory.
 pub struct Loaded<I: Index> {
-    /// The successor of each element; that of the last is [`Index::END`].
+    /// The successor of each element; the last has [`Index::END`].
     pub successors: Buffer<I>,
-    /// The element that is nobody's successor; 0 in a list without elements.
+    /// The element that is nobody's successor; 0 in an empty list.
     pub head: u64,
 }
 
-/// Returns the bytes that reading `length` elements takes: an index of `width` bytes and a bit for each.
+/// Returns the bytes that reading `length` elements takes: an index of `width` bytes and one bit for each.
 pub fn bytes(length: u64, width: u64) -> u64 {
     length * width + marks_bytes(length)
 }
@@ -25,13 +25,13 @@ fn marks_bytes(length: u64) -> u64 {
     8 * length.div_ceil(64)
 }
 
-/// Counts of one pass, by all threads.
-struct Seen<'a> {
-    /// A bit for each element that is a successor.
+/// Counts of one pass, which all threads update.
+struct Counts<'a> {
+    /// One bit per element: whether it is a successor.
     marks: &'a [AtomicU64],
     /// Sum of all successors, modulo 2^64.
     sum: AtomicU64,
-    /// Elements without a successor, and the smallest of them.
+    /// Number of elements without a successor, and the smallest of them.
     tails: AtomicU64,
     tail: AtomicU64,
     /// The smallest element that is the successor of two.
@@ -41,14 +41,14 @@ struct Seen<'a> {
 /// Reads `list` with `threads` threads.
 ///
 /// # Errors
-/// [`crate::Error::Input`] where two elements have one successor, and where not exactly one has none; those of reading and of `watch`;
-/// [`crate::Error::Limit`] if it does not fit the budget.
+/// [`crate::Error::Input`] if two elements have the same successor, or if the number of elements without a successor is
+/// not one; read errors and errors of `watch`; [`crate::Error::Limit`] if it does not fit the budget.
 pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn Watch) -> Result<Loaded<I>> {
     let n = list.length;
     let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
     let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
     let mut marks = budget.zeroed::<u64>(n.div_ceil(64) as usize, "marks of successors")?;
-    let seen = Seen {
+    let seen = Counts {
         marks: u64::shared(&mut marks),
         sum: AtomicU64::new(0),
         tails: AtomicU64::new(0),
@@ -78,15 +78,15 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     Ok(Loaded { successors, head })
 }
 
-/// Marks an element as a successor, by its bit. Returns true if it was one before.
+/// Marks an element as a successor in its bit. Returns true if it already was marked.
 #[inline(always)]
 pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
     let bit = 1 << (successor % 64);
     marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0
 }
 
-impl Seen<'_> {
-    /// Returns the head, which is the difference of the sums of all elements and of all successors.
+impl Counts<'_> {
+    /// Returns the head: the sum of all elements minus the sum of all successors.
     fn head(&self, list: &List, threads: usize) -> Result<u64> {
         let n = list.length;
         let twice = self.twice.load(Relaxed);
@@ -101,8 +101,8 @@ impl Seen<'_> {
     }
 }
 
-/// Returns the head of a list of `length` elements, whose successors sum up to `sum`, modulo 2^64: what their sum lacks to that of all
-/// elements. Of what is no list it is any number.
+/// Returns the head of a list of `length` elements whose successors sum up to `sum`, modulo 2^64: the sum of all
+/// elements minus `sum`. If the input is not a list, it is an arbitrary number.
 pub fn head(length: u64, sum: u64) -> u64 {
     let all = u128::from(length) * u128::from(length.saturating_sub(1)) / 2;
     (all as u64).wrapping_sub(sum)

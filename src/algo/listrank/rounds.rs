@@ -1,4 +1,4 @@
-//! The rounds of a ranking, each with its elements and its time, for the report.
+//! The rounds of a ranking with their sizes and times, for the report.
 
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use std::time::Instant;
 /// A round: a pass over all elements, or over all links between sublists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// The step of the method that it is.
+    /// The step of the method that the round is.
     pub step: Cow<'static, str>,
-    /// Elements, or links of sublists, that it takes.
+    /// Number of elements or links of sublists that the round processes.
     pub elements: u64,
-    /// Its time.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
@@ -22,10 +22,10 @@ pub struct Round {
 pub struct Rounds(Mutex<Vec<Round>>);
 
 impl Rounds {
-    /// Does the work of a round, and notes it if it comes to its end.
+    /// Runs the work of a round, and records the round if the work succeeds.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// Errors of `work`.
     pub fn time<T>(&self, step: &'static str, elements: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let started = Instant::now();
         let value = work()?;
@@ -34,7 +34,7 @@ impl Rounds {
         Ok(value)
     }
 
-    /// Returns all rounds, and forgets them.
+    /// Returns all rounds and clears them.
     pub fn take(&self) -> Vec<Round> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,9 +1,11 @@
-//! Checks ranks against successors in one streaming pass, in no more memory than a buffer a thread.
+//! Checks ranks against successors in one streaming pass, with only a buffer per thread in memory.
 //!
-//! Ranks are right if each element but the tail has a rank one above that of its successor, the tail's is 0, and no two elements have one
-//! successor: then the head's is N - 1. That is so if the pairs (successor of i, rank of i - 1) of all elements but the tail are the pairs
-//! (j, rank of j) of all elements but the head. Both sides are compared by sums of 128 bits over a hash of each pair, keyed anew by each
-//! run: they are equal by chance once in 2^128, and no order of the elements matters.
+//! Ranks are right if three conditions are met: each element but the tail has a rank one above that of its successor,
+//! the tail has rank 0, and no two elements have the same successor. Then the head has rank N - 1. The conditions are
+//! met if the pairs (successor of i, rank of i - 1) of all elements but the tail are the same as the pairs (j, rank of
+//! j) of all elements but the head. Both sides are compared by sums of 128 bits over a hash of each pair, with a new
+//! key in each run. Different sides have equal sums by chance once in 2^128, and the order of the elements does not
+//! matter.
 
 use crate::algo::listrank::options::{ListRank, Order};
 use crate::algo::listrank::output::ListRankOutput;
@@ -22,7 +24,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 /// Checks the ranks that a job wrote.
 ///
 /// # Errors
-/// Those of telling, and a stop; what is wrong goes to `verdict`.
+/// Errors of reporting; [`crate::Error::Stopped`]. What is wrong with the ranks goes to `verdict`.
 pub(super) fn verify(
     table: &ListRank,
     results: &ListResults<'_>,
@@ -37,8 +39,8 @@ pub(super) fn verify(
         return verdict.skip("listrank", "no rank is written yet: the job is not done");
     }
     let file = results.outputs.keys().find(|name| name.starts_with("out/rank."));
-    let file = file.ok_or_else(|| Error::Validation("no file of ranks".into()));
-    verdict.note("listrank", file.and_then(|file| hold(table, list, &results.workdir.join(file), found)))
+    let file = file.ok_or_else(|| Error::Validation("there is no file of ranks".into()));
+    verdict.note("listrank", file.and_then(|file| check(table, list, &results.workdir.join(file), found)))
 }
 
 /// The sums of one pass.
@@ -46,14 +48,14 @@ struct Pass<R> {
     ranks: R,
     next: u64,
     key: u64,
-    /// Sum over the pairs of successors, less that over the pairs of elements.
+    /// Sum over the pairs of successors, minus the sum over the pairs of elements.
     difference: u128,
     checksum: Checksum,
     head: Option<u64>,
     tails: u64,
 }
 
-fn hold(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> Result<String> {
+fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> Result<String> {
     let n = list.length;
     let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
     if found.length != n {
@@ -62,7 +64,7 @@ fn hold(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> R
     let pass = Pass {
         ranks: column::<i64>(file, "id", n, |row| row)?,
         next: 0,
-        // Nobody can know it who writes ranks.
+        // The key is random, so that no writer of ranks can know it.
         key: RandomState::new().hash_one(n),
         difference: 0,
         checksum: Checksum::at(0),
@@ -70,7 +72,7 @@ fn hold(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> R
         tails: 0,
     };
     let pass = Mutex::new(pass);
-    // One thread takes the elements in their order, as ranks come in theirs.
+    // One thread reads the elements in order, because the ranks are read in order.
     list.source.scan(0..n, 1, &Signals, &|first, successors| {
         let mut pass = pass.lock().unwrap_or_else(PoisonError::into_inner);
         pass.take(table.order, n, first, successors, file)
@@ -80,7 +82,7 @@ fn hold(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> R
         more?;
     }
     if let Some(head) = pass.head {
-        // It is nobody's successor.
+        // The head is nobody's successor.
         pass.difference = pass.difference.wrapping_add(pass.hash(head, n - 1));
     }
     if (pass.tails, pass.head.is_some()) != (u64::from(n > 0), n > 0) || pass.difference != 0 {
@@ -97,7 +99,7 @@ fn hold(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> R
 }
 
 impl<R: Iterator<Item = Result<i64>>> Pass<R> {
-    /// Takes the successors of the elements from `first` on, which are the next.
+    /// Checks the elements from `first` on, which must be the next ones.
     fn take(&mut self, order: Order, n: u64, first: u64, successors: &[i64], file: &Path) -> Result<()> {
         let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
         if first != self.next {

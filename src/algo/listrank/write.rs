@@ -1,4 +1,4 @@
-//! Writes ranks as they come, in the order of elements, and sums them up.
+//! Writes ranks in the order of elements as they arrive, and computes their checksum.
 
 use crate::algo::Run;
 use crate::algo::listrank::options::Order;
@@ -9,10 +9,10 @@ use crate::results::Column;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Elements that a thread adds up at a time.
+/// Number of elements whose checksum a thread computes at a time.
 const PART: usize = 1 << 16;
 
-/// The sum that tells ranks apart: `rank(i) * (i mod 1000003 + 1)` of all elements, modulo 2^64.
+/// Checksum of ranks: `rank(i) * (i mod 1000003 + 1)` summed over all elements, modulo 2^64.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Checksum {
     sum: u64,
@@ -23,7 +23,7 @@ impl Checksum {
     /// The modulus of the factors.
     const FACTORS: u64 = 1_000_003;
 
-    /// Begins at element `first`.
+    /// Starts a sum at element `first`.
     pub fn at(first: u64) -> Checksum {
         Checksum { sum: 0, factor: first % Self::FACTORS }
     }
@@ -43,31 +43,31 @@ impl Checksum {
 
 /// The column `rank` of a list.
 pub struct Ranks {
-    /// The column; on rank 0 alone.
+    /// The column. Only on rank 0.
     column: Option<Column<i64>>,
     order: Order,
     length: u64,
-    /// Elements whose ranks were appended, and their checksum.
+    /// Number of elements whose ranks were appended, and their checksum.
     pushed: u64,
     sum: u64,
 }
 
 impl Ranks {
-    /// Begins the column of a list of `length` elements, if this is the trial whose results stay.
+    /// Starts the column of a list of `length` elements, if this is the trial whose results are kept.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Disk errors.
     pub fn begin(run: &Run<'_>, order: Order, length: u64) -> Result<Ranks> {
         let writes = run.is_last && run.comm.leads();
         let column = writes.then(|| run.columns.begin("rank", length)).transpose()?;
         Ok(Ranks { column, order, length, pushed: 0, sum: 0 })
     }
 
-    /// Appends numbers of successors, those of the next elements, by `threads` threads; `wide` returns one as a number, and `written` is told
-    /// how many were appended.
+    /// Appends the next elements, given their numbers of successors, with `threads` threads. `wide` converts such a
+    /// number to `u64`. `written` is called with the number of elements that were appended.
     ///
     /// # Errors
-    /// Those of the disk; a stop.
+    /// Disk errors; [`crate::Error::Stopped`].
     pub fn push<N: Sync>(
         &mut self,
         successors: &[N],
@@ -110,10 +110,10 @@ impl Ranks {
         Ok(())
     }
 
-    /// Ends the column; returns the checksum.
+    /// Finishes the column and returns the checksum.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Disk errors.
     pub fn end(self, run: &mut Run<'_>) -> Result<u64> {
         self.column.map(|column| run.columns.end(column)).transpose()?;
         Ok(self.sum)
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checksum_is_the_sum_from_any_element_on() {
+    fn a_checksum_can_start_at_any_element() {
         let ranks: Vec<u64> = (0..2_100_000).map(|i| (u64::MAX / 3) ^ (i * 7)).collect();
         let plain = |from: usize| {
             ranks[from..]

@@ -1,12 +1,14 @@
-//! An algorithm for tests: it uses all that a job lends, and its answers follow from the edges in a line of Python.
+//! An algorithm for tests: it uses everything that a job provides, and its results can be computed from the edges in a
+//! line of Python.
 //!
-//! `total` is the sum of `d(u)·d(v)` over all edges (the second Zagreb index). With `columns = true` every vertex gets the sum of
-//! its neighbours' degrees, in each type that there is, and every source a folder with those that are next to it. Units are blocks.
-//! With `direction = true` it is the sum of `out(u)·in(v)` over all edges from `u` to `v` if the input keeps direction, and every vertex gets
-//! two sums. With `upper = true`, edges come from the upper half of rows, the rows of a block of the lower half at a time.
-//! With `weights`, every product is multiplied by the weight of its edge, whole or as the bits of its f32, modulo 2^64; and with
-//! `upper = true`, too, edges of both halves are added up, those of the lower half twice.
-//! Without columns the results of units go to a journal, as many numbers each as the block has rows; with columns to a checkpoint.
+//! `total` is the sum of `d(u)·d(v)` over all edges (the second Zagreb index). With `columns = true` every vertex gets
+//! the sum of its neighbours' degrees, in each column type, and every source a folder with the vertices next to it.
+//! Units are blocks. With `direction = true`, if the input is directed, `total` is the sum of `out(u)·in(v)` over all
+//! edges from `u` to `v`, and every vertex gets two sums. With `upper = true`, edges come from the upper half of rows,
+//! for the rows of one block of the lower half at a time. With `weights`, every product is multiplied by the weight of
+//! its edge (an integer, or the bits of an f32), modulo 2^64. With `upper = true` in addition, edges of both halves are
+//! added up, those of the lower half twice. Without columns, the results of units go to a journal, with one number per
+//! row of the block. With columns they go to a checkpoint.
 
 mod unit;
 
@@ -33,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::time::Instant;
 
-/// Sums of degrees.
+/// Options of the sums.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     columns: bool,
@@ -80,7 +82,7 @@ impl Progress {
 }
 
 impl Sums {
-    /// Computes what is missing in rounds of one unit a rank; `keep` makes units last, on rank 0.
+    /// Computes the missing units in rounds of one unit per rank. `keep` stores units, on rank 0.
     fn units(
         &self,
         graph: &Graph,
@@ -266,7 +268,7 @@ impl Algorithm for Sums {
     }
 
     fn verify(&self, results: &Results<'_>, (output, ()): (&SumsOutput, &()), verdict: &mut Verdict<'_>) -> Result<()> {
-        // Twice the total is the sum over vertices of the degree by that of the neighbours, modulo 2^64.
+        // Twice the total is the sum over vertices of the degree times the sum of the neighbours' degrees, modulo 2^64.
         if !self.columns || !results.done || results.info.direction == Direction::Directed {
             return verdict.skip("sums", "without columns there is nothing to check the total against");
         }
@@ -290,7 +292,7 @@ impl Algorithm for Sums {
             UnitsContent::Records(records) => {
                 let read = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
                 let totals: Option<Vec<u64>> = records.iter().map(read).collect();
-                let none = || Error::Validation(format!("{}: a record that is no sum", units.path.display()));
+                let none = || Error::Validation(format!("{}: a record that is not a sum", units.path.display()));
                 (records.len() as u64, totals.ok_or_else(none)?.into_iter().fold(0, u64::wrapping_add))
             }
             UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?[0]),

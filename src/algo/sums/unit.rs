@@ -8,18 +8,19 @@ use crate::graph::ids::Vertex;
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 
-/// The graph, and how its edges are weighed.
+/// The graph, and the weights of its edges.
 pub(super) struct Source<'a> {
     pub(super) graph: &'a Graph,
     pub(super) degrees: &'a [u32],
     pub(super) upper: bool,
     pub(super) weights: Option<WeightSource>,
-    /// The ids of vertices, by which weights are drawn.
+    /// Ids of the vertices, from which weights are drawn.
     pub(super) ids: Option<InputIds>,
 }
 
 impl Source<'_> {
-    /// Calls `each` for all edges of a row in a half, with the other end and the weight; without weights this is 1.
+    /// Calls `each` with the other end and the weight of all edges of a row in a half. Without weights, the weight is
+    /// 1.
     fn edges(&self, half: &Catalogue, row: u32, mut each: impl FnMut(u32, u64)) {
         let direction = self.graph.info.direction;
         match (self.weights, &self.ids) {
@@ -69,24 +70,24 @@ impl Source<'_> {
     }
 }
 
-/// The sums of one unit: for the total, and for the rows at the ends of its edges.
+/// The sums of one unit: the total, and one for each row at an end of its edges.
 pub(super) struct Unit {
     pub(super) number: u64,
     pub(super) total: u64,
-    /// Entries of each row.
+    /// Number of entries of each row.
     pub(super) lengths: Vec<u32>,
     pub(super) at_rows: Vec<(u64, u64)>,
 }
 
 impl Unit {
-    /// Returns it as words.
+    /// Encodes the unit as words.
     pub(super) fn words(&self) -> Vec<u64> {
         let head = [self.number, self.total, self.lengths.len() as u64];
         let lengths = self.lengths.iter().map(|&length| length.into());
         head.into_iter().chain(lengths).chain(self.at_rows.iter().flat_map(|&(v, sum)| [v, sum])).collect()
     }
 
-    /// Returns the unit of these words; `None` if they are none.
+    /// Decodes a unit from words; `None` if they are not a unit.
     pub(super) fn read(words: &[u64]) -> Option<Unit> {
         let (&[number, total, rows], rest) = words.split_first_chunk()?;
         let (lengths, rest) = rest.split_at_checked(rows as usize)?;

@@ -1,4 +1,4 @@
-//! The fastest way that there is: the engines of `[bfs]`, which turn bottom-up and exchange bits.
+//! The fastest strategy: the engines of `[bfs]`, which use bottom-up steps and exchange bitmaps.
 
 use super::search::{Level, Search, Searched, Sent};
 use crate::algo::Run;
@@ -8,18 +8,18 @@ use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 
-/// A graph that is ready for the engine of `[bfs]` that fits the devices.
+/// The engine of `[bfs]` that suits the devices, with a graph.
 pub struct Auto<'a> {
     search: Box<dyn Search<Searched = bfs::search::Searched> + 'a>,
-    /// True for a process by itself, which sends nothing.
+    /// Whether this is a single process, which sends nothing.
     is_alone: bool,
 }
 
 impl<'a> Auto<'a> {
-    /// Gets it ready. Collective.
+    /// Prepares the engine. Collective.
     ///
     /// # Errors
-    /// Those of [`bfs::engine::choose`].
+    /// Errors of [`bfs::engine::choose`].
     pub fn new(graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Auto<'a>> {
         let search = bfs::engine::choose([None; 2], graph, degrees, run, spare)?;
         Ok(Auto { search, is_alone: run.comm.ranks() == 1 })

@@ -1,4 +1,4 @@
-//! The cost of a traversal: memory by the functions that size its arrays, time by rates.
+//! Cost of a traversal: memory from the functions that size its arrays, time from rates.
 
 use super::options::{Strategy, Traverse};
 use super::owner::{Owners, Rule};
@@ -8,15 +8,15 @@ use crate::algo::own::Own;
 use crate::algo::searches::tree::{self, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
 
-/// Nanoseconds of a thread for each entry of all rows.
+/// Nanoseconds of a thread per entry of all rows.
 const ENTRY: f64 = 6.0;
-/// Nanoseconds of a GPU, by the bytes that it moves: none was at hand to measure.
+/// Nanoseconds of a GPU per entry, derived from the bytes it moves because no GPU was available to measure.
 const ENTRY_ON_GPU: f64 = 0.1;
-/// Bytes of a pair, and one in how many candidates is sent where repeats are dropped.
+/// Bytes of a pair, and the reciprocal of the part of the candidates that is sent if repeats are dropped.
 const PAIR: u64 = 8;
 const LEFT: u64 = 8;
 
-/// Returns what `table` takes on a graph of this size.
+/// Returns the cost of `table` on a graph of this size.
 pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let label = format!("traverse {}", table.strategy.name());
     if table.strategy == Strategy::Auto {
@@ -41,7 +41,7 @@ pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     tree::cost(&table.options, graph, crew, SearchCost { bytes, sent, nanoseconds, label })
 }
 
-/// Returns the vertices that a rank owns, and a bound of the entries of their rows.
+/// Returns the number of vertices that a rank owns, and an upper bound of the entries of their rows.
 pub(super) fn own(rule: Rule, graph: &GraphSize<'_>, ranks: usize) -> [u64; 2] {
     let chunk = match rule {
         Rule::Modulo => 1,

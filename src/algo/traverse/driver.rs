@@ -1,4 +1,4 @@
-//! Traversal as the driver of searches knows it.
+//! Connects traversal to the driver of searches.
 
 use super::output::TraverseDetails;
 use super::search::{Search, Searched};

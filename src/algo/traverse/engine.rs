@@ -1,4 +1,4 @@
-//! The choice of what traverses: the engines of `[bfs]`, or all ranks level by level.
+//! Chooses the engine of a traversal: the engines of `[bfs]`, or all ranks level by level.
 
 use super::auto::Auto;
 use super::cpu::{self, CpuLevels};
@@ -14,10 +14,11 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::map::Mapped;
 
-/// Gets what searches ready on the devices that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
+/// Prepares a search on the devices that the job and all ranks choose. `spare` bytes of host memory stay free.
+/// Collective.
 ///
 /// # Errors
-/// [`Error::Limit`], [`Error::Lost`], those of the graph; [`Error::Usage`] for more vertices than ranks have keys for.
+/// [`Error::Limit`], [`Error::Lost`], errors of the graph; [`Error::Usage`] for more vertices than ranks have keys for.
 pub(super) fn choose<'a>(
     table: &Traverse,
     graph: &'a Graph,
@@ -31,11 +32,11 @@ pub(super) fn choose<'a>(
     let (comm, vertices) = (run.comm, graph.info.connected as usize);
     let owners = Owners::new(table.owner, vertices, comm.rank(), comm.ranks()).ok_or_else(|| {
         Error::Usage(format!(
-            "{vertices} vertices have no keys of 32 bits with {} ranks: set strategy = \"auto\"",
+            "the keys of {vertices} vertices on {} ranks do not fit 32 bits: set strategy = \"auto\"",
             comm.ranks()
         ))
     })?;
-    // Links are opened when the levels have taken their part.
+    // Links are opened after the levels have reserved their memory.
     let spare = spare + exchange::bytes_here(comm, cpu::batch());
     let on_cpu = || CpuLevels::new(graph, degrees, owners, table.strategy, run.on_cpu(spare));
     let on_gpu = |lease| GpuLevels::new(graph, degrees, owners, table.strategy, lease, run.budget, &signals::check);
@@ -46,7 +47,7 @@ pub(super) fn choose<'a>(
             levels.keep_within(run.budget.free().saturating_sub(spare));
             Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?))
         }
-        // A rank without a GPU has its own vertices all the same.
+        // A rank without a GPU still owns vertices.
         Chosen::Nothing => Ok(Box::new(Walk::new(comm, owners, on_cpu()?, run.budget)?)),
     }
 }

@@ -1,4 +1,4 @@
-//! The exchange of a search by ranks: candidates to their owners, sums of each level, times and parents to rank 0.
+//! Communication of a search by ranks: candidates to their owners, sums of each level, and times and parents to rank 0.
 
 use super::levels::{Frontier, Levels, lap};
 use super::owner::Owners;
@@ -9,32 +9,32 @@ use crate::memory::{Budget, Buffer, Reservation};
 use std::ops::Range;
 use std::time::Instant;
 
-/// Bytes of all links of a rank, and of a link at least and at most.
+/// Bytes of all links of a rank, and minimum and maximum bytes of one link.
 const LINKS: usize = 4 << 20;
 const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
-/// The links of a rank to the others.
+/// The links of a rank to the other ranks.
 pub struct Exchange {
     rank: usize,
     ranks: usize,
     rounds: Rounds,
-    /// Pairs of other ranks that were not taken yet.
+    /// Buffer of received pairs that are not processed yet.
     inbox: Buffer<u64>,
     _reserved: Reservation,
 }
 
 fn shape(ranks: usize) -> RoundShape {
-    // A line is reduced at a time.
+    // Only single lines are reduced.
     RoundShape { link: (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1]), reduction: 0 }
 }
 
-/// Returns the bytes of links of a rank, of which there are `local` on its machine.
+/// Returns the bytes of a rank's links, with `local` ranks on its machine.
 fn links_bytes(ranks: usize, nodes: usize, local: usize) -> u64 {
     let shared = if nodes == 1 { local.max(1) as u64 } else { 1 };
     shape(ranks).bytes(ranks, nodes).div_ceil(shared)
 }
 
-/// Returns the bytes of an exchange by `ranks` ranks on `nodes` machines, where `batch` pairs are taken at a time.
+/// Returns the bytes of an exchange among `ranks` ranks on `nodes` machines that process `batch` pairs at a time.
 pub fn bytes(ranks: usize, nodes: usize, batch: usize) -> u64 {
     match ranks {
         1 => 0,
@@ -51,7 +51,7 @@ pub fn bytes_here(comm: &Comm, batch: usize) -> u64 {
 }
 
 impl Exchange {
-    /// Opens links between the ranks, of which this one takes `batch` pairs at a time. Collective.
+    /// Opens links between the ranks. This rank processes `batch` pairs at a time. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -63,22 +63,22 @@ impl Exchange {
         Ok(Exchange { rank, ranks, rounds: comm.rounds(shape(ranks)), inbox, _reserved: reserved })
     }
 
-    /// Has ranks wait for each other without sleeping, as far as they have cores.
+    /// Makes ranks wait for each other without sleeping, as far as there are cores.
     pub fn stay_awake(&mut self) {
         self.rounds.stay_awake();
     }
 
-    /// Waits for all ranks, which go on at the same time. Collective.
+    /// Waits for all ranks, which then continue at the same time. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn meet(&mut self) -> Result<()> {
-        // Those that waited for long sleep when the last one comes; all are awake the second time.
+        // A rank that waited for long may sleep when the last rank arrives. At the second barrier all are awake.
         self.rounds.any(false)?;
         self.rounds.any(false).map(drop)
     }
 
-    /// Waits for all ranks in a step. Collective.
+    /// Waits for all ranks within a step. Collective.
     fn wait(&mut self, steps: &mut Steps) -> Result<()> {
         let mut lapped = Instant::now();
         self.rounds.any(false)?;
@@ -86,10 +86,11 @@ impl Exchange {
         Ok(())
     }
 
-    /// Has each rank take those of the pairs `to` all ranks that are its own, and wait for the others if a further piece of the level follows. Collective.
+    /// Delivers the pairs of each rank in `to`, and claims those of this rank. Waits for the other ranks if another
+    /// piece of the level follows. Collective.
     ///
     /// # Errors
-    /// Those of the exchange and of `levels`.
+    /// Errors of the exchange and of `levels`.
     pub fn swap(
         &mut self,
         (pairs, to): (&[u64], &[Range<usize>]),
@@ -102,7 +103,8 @@ impl Exchange {
             self.wait(steps)?;
             levels.pull()?;
             if !is_last {
-                // The next piece takes the place of this one. After the last, sums of the level are told once all are done.
+                // The next piece overwrites this one. After the last piece, the sums of the level synchronise the
+                // ranks.
                 levels.settle(steps)?;
                 self.wait(steps)?;
             }
@@ -135,7 +137,7 @@ impl Exchange {
             }
             Ok(())
         })?;
-        // Batches that were taken meanwhile have told their time.
+        // Batches that were processed meanwhile have already recorded their time.
         let mut exchanged = 0.0;
         lap(&mut lapped, &mut exchanged);
         let taken = steps.compute() + steps.exchange - before;
@@ -146,25 +148,26 @@ impl Exchange {
         Ok(())
     }
 
-    /// Returns the frontier of all ranks and the most edges that one of them has in it, with the sums of the step before. Collective.
+    /// Returns the frontier of all ranks, the maximum number of edges of one rank in it, and the traffic of the last
+    /// step. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn sum(&mut self, own: Frontier, sent: Sent, steps: &mut Steps) -> Result<(Frontier, u64, Sent)> {
         let mut lapped = Instant::now();
         let Sent { pruned, sent_bytes, unpruned_bytes } = sent;
-        let told = self.rounds.gather([own.vertices, own.edges, pruned, sent_bytes, unpruned_bytes, 0, 0])?;
+        let reported = self.rounds.gather([own.vertices, own.edges, pruned, sent_bytes, unpruned_bytes, 0, 0])?;
         lap(&mut lapped, &mut steps.waiting);
-        let sum = |which: usize| told.iter().map(|of_rank| of_rank[which]).sum();
-        let most = told.iter().map(|of_rank| of_rank[1]).max().unwrap_or(0);
+        let sum = |which: usize| reported.iter().map(|of_rank| of_rank[which]).sum();
+        let most = reported.iter().map(|of_rank| of_rank[1]).max().unwrap_or(0);
         let sent = Sent { pruned: sum(2), sent_bytes: sum(3), unpruned_bytes: sum(4) };
         Ok((Frontier { vertices: sum(0), edges: sum(1) }, most, sent))
     }
 
-    /// Returns the steps of all ranks, on each of them. Collective.
+    /// Returns the steps of all ranks, on each rank. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn gather_steps(&mut self, steps: &Steps) -> Result<Vec<Steps>> {
         let words: Vec<u64> = steps.numbers().iter().map(|seconds| seconds.to_bits()).collect();
         let mut all = vec![Vec::new(); self.ranks];
@@ -176,10 +179,11 @@ impl Exchange {
         Ok(all.iter().map(|numbers| Steps::of(numbers)).collect())
     }
 
-    /// Gathers the parents of all vertices on rank 0 in `parents`, of which other ranks have none. `own` are those of the own vertices. Collective.
+    /// Gathers the parents of all vertices in `parents` on rank 0; on other ranks `parents` is empty. `own` has the
+    /// parents of the own vertices. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn gather(&mut self, own: &[u32], owners: Owners, parents: &mut [u32]) -> Result<()> {
         let mut to: Vec<&[u32]> = vec![&[]; self.ranks];
         to[0] = own;

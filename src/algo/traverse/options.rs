@@ -7,23 +7,23 @@ use crate::algo::sources::SOURCES;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// Traversal level by level: where to search from, how, and what to do with the trees.
+/// Options of traversal level by level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Traverse {
-    /// Where to search from, and what to do with what was found.
+    /// The sources, and what to do with the results.
     #[serde(flatten)]
     pub options: Options,
-    /// The way from a level to the next. Trees are the same by all.
+    /// How the search gets from a level to the next. All strategies give the same trees.
     pub strategy: Strategy,
     /// The rule by which ranks own vertices.
     pub owner: Rule,
 }
 
-/// A way from a level to the next.
+/// A method for getting from a level to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Candidates are sorted, and repeats dropped, before they are sent: the published way.
+    /// Candidates are sorted, and repeats dropped, before they are sent. This is the published method.
     SortUnique,
     /// Candidates are claimed by atomic operations, and all are sent.
     Atomic,
@@ -36,24 +36,24 @@ const STRATEGIES: [(&str, Strategy); 3] =
     [("sort-unique", Strategy::SortUnique), ("atomic", Strategy::Atomic), ("auto", Strategy::Auto)];
 
 impl Strategy {
-    /// Returns its name in job files and reports.
+    /// Returns the strategy's name in job files and reports.
     pub fn name(self) -> &'static str {
         STRATEGIES.iter().find(|(_, strategy)| *strategy == self).map_or("", |(name, _)| name)
     }
 }
 
-/// `strategy`.
+/// The key `strategy`.
 const STRATEGY: Key<Strategy> =
     Key::choice("strategy", &STRATEGIES, "the way from a level to the next; all find the same trees");
 
-/// `owner`.
+/// The key `owner`.
 const OWNER: Key<Rule> = Key::choice("owner", &Rule::ALL, "the rule by which ranks own vertices");
 
-/// All keys.
+/// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &STRATEGY, &OWNER];
 
 impl Traverse {
-    /// Reads the table.
+    /// Parses the table `[traverse]`, and reports mistakes to `diagnostics`.
     pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Traverse> {
         let options = Options::parse(table, diagnostics);
         let (strategy, owner) = (STRATEGY.read(table, diagnostics), OWNER.read(table, diagnostics));

@@ -1,44 +1,44 @@
-//! How searches of `[traverse]` went, for the report.
+//! Details of `[traverse]` searches, for the report.
 
 use super::search::{Level, RankTimes, Searched, Steps};
 use crate::algo::searches::figures::{self, LevelDetails};
 use crate::algo::searches::results::{SourceDetails, Speed};
 use serde::{Deserialize, Serialize};
 
-/// How the search from one source went. Fields are those of [`Searched`].
+/// Details of the search from one source, as in [`Searched`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraverseDetails {
-    /// Seconds.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Traversed edges a second.
+    /// Traversed edges per second.
     pub teps: f64,
-    /// Seconds of computation of the rank that computed longest.
+    /// Compute seconds of the rank that computed longest.
     pub compute_seconds: f64,
-    /// Seconds of exchange of the same rank, waiting included.
+    /// Exchange seconds of the same rank, including waiting.
     pub communication_seconds: f64,
-    /// The part of these in which it waited.
+    /// The waiting part of `communication_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_seconds: Option<f64>,
-    /// Entries of rows that were looked at.
+    /// Number of row entries checked.
     pub expanded: u64,
-    /// Candidates that were dropped as repeats before anything was sent.
+    /// Number of candidates that were dropped as repeats before anything was sent.
     pub pruned: u64,
-    /// Bytes that ranks sent to others.
+    /// Number of bytes that ranks sent to others.
     pub sent_bytes: u64,
-    /// Bytes that they would have sent without pruning.
+    /// Number of bytes that ranks would have sent without pruning.
     pub unpruned_bytes: u64,
     /// The first levels in order.
     pub levels: Vec<Level>,
-    /// Seconds by step: the mean over ranks.
+    /// Seconds by step, as the mean over ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<Steps>,
-    /// The times of each rank.
+    /// Times of each rank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<RankTimes>>,
 }
 
 impl TraverseDetails {
-    /// Returns the details of a search, with `levels` levels at most.
+    /// Returns the details of a search, with at most `levels` levels.
     pub(super) fn of(searched: Searched, Speed { seconds, teps }: Speed, levels: usize) -> TraverseDetails {
         let Searched { compute_seconds, communication_seconds, expanded, sent, steps, .. } = searched;
         let mut all = searched.levels;

@@ -3,40 +3,41 @@
 use crate::algo::own::Own;
 use serde::{Deserialize, Serialize};
 
-/// A rule by which vertices have owners.
+/// A rule that assigns owners to vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
     /// Vertex `v` belongs to rank `v` modulo the number of ranks, as published.
     Modulo,
-    /// Blocks of 512 vertices belong to ranks in turn, as those of `[bfs]` do.
+    /// Blocks of 512 vertices are interleaved over the ranks, as in `[bfs]`.
     Blocks,
 }
 
 impl Rule {
-    /// All rules by their names in job files.
+    /// All rules with their names in job files.
     pub const ALL: [(&str, Rule); 2] = [("modulo", Rule::Modulo), ("blocks", Rule::Blocks)];
 }
 
-/// The owners of all vertices. The *key* of a vertex says both its owner and its place there: keys of a rank are consecutive, and in the order of
-/// vertices.
+/// The owners of all vertices. The *key* of a vertex encodes its owner and its place there. The keys of a rank are
+/// consecutive, in the order of vertices.
 #[derive(Debug, Clone, Copy)]
 pub struct Owners {
     rule: Rule,
     blocks: Own,
-    /// 2^64 by the number of ranks, rounded up, for division without a division (Lemire, Kaser and Kurz 2019); 0 for one rank.
+    /// 2^64 divided by the number of ranks, rounded up, to divide by multiplication (Lemire, Kaser and Kurz 2019); 0
+    /// for a single rank.
     reciprocal: u64,
-    /// Keys of a rank.
+    /// Number of keys of a rank.
     stride: u32,
 }
 
 impl Owners {
-    /// Returns the owners among `ranks`, as rank `rank` sees them; `None` where keys do not fit 32 bits.
+    /// Returns the owners among `ranks` ranks, as rank `rank` sees them; `None` if keys do not fit 32 bits.
     pub fn new(rule: Rule, vertices: usize, rank: usize, ranks: usize) -> Option<Owners> {
         let blocks = Own::of(vertices, rank, ranks);
         let reciprocal = if ranks == 1 { 0 } else { u64::MAX / ranks as u64 + 1 };
         let mut owners = Owners { rule, blocks, reciprocal, stride: 0 };
-        // Rank 0 has the most.
+        // Rank 0 has the most vertices.
         let stride = owners.len(0).max(1);
         owners.stride = u32::try_from(stride).ok()?;
         u32::try_from(stride as u64 * ranks as u64).ok()?;
@@ -58,7 +59,7 @@ impl Owners {
         self.blocks.ranks()
     }
 
-    /// Returns the number of keys of each rank: the vertices of rank 0, which has the most.
+    /// Returns the number of keys of each rank: the number of vertices of rank 0, which has the most.
     pub fn stride(&self) -> u32 {
         self.stride
     }
@@ -68,8 +69,8 @@ impl Owners {
         u64::from(self.stride) * self.ranks() as u64
     }
 
-    /// Returns the reciprocal of the number of ranks, and the binary logarithm of the vertices that an owner has side by side: by these, kernels find
-    /// owners.
+    /// Returns the reciprocal of the number of ranks, and the base-2 logarithm of the number of consecutive vertices
+    /// with the same owner. Kernels find owners with these.
     pub fn division(&self) -> (u64, u32) {
         let shift = match self.rule {
             Rule::Modulo => 0,
@@ -106,7 +107,7 @@ impl Owners {
         rank * self.stride + place
     }
 
-    /// Returns the vertex at a place of a rank.
+    /// Returns the vertex at the given place of a rank.
     #[inline(always)]
     pub fn vertex(&self, rank: usize, place: u32) -> u32 {
         match self.rule {

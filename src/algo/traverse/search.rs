@@ -1,4 +1,4 @@
-//! A traversal, whatever computes it, and what it tells.
+//! A traversal and its statistics, for every engine.
 
 use crate::algo::searches::LEVELS;
 use crate::algo::searches::tree::LevelFigures;
@@ -7,36 +7,36 @@ use serde::{Deserialize, Serialize};
 pub use crate::algo::searches::NONE;
 pub use crate::algo::searches::tree::Search;
 
-/// One search: its levels and what it took.
+/// One search: its levels and its duration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Searched {
-    /// Vertices reached, the root included.
+    /// Number of vertices reached, including the root.
     pub reached: u64,
-    /// The level of the vertices that are farthest from the root.
+    /// Level of the vertices that are farthest from the root.
     pub depth: u64,
-    /// Seconds of the search.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Seconds that the rank computed which computed longest.
+    /// Compute seconds of the rank that computed longest.
     pub compute_seconds: f64,
-    /// Seconds that the same rank exchanged candidates with others, and waited for them.
+    /// Seconds in which the same rank exchanged candidates with others or waited for them.
     pub communication_seconds: f64,
-    /// The part of these in which it waited.
+    /// The waiting part of `communication_seconds`.
     #[serde(default)]
     pub waiting_seconds: f64,
-    /// Entries of rows that were looked at.
+    /// Number of row entries checked.
     pub expanded: u64,
-    /// The traffic between ranks in all levels, also in those that are not told.
+    /// Traffic between ranks in all levels, including levels that are not listed.
     pub sent: Sent,
-    /// The first 1000 levels in order; the first has the root alone as its frontier, the last finds nothing new.
+    /// The first 1000 levels in order. The frontier of the first is the root alone; the last finds nothing new.
     pub levels: Vec<Level>,
-    /// Seconds by step: the mean over ranks. Empty where steps are not told apart.
+    /// Seconds by step, as the mean over ranks. `None` if steps are not measured separately.
     pub steps: Option<Steps>,
-    /// The times of each rank.
+    /// Times of each rank.
     pub ranks: Vec<RankTimes>,
 }
 
 impl Searched {
-    /// Notes the next level.
+    /// Records the next level.
     pub fn note(&mut self, level: Level) {
         self.depth += u64::from(self.reached > 0);
         self.reached += level.frontier;
@@ -49,7 +49,7 @@ impl Searched {
         }
     }
 
-    /// Notes the seconds by step of all ranks.
+    /// Records the seconds by step of all ranks.
     pub fn time(&mut self, ranks: &[Steps]) {
         let slowest = ranks.iter().max_by(|a, b| a.compute().total_cmp(&b.compute())).copied().unwrap_or_default();
         self.compute_seconds = slowest.compute();
@@ -85,39 +85,40 @@ impl LevelFigures for Searched {
 /// One level, and the step from it to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// Vertices of the level.
+    /// Number of vertices of the level.
     pub frontier: u64,
-    /// Entries of rows that were looked at: those of the frontier, unless the strategy is free to look elsewhere.
+    /// Number of row entries checked: those of the frontier, unless the strategy may check others.
     pub expanded: u64,
-    /// Fields of [`Sent`], where they are told by level.
+    /// See [`Sent::pruned`]; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned: Option<u64>,
-    /// Likewise.
+    /// See [`Sent::sent_bytes`]; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_bytes: Option<u64>,
-    /// Likewise.
+    /// See [`Sent::unpruned_bytes`]; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpruned_bytes: Option<u64>,
-    /// Seconds of the step.
+    /// Duration of the step in seconds.
     pub seconds: f64,
 }
 
-/// Sums over a step, or several, and over all ranks.
+/// Traffic of one or more steps, summed over all ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
-    /// Candidates that were dropped as repeats before anything was sent.
+    /// Number of candidates that were dropped as repeats before anything was sent.
     pub pruned: u64,
-    /// Bytes that ranks sent to others.
+    /// Number of bytes that ranks sent to others.
     pub sent_bytes: u64,
-    /// Bytes that they would have sent without pruning.
+    /// Number of bytes that ranks would have sent without pruning.
     pub unpruned_bytes: u64,
 }
 
 impl Sent {
-    /// Bytes of a pair.
+    /// Size of a pair in bytes.
     const PAIR: u64 = 8;
 
-    /// Adds `pruned` candidates that were dropped, and `pairs` that were sent where `unpruned` are those of vertices of other ranks.
+    /// Adds `pruned` dropped candidates and `pairs` sent pairs. `unpruned` is the number of candidates for vertices of
+    /// other ranks.
     pub fn add(&mut self, pruned: u64, pairs: u64, unpruned: u64) {
         self.pruned += pruned;
         self.sent_bytes += Sent::PAIR * pairs;
@@ -130,44 +131,45 @@ impl Sent {
 pub struct Steps {
     /// Prefix sums of the degrees of the frontier.
     pub prefix_sum: f64,
-    /// Search of the vertex and the neighbour of each candidate.
+    /// Finding the vertex and the neighbour of each candidate.
     pub search: f64,
-    /// Sort by neighbour.
+    /// Sorting by neighbour.
     pub sort: f64,
-    /// Removal of repeats.
+    /// Dropping repeats.
     pub unique: f64,
-    /// Exchange with the owners. GPUs that read pairs from each other's memory claim vertices as they read, which is part of it.
+    /// Exchange with the owners. It includes claims on GPUs that read pairs from each other's memory, because they
+    /// claim while they read.
     pub exchange: f64,
     /// Waiting for slower ranks before and after an exchange, and at the end of a level.
     pub waiting: f64,
-    /// Update of parents, and of the next frontier by candidates that are not reached.
+    /// Update of parents and of the next frontier with candidates that are not reached yet.
     pub update: f64,
-    /// Kernels of a GPU, which are part of the steps above.
+    /// GPU kernels, which are part of the steps above.
     pub kernels: f64,
 }
 
 impl Steps {
-    /// Numbers of one rank.
+    /// How many numbers represent the steps of one rank.
     pub const WORDS: usize = 8;
 
-    /// Returns the seconds of computation.
+    /// Returns the compute seconds.
     pub fn compute(&self) -> f64 {
         self.prefix_sum + self.search + self.sort + self.unique + self.update
     }
 
-    /// Adds a multiple of others.
+    /// Adds `other`, multiplied by `factor`.
     fn add(&mut self, other: &Steps, factor: f64) {
         let sums: Vec<f64> = self.numbers().into_iter().zip(other.numbers()).map(|(a, b)| a + factor * b).collect();
         *self = Steps::of(&sums);
     }
 
-    /// Returns all numbers.
+    /// Returns all numbers, in a fixed order.
     pub fn numbers(&self) -> [f64; Steps::WORDS] {
         let Steps { prefix_sum, search, sort, unique, exchange, waiting, update, kernels } = *self;
         [prefix_sum, search, sort, unique, exchange, waiting, update, kernels]
     }
 
-    /// Returns the steps of these numbers.
+    /// Returns the steps from the result of [`Self::numbers`].
     pub fn of(numbers: &[f64]) -> Steps {
         let number = |at: usize| numbers.get(at).copied().unwrap_or(0.0);
         Steps {
@@ -183,16 +185,16 @@ impl Steps {
     }
 }
 
-/// Seconds of a rank in a search.
+/// Times of a rank in a search, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTimes {
-    /// Its computation.
+    /// Computing.
     pub compute_seconds: f64,
-    /// Exchanges, without waiting for others to begin them.
+    /// Exchanges, without waiting for other ranks to start them.
     pub exchange_seconds: f64,
-    /// Waiting for others.
+    /// Waiting for other ranks.
     pub waiting_seconds: f64,
-    /// Kernels of its GPU.
+    /// Kernels of the rank's GPU.
     pub kernel_seconds: f64,
 }
 

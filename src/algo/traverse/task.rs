@@ -1,4 +1,4 @@
-//! `[traverse]` as an algorithm.
+//! Implements the algorithm of the table `[traverse]`.
 
 use super::options::Strategy;
 use super::output::TraverseDetails;

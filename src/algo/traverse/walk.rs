@@ -12,19 +12,19 @@ use crate::memory::{Budget, Buffer, populate};
 use crate::process::signals;
 use std::time::Instant;
 
-/// The ranks that search, and what this one has of it.
+/// One rank's state of a search by all ranks.
 pub struct Walk<L> {
     owners: Owners,
     exchange: Exchange,
     levels: L,
-    /// Candidates of a piece.
+    /// Buffer of the candidates of a piece.
     pairs: Buffer<u64>,
-    /// Most entries of a piece: the same on all ranks.
+    /// Maximum number of entries of a piece; the same on all ranks.
     piece: u64,
 }
 
 impl<L: Levels> Walk<L> {
-    /// Opens links between the ranks, and makes room for pieces. Collective.
+    /// Opens links between the ranks, and reserves memory for pieces. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -33,7 +33,7 @@ impl<L: Levels> Walk<L> {
         let mut piece = [levels.room()];
         comm.all_min(&mut piece);
         let mut pairs = budget.zeroed(levels.host_pairs(piece[0]) as usize, "candidates of a level (8 bytes each)")?;
-        // Touching memory for the first time is no business of the searches that are timed.
+        // Memory is touched here, so that page faults do not count as search time.
         populate(&mut pairs);
         let on_gpus = comm.any(levels.is_on_gpu());
         if on_gpus {
@@ -50,11 +50,11 @@ impl<L: Levels> Walk<L> {
         Ok(walk)
     }
 
-    /// Takes a step from the last vertex of each rank: the first launch of a kernel takes longer. Collective.
+    /// Takes a step from the last vertex of each rank, because the first launch of a kernel takes longer. Collective.
     fn warm_up(&mut self) -> Result<()> {
         let (owners, mut steps) = (self.owners, Steps::default());
         let last = owners.len(owners.rank()).checked_sub(1);
-        // A rank without vertices begins with one that is not its own: with none.
+        // A rank without vertices starts from a vertex of another rank, which makes its frontier empty.
         let root = last.map_or(0, |place| owners.vertex(owners.rank(), place as u32));
         let own = self.levels.begin(root)?;
         let (all, most, _) = self.exchange.sum(own, Sent::default(), &mut steps)?;
@@ -62,7 +62,8 @@ impl<L: Levels> Walk<L> {
         self.step(own, most, &mut steps).map(drop)
     }
 
-    /// Takes the step from a level to the next, where no rank has more than `most` edges; returns the own part of that, and what this rank sent.
+    /// Takes the step from one level to the next, in which no rank has more than `most` edges. Returns this rank's part
+    /// of the next frontier, and what the rank sent.
     fn step(&mut self, own: Frontier, most: u64, steps: &mut Steps) -> Result<(Frontier, Sent)> {
         failpoint::hit("traverse.level").map_err(|e| Error::internal("traverse a level", e))?;
         for first in (0..most).step_by(self.piece as usize) {

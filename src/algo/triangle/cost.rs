@@ -1,8 +1,8 @@
-//! The cost of counting: memory by the functions that size its buffers, time by rates.
+//! Cost of counting: memory from the functions that size its buffers, time from measured rates.
 //!
-//! Rates of a CPU were measured in release builds on one core of a Zen 3 server with AVX2: CPU time, Kronecker and
-//! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges each; those of a GPU on an H200, scales 22 to 29. `gpugraph run`
-//! notes the same rates for any machine. Good to a factor of two there.
+//! CPU rates were measured in release builds on one core of a Zen 3 server with AVX2: CPU time for Kronecker and
+//! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges per vertex. GPU rates were measured on an H200, at scales
+//! 22 to 29. `gpugraph run` uses the same rates on any machine; they are good to a factor of two.
 
 use crate::algo::triangle::Triangle;
 use crate::algo::triangle::trial::RESULT_BYTES;
@@ -11,36 +11,36 @@ use crate::algo::triangle::{Counter, Settings, driver};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::store::journal::Record;
 
-/// Nanoseconds of a thread: for each edge, each word of bits of hubs, each wedge that is looked up.
+/// Nanoseconds of a thread per edge, per word of hub bits, and per wedge that is looked up.
 const EDGE: f64 = 30.0;
 const CHUNK: f64 = 1.4;
 const LOOKUP: f64 = 2.4;
-/// The same of counts at vertices, on top: for each triangle (and what each doubling of the vertices beyond so many takes more), each
-/// edge to a hub, each other edge.
+/// Additional nanoseconds of counting per vertex: per triangle (plus an amount for each doubling of the vertices beyond
+/// `CORNER_VERTICES`), per edge to a hub, and per other edge.
 const CORNER: f64 = 1.05;
 const CORNER_DOUBLING: f64 = 0.46;
 const CORNER_VERTICES: f64 = 65_536.0;
 const HUB_CORNERS: f64 = 59.0;
 const OTHER_CORNERS: f64 = 37.0;
-/// Nanoseconds of one thread for a row of results: 40 on that server, 120 to 150 on the host of an H200.
+/// Nanoseconds of one thread per row of results: 40 on that server, 120 to 150 on the host of an H200.
 const ROW: f64 = 80.0;
-/// Wedges a second and GPU, looks and copies included.
+/// Wedges per second of a GPU, including checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
-/// Files take whole pages on the disk.
+/// File sizes on disk are multiples of a page.
 const PAGE: u64 = 4096;
 
-/// Returns what `table` takes on a graph of this size.
+/// Returns the cost of `table` on a graph of this size.
 pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let per_vertex = table.per_vertex;
     let [host_memory, least_host_memory] = host_memory(graph, crew, per_vertex);
     let trials = u64::from(crew.trials);
     let units = driver::units(graph.blocks as usize);
     let (results, records) = match per_vertex {
-        // A checkpoint for each trial, and one that is being written.
+        // One checkpoint per trial, and one that is being written.
         true => (results(graph, crew) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
         false => (0, Record::bytes(RESULT_BYTES) * units * trials),
     };
-    // Each rank gets its share of the counts from all, and gives their sum to the leader.
+    // Each rank receives its share of the counts from all ranks, and sends their sum to the leader.
     let gathered = if per_vertex && crew.ranks > 1 { trials * 8 * graph.vertices * crew.ranks as u64 } else { 0 };
     let work = ExpectedWork::of(graph.degrees);
     let each = counting(&work, crew) + if per_vertex { corners(&work, graph.rows, crew) } else { 0.0 };
@@ -55,7 +55,8 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     }
 }
 
-/// Returns the bytes of host memory, and the fewest that do. On a GPU both are the counts of vertices alone.
+/// Returns the bytes of host memory for the fastest settings, and the least that works. With a GPU both are only the
+/// counts of vertices.
 fn host_memory(graph: &GraphSize<'_>, crew: &Crew, per_vertex: bool) -> [u64; 2] {
     let GraphSize { vertices, edges, longest_row, .. } = *graph;
     let counts = if per_vertex { 8 * vertices } else { 0 };
@@ -68,14 +69,14 @@ fn host_memory(graph: &GraphSize<'_>, crew: &Crew, per_vertex: bool) -> [u64; 2]
     })
 }
 
-/// Returns the bytes of the columns `triangles`, `degree` and `clustering`, and of the ids where these are sparse.
+/// Returns the bytes of the columns `triangles`, `degree` and `clustering`, and of the ids if they are sparse.
 fn results(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
     let columns = 2 * crew.format.row_bytes(8, 20) + crew.format.row_bytes(4, 10);
     let row = columns + if graph.sparse { 8 } else { 0 };
     row * graph.rows + 4 * PAGE
 }
 
-/// Returns the seconds of one trial.
+/// Returns the estimated seconds of one trial.
 pub(super) fn counting(work: &ExpectedWork, crew: &Crew) -> f64 {
     if crew.on_gpu {
         return work.wedges / PROBES_ON_GPU / crew.ranks as f64;
@@ -83,8 +84,8 @@ pub(super) fn counting(work: &ExpectedWork, crew: &Crew) -> f64 {
     (EDGE * work.edges + CHUNK * work.chunks + LOOKUP * work.lookups) / 1e9 / crew.all_threads()
 }
 
-/// Returns the seconds that counts at vertices take on top of one trial, and their results in `rows` rows. On a GPU the counts are
-/// as good as free.
+/// Returns the seconds that counting per vertex adds to one trial, including writing results in `rows` rows. On a GPU
+/// the counts themselves take almost no time.
 pub(super) fn corners(work: &ExpectedWork, rows: u64, crew: &Crew) -> f64 {
     let results = ROW * rows as f64 / 1e9;
     if crew.on_gpu {
@@ -120,11 +121,12 @@ mod tests {
         }
     }
 
-    /// Processor time of one thread that the machine of docs/performance.md took, within what its cores differ by.
+    /// CPU time of one thread, measured on the machine of docs/performance.md; its cores differ by as much as the
+    /// tolerance.
     #[test]
     fn a_cpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         let one = crew(1, 1, false);
-        // Scale, edges a vertex, counting, and the same per vertex.
+        // Scale, edges per vertex, seconds of counting, and seconds of counting per vertex.
         for (scale, edge_factor, counted, per_vertex) in [
             (18, 16, 0.22, 0.58),
             (18, 64, 0.73, 4.29),
@@ -142,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Figures of an H200 in docs/performance.md, in seconds.
+    /// Times of an H200 in docs/performance.md, in seconds.
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         for (scale, edge_factor, seconds) in [(29, 10, 2.64), (26, 16, 0.34), (22, 16, 0.0146)] {
@@ -160,7 +162,7 @@ mod tests {
         }
     }
 
-    /// More trials and results at vertices leave more on the disk; counts at vertices are in memory once.
+    /// More trials and per-vertex results take more disk space; the counts are in memory only once.
     #[test]
     fn results_at_vertices_take_memory_and_disk() {
         let degrees = likely::degrees(1 << 20, 1 << 16, likely::GRAPH500);

@@ -1,8 +1,8 @@
-//! All units of a graph, in an order that keeps resident fronts while their partners pass.
+//! Goes through all units of a graph, in an order that keeps fronts resident while their partners stream past.
 //!
-//! Ranks have the same resident fronts, one group after the other, and take turns with what passes them: a backend lists its
-//! items alike on every rank, and [`Turns`] tells each which one is its own next. An item may be less than a unit, so counts are
-//! told in [`Part`]s.
+//! All ranks have the same resident fronts, one group after another, and share the partners. A backend lists its items
+//! in the same order on every rank, and [`Turns`] tells each rank which item is its next. An item may be less than a
+//! unit, so counts are reported in [`Part`]s.
 
 use crate::algo::triangle::cpu::count::PairCount;
 use crate::error::Result;
@@ -11,89 +11,91 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::{AddAssign, Range};
 
-/// Number of units of a graph of `blocks` blocks: every pair of a front and a partner not before it.
+/// Returns the number of units of a graph of `blocks` blocks: every pair of a front and a partner not before it.
 pub fn units(blocks: usize) -> u64 {
     blocks as u64 * (blocks as u64 + 1) / 2
 }
 
-/// The number of a unit. It depends on the two blocks alone.
+/// Returns the number of a unit. It depends only on the two blocks.
 pub fn unit(front: usize, partner: usize) -> u64 {
     units(partner) + front as u64
 }
 
-/// A backend that counts fronts against their partners: the CPU or a GPU.
+/// A backend that counts fronts against their partners: a CPU or a GPU.
 pub trait Backend {
-    /// Returns how many blocks it holds as fronts at once, the first of them `first`. The same on every rank.
+    /// Returns how many blocks from `first` on it can keep as fronts at once. The same on every rank.
     fn fronts(&self, graph: &Catalogue, first: usize) -> usize;
 
-    /// Counts what of `work` this rank gets the turn for, and tells the count of each part when it is done.
+    /// Counts the items of `work` that this rank gets, and reports the count of each part when it is finished.
     ///
     /// # Errors
-    /// A stop, a lost device, or what the turns or `found` returned.
+    /// A request to stop, a lost device, errors of [`Turns`] and of `found`.
     fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()>;
 }
 
-/// Some fronts and all partners not before them.
+/// A group of fronts, and all partners not before them.
 pub struct Work<'a> {
     /// The graph.
     pub graph: &'a Catalogue,
-    /// Blocks that are fronts.
+    /// The blocks that are fronts.
     pub fronts: Range<usize>,
     done: &'a HashSet<u64>,
     turns: &'a dyn Turns,
 }
 
 impl Work<'_> {
-    /// Returns true if the unit of these two is to be counted.
+    /// Returns true if the unit of `front` and `partner` still has to be counted.
     pub fn wants(&self, front: usize, partner: usize) -> bool {
         front <= partner && !self.done.contains(&unit(front, partner))
     }
 
-    /// Returns true if any unit of these partners is to be counted.
+    /// Returns true if any unit of these partners still has to be counted.
     pub fn wants_any(&self, mut partners: impl Iterator<Item = usize>) -> bool {
         partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
     }
 
-    /// Ranks that share the work. With one, items should be as large as they can be.
+    /// Returns the number of ranks that share the work. With a single rank, items should be as large as possible.
     pub fn ranks(&self) -> usize {
         self.turns.ranks()
     }
 
-    /// Returns true while a rank that waits for others should go on.
+    /// Checks that a rank that waits for others should continue.
     ///
     /// # Errors
-    /// Why not.
+    /// An error that says why it should not.
     pub fn go_on(&self) -> Result<()> {
         self.turns.go_on()
     }
 
-    /// The next item that no rank has taken yet of one of the two lists of a front that begins with `row`: 0, 1, 2, …, also
-    /// beyond its end. Each `whole` items from the first on are whole units together.
+    /// Returns the next item that no rank has taken: 0, 1, 2, …, also beyond the end of the list. Each front, which
+    /// begins with `row`, has two lists. Items form groups of `whole` from the first on; each group consists of
+    /// complete units.
     ///
     /// # Errors
-    /// Those of the turns.
+    /// Errors of [`Turns::next`].
     pub fn next(&self, row: u32, list: u64, whole: usize) -> Result<usize> {
         debug_assert!(list < 2);
         self.turns.next(2 * u64::from(row) + list, whole as u64).map(|item| item as usize)
     }
 }
 
-/// Whose turn it is.
+/// Hands out items to ranks.
 pub trait Turns: Sync {
-    /// Ranks that take turns.
+    /// Returns the number of ranks that share the items.
     fn ranks(&self) -> usize;
 
-    /// Returns how often this was asked of `list` before, by any rank. Where a stop lets all ranks meet, the largest number of all
-    /// from the next multiple of `whole` on, so that no unit is left half counted.
+    /// Returns how often any rank has called this for `list` before. If ranks meet before they stop, then after a
+    /// request to stop it returns `u64::MAX` from the next multiple of `whole` on, so that no unit is left half
+    /// counted.
     ///
     /// # Errors
-    /// A stop, where it does not wait for others.
+    /// [`crate::Error::Stopped`], unless the stop waits for other ranks.
     fn next(&self, list: u64, whole: u64) -> Result<u64>;
 
-    /// Returns true while turns are still given.
+    /// Checks that items are still handed out.
     ///
     /// # Errors
-    /// Why not: without them other ranks may wait for ever.
+    /// An error that says why they are not. The caller must then stop waiting, because other ranks may never answer.
     fn go_on(&self) -> Result<()> {
         Ok(())
     }
@@ -102,25 +104,26 @@ pub trait Turns: Sync {
 /// Triangles and probes of some rows of a front against some rows of a partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// The blocks.
+    /// The front block.
     pub front: usize,
-    /// As above.
+    /// The partner block.
     pub partner: usize,
-    /// Rows of the one times rows of the other. Those of all parts of a unit sum up to those of its blocks.
+    /// Number of front rows times number of partner rows. Over all parts of a unit it adds up to the product of the
+    /// rows of its blocks.
     pub pairs: u64,
-    /// The count.
+    /// The triangles and probes of the part.
     pub count: PairCount,
 }
 
-/// Called with parts that were finished together.
+/// Callback that receives parts which were finished together.
 pub type Found<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
 
-/// Units of which not all parts were found yet.
+/// Units of which some parts are missing.
 #[derive(Debug, Default)]
 pub struct Gathering(HashMap<u64, (u64, PairCount)>);
 
 impl Gathering {
-    /// Takes a part; its unit and the unit's count, if it was the last.
+    /// Adds a part. If it completes its unit, returns the unit and its count.
     pub fn add(&mut self, graph: &Catalogue, part: &Part) -> Option<(u64, PairCount)> {
         let rows = |block: usize| graph.layout.block(block).len() as u64;
         let (all, number) = (rows(part.front) * rows(part.partner), unit(part.front, part.partner));
@@ -131,14 +134,14 @@ impl Gathering {
         *pairs += part.pairs;
         sum.triangles += part.count.triangles;
         sum.probes += part.count.probes;
-        // More of them than there are would be a mistake: such a unit is never whole.
+        // More pairs than the unit has would be a bug: such a unit never becomes complete.
         if *pairs != all {
             return None;
         }
         self.0.remove(&number).map(|(_, count)| (number, count))
     }
 
-    /// True if no unit is half done.
+    /// Returns true if no unit is half counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -147,9 +150,9 @@ impl Gathering {
 /// Triangles and probes of many units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
-    /// Triangles.
+    /// Number of triangles.
     pub triangles: u128,
-    /// Wedges tested.
+    /// Number of wedges tested.
     pub probes: u128,
 }
 
@@ -160,10 +163,10 @@ impl AddAssign<PairCount> for Sum {
     }
 }
 
-/// Counts all units that are not `done`; `between` is called when all of a group of fronts were counted here.
+/// Counts all units that are not in `done`. `between` is called whenever this rank has counted a group of fronts.
 ///
 /// # Errors
-/// Those of the backend, of the turns, of `found` and of `between`.
+/// Errors of the backend, of `turns`, of `found` and of `between`.
 pub fn run(
     graph: &Catalogue,
     done: &HashSet<u64>,

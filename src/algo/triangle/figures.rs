@@ -1,4 +1,4 @@
-//! Pictures of a count: where among pairs of blocks its time went, and clustering by degree.
+//! Figures of a count: the time of each pair of blocks, and clustering by degree.
 
 use super::driver;
 use super::output::TriangleDetails;
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Most groups of blocks on a side of the picture.
+/// Maximum number of groups of blocks on a side of the figure.
 const SIDE: usize = 32;
 
-/// Nanoseconds of pairs of blocks: of fronts with partners, in groups of equally many blocks where there are many.
+/// Times of pairs of blocks, fronts with partners. If there are many blocks, they are in groups of equally many.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PairTimes {
-    /// Blocks of the graph.
+    /// Number of blocks of the graph.
     blocks: usize,
-    /// Seconds by front and partner; a partner is not before its front.
+    /// Seconds by front, then by partner. The first partner of a front is the front itself.
     seconds: Vec<Vec<f64>>,
 }
 
 impl PairTimes {
-    /// Makes zero times for a graph of so many blocks.
+    /// Creates zero times for a graph of `blocks` blocks.
     pub fn new(blocks: usize) -> PairTimes {
         let side = blocks.min(SIDE);
         PairTimes { blocks, seconds: (0..side).map(|front| vec![0.0; side - front]).collect() }
@@ -44,7 +44,7 @@ impl PairTimes {
 
 /// Returns the front and the partner of a unit.
 fn blocks_of(unit: u64) -> (u64, u64) {
-    // The largest partner whose first unit is not behind this one; the root may be one off.
+    // Finds the largest partner whose first unit is not after this one. The square root may be off by one.
     let mut partner = ((2.0 * unit as f64 + 0.25).sqrt() - 0.5) as u64;
     while driver::units(partner as usize + 1) <= unit {
         partner += 1;
@@ -55,7 +55,7 @@ fn blocks_of(unit: u64) -> (u64, u64) {
     (unit - driver::units(partner as usize), partner)
 }
 
-/// The clustering of vertices of some degrees.
+/// The clustering of vertices in a range of degrees.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct ClusteringBin {
     /// The smallest degree.
@@ -73,14 +73,15 @@ pub(super) struct ClusteringBin {
 pub(super) struct Clustering {
     /// Vertices of degree 2 and more, by degree.
     pub bins: Vec<ClusteringBin>,
-    /// The mean coefficient of all vertices that have an edge; 0 if there are none. The coefficient of a vertex of degree 1 is 0.
+    /// The mean coefficient of all vertices that have an edge; 0 if there are none. A vertex of degree 1 has
+    /// coefficient 0.
     pub average: f64,
     /// The mean coefficient of vertices of degree 2 and more; 0 if there are none.
     pub average_degree_2: f64,
 }
 
 impl Clustering {
-    /// Returns the clustering of vertices with these degrees and counts of triangles.
+    /// Computes the clustering of vertices with these degrees and triangle counts.
     pub fn of(degrees: &[u32], triangles: &[AtomicU64]) -> Clustering {
         type Sums = BTreeMap<u32, (u64, f64)>;
         let add = |mut sums: Sums, (degrees, triangles): (&[u32], &[AtomicU64])| {
@@ -95,7 +96,7 @@ impl Clustering {
             .zip(triangles.par_chunks(1 << 16))
             .map(|chunk| add(Sums::new(), chunk))
             .collect();
-        // One after the other, so that the sums do not depend on threads.
+        // Added up sequentially, so that the sums do not depend on the threads.
         let mut sums = Sums::new();
         for (from, (vertices, sum)) in chunks.into_iter().flatten() {
             let entry = sums.entry(from).or_default();
@@ -116,19 +117,19 @@ impl Clustering {
     }
 }
 
-/// Returns the mean of `number` numbers of this sum; 0 if there are none.
+/// Returns the mean of `number` numbers that add up to `sum`; 0 if there are none.
 pub(super) fn mean(sum: f64, number: u64) -> f64 {
     if number == 0 { 0.0 } else { sum / number as f64 }
 }
 
-/// Returns the figures of a count that is not done: of the units that its journal has, of `total`.
+/// Returns the figures of an unfinished count: of the units in its journal, out of `total`.
 pub(super) fn so_far(records: &[Record], total: u64) -> Vec<Figure> {
     heat(&times_so_far(records, total)).into_iter().collect()
 }
 
-/// Returns the times of pairs of blocks of these units, of `total`.
+/// Returns the times of pairs of blocks for these units, out of `total`.
 fn times_so_far(records: &[Record], total: u64) -> PairTimes {
-    // The number of the last unit tells how many blocks there are.
+    // The number of blocks follows from the number of the last unit.
     let blocks = total.checked_sub(1).map_or(0, |last| blocks_of(last).1 as usize + 1);
     let mut pairs = PairTimes::new(blocks);
     for [unit, nanoseconds] in records.iter().filter_map(|record| Some([record.unit, record.words::<3>()?[2]])) {
@@ -158,7 +159,7 @@ fn heat(pairs: &PairTimes) -> Option<Figure> {
         (from, to) if to - from < 2 => from.to_string(),
         (from, to) => format!("{from}–{}", to - 1),
     };
-    // No pair takes no time.
+    // Every counted pair takes some time, so zero means not counted.
     let counted = |&cell: &f64| Some(cell).filter(|&cell| cell > 0.0);
     let cells = pairs.seconds.iter().enumerate();
     let cells = cells.map(|(front, row)| vec![None; front].into_iter().chain(row.iter().map(counted)).collect());
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_told_by_their_blocks() {
+    fn a_unit_number_identifies_its_blocks() {
         for partner in (0..600_u64).chain([1 << 20]) {
             for front in [0, partner / 2, partner] {
                 assert_eq!(blocks_of(driver::unit(front as usize, partner as usize)), (front, partner));
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_count_that_is_not_done_shows_the_pairs_that_are() {
-        // All of s29's but the last, in the file's order of any run.
+        // All units of scale 29 but the last, in arbitrary order as in a journal.
         let total = driver::units(581);
         let record = |unit: u64| Record::of_words(unit, &[1, 2, 1_000_000_000]);
         let records: Vec<_> = (0..total - 1).rev().map(record).chain([record(total), record(u64::MAX)]).collect();

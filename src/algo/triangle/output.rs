@@ -1,4 +1,4 @@
-//! The result of a count, and how it went.
+//! The result of a count, and how the count went.
 
 use super::figures::{Clustering, ClusteringBin, PairTimes};
 use serde::{Deserialize, Serialize};
@@ -6,31 +6,31 @@ use serde::{Deserialize, Serialize};
 /// The result of a count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TriangleOutput {
-    /// Triangles.
+    /// Number of triangles.
     pub triangles: u128,
-    /// Units that they were counted in.
+    /// Number of units in which they were counted.
     pub units: u64,
-    /// Wedges that were tested.
+    /// Number of wedges that were tested.
     pub probes: u128,
-    /// Wedges of the graph, by its degrees.
+    /// Number of wedges of the graph, computed from its degrees.
     pub wedges: u128,
     /// Three times the triangles divided by the wedges; 0 without wedges.
     pub transitivity: f64,
 }
 
-/// How a count went, and clustering, which has to agree with other trials within rounding alone.
+/// How a count went, and its clustering, which may differ between trials by rounding errors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TriangleDetails {
-    /// Times of pairs of blocks, of a count without corners.
+    /// Times of pairs of blocks, for a count without per-vertex counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pairs: Option<PairTimes>,
-    /// Clustering by degree, of a count per vertex.
+    /// Clustering by degree, for a count per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) clustering: Option<Vec<ClusteringBin>>,
-    /// [`Clustering::average`].
+    /// See [`Clustering::average`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering: Option<f64>,
-    /// [`Clustering::average_degree_2`].
+    /// See [`Clustering::average_degree_2`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering_degree_2: Option<f64>,
 }

@@ -1,14 +1,15 @@
-//! Counting triangles per vertex: counts of all vertices in memory, saved as a whole together with the units in them.
+//! Counts triangles per vertex. The counts of all vertices are in memory; a checkpoint saves them all, with the units
+//! they contain.
 //!
-//! A unit changes many counters, so a journal of units is not enough to resume. The sections of the checkpoint are the sums
-//! (nanoseconds, triangles and probes in two halves each), the numbers of the units, and the counters.
+//! A unit changes many counters, so a journal of units is not enough to resume. The sections of the checkpoint are the
+//! sums (nanoseconds, and triangles and probes in two halves each), the numbers of the units, and the counters.
 
 use crate::algo::Run;
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::{self, Sum};
 use crate::algo::triangle::figures::Clustering;
 use crate::algo::triangle::trial::{backend, counter};
-use crate::algo::triangle::work_queue::{Between, Meeting, WorkQueue};
+use crate::algo::triangle::work_queue::{Barrier, Between, WorkQueue};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -22,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// After a signal the unit at work may end, for so long: only between units do the counters make a checkpoint.
+/// Time that the current unit has to finish after a signal. Counters make a valid checkpoint only between units.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// The progress of a count.
@@ -33,7 +34,7 @@ struct State {
     done: HashSet<u64>,
 }
 
-/// A checkpoint as it is read.
+/// The content of a checkpoint.
 pub(super) struct Counted<'a> {
     pub(super) sum: Sum,
     nanos: u64,
@@ -42,10 +43,10 @@ pub(super) struct Counted<'a> {
 }
 
 impl<'a> Counted<'a> {
-    /// Reads the checkpoint of a graph with so many vertices.
+    /// Decodes the checkpoint of a graph with `vertices` vertices.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for one that no count saved.
+    /// [`Error::Corrupt`] if no count saved it.
     pub(super) fn read(saved: &'a Saved, vertices: u64) -> Result<Counted<'a>> {
         let (sums, units, counts) = (saved.words(0)?, saved.words(1)?, saved.words(2)?);
         let whole = |low: u64, high: u64| u128::from(low) | (u128::from(high) << 64);
@@ -66,10 +67,11 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// Counts all units with their corners and writes the results; returns the sum and seconds, and the clustering if this is the last trial.
+/// Counts all units per vertex and writes the results. Returns the sum, the seconds, and the clustering if this is the
+/// last trial.
 ///
 /// # Errors
-/// [`Error::Limit`] for 8 bytes a vertex; those of counting and of the disk.
+/// [`Error::Limit`] for 8 bytes per vertex; errors of counting; disk errors.
 pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clustering)> {
     let (comm, progress) = (run.comm, run.progress);
     let vertices = graph.info.connected as usize;
@@ -103,8 +105,8 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
         }
         stopped
     };
-    // With several ranks, counters and units agree only when all have met, and no unit has been counted in part.
-    let mut meet = |Meeting { is_last, is_whole }| -> Result<()> {
+    // With several ranks, counters and units agree only at a barrier of all ranks where no unit is half counted.
+    let mut meet = |Barrier { is_last, is_whole }| -> Result<()> {
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, stops) = (book.checkpoint.is_due(), signals::stop_requested().is_some());
         let mut wanted = [u64::from(comm.leads() && due), u64::from(stops)];
@@ -118,7 +120,7 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
         if wanted[1] == 0 {
             return Ok(());
         }
-        // A rank that stops ends the job for all: it waits for who saves.
+        // A rank that stops ends the job for all ranks, so it waits for the rank that saves.
         comm.barrier();
         Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")))
     };
@@ -126,7 +128,7 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     WorkQueue { comm, graph: &graph.catalogue, done: &done }.count(backend(&mut counter), keep, between)?;
     drop(counter);
     let mut book = book.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Results take their time to write: a stop meanwhile must not cost the count.
+    // Writing results takes time; a stop during it must not lose the count.
     if comm.leads() && book.checkpoint.is_worth_it() {
         book.save(&counts)?;
     }
@@ -136,8 +138,8 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     Ok((sum, seconds, clustering))
 }
 
-/// Writes `triangles`, `degree` and `clustering` of every vertex, of the last trial; returns their clustering. The counts are checked to sum
-/// to three times `total`.
+/// Writes `triangles`, `degree` and `clustering` of every vertex in the last trial, and returns the clustering. Checks
+/// that the counts add up to three times `total`.
 fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) -> Result<Clustering> {
     let sum: u128 = counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum();
     if sum != 3 * total {
@@ -156,13 +158,13 @@ fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) ->
     Ok(Clustering::of(degrees, counts))
 }
 
-/// Returns the clustering coefficient of a vertex of this degree with so many triangles.
+/// Returns the clustering coefficient of a vertex with `degree` neighbours and `triangles` triangles.
 pub(super) fn coefficient(degree: u32, triangles: u64) -> f64 {
     let d = f64::from(degree);
     if d < 2.0 { 0.0 } else { 2.0 * triangles as f64 / (d * (d - 1.0)) }
 }
 
-/// Adds the counters of all ranks to the leader's; the others begin at zero again.
+/// Adds the counters of all ranks to those of the leader. The other ranks start again at zero.
 fn gather(comm: &Comm, counts: &[AtomicU64]) {
     for counts in counts.chunks(1 << 17) {
         let mut some: Vec<u64> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
@@ -172,7 +174,7 @@ fn gather(comm: &Comm, counts: &[AtomicU64]) {
     }
 }
 
-/// Reads what an earlier run saved into `counts`.
+/// Loads what an earlier run saved, and its counters into `counts`.
 fn load(checkpoint: &Checkpoint, counts: &[AtomicU64]) -> Result<State> {
     let Some(saved) = checkpoint.load()? else { return Ok(State::default()) };
     let counted = match Counted::read(&saved, counts.len() as u64) {
@@ -188,7 +190,7 @@ fn load(checkpoint: &Checkpoint, counts: &[AtomicU64]) -> Result<State> {
     Ok(State { sum: counted.sum, nanos: counted.nanos, done: counted.units.iter().copied().collect() })
 }
 
-/// The counts so far, saved now and then.
+/// The counts so far, with the checkpoint that saves them.
 struct Book {
     checkpoint: Checkpoint,
     state: State,

@@ -1,4 +1,4 @@
-//! Results against each other and against the input, by a method that has nothing in common with the count.
+//! Checks results against each other and against the input, by a method independent of the count.
 
 use crate::algo::triangle::driver;
 use crate::algo::triangle::figures::mean;
@@ -16,20 +16,20 @@ use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 use crate::results::Value;
 
-/// Edges that are counted at once, at most: some seconds of work.
+/// Maximum number of edges that are counted at once: some seconds of work.
 const MOST: u64 = 1 << 24;
-/// Colourings of one pass, and passes if the first ones don't agree with the count.
+/// Number of colourings of one pass, and maximum number of passes if the first ones do not agree with the count.
 const COLOURINGS: u64 = 4;
 const PASSES: u64 = 4;
-/// Rows between two looks at signals.
+/// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
-/// Standard errors that an estimate may be off: once in a million passes by chance.
+/// Number of standard errors that an estimate may be off; exceeded by chance once in a million passes.
 const TOLERANCE: f64 = 5.0;
 
-/// Checks a count against the degrees and counts again. If `columns` of vertices are there, it checks each of their values.
+/// Checks a count against the degrees, and counts again. If there are columns of vertices, checks each of their values.
 ///
 /// # Errors
-/// Those of telling, and a stop; what does not agree is in the verdict.
+/// Errors of reporting; [`crate::Error::Stopped`]. Results that do not agree go to `verdict`.
 pub(super) fn verify(
     columns: bool,
     results: &Results<'_>,
@@ -42,7 +42,7 @@ pub(super) fn verify(
         Err(e) => return verdict.note("sum of vertices", Err(e)),
     };
     match &results.edges {
-        Ok(edges) => again(edges, ids.as_ref(), results, found, verdict)?,
+        Ok(edges) => recount(edges, ids.as_ref(), results, found, verdict)?,
         Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked"))?,
     }
     if let Some(ids) = &ids {
@@ -51,7 +51,7 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// Columns of vertices: the paths of their files, without the ending.
+/// Columns of vertices: the paths of their files without extension.
 const TRIANGLES: &str = "out/triangles";
 const DEGREE: &str = "out/degree";
 const CLUSTERING: &str = "out/clustering";
@@ -69,7 +69,7 @@ struct Sums {
     clustering: f64,
 }
 
-/// Checks the columns of vertices against each other, the count and the figures of degrees.
+/// Checks the columns of vertices against each other, against the count and against the degree statistics.
 fn columns_agree(
     results: &Results<'_>,
     ids: &Ids,
@@ -85,15 +85,17 @@ fn columns_agree(
             (None, None, None) => break,
             _ => {
                 return Err(Error::Validation(
-                    "columns of triangles, degrees and clustering of several lengths".into(),
+                    "the columns of triangles, degrees and clustering have different lengths".into(),
                 ));
             }
         };
         let (triangles, degree, clustering) = row;
         let expected = coefficient(degree, triangles);
-        agree(clustering.to_bits() == expected.to_bits(), || {
+        ensure(clustering.to_bits() == expected.to_bits(), || {
             let id = ids.id(sums.rows);
-            format!("vertex {id} has clustering {clustering}, {triangles} triangles at degree {degree} make {expected}")
+            format!(
+                "vertex {id} has clustering {clustering}, but {triangles} triangles at degree {degree} give {expected}"
+            )
         })?;
         let of = u64::from(degree);
         sums.rows += 1;
@@ -109,49 +111,54 @@ fn columns_agree(
         }
     }
     let (rows, connected) = (results.info.rows(), results.info.connected);
-    agree(sums.triangles == 3 * found.triangles, || {
+    ensure(sums.triangles == 3 * found.triangles, || {
         let (sum, triangles) = (sums.triangles, found.triangles);
         format!("vertices have {sum} triangles, three times {triangles} triangles are {}", 3 * triangles)
     })?;
     let (stored, summary) = (results.stored, &results.stored.summary);
     let mine = (sums.degrees, sums.wedges, sums.max_degree, sums.with_edges);
     let theirs = (2 * u128::from(stored.edges), summary.wedges, summary.max_degree, connected);
-    agree(mine == theirs, || {
+    ensure(mine == theirs, || {
         format!(
             "(sum of degrees, wedges, largest degree, vertices with an edge) are {mine:?} by columns, the graph has {theirs:?}"
         )
     })?;
     let averages = [mean(sums.clustering, sums.with_edges), mean(sums.clustering, sums.of_degree_2)];
     let reported = [details.average_clustering, details.average_clustering_degree_2];
-    // Columns are added up in another order.
+    // The job adds up columns in another order.
     let are_close = |(mine, reported): (&f64, Option<f64>)| reported.is_some_and(|other| (mine - other).abs() <= 1e-9);
-    agree(averages.iter().zip(reported).all(are_close), || {
+    ensure(averages.iter().zip(reported).all(are_close), || {
         format!("average clustering {averages:?} by columns, the job reports {reported:?}")
     })?;
     Ok(format!("{rows} vertices have {} triangles, three times the count", sums.triangles))
 }
 
-fn agree(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
+fn ensure(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::Validation(otherwise())) }
 }
 
 fn transitivity(stored: &StoreInfo, result: &TriangleOutput) -> Result<String> {
     let wedges = stored.summary.wedges;
-    agree(result.wedges == wedges, || format!("{} wedges, the degrees have {wedges}", result.wedges))?;
+    ensure(result.wedges == wedges, || format!("{} wedges reported, but the degrees give {wedges}", result.wedges))?;
     let units = driver::units(stored.blocks as usize);
-    agree(result.units == units, || format!("{} units, of {} blocks there are {units}", result.units, stored.blocks))?;
-    agree(3 * result.triangles <= wedges, || {
+    ensure(result.units == units, || {
+        format!("{} units reported, but {} blocks have {units}", result.units, stored.blocks)
+    })?;
+    ensure(3 * result.triangles <= wedges, || {
         format!("{} triangles close more than {wedges} wedges", result.triangles)
     })?;
     let expected = if wedges == 0 { 0.0 } else { 3.0 * result.triangles as f64 / wedges as f64 };
-    agree((result.transitivity - expected).abs() <= 1e-9, || {
-        format!("transitivity {}, three triangles by wedges are {expected}", result.transitivity)
+    ensure((result.transitivity - expected).abs() <= 1e-9, || {
+        format!(
+            "transitivity {}, but three times the triangles divided by the wedges is {expected}",
+            result.transitivity
+        )
     })?;
-    Ok(format!("{expected:.6}, of {wedges} wedges, as the degrees have them"))
+    Ok(format!("{expected:.6}, of {wedges} wedges, which match the degrees"))
 }
 
-/// Counts again, exactly where that is cheap, else by sampling.
-fn again(
+/// Counts again: exactly if that is cheap, otherwise by sampling.
+fn recount(
     edges: &EdgeSource<'_>,
     columns: Option<&Ids>,
     results: &Results<'_>,
@@ -179,20 +186,20 @@ fn again(
     )
 }
 
-/// One recount.
+/// A recount.
 struct Recount<'a> {
     edges: &'a EdgeSource<'a>,
     ids: &'a Ids,
-    /// True if there are columns of vertices.
+    /// Whether there are columns of vertices.
     columns: bool,
     results: &'a Results<'a>,
     found: &'a TriangleOutput,
-    /// Edges there are.
+    /// Number of edges of the graph or input.
     number: u64,
-    /// Bytes to count in.
+    /// Bytes of memory for counting.
     room: u64,
     pool: &'a rayon::ThreadPool,
-    /// The edges that are counted, in words.
+    /// Name of the edges that are counted, for messages.
     what: &'static str,
 }
 
@@ -205,7 +212,7 @@ impl Recount<'_> {
         let summary = &results.stored.summary;
         let mine = (u128::from(counted.triangles), counted.edges, counted.wedges, counted.max_degree);
         let theirs = (found.triangles, results.stored.edges, summary.wedges, summary.max_degree);
-        agree(mine == theirs, || {
+        ensure(mine == theirs, || {
             format!(
                 "(triangles, edges, wedges, largest degree) are {mine:?} by a recount of {what}, the job has {theirs:?}"
             )
@@ -221,7 +228,8 @@ impl Recount<'_> {
         ))
     }
 
-    /// Checks every value of the columns of triangles and degrees against a recount. [`columns_agree`] compares clustering with these columns.
+    /// Checks every value of the columns of triangles and degrees against a recount. [`columns_agree`] compares
+    /// clustering with these columns.
     fn corners_agree(&self, counted: &Counted) -> Result<()> {
         let Recount { edges, ids, .. } = *self;
         let order = match edges {
@@ -229,7 +237,8 @@ impl Recount<'_> {
             EdgeSource::Input(_) => None,
         };
         let places = order.as_ref().map(|order| order.ids()).transpose()?;
-        // A recount of the input names vertices by raw ids, and a recount of blocks by places in the order of vertices.
+        // A recount of the input identifies vertices by raw ids, a recount of blocks by their places in the order of
+        // vertices.
         let counted_at = |row: u64| {
             let vertex = match places {
                 Some(places) => places.get(row as usize).copied().filter(|&place| place != ISOLATED).map(u64::from),
@@ -237,16 +246,21 @@ impl Recount<'_> {
             };
             vertex.and_then(|vertex| counted.ids.binary_search(&vertex).ok())
         };
-        self.has(TRIANGLES, "triangles", |row| counted_at(row).map_or(0, |at| counted.corners[at]))?;
-        self.has(DEGREE, "neighbours", |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
+        self.check_column(TRIANGLES, "triangles", |row| counted_at(row).map_or(0, |at| counted.corners[at]))?;
+        self.check_column(DEGREE, "neighbours", |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
     }
 
-    /// Checks that every value of a column is the one that `expected` returns for its row; `what` says what the values count.
-    fn has<T: Value + PartialEq + Default>(&self, path: &str, what: &str, expected: impl Fn(u64) -> T) -> Result<()> {
+    /// Checks that every value of a column is what `expected` returns for its row. `what` names what the values count.
+    fn check_column<T: Value + PartialEq + Default>(
+        &self,
+        path: &str,
+        what: &str,
+        expected: impl Fn(u64) -> T,
+    ) -> Result<()> {
         let column = self.results.column(path, self.ids, T::default())?;
         for (row, value) in (0..).zip(column) {
             let (value, right) = (value?, expected(row));
-            agree(value == right, || {
+            ensure(value == right, || {
                 let file = self.results.file(path).map(|(_, file)| file).unwrap_or_default();
                 let (id, right, value) = (self.ids.id(row), right.shown(), value.shown());
                 format!("vertex {id} has {right} {what} by a recount of {}, {file} has {value}", self.what)
@@ -263,7 +277,7 @@ impl Recount<'_> {
         let threads = pool.current_num_threads();
         let per_edge = sampled::bytes_per_edge(threads, false) + (COLOURINGS - 1) * sampled::WAITING;
         let most = MOST.min(room / per_edge).max(1);
-        // A hub's colour may have more than its share.
+        // The colour of a hub may have more than its share of the edges.
         let fits = |colours: u64| edges / colours + edges / colours / 4 + 4096 <= most;
         let mut colours = (0..40).map(|log| 1 << log).find(|&colours| fits(colours)).unwrap_or(1 << 40);
         let (mut estimates, mut pairs) = (Vec::new(), 0.0);
@@ -271,7 +285,8 @@ impl Recount<'_> {
             let seeds = |pass: u64| (0..COLOURINGS).map(|set| pass * COLOURINGS + set + 1).collect::<Vec<_>>();
             let (_reserved, kept) = loop {
                 match self.gather(colours, seeds(pass), most as usize) {
-                    // Only before the first estimate, so that all are of one kind.
+                    // This happens only before the first estimate, so that all estimates use the same number of
+                    // colours.
                     Err(Error::Stopped(_)) if signals::stop_requested().is_none() && colours < 1 << 40 => {
                         (estimates, pairs) = (Vec::new(), 0.0);
                         colours *= 2;
@@ -289,25 +304,25 @@ impl Recount<'_> {
             let rounds = estimates.len() as f64;
             let mean = estimates.iter().sum::<f64>() / rounds;
             let counted = self.found.triangles as f64;
-            // Were the count right, the estimates would spread so; what spread was seen counts where it is wider.
+            // Spread of the estimates if the count is right. The observed spread is used if it is wider.
             let derived = counted * (n * n - 1.0) + 2.0 * (pairs / rounds) * (n - 1.0);
             let seen = estimates.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (rounds - 1.0);
             let tolerance = TOLERANCE * (derived.max(seen) / rounds).sqrt();
-            let told = format!(
+            let report = format!(
                 "{mean:.0} ± {tolerance:.0} triangles by {rounds} colourings of {what} with {colours} colours each, the job has {}",
                 self.found.triangles
             );
             if (mean - counted).abs() <= tolerance {
-                return Ok(told);
+                return Ok(report);
             }
             if pass + 1 == PASSES {
-                return Err(Error::Validation(told));
+                return Err(Error::Validation(report));
             }
         }
         Ok(String::new())
     }
 
-    /// One pass over all edges. [`Error::Stopped`] if more were kept than there is room for.
+    /// Makes one pass over all edges. Returns [`Error::Stopped`] if it would keep more edges than there is room for.
     fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<(Reservation, Vec<Vec<[u64; 2]>>)> {
         let (info, threads, columns) = (self.results.info, self.results.threads, self.columns && colours == 1);
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;
@@ -340,7 +355,7 @@ impl Recount<'_> {
     }
 }
 
-/// Gathers one thread's edges of the input.
+/// Gathers the edges of the input that one thread reads.
 struct Reader<'a> {
     ids: &'a Ids,
     tally: Tally,

@@ -1,28 +1,29 @@
-//! Triangles by colourful sampling (Pagh and Tsourakakis, Information Processing Letters 112, 2012).
+//! Counts triangles by colourful sampling (Pagh and Tsourakakis, Information Processing Letters 112, 2012).
 //!
-//! Every vertex gets one of N colours by a hash of its id, and only edges whose ends share a colour are kept: one in N.
-//! A triangle survives with probability 1/N², so N² times the triangles among kept edges is an unbiased estimate. Two
-//! triangles survive together with probability 1/N³ if they share an edge and independently otherwise, so with `k` such
-//! pairs the variance is T(N² - 1) + 2k(N - 1). With one colour the count is exact.
+//! Every vertex gets one of N colours by a hash of its id. Only edges whose ends have the same colour are kept: one in
+//! N. A triangle survives with probability 1/N², so N² times the number of triangles among kept edges is an unbiased
+//! estimate. Two triangles survive together with probability 1/N³ if they share an edge, and independently otherwise.
+//! With `k` such pairs the variance is therefore T(N² - 1) + 2k(N - 1). With one colour the count is exact.
 //!
-//! Written apart from [`crate::algo`] on purpose, and simply: sort, orient by degree, mark a row, look up.
+//! This code is deliberately simple and independent of [`crate::algo`]: sort, orient by degree, mark a row, look up.
 
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Kept edges that a thread gathers before it hands them over.
+/// Number of kept edges that a thread gathers before it adds them to the shared set.
 const BATCH: usize = 4096;
-/// The error that stops a scan when more is kept than there is room for.
+/// Error that stops a scan when more edges are kept than there is room for.
 const FULL: &str = "a full sample";
 
-/// Bytes for each kept edge while it is counted by `threads` threads: the pair, both ids, degrees, rows, marks, and `corners` of both ends.
+/// Returns the bytes for each kept edge while `threads` threads count it: the pair, both ids, degrees, rows, marks, and
+/// the `corners` of both ends.
 pub(super) fn bytes_per_edge(threads: usize, corners: bool) -> u64 {
     16 + 16 + 8 + 16 + 8 + 8 * threads as u64 + if corners { 16 } else { 0 }
 }
 
-/// Bytes for each kept edge that waits for its turn.
+/// Bytes for each kept edge that waits to be counted.
 pub(super) const WAITING: u64 = 16;
 
 /// Edges kept under several colourings, smaller id first.
@@ -34,38 +35,38 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Empty sets with room for `room` edges each, one for each seed.
+    /// Creates empty sets with room for `room` edges each, one per seed.
     pub(super) fn new(colours: u64, seeds: Vec<u64>, room: usize) -> Sets {
         let kept = seeds.iter().map(|_| Mutex::new(Vec::with_capacity(room))).collect();
         Sets { colours, seeds, room, kept }
     }
 
-    /// Takes one thread's edges.
+    /// Returns a gatherer for the edges that one thread reads.
     pub(super) fn gatherer(&self) -> Gatherer<'_> {
         Gatherer { sets: self, batches: self.seeds.iter().map(|_| Vec::with_capacity(BATCH)).collect() }
     }
 
-    /// The edges kept under each colouring.
+    /// Returns the edges kept under each colouring.
     pub(super) fn into_kept(self) -> Vec<Vec<[u64; 2]>> {
         self.kept.into_iter().map(|set| set.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 }
 
-/// A bijection of 64 bits that leaves no pattern (the finish of SplitMix64).
+/// Hashes 64 bits bijectively, without a visible pattern (the finalizer of SplitMix64).
 fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
 
-/// One thread's share of a pass.
+/// The edges that one thread has kept in a pass.
 pub(super) struct Gatherer<'a> {
     sets: &'a Sets,
     batches: Vec<Vec<[u64; 2]>>,
 }
 
 impl Gatherer<'_> {
-    /// Keeps an edge where its ends share a colour.
+    /// Keeps an edge if its ends have the same colour.
     pub(super) fn edge(&mut self, u: u64, v: u64) -> Result<()> {
         if u == v {
             return Ok(());
@@ -83,7 +84,7 @@ impl Gatherer<'_> {
         Ok(())
     }
 
-    /// Hands over what is left.
+    /// Adds the remaining edges to the shared sets.
     pub(super) fn finish(&mut self) -> Result<()> {
         (0..self.batches.len()).try_for_each(|set| self.hand_over(set))
     }
@@ -98,36 +99,36 @@ impl Gatherer<'_> {
     }
 }
 
-/// The counts among the edges of one set.
+/// Counts among the edges of one set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Counted {
-    /// Distinct edges.
+    /// Number of distinct edges.
     pub edges: u64,
-    /// Triangles.
+    /// Number of triangles.
     pub triangles: u64,
-    /// Pairs of triangles that share an edge.
+    /// Number of pairs of triangles that share an edge.
     pub pairs: f64,
-    /// Pairs of edges that share a vertex.
+    /// Number of pairs of edges that share a vertex.
     pub wedges: u128,
-    /// Largest degree.
+    /// The largest degree.
     pub max_degree: u64,
-    /// Vertices with an edge, ascending; empty, as what follows is, unless corners are asked for.
+    /// Vertices with an edge, ascending. Empty unless corners are requested, like `degrees` and `corners`.
     pub ids: Vec<u64>,
-    /// The degree of each.
+    /// Degree of each vertex of `ids`.
     pub degrees: Vec<u32>,
-    /// The triangles of each.
+    /// Number of triangles of each vertex of `ids`.
     pub corners: Vec<u64>,
 }
 
-/// Counts what is among `edges`, which may repeat; pairs of triangles and corners only where they are asked for, as they
-/// take most of the time. Runs in rayon's current pool.
+/// Counts triangles among `edges`, which may contain repeats. Pairs of triangles and corners are only counted on
+/// request, because they take most of the time. Runs in rayon's current pool.
 pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Counted {
     edges.par_sort_unstable();
     edges.dedup();
     let mut ids: Vec<u64> = edges.iter().flatten().copied().collect();
     ids.par_sort_unstable();
     ids.dedup();
-    // From here on a vertex is its place among the ids.
+    // From here on a vertex is represented by its place among the ids.
     edges.par_iter_mut().flatten().for_each(|id| *id = ids.partition_point(|&other| other < *id) as u64);
     let mut degrees = vec![0u32; ids.len()];
     edges.iter().flatten().for_each(|&v| degrees[v as usize] += 1);
@@ -151,7 +152,7 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Cou
     counted
 }
 
-/// Every edge in the row of its end of smaller degree, ties by place.
+/// Adjacency rows: every edge is in the row of its end of smaller degree, or of smaller number at equal degrees.
 struct Rows {
     starts: Vec<u32>,
     targets: Vec<u32>,
@@ -187,7 +188,7 @@ impl Rows {
         self.starts[v] as usize..self.starts[v + 1] as usize
     }
 
-    /// For each vertex, marks its row with the places of its edges, and looks the rows of its targets up.
+    /// For each vertex, marks its row with the numbers of its edges, and looks up the rows of its targets.
     fn triangles(&self, edges: usize, vertices: usize) -> Found {
         let found = Found {
             triangles: AtomicU64::new(0),
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_and_the_spread_are_as_derived() {
+    fn the_mean_and_the_variance_are_as_derived() {
         let n = 300;
         let (t, k) = ((n * (n - 1) * (n - 2) / 6) as f64, (n * (n - 1) / 2) as f64 * ((n - 2) * (n - 3) / 2) as f64);
         for colours in [2.0, 4.0, 8.0f64] {

@@ -1,4 +1,4 @@
-//! `[triangle]` as an algorithm.
+//! Implements the algorithm of the table `[triangle]`.
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
@@ -30,7 +30,7 @@ impl Algorithm for Triangle {
     }
 
     fn needs(&self) -> Needs {
-        // Clustering coefficients are by degree.
+        // The coefficients use degrees.
         Needs { degrees: self.per_vertex, order: self.per_vertex, ..Needs::default() }
     }
 

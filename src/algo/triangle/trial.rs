@@ -1,4 +1,4 @@
-//! Counting all triangles of a graph: units that are journalled as they are counted.
+//! Counts all triangles of a graph. Units are written to a journal as they are counted.
 
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::Cpu;
@@ -22,14 +22,14 @@ use std::time::Instant;
 /// Bytes of a unit's result in the journal: triangles, probes and nanoseconds.
 pub(super) const RESULT_BYTES: u64 = 24;
 
-/// Asked now and then by what counts: the signal that ends it.
+/// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
 pub(super) type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
-/// Counts what the journal does not have; returns the sum and the seconds that all units took, earlier runs included, and how these are spread
-/// over pairs of blocks.
+/// Counts the units that are not in the journal. Returns the sum, the seconds that all units took (including earlier
+/// runs), and the times of pairs of blocks.
 ///
 /// # Errors
-/// Those of counting and of the disk.
+/// Errors of counting and of the disk.
 pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes)> {
     let comm = run.comm;
     let (mut book, done) = match comm.leads() {
@@ -50,13 +50,13 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes
         let (sum, seconds, units, pairs) = sum.ok_or_else(|| Error::internal("sum up", "the leader has no book"))?;
         match driver::units(blocks) {
             all if units == all => Ok((sum, seconds, pairs)),
-            all => Err(Error::Validation(format!("{units} pairs of blocks were counted, of {all}"))),
+            all => Err(Error::Validation(format!("{units} of {all} pairs of blocks were counted"))),
         }
     })
 }
 
-/// Makes what counts the triangles of `graph`; those at each vertex too, if `per_vertex`. `None` where other ranks have GPUs and
-/// this one has none. Collective.
+/// Creates the counter for the triangles of `graph`, with counts per vertex if `per_vertex` is given. Returns `None` if
+/// other ranks have GPUs and this one does not. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`].
@@ -75,7 +75,7 @@ pub(super) fn counter<'a>(
             Some(Box::new(gpu))
         }
         Chosen::Cpu(mut cpu) => {
-            // Ranks take the same resident fronts.
+            // All ranks use the same resident fronts.
             run.comm.all_min(std::slice::from_mut(cpu.resident()));
             Some(Box::new(cpu))
         }
@@ -83,7 +83,7 @@ pub(super) fn counter<'a>(
     })
 }
 
-/// Returns a counter as the trait it is.
+/// Returns a counter as a trait object.
 pub(super) fn backend<'b, 'a>(counter: &'b mut Option<Box<dyn Backend + 'a>>) -> Option<&'b mut dyn Backend> {
     match counter {
         Some(counter) => Some(&mut **counter),
@@ -104,7 +104,7 @@ struct Book<'a> {
 }
 
 impl<'a> Book<'a> {
-    /// Opens it, with the units that are in it.
+    /// Opens the journal. Returns it with the units that it contains.
     fn open(run: &Run<'a>, blocks: usize) -> Result<(Self, Vec<u64>)> {
         let (journal, records) = run.units.journal()?;
         let (mut sum, mut nanos, mut pairs) = (Sum::default(), 0, PairTimes::new(blocks));
@@ -124,9 +124,9 @@ impl<'a> Book<'a> {
     fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
         let now = Instant::now();
         let mut left = (now - self.last).as_nanos() as u64;
-        // What was no unit yet takes its time, too.
+        // The time of parts that do not complete a unit is added to the next units.
         self.last = if units.is_empty() { self.last } else { now };
-        // Those that were counted together took that time together.
+        // Units that were counted together share their time.
         let records = units.iter().enumerate().map(|(i, &(unit, count))| {
             let spent = left / (units.len() - i) as u64;
             left -= spent;
@@ -147,7 +147,7 @@ impl<'a> Book<'a> {
         signals::check()
     }
 
-    /// Returns the sum, the seconds that all units took, how many these are, and their times by pairs of blocks.
+    /// Returns the sum, the seconds that all units took, the number of units, and their times by pairs of blocks.
     fn close(mut self) -> Result<(Sum, f64, u64, PairTimes)> {
         self.journal.sync()?;
         Ok((self.sum, self.nanos as f64 / 1e9, self.units, self.pairs))

@@ -1,21 +1,21 @@
-//! Checks that journals and checkpoints of a count agree with themselves and with its result.
+//! Checks that journals and checkpoints of a count are consistent and agree with its result.
 
 use crate::algo::triangle::output::TriangleOutput;
 use crate::algo::triangle::per_vertex::Counted;
 use crate::algo::{StoredUnits, UnitsContent};
 use crate::error::{At, Error, Result};
 
-/// Checks the units of one trial; says what it found.
+/// Checks the units of one trial. Returns a description of what it found.
 ///
 /// # Errors
-/// [`Error::Corrupt`] for what can't have been written so, [`Error::Validation`] for another sum than the result.
+/// [`Error::Corrupt`] if no count can have written the units; [`Error::Validation`] if their sum is not the result.
 pub(super) fn verify(units: &StoredUnits<'_>, output: Option<&TriangleOutput>) -> Result<String> {
     let (number, triangles) = match &units.content {
         UnitsContent::Records(records) => {
             let mut sum = 0;
             for record in *records {
                 let [triangles, _, _] = record.words().ok_or_else(|| {
-                    let what = format!("the result of unit {} is no count of triangles", record.unit);
+                    let what = format!("the result of unit {} is not a count of triangles", record.unit);
                     Error::corrupt(units.path, At::File, what)
                 })?;
                 sum += u128::from(triangles);

@@ -1,40 +1,40 @@
-//! The work of counting, from the degrees alone.
+//! Estimates the work of counting from the degrees alone.
 //!
-//! Rows of a random graph of these degrees: two vertices of degrees `d` and `e` are neighbours with the chance
-//! `1 - exp(-d e / ends)`, repeats being one edge. Of Kronecker graphs of 2^16 to 2^22 vertices with 8 to 64 edges each,
-//! edges and wedges come out right to 2 %, triangles to 5 %; where neighbours of neighbours are neighbours, as in meshes,
-//! there are more triangles than this says.
+//! The estimate assumes a random graph with these degrees: two vertices of degrees `d` and `e` are neighbours with
+//! probability `1 - exp(-d e / ends)`, where repeated edges count once. For Kronecker graphs of 2^16 to 2^22 vertices
+//! with 8 to 64 edges per vertex, edges and wedges are right within 2 %, triangles within 5 %. Graphs whose neighbours
+//! of neighbours are often neighbours, such as meshes, have more triangles than estimated.
 
 use crate::algo::triangle::cpu::count::HUBS;
 use crate::graph::order::DegreeRuns;
 
-/// Vertices that are looked at one by one, those of highest degree.
+/// Number of vertices of highest degree that form groups of their own.
 const SINGLE: u64 = 64;
-/// The width of a group of the others, as a part of the ids before it: a 16th.
+/// Reciprocal of the width of the other groups, relative to the ids before them.
 const WIDTH: u64 = 16;
-/// Ids of a chunk of the hub corner's bits.
+/// Number of ids per chunk of the hub corner's bits, as the estimate counts them.
 const CHUNKS: f64 = 32.0;
 
-/// The expected work of counting.
+/// Expected work of counting.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct ExpectedWork {
-    /// Vertices that are not isolated.
+    /// Number of vertices that are not isolated.
     pub(super) vertices: f64,
-    /// Edges without repeats.
+    /// Number of distinct edges.
     pub(super) edges: f64,
-    /// Edges whose smaller end is a hub.
+    /// Number of edges whose smaller end is a hub.
     pub(super) hub_edges: f64,
-    /// Words of 512 bits that wedges between hubs are tested with.
+    /// Number of 512-bit words with which wedges between hubs are tested.
     pub(super) chunks: f64,
-    /// Wedges tested.
+    /// Number of wedges tested.
     pub(super) wedges: f64,
-    /// Wedges tested one by one.
+    /// Number of wedges tested one by one.
     pub(super) lookups: f64,
-    /// Triangles.
+    /// Number of triangles.
     pub(super) triangles: f64,
 }
 
-/// Consecutive vertices of about the same degree.
+/// Consecutive vertices of similar degree.
 #[derive(Debug, Clone, Copy)]
 struct Group {
     count: f64,
@@ -43,11 +43,12 @@ struct Group {
 }
 
 impl ExpectedWork {
-    /// Returns the work on a graph of these degrees.
+    /// Returns the expected work for a graph with these degrees.
     pub(super) fn of(runs: &DegreeRuns) -> ExpectedWork {
         let groups = groups(runs);
         let ends: f64 = groups.iter().map(|group| group.count * group.degree).sum::<f64>().max(1.0);
-        // Row `c` has neighbours in the groups before it, and in its own those that are smaller: half of it.
+        // Row `c` has neighbours in all groups before its own, and the smaller vertices of its own group: half of it on
+        // average.
         let before = |c: usize, b: usize| if b == c { 0.5 } else { 1.0 };
         let chance = |c: usize, b: usize| 1.0 - (-groups[c].degree * groups[b].degree / ends).exp();
         let rows: Vec<Vec<f64>> = (0..groups.len())
@@ -64,7 +65,8 @@ impl ExpectedWork {
             work.chunks += count * hubs * hubs.min(CHUNKS) / 2.0;
             work.wedges += count * all * all / 2.0;
             work.lookups += count * (all * all - hubs * hubs) / 2.0;
-            // Triangles whose larger corners are `c` and `b`: each neighbour `a` of `b` is one of `c` by its chance.
+            // Triangles whose larger corners are `c` and `b`: each neighbour `a` of `b` is a neighbour of `c` with its
+            // probability.
             for (b, &entries) in row.iter().enumerate() {
                 let closed: f64 =
                     rows[b].iter().enumerate().map(|(a, &thirds)| thirds * chance_of(row, &groups, c, a)).sum();
@@ -75,12 +77,13 @@ impl ExpectedWork {
     }
 }
 
-/// The chance that a vertex of group `c`, whose row is `row`, has a given vertex of group `a` as its neighbour.
+/// Returns the probability that a vertex of group `c`, whose row is `row`, has a given vertex of group `a` as its
+/// neighbour.
 fn chance_of(row: &[f64], groups: &[Group], c: usize, a: usize) -> f64 {
     row[a] / groups[a].count * if a == c { 2.0 } else { 1.0 }
 }
 
-/// Returns the vertices in groups that widen with their ids, and end where hubs do.
+/// Divides the vertices into groups that widen with the ids. A group boundary is at the end of the hubs.
 fn groups(runs: &DegreeRuns) -> Vec<Group> {
     let all = runs.vertices();
     let mut runs = runs.iter().peekable();
@@ -122,9 +125,9 @@ mod tests {
         assert!((found / expected - 1.0).abs() < by, "{what}: {found}, expected {expected}");
     }
 
-    /// All are neighbours of all: repeats add nothing.
+    /// In a complete graph, repeated edges add nothing.
     #[test]
-    fn a_graph_that_is_full_has_as_much_as_a_full_graph() {
+    fn a_complete_graph_has_the_work_of_a_complete_graph() {
         for n in [10u32, 100, 1000] {
             let n_ = f64::from(n);
             let work = ExpectedWork::of(&DegreeRuns::new(vec![(1000 * n, n)]));
@@ -135,9 +138,9 @@ mod tests {
         }
     }
 
-    /// Expectations of a graph whose edges are drawn evenly.
+    /// Checks expectations for a graph whose edges are drawn uniformly.
     #[test]
-    fn an_even_graph_has_as_much_as_is_expected_of_it() {
+    fn a_uniform_graph_has_the_expected_work() {
         let (n, d) = (1u32 << 20, 32u32);
         let work = ExpectedWork::of(&DegreeRuns::new(vec![(d, n)]));
         let (n, d) = (f64::from(n), f64::from(d));
@@ -148,11 +151,11 @@ mod tests {
     }
 
     #[test]
-    fn no_vertices_are_no_work() {
+    fn a_graph_without_vertices_has_no_work() {
         assert_eq!(ExpectedWork::of(&DegreeRuns::default()), ExpectedWork::default());
     }
 
-    /// Degrees of what the generators make, counted.
+    /// Counts the degrees of a generated graph.
     fn counted(generator: &Generator, scale: u32) -> DegreeRuns {
         let mut degrees = vec![0u32; 1 << scale];
         let mut edges = vec![[0u64; 2]; generator.edges() as usize];
@@ -168,9 +171,9 @@ mod tests {
         DegreeRuns::new(counts.into_iter().rev().collect())
     }
 
-    /// Units and work, before degrees are known, within a factor of two of what the degrees then say.
+    /// Before the degrees are known, units and work are estimated within a factor of two of what the degrees then say.
     #[test]
-    fn blocks_and_work_of_generated_graphs_are_told_from_their_size() {
+    fn blocks_and_work_of_generated_graphs_follow_from_their_size() {
         for (scale, edge_factor) in [(10, 16.0), (13, 30.0), (15, 3.0), (16, 8.0), (16, 16.0), (16, 64.0), (17, 20.0)] {
             let kronecker = Generator::kronecker(scale, edge_factor, 3).unwrap();
             let uniform = Generator::uniform(scale, edge_factor, 3).unwrap();

@@ -1,7 +1,9 @@
-//! The work queue of a count by all ranks: rank 0 tells whose turn it is and keeps the one book of what is counted.
+//! The work queue of a count by all ranks: rank 0, the leader, hands out the items and keeps the only record of what is
+//! counted.
 //!
-//! A rank asks for its next item and sends the counts of those it has done; the leader has a thread that answers, beside those
-//! that count. Units are few next to what they cost: an item takes milliseconds, an answer some tens of microseconds.
+//! A rank asks for its next item and sends the counts of finished items. On the leader a thread answers while other
+//! threads count. Messages are cheap compared with the work: an item takes milliseconds, an answer some tens of
+//! microseconds.
 
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::{self, Backend, Gathering, Part, Turns};
@@ -15,31 +17,31 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Called by the leader with the numbers and counts of units that are complete.
+/// Callback of the leader that receives the numbers and counts of complete units.
 pub(super) type Keep<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
-/// Called on all ranks together between groups of fronts.
-pub(super) type Between<'a> = Option<&'a mut dyn FnMut(Meeting) -> Result<()>>;
+/// Callback that all ranks run together between groups of fronts.
+pub(super) type Between<'a> = Option<&'a mut dyn FnMut(Barrier) -> Result<()>>;
 
-/// A point at which all ranks have come together.
+/// A barrier at which all ranks have arrived.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Meeting {
-    /// True if it is the last one.
+pub(super) struct Barrier {
+    /// Whether this is the last barrier.
     pub(super) is_last: bool,
-    /// True if no unit is half counted; known to the leader alone.
+    /// Whether no unit is half counted. Only the leader knows it.
     pub(super) is_whole: bool,
 }
 
-/// First words of messages to the leader: which turn is mine, and am I to stop; parts that are counted; I am where all
-/// ranks meet.
+/// First words of messages to the leader: a request for an item (and whether to stop), counts of parts, and arrival at
+/// a barrier.
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const MEET: u64 = 2;
-/// The sleep between looks for a message, at least and at most: a GPU is done with an item after a millisecond or two.
-const NAPS: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
-/// After a signal the leader waits so long for others to come where all meet: a job has 8 s to end in.
-const MEETING_TIMEOUT: Duration = Duration::from_secs(5);
+/// Minimum and maximum sleep between checks for a message. A GPU finishes an item in a millisecond or two.
+const BACKOFF: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
+/// After a signal the leader waits this long for the other ranks at a barrier; a job has 8 s to end.
+const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// All units of a graph that are not done, counted by the ranks of `comm` together.
+/// All remaining units of a graph, which the ranks of `comm` count together.
 pub(super) struct WorkQueue<'a> {
     pub(super) comm: &'a Comm,
     pub(super) graph: &'a Catalogue,
@@ -47,12 +49,13 @@ pub(super) struct WorkQueue<'a> {
 }
 
 impl WorkQueue<'_> {
-    /// Counts with `backend`, if this rank counts at all: one rank must. The leader's `keep` takes all units. `between` is
-    /// called after each group of fronts and at the end, with nothing counted that was not kept. When any rank is to stop, no
-    /// more items are given out, and `between` is called when those in flight are done; without it, each rank returns at once.
+    /// Counts with `backend`; at least one rank must have one. The leader's `keep` receives all units. `between` is
+    /// called after each group of fronts and at the end, when everything counted has been kept. If any rank is asked to
+    /// stop, no more items are handed out, and `between` is called when the items in flight are finished. Without
+    /// `between`, each rank returns at once.
     ///
     /// # Errors
-    /// Those of counting, `keep` and `between`. Other ranks are left waiting: the job is to be ended.
+    /// Errors of counting, `keep` and `between`. Other ranks may still wait, so the caller must end the job.
     pub(super) fn count(&self, backend: Option<&mut dyn Backend>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
         match (self.comm.ranks(), self.comm.leads()) {
             (1, _) => {
@@ -63,7 +66,7 @@ impl WorkQueue<'_> {
                     &mut |parts| coordinator.take(parts),
                     between,
                     &coordinator.calls,
-                    &mut |last| Ok(Meeting { is_last: last, is_whole: true }),
+                    &mut |last| Ok(Barrier { is_last: last, is_whole: true }),
                 )
             }
             (_, true) => self.lead(backend, keep, between),
@@ -83,7 +86,7 @@ impl WorkQueue<'_> {
             });
             *lock(&coordinator.phase) = Phase::Closed;
             let answered = answering.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            // What went wrong at the coordinator is the cause.
+            // An error of the coordinator is the cause of the others.
             answered.and(counted)
         })
     }
@@ -91,7 +94,7 @@ impl WorkQueue<'_> {
     fn follow(&self, backend: Option<&mut dyn Backend>, between: Between<'_>) -> Result<()> {
         let (comm, meets) = (self.comm, between.is_some());
         let mut found = |parts: &[Part]| {
-            // Messages are to be small.
+            // Keeps messages small.
             for parts in parts.chunks(64) {
                 let words = parts.iter().flat_map(|part| {
                     let PairCount { triangles, probes } = part.count;
@@ -104,13 +107,14 @@ impl WorkQueue<'_> {
         let worker = Worker { comm, meets, one: Mutex::new(()) };
         let mut meet = |last: bool| {
             comm.send(0, bytes_of(&[MEET, last.into()]));
-            Ok(Meeting { is_last: last, is_whole: true })
+            Ok(Barrier { is_last: last, is_whole: true })
         };
         self.rounds(backend, &worker, &mut found, between, &Mutex::new(()), &mut meet)
     }
 
-    /// Counts, and meets the other ranks after each group of fronts if there is something to do then, and at the end.
-    /// `meet` takes true if this rank knows that it is the end. Only who holds `calls` may call other ranks.
+    /// Counts, and waits at a barrier after each group of fronts (if `between` is given) and at the end. `meet`
+    /// receives true if this rank knows that this barrier is the last. Only the holder of `calls` may communicate with
+    /// other ranks.
     fn rounds(
         &self,
         backend: Option<&mut dyn Backend>,
@@ -118,56 +122,56 @@ impl WorkQueue<'_> {
         found: driver::Found<'_>,
         mut between: Between<'_>,
         calls: &Mutex<()>,
-        meet: &mut dyn FnMut(bool) -> Result<Meeting>,
+        meet: &mut dyn FnMut(bool) -> Result<Barrier>,
     ) -> Result<()> {
         let counts = backend.is_some();
         let each = between.is_some();
         let mut round = |end| -> Result<bool> {
-            let Meeting { is_last, is_whole } = meet(end)?;
+            let Barrier { is_last, is_whole } = meet(end)?;
             let _all_are_here = lock(calls);
             let is_last = self.comm.broadcast(vec![is_last.into()]) == [1];
-            between.as_mut().map_or(Ok(()), |between| between(Meeting { is_last, is_whole }))?;
+            between.as_mut().map_or(Ok(()), |between| between(Barrier { is_last, is_whole }))?;
             Ok(is_last)
         };
         if let Some(backend) = backend {
             let mut after = || if each { round(false).map(drop) } else { Ok(()) };
             driver::run(self.graph, self.done, backend, turns, found, &mut after)?;
         }
-        // Who does not count has no fronts to tell the rounds by.
+        // A rank that does not count has no fronts, so it does not know how many barriers there are.
         while !round(counts || !each)? {}
         Ok(())
     }
 }
 
-/// The state of a count as the leader sees it.
+/// State of a count as the leader sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Turns are given.
+    /// Items are handed out.
     Counting,
-    /// A rank is to stop: no more turns are given where all ranks meet.
+    /// A rank was asked to stop: no more items are handed out where all ranks meet.
     Stopping,
-    /// All ranks are done.
+    /// All ranks have finished.
     Closed,
-    /// A message could not be answered.
+    /// The leader failed to answer a message.
     Failed,
 }
 
-/// The leader's record of whose turn it is and what is counted.
+/// The leader's record of which items are handed out and what is counted.
 struct Coordinator<'a> {
     comm: &'a Comm,
     graph: &'a Catalogue,
     turns: Mutex<HashMap<u64, u64>>,
     book: Mutex<(Gathering, Keep<'a>)>,
-    /// The number of ranks that came to each meeting, and true if any of them says that it is the last.
+    /// For each barrier, the number of ranks that have arrived, and whether any of them says that it is the last.
     met: Mutex<Vec<(usize, bool)>>,
-    /// Meetings of this rank.
+    /// Number of barriers at which this rank has waited.
     held: AtomicUsize,
-    /// Held by who calls other ranks.
+    /// Lock of the thread that communicates with other ranks.
     calls: Mutex<()>,
     phase: Mutex<Phase>,
-    /// True if ranks meet before they stop.
+    /// Whether ranks meet at a barrier before they stop.
     meets: bool,
-    /// The time at which this rank noticed that it is to stop.
+    /// Time at which this rank noticed the request to stop.
     asked: OnceLock<Instant>,
 }
 
@@ -193,10 +197,10 @@ impl<'a> Coordinator<'a> {
         keep(&units)
     }
 
-    /// Answers until all ranks are done.
+    /// Answers messages until all ranks have finished.
     fn answer(&self) -> Result<()> {
         let mut met = vec![0; self.comm.ranks()];
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         let answered = loop {
             if *lock(&self.phase) == Phase::Closed {
                 break Ok(());
@@ -208,8 +212,8 @@ impl<'a> Coordinator<'a> {
             };
             drop(calls);
             match served {
-                Ok(true) => nap = Nap::default(),
-                Ok(false) => nap.sleep(),
+                Ok(true) => backoff = Backoff::default(),
+                Ok(false) => backoff.sleep(),
                 Err(e) => break Err(e),
             }
         };
@@ -254,24 +258,24 @@ impl<'a> Coordinator<'a> {
         met[meeting].1 |= last;
     }
 
-    /// Waits until all ranks have come to this rank's next meeting.
-    fn meet(&self, last: bool) -> Result<Meeting> {
+    /// Waits until all ranks have arrived at this rank's next barrier.
+    fn meet(&self, last: bool) -> Result<Barrier> {
         let meeting = self.held.fetch_add(1, Relaxed);
         self.come(meeting, last);
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         loop {
             let (came, last) = lock(&self.met)[meeting];
             if came == self.comm.ranks() {
-                return Ok(Meeting { is_last: last, is_whole: lock(&self.book).0.is_empty() });
+                return Ok(Barrier { is_last: last, is_whole: lock(&self.book).0.is_empty() });
             }
             self.go_on()?;
-            nap.sleep();
+            backoff.sleep();
         }
     }
 
     fn go_on(&self) -> Result<()> {
         match signals::check() {
-            Err(stopped) if !self.meets || self.asked.get_or_init(Instant::now).elapsed() > MEETING_TIMEOUT => {
+            Err(stopped) if !self.meets || self.asked.get_or_init(Instant::now).elapsed() > BARRIER_TIMEOUT => {
                 return Err(stopped);
             }
             _ => {}
@@ -306,12 +310,12 @@ impl Turns for Coordinator<'_> {
     }
 }
 
-/// Another rank's way to the coordinator.
+/// A worker rank's connection to the coordinator.
 struct Worker<'a> {
     comm: &'a Comm,
-    /// True if ranks meet before they stop.
+    /// Whether ranks meet at a barrier before they stop.
     meets: bool,
-    /// One question at a time.
+    /// Lock that allows one request at a time.
     one: Mutex<()>,
 }
 
@@ -323,27 +327,27 @@ impl Turns for Worker<'_> {
     fn next(&self, list: u64, whole: u64) -> Result<u64> {
         let _one = lock(&self.one);
         self.comm.send(0, bytes_of(&[NEXT, list, whole, signals::stop_requested().is_some().into()]));
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         loop {
             if let Some((_, answer)) = self.comm.receive() {
-                let wrong = || Error::internal("ask for a turn", "an answer that is none");
+                let wrong = || Error::internal("ask for a turn", "an empty answer");
                 return numbers_of(&answer).first().copied().ok_or_else(wrong);
             }
             if !self.meets {
                 signals::check()?;
             }
-            nap.sleep();
+            backoff.sleep();
         }
     }
 }
 
-/// Longer and longer sleeps.
+/// Exponential back-off.
 #[derive(Default)]
-struct Nap(u32);
+struct Backoff(u32);
 
-impl Nap {
+impl Backoff {
     fn sleep(&mut self) {
-        let [least, most] = NAPS;
+        let [least, most] = BACKOFF;
         std::thread::sleep((least * (1 << self.0)).min(most));
         self.0 = (self.0 + 1).min(8);
     }

@@ -1,4 +1,5 @@
-//! Checks of results: what a task is lent for them, and the verdicts it gives. `reread` reads the ids and edges of an input again.
+//! Checks of results: what a task receives to check them, and its verdict. `reread` reads the ids and edges of an input
+//! again.
 
 pub mod reread;
 
@@ -16,27 +17,27 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-/// The edges of a graph once more.
+/// Source of the edges of a graph for a check.
 pub enum EdgeSource<'a> {
     /// The input, as it is now.
     Input(&'a Input),
-    /// The blocks of a prepared graph, whose input is not this job's business.
+    /// The blocks of a prepared graph, whose input this job does not read.
     Blocks(&'a Graph),
 }
 
-/// The results of one task, and what they can be held against.
+/// The results of one task, and what they can be checked against.
 pub struct Results<'a> {
-    /// The workdir.
+    /// Path of the workdir.
     pub workdir: &'a Path,
-    /// The facts that ingest found.
+    /// The facts that ingest found about the input.
     pub info: &'a InputInfo,
-    /// The facts about the blocks.
+    /// The facts about the stored blocks.
     pub stored: &'a StoreInfo,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
-    /// True if the last trial is done, which is the one that writes columns.
+    /// Whether the last trial is done, which writes the columns.
     pub done: bool,
-    /// The edges; otherwise why they are not to be had, in words.
+    /// The edges; or a sentence that says why they are not available.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
     /// Host memory for the checks.
     pub budget: &'a Budget,
@@ -45,11 +46,13 @@ pub struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Reads the column whose file is `path`, without its ending: a value for each vertex, in the order of `ids`. `missing` is the value of a
-    /// vertex that the algorithm says nothing of; rows before that of the first vertex have it as well.
+    /// Reads the column with the file name `path` (without extension): one value per vertex, in the order of `ids`.
+    /// `missing` is the value of vertices for which the algorithm has no result. Rows before the first vertex must also
+    /// have it.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the task has no such file, and for another value in a row before that of the first vertex; those of [`column()`].
+    /// [`Error::Validation`] if the task has no such file, or if a row before the first vertex has another value;
+    /// errors of [`column()`].
     pub fn column<'p, T: Number + PartialEq + 'p>(
         &self,
         path: &str,
@@ -58,19 +61,20 @@ impl Results<'_> {
     ) -> Result<Values<'p, T>> {
         let (format, file) =
             self.file(path).ok_or_else(|| Error::Validation(format!("no file of the column {path}")))?;
-        // Text names the vertex of each row and has no rows before the first.
+        // Text files name the vertex of each row and have no rows before the first vertex.
         let before = if format == OutputFormat::Npy { self.info.rows_before() } else { 0 };
         let mut values = column::<T>(&self.workdir.join(&file), "id", before + self.info.rows(), |row| ids.id(row).0)?;
         for row in 0..before {
             if let Some(value) = values.next().transpose()?.filter(|&value| value != missing) {
-                let what = format!("row {row}, which is of no vertex, has {} for {}", value.shown(), missing.shown());
+                let what =
+                    format!("row {row}, which belongs to no vertex, has {}, not {}", value.shown(), missing.shown());
                 return Err(Error::Validation(format!("{file}: {what}")));
             }
         }
         Ok(values)
     }
 
-    /// Returns the format and the path in the workdir of the file that the task wrote at `path`, which lacks the ending.
+    /// Returns the format, and the path in the workdir, of the file that the task wrote at `path` (without extension).
     pub fn file(&self, path: &str) -> Option<(OutputFormat, String)> {
         let files =
             [OutputFormat::Npy, OutputFormat::Csv].map(|format| (format, format!("{path}.{}", format.ending())));
@@ -78,15 +82,15 @@ impl Results<'_> {
     }
 }
 
-/// The results of one task on a list, and what they can be held against.
+/// The results of one task on a list, and what they can be checked against.
 pub struct ListResults<'a> {
-    /// The workdir.
+    /// Path of the workdir.
     pub workdir: &'a Path,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
-    /// True if the last trial is done, which is the one that writes ranks.
+    /// Whether the last trial is done, which writes the ranks.
     pub done: bool,
-    /// The list; otherwise why it is not to be had, in words.
+    /// The list; or a sentence that says why it is not available.
     pub list: std::result::Result<&'a List, String>,
     /// Host memory for the checks.
     pub budget: &'a Budget,
@@ -94,15 +98,15 @@ pub struct ListResults<'a> {
     pub threads: usize,
 }
 
-/// A journal or checkpoint of a task, whole by its checksums.
+/// A journal or checkpoint of a task, whose checksums are intact.
 pub struct StoredUnits<'a> {
-    /// The file.
+    /// Path of the file.
     pub path: &'a Path,
-    /// Vertices that have an edge; of a list, its elements.
+    /// Number of vertices with an edge; for a list, number of elements.
     pub vertices: u64,
-    /// Units of a trial.
+    /// Number of units of a trial.
     pub total: u64,
-    /// Its content.
+    /// The content of the file.
     pub content: UnitsContent<'a>,
 }
 
@@ -118,22 +122,22 @@ pub enum UnitsContent<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It holds.
+    /// The check passed.
     Ok,
-    /// It does not.
+    /// The check failed.
     Failed,
-    /// It could not be made.
+    /// The check could not be made.
     Skipped,
-    /// No check, but something to know about all others.
+    /// Not a check, but a remark that concerns all others.
     Warning,
 }
 
-/// One check.
+/// A check and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// The thing that was checked.
+    /// What was checked.
     pub what: String,
-    /// Its outcome.
+    /// Outcome of the check.
     pub outcome: Outcome,
     /// The finding, in words.
     pub found: String,
@@ -153,7 +157,7 @@ impl fmt::Display for Check {
 
 type Tell<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
 
-/// All checks so far, each told as it is made.
+/// All checks so far. Each is reported as it is made.
 pub struct Verdict<'a> {
     /// The checks in order.
     pub checks: Vec<Check>,
@@ -162,43 +166,43 @@ pub struct Verdict<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    /// Begins without a check; `tell` is called with each.
+    /// Creates a verdict without checks. `tell` is called with each check.
     pub fn new(tell: impl Fn(&Check) -> Result<()> + 'a) -> Self {
         Verdict { checks: Vec::new(), tell: Box::new(tell), first: None }
     }
 
-    /// Notes a check: what was found in words, or the error that says what is wrong.
+    /// Records a check: either a description of the finding, or the error that says what is wrong.
     ///
     /// # Errors
-    /// Those of telling, and a stop by a signal.
+    /// Errors of reporting; [`crate::Error::Stopped`].
     pub fn note(&mut self, what: &str, found: Result<String>) -> Result<()> {
         let is_missing = found.as_ref().is_err_and(Error::is_missing);
         match found {
             Ok(found) => self.add(what, Outcome::Ok, found),
             Err(e @ Error::Stopped(_)) => Err(e),
             Err(Error::Io { path, .. }) if is_missing => {
-                self.note(what, Err(Error::corrupt(path, At::File, "missing, where the manifest has it")))
+                self.note(what, Err(Error::corrupt(path, At::File, "missing, although the manifest lists it")))
             }
             Err(e) => {
-                let told = self.add(what, Outcome::Failed, e.to_string());
+                let reported = self.add(what, Outcome::Failed, e.to_string());
                 self.first.get_or_insert(e);
-                told
+                reported
             }
         }
     }
 
-    /// Notes a check that could not be made.
+    /// Records a check that could not be made.
     ///
     /// # Errors
-    /// Those of telling.
+    /// Errors of reporting.
     pub fn skip(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
         self.add(what, Outcome::Skipped, why.into())
     }
 
-    /// Notes what is to be known of the other checks.
+    /// Records a remark that concerns the other checks.
     ///
     /// # Errors
-    /// Those of telling.
+    /// Errors of reporting.
     pub fn warn(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
         self.add(what, Outcome::Warning, why.into())
     }
@@ -210,10 +214,10 @@ impl<'a> Verdict<'a> {
         Ok(())
     }
 
-    /// The first thing that was wrong, if any.
+    /// Returns the first error, if any check failed.
     ///
     /// # Errors
-    /// That of the first check that failed.
+    /// The error of the first check that failed.
     pub fn result(self) -> Result<()> {
         self.first.map_or(Ok(()), Err)
     }

@@ -1,4 +1,5 @@
-//! Reads the edges of an input again to check results: the ids in whose order columns are, and the figures of the graph.
+//! Reads the edges of an input again to check results: the ids that give the order of columns, and the statistics of
+//! the graph.
 
 use super::{EdgeSource, Results};
 use crate::error::{At, Error, Result};
@@ -10,19 +11,19 @@ use crate::results::{IDS, column};
 use crate::store::map::Mapped;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The input's ids, and the rows that columns have for them.
+/// The input's ids, and the rows of their vertices in columns.
 pub struct Ids {
     list: List,
     first_id: FirstId,
-    /// Rows of a column: one for each vertex, isolated ones included.
+    /// Number of rows of a column: one for each vertex, including isolated ones.
     rows: u64,
-    /// A bit for each row of [`List::Read`]: set if an edge of the input has the id.
+    /// Bitmap over the rows of [`List::Read`]: set if an edge of the input has the id.
     seen: Buffer<AtomicU32>,
 }
 
-/// The raw ids of rows.
+/// How rows map to raw ids.
 enum List {
-    /// Ids are rows.
+    /// Ids are the same as rows.
     Dense,
     /// Ids are sparse, and no column is ordered by them.
     Unlisted,
@@ -33,11 +34,11 @@ enum List {
 }
 
 impl Ids {
-    /// Opens the ids in whose order the columns of `results` are. If they are sparse, `out/ids.npy` is compared with the ids of a prepared graph.
-    /// Without such a graph, [`Tally`] compares it with the edges of the input.
+    /// Opens the ids that give the order of the columns of `results`. If they are sparse, `out/ids.npy` is compared
+    /// with the ids of a prepared graph. Without such a graph, [`Tally`] compares it with the edges of the input.
     ///
     /// # Errors
-    /// [`Error::Validation`] for a list that is not that of the graph; [`Error::Limit`]; those of reading.
+    /// [`Error::Validation`] if the list is not that of the graph; [`Error::Limit`]; read errors.
     pub fn open(results: &Results<'_>) -> Result<Ids> {
         let (info, budget) = (results.info, results.budget);
         let (rows, first_id) = (info.rows(), info.first_id);
@@ -66,7 +67,7 @@ impl Ids {
         for slot in list.iter_mut() {
             let id = InputId(written.next().transpose()?.unwrap_or_default());
             let raw = first_id.raw(id);
-            let none = || Error::Validation(format!("{IDS}: {id}, which is no id of the input"));
+            let none = || Error::Validation(format!("{IDS}: {id} is not an id of the input"));
             *slot = raw.ok_or_else(none)?.0;
         }
         if let Some(more) = written.next() {
@@ -74,17 +75,17 @@ impl Ids {
         }
         if let Some(row) = list.windows(2).position(|two| two[0] >= two[1]) {
             let [one, next] = [row, row + 1].map(|row| first_id.input(RawId(list[row])));
-            return Err(Error::Validation(format!("{IDS}: ids ascend, and {next} comes after {one}")));
+            return Err(Error::Validation(format!("{IDS}: ids must ascend, but {next} comes after {one}")));
         }
         ids.seen = budget.zeroed(rows as usize / 32 + 1, "ids that occur (a bit each)")?;
         ids.list = List::Read(list);
         Ok(ids)
     }
 
-    /// Returns the ids of a result without columns, which has no list of them.
+    /// Returns the ids of a result without columns, for which no list of ids is needed.
     ///
     /// # Errors
-    /// None in practice.
+    /// No errors in practice.
     pub fn unlisted(results: &Results<'_>) -> Result<Ids> {
         let list = if results.info.sparse { List::Unlisted } else { List::Dense };
         let (first_id, rows) = (results.info.first_id, results.info.rows());
@@ -99,12 +100,12 @@ impl Ids {
         }
     }
 
-    /// Returns the row of a vertex that users know by this id.
+    /// Returns the row of the vertex that users know by `id`.
     pub fn row_of(&self, id: InputId) -> Option<u64> {
         self.first_id.raw(id).and_then(|RawId(raw)| self.row(raw))
     }
 
-    /// Returns the row of the end of an edge that a reader delivers.
+    /// Returns the row of a raw id, which readers deliver as the end of an edge.
     pub fn row(&self, raw: u64) -> Option<u64> {
         match self.sparse() {
             Some(ids) => ids.binary_search(&raw).ok().map(|row| row as u64),
@@ -112,8 +113,8 @@ impl Ids {
         }
     }
 
-    /// Returns the id that a column of i64 names: the number of the same 64 bits, where that is an id of the input. -1 is none, but for a vertex
-    /// that was `reached` in a graph with the id 2^64 - 1.
+    /// Returns the id that a value of an i64 column names: the id with the same 64 bits, if the input has it. -1 names
+    /// no vertex, except for a vertex that was `reached` in a graph with the id 2^64 - 1.
     pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
         let id = InputId(number as u64);
         (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
@@ -124,12 +125,12 @@ impl Ids {
         self.first_id.input(self.raw(row))
     }
 
-    /// Returns the id by which a reader delivers the vertex of a row.
+    /// Returns the raw id that readers deliver for the vertex of a row.
     pub fn raw(&self, row: u64) -> RawId {
         RawId(self.sparse().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row))
     }
 
-    /// Notes that an edge has the id of a row.
+    /// Records that an edge has the id of a row.
     fn see(&self, row: u64) {
         if let Some(word) = self.seen.get(row as usize / 32) {
             let bit = 1 << (row % 32);
@@ -147,7 +148,7 @@ impl Ids {
     }
 }
 
-/// Figures of the input by the edges that one thread saw.
+/// Statistics of the input, from the edges that one thread read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
     loops: u64,
@@ -158,7 +159,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Notes an edge; returns the rows of its ends, unless it is a loop.
+    /// Records an edge. Returns the rows of its ends, unless it is a loop.
     #[inline]
     pub fn edge(&mut self, ids: &Ids, ends: [u64; 2]) -> Option<[u64; 2]> {
         let [u, v] = ends;
@@ -178,10 +179,10 @@ impl Tally {
         }
     }
 
-    /// Compares the figures of all threads with those that the job has of `input`.
+    /// Compares the statistics of all threads with the statistics of `input` that the job recorded.
     ///
     /// # Errors
-    /// [`Error::Input`] if the input is another one now; [`Error::Validation`] for a figure that differs.
+    /// [`Error::Input`] if the input has changed; [`Error::Validation`] if a number differs.
     pub fn check(
         all: impl Iterator<Item = Tally>,
         scan: &Scan,
@@ -200,19 +201,21 @@ impl Tally {
         let all = all.unwrap_or_default();
         let wrong = |what: String| Err(Error::Validation(what));
         match (all.unknown.map(|raw| info.first_id.input(RawId(raw))), ids.unseen()) {
-            (Some(id), _) if info.sparse => return wrong(format!("{IDS}: lacks {id}, which is an id of the input")),
+            (Some(id), _) if info.sparse => {
+                return wrong(format!("{IDS}: {id} is an id of the input but missing here"));
+            }
             (Some(id), _) => return wrong(format!("the input has the id {id}, columns have {} rows", ids.rows)),
-            (None, Some(id)) => return wrong(format!("{IDS}: {id} is no id of the input")),
+            (None, Some(id)) => return wrong(format!("{IDS}: {id} is not an id of the input")),
             (None, None) => {}
         }
-        let (found, told) = ([scan.edges, all.loops], [info.edges, info.loops]);
-        if found != told {
-            return wrong(format!("(edges, loops) of the input are {found:?}, the job has {told:?}"));
+        let (found, known) = ([scan.edges, all.loops], [info.edges, info.loops]);
+        if found != known {
+            return wrong(format!("(edges, loops) of the input are {found:?}, the job has {known:?}"));
         }
         let declared = if info.sparse { 0 } else { scan.declared_vertices.unwrap_or(0) };
         let largest = all.largest.max(declared.checked_sub(1));
-        // A graph that an older version kept has no largest id.
-        if info.largest.is_some_and(|told| Some(told) != largest) {
+        // A prepared graph of an older version has no largest id.
+        if info.largest.is_some_and(|known| Some(known) != largest) {
             return wrong(format!("the largest id of the input is {largest:?} from 0, the job has {:?}", info.largest));
         }
         let vertices = largest.map_or(0, |largest| largest.saturating_add(1));
@@ -223,13 +226,13 @@ impl Tally {
     }
 }
 
-/// Returns the error of an input that is not what the job read.
+/// Returns the error for an input that is no longer what the job read.
 pub fn changed(input: &Input) -> Error {
     Error::input(
         input.name(),
         At::File,
         "the edges that the job read",
-        "others, under the same size",
-        "the results are of what was there before: `gpugraph run JOB.toml --fresh` computes on what is there now",
+        "other edges, in a file of the same size",
+        "the results belong to the previous input: `gpugraph run JOB.toml --fresh` computes them again",
     )
 }

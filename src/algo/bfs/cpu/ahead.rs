@@ -1,27 +1,28 @@
-//! Rows on a disk, which are asked for before a step top-down looks at them.
+//! Read-ahead of rows on a disk before a top-down step processes them.
 
 use super::shared::Graph;
 use crate::memory::will_need;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Entries that a thread has asked for and not looked at, unless a single row has more: too much would push out of memory what was just read.
+/// Maximum number of entries requested but not processed, unless a single row has more. With more entries, pages that
+/// were just read could be evicted.
 const ENTRIES: u64 = 1 << 17;
-/// Rows that these are of, at most.
+/// Maximum number of rows to which these entries belong.
 const ROWS: usize = 1 << 8;
 
-/// How far ahead of the vertices of a list their rows are asked for.
+/// State of the read-ahead: how far ahead of the current vertex rows were requested.
 #[derive(Debug, Default)]
 pub struct Ahead {
-    /// The place in the list of the first vertex whose row is not.
+    /// List index of the first vertex whose row was not requested.
     next: usize,
-    /// Entries that were asked for and not looked at.
+    /// Number of entries requested but not processed.
     entries: u64,
 }
 
 impl Ahead {
-    /// Asks for the rows that come soon, before that of the vertex at `at` is looked at; nothing where rows are in memory. `at` goes up by one from
-    /// call to call.
+    /// Requests the rows that are needed soon, before the row of the vertex at `at` is processed. Does nothing if rows
+    /// are in memory. `at` must increase by one from call to call.
     #[inline]
     pub fn go(&mut self, graph: &Graph<'_>, listed: &[AtomicU32], at: usize) {
         if graph.on_disk {

@@ -1,4 +1,4 @@
-//! A step bottom-up: every vertex that is not reached looks through its neighbours in order, up to the first that is.
+//! A bottom-up step: every unreached vertex checks its neighbours in order, up to the first that is reached.
 
 use crate::algo::bfs::cpu::shared::{Graph, ones};
 use crate::algo::bits::Lookup;
@@ -6,22 +6,22 @@ use crate::memory::will_need;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Words of bits that a thread takes at a time: 32,768 vertices.
+/// Number of bitmap words that a thread takes at a time: 32,768 vertices.
 pub const PART: usize = 1 << 9;
-/// Entries of a row that are asked of the disk before they are looked at; the parent is mostly among them.
+/// Number of entries of a row that are read ahead from the disk. The parent is usually among them.
 const ASKED: usize = 1 << 12;
 
-/// The findings of a thread in a step.
+/// The counts of a thread in a step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Found {
-    /// Vertices that are reached now.
+    /// Number of newly reached vertices.
     pub vertices: u64,
-    /// Entries looked at.
+    /// Number of entries checked.
     pub checked: u64,
 }
 
-/// Searches the vertices of these own words: `known` are those reached before, in `all` come those reached now as well. Only the words of `all`
-/// are this thread's.
+/// Finds parents for the vertices of the own words `words`. `known` has the vertices reached before; `all` receives
+/// these and the newly reached ones. Only these words of `all` belong to this thread.
 pub fn part(
     graph: &Graph<'_>,
     lookup: Lookup,
@@ -31,7 +31,7 @@ pub fn part(
     parents: &[AtomicU32],
 ) -> Found {
     let mut found = Found::default();
-    // Where rows are on a disk, all that the part needs of them is asked for before any of it is waited for.
+    // If rows are on a disk, everything that the part needs is requested before any of it is waited for.
     let mut later = if graph.on_disk { Some(Vec::with_capacity(words.len())) } else { None };
     for own in words {
         let at = graph.own.word(own);
@@ -79,7 +79,8 @@ pub fn part(
     found
 }
 
-/// Searches the rest of the rows of these of 64 vertices from `begin` on. Returns the bits of those that are reached.
+/// Searches the rest of the rows for the vertices in `rest`, which are numbered from `begin`. Returns the bits of those
+/// that found a parent.
 #[inline]
 fn in_rows(
     graph: &Graph<'_>,
@@ -101,7 +102,7 @@ fn in_rows(
     hits
 }
 
-/// Writes the first neighbours of those that were hit.
+/// Writes the first neighbours of the vertices in `hits` as their parents.
 #[inline]
 fn write(parents: &[AtomicU32], first: &[u32], hits: u64) {
     if hits == u64::MAX && parents.len() == 64 {

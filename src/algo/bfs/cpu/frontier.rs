@@ -1,4 +1,4 @@
-//! The last level of a search, from which every thread of every rank decides alike how to go on.
+//! The last level of a search, from which every thread of every rank derives the same next step.
 
 use crate::algo::bfs::cpu::top_down::Found;
 use crate::algo::bfs::search::{Step, Switch};
@@ -7,34 +7,35 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Edges of a frontier below which one thread takes the step alone on every rank: waking the others for it takes longer.
+/// Number of edges of a frontier below which one thread takes the step alone on every rank, because waking the other
+/// threads would take longer.
 pub const NARROW: u64 = narrow::LEAST;
 
-/// The last level, as every thread knows it.
+/// The last level of a search. All threads of all ranks have the same values.
 #[derive(Clone, Copy)]
 pub struct Frontier {
-    /// Its vertices.
+    /// Number of vertices.
     pub vertices: u64,
-    /// Edges that leave it; as many as can be where they are not known.
+    /// Number of edges that leave the frontier; the maximum value if unknown.
     pub edges: u64,
-    /// Edges that leave vertices which no step top-down has come to.
+    /// Number of edges that leave vertices which no top-down step has reached.
     pub unexplored: u64,
-    /// True if it has more vertices than the one before.
+    /// Whether it has more vertices than the level before.
     pub grows: bool,
     /// The step that reached it.
     pub step: Step,
-    /// The bits that are reached without the frontier; those with it are the other ones.
+    /// Number of the bitmap of vertices reached before the frontier; the other bitmap includes the frontier.
     pub known: usize,
-    /// True if it is listed, and all that is reached known.
+    /// Whether it is listed, and all reached vertices are known.
     pub is_listed: bool,
 }
 
 impl Frontier {
-    /// Returns the frontier that a step from this one found.
+    /// Returns the frontier after a step from this one.
     pub fn after(self, step: Step, found: Found, is_listed: bool) -> Frontier {
         Frontier {
             vertices: found.vertices,
-            // After a step bottom-up nobody knows.
+            // After a bottom-up step the number is unknown.
             edges: if step == Step::TopDown { found.edges } else { u64::MAX },
             unexplored: self.unexplored.saturating_sub(found.edges),
             grows: found.vertices > self.vertices,
@@ -81,7 +82,7 @@ impl Sums {
         self.bytes.store(found.bytes, Relaxed);
     }
 
-    /// Adds what a thread found.
+    /// Adds the counts of one thread.
     pub fn add(&self, found: Found) {
         self.vertices.fetch_add(found.vertices, Relaxed);
         self.edges.fetch_add(found.edges, Relaxed);
@@ -90,7 +91,7 @@ impl Sums {
     }
 }
 
-/// Returns the part that a thread has of `all` items.
+/// Returns the share of one thread of `all` items.
 pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
     all * thread / threads..all * (thread + 1) / threads
 }

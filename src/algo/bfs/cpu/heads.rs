@@ -1,4 +1,5 @@
-//! The first neighbours of every vertex, side by side: most vertices find their parent among these, and never look at their row.
+//! The first neighbours of every vertex, in one array. Most vertices find their parent among these, so their rows are
+//! never read.
 
 use crate::algo::own::Own;
 use crate::error::Result;
@@ -7,30 +8,31 @@ use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
 use rayon::prelude::*;
 
-/// Neighbours beside the first.
+/// Number of neighbours stored in addition to the first.
 pub const MORE: usize = 4;
-/// Vertices that a thread takes at a time; a multiple of 64.
+/// Number of vertices that a thread takes at a time; a multiple of 64.
 const PART: usize = 1 << 14;
 
-/// The smallest neighbour of each own vertex and the [`MORE`] behind it, of those that an edge leads from to the vertex. Where a row is shorter,
-/// the vertex itself stands: it is never reached while it looks for a parent.
+/// The smallest neighbour of each own vertex and the next [`MORE`], among the neighbours with an edge to the vertex. If
+/// a row is shorter, the vertex itself fills the rest: it is never reached while it looks for a parent.
 pub struct Heads {
     /// The first neighbour of each own vertex; padded to a multiple of 64.
     pub first: Buffer<u32>,
-    /// [`MORE`] for each vertex; empty where memory has no room for them.
+    /// The next [`MORE`] of each vertex; empty if they do not fit memory.
     pub more: Buffer<u32>,
 }
 
-/// Returns the bytes of the first neighbours of `own` vertices, and of those behind them.
+/// Returns the bytes of the first neighbours of `own` vertices, and of the next ones.
 pub fn bytes(own: u64) -> [u64; 2] {
     [4 * own.next_multiple_of(64), 4 * MORE as u64 * own]
 }
 
 impl Heads {
-    /// Collects the heads of the rows of own vertices; without those behind the first where `budget` has no room beside `spare` bytes.
+    /// Collects the heads from the rows of own vertices. The neighbours after the first are left out if `budget` has no
+    /// room for them in addition to `spare` bytes.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] where not even the first fit.
+    /// [`crate::Error::Limit`] if not even the first neighbours fit.
     pub fn of(rows: &Adjacency<'_>, direction: Direction, own: Own, spare: u64, budget: &Budget) -> Result<Heads> {
         let mut first: Buffer<u32> =
             budget.zeroed(own.len().next_multiple_of(64), "the first neighbour of each vertex (4 bytes)")?;
@@ -41,7 +43,7 @@ impl Heads {
             let begin = part * PART;
             for (place, first) in first.iter_mut().enumerate() {
                 let v = (own.word((begin + place) / 64) * 64 + place % 64) as u32;
-                // Those that fill the last 64 stand for themselves.
+                // Padding after the last vertex up to a multiple of 64 represents itself.
                 let [lower, upper] = if (v as usize) < own.vertices() { row_of(v) } else { [[].as_slice(); 2] };
                 let mut row = lower.iter().chain(upper).copied();
                 *first = row.next().unwrap_or(v);
@@ -60,7 +62,8 @@ impl Heads {
         Ok(Heads { first, more })
     }
 
-    /// Returns the neighbours behind the first of the own vertex at this place, and how many of its row all these are.
+    /// Returns the neighbours after the first of the own vertex at `place`, and how many row entries all its heads
+    /// cover.
     #[inline]
     pub fn more(&self, place: usize) -> (&[u32], usize) {
         match self.more.get(MORE * place..MORE * place + MORE) {

@@ -1,20 +1,20 @@
-//! Searches by the threads of a process, of rows in memory or in mapped files.
+//! Searches by the threads of a process, with rows in memory or in mapped files.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `walk` | a search from level to level |
-//! | `frontier` | the last level, and how to go on |
+//! | `frontier` | the last level, and the choice of the next step |
 //! | `top_down`, `bottom_up` | a step in either direction |
-//! | `ahead` | rows on a disk, which are asked for before a step top-down looks at them |
-//! | `heads` | the first neighbours of own vertices, side by side |
+//! | `ahead` | read-ahead of rows on a disk before a top-down step processes them |
+//! | `heads` | the first neighbours of own vertices, in one array |
 //! | `shared` | the arrays that all threads use |
-//! | `vector` | bits of 64 vertices at once |
+//! | `vector` | bit operations on 64 vertices at once |
 //!
-//! Two sets of bits hold the vertices that are reached: before the last step and after it. The frontier is what the second has more; for a
-//! step top-down it is listed.
+//! Two bitmaps contain the reached vertices: one before the last step, one after it. The frontier is their difference;
+//! a top-down step lists it.
 //!
-//! A process by itself owns all vertices. A rank of several finds the parents of its own ones, and has the bits of all; what it and others
-//! reached is told after each step (`super::ranks`).
+//! A single process owns all vertices. With several ranks, each rank finds the parents of its own vertices but has
+//! bitmaps of all vertices. After each step, ranks report to each other what they reached (`super::ranks`).
 
 mod ahead;
 mod bottom_up;
@@ -42,36 +42,37 @@ use crate::store::map::Mapped;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// Entries of all rows below which one thread searches alone: others would hardly have begun when it is done.
+/// Number of entries of all rows below which one thread searches alone: it would be done before other threads have
+/// started.
 const FEW: u64 = 1 << 12;
 
-/// A graph that the threads of this process search, or their part of it.
+/// A graph, or a part of it, that the threads of this process search.
 pub struct CpuSearch<'a> {
     graph: Graph<'a>,
     arrays: Arrays,
     switch: Switch,
     threads: usize,
     lookup: Lookup,
-    /// Entries of all rows.
+    /// Number of entries of all rows.
     entries: u64,
 }
 
-/// How a search goes on from level to level. All ranks walk alike.
+/// How a search proceeds from level to level. The same on all ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct WalkOptions {
-    /// When the direction changes.
+    /// Thresholds at which the direction changes.
     pub switch: Switch,
-    /// True if rows are read from a disk as they are looked at.
+    /// Whether rows are read from a disk on access.
     pub on_disk: bool,
 }
 
-/// The switches where rows are in memory. On two cores and on sixteen, graphs of Graph500 gain by steps bottom-up as early as that.
+/// Thresholds for rows in memory. On two and on sixteen cores, bottom-up steps pay this early on Graph500 graphs.
 pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
-/// The switches where rows are on a disk: a step top-down reads rows whole, one bottom-up hardly any.
+/// Thresholds for rows on a disk: a top-down step reads whole rows, a bottom-up step hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
-/// Returns the bytes that searches by `threads` threads of a rank take beside parents, and the fewest that do, of a graph with so many entries in
-/// all rows.
+/// Returns the bytes that searches by `threads` threads of a rank take in addition to parents, and the least that
+/// works, for a graph with `entries` entries in all rows.
 pub fn bytes(own: Own, entries: u64, threads: usize) -> [u64; 2] {
     let [first, more] = heads::bytes(own.len() as u64);
     let fewest = first + shared::bytes(own, entries, threads);
@@ -79,10 +80,10 @@ pub fn bytes(own: Own, entries: u64, threads: usize) -> [u64; 2] {
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Gets ready to search a graph of these rows and degrees, of whose vertices this rank owns `own`.
+    /// Prepares to search a graph with these rows and degrees. This rank owns the vertices `own`.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] where [`bytes()`] do not fit; [`crate::Error::Corrupt`] of the degrees.
+    /// [`crate::Error::Limit`] if [`bytes()`] does not fit; [`crate::Error::Corrupt`] if the degrees are damaged.
     pub fn new(
         rows: Adjacency<'a>,
         direction: Direction,
@@ -104,10 +105,11 @@ impl<'a> CpuSearch<'a> {
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 
-    /// Searches together with the other ranks, if there are any. `parents` are those of the own vertices. Collective.
+    /// Searches, together with the other ranks if there are any. `parents` receives the parents of the own vertices.
+    /// Collective.
     ///
     /// # Errors
-    /// Those of the exchange, and a stop.
+    /// Errors of the exchange; [`crate::Error::Stopped`].
     pub fn search_with(
         &mut self,
         Vertex(root): Vertex,

@@ -12,38 +12,39 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
-/// A graph and what searches of it need beside parents.
+/// A graph and what searches of it need in addition to parents.
 pub struct Graph<'a> {
-    /// Its rows.
+    /// The adjacency rows.
     pub rows: Adjacency<'a>,
-    /// Direction of its edges.
+    /// Whether edges are directed.
     pub direction: Direction,
-    /// The vertices whose parents are found here: all, or those that this rank owns.
+    /// The vertices for which this rank finds parents: all vertices in a single process, otherwise the own vertices.
     pub own: Own,
-    /// First neighbours of these.
+    /// First neighbours of the own vertices.
     pub heads: Heads,
-    /// Lengths of rows.
+    /// Row lengths.
     pub degrees: &'a [u32],
-    /// True if rows are read from a disk as they are looked at.
+    /// Whether rows are read from a disk on access.
     pub on_disk: bool,
     /// The rows that ranks share.
     pub hubs: Hubs,
 }
 
-/// The rows that ranks share in steps top-down, those longer than [`LONG`]: without this, all would wait for who owns the largest hubs.
+/// The rows that ranks share in top-down steps: rows longer than [`LONG`]. Without sharing, all ranks would wait for
+/// the owner of the largest hubs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hubs {
-    /// All of their vertices are before this one.
+    /// An upper bound of the vertices with shared rows (exclusive).
     end: u32,
-    /// Their number.
+    /// Number of shared rows.
     count: usize,
 }
 
-/// Entries of a row beyond which ranks share it.
+/// Row length above which ranks share a row.
 const LONG: u64 = 1 << 10;
 
 impl Hubs {
-    /// Returns those of a graph whose rows have these lengths, if there are several ranks.
+    /// Returns the shared rows of a graph with these row lengths. There are none with a single rank.
     pub fn of(degrees: &[u32], direction: Direction, own: Own) -> Hubs {
         if own.ranks() == 1 {
             return Hubs::default();
@@ -53,7 +54,7 @@ impl Hubs {
         long.fold(Hubs::default(), |Hubs { count, .. }, (v, _)| Hubs { end: v + 1, count: count + 1 })
     }
 
-    /// Returns the most of them that a graph with so many entries in all rows has.
+    /// Returns the maximum number of shared rows of a graph with `entries` entries in all rows.
     pub fn most(entries: u64) -> u64 {
         entries / LONG
     }
@@ -72,7 +73,8 @@ impl Graph<'_> {
         v < self.hubs.end && self.degree(v) > LONG
     }
 
-    /// Returns the places that this rank takes of a row that ranks share; `None` for another row, which one rank takes whole.
+    /// Returns the range of a shared row that this rank takes; `None` for any other row, which one rank takes
+    /// completely.
     #[inline]
     pub fn shared_part(&self, v: u32) -> Option<Range<u64>> {
         self.is_shared(v).then(|| {
@@ -98,7 +100,7 @@ impl Graph<'_> {
         }
     }
 
-    /// Returns those of the vertices of a word whose rows this rank takes, or has a part of.
+    /// Returns which of the given vertices of word `at` have a row that this rank takes, completely or in part.
     #[inline]
     pub fn listed(&self, at: usize, bits: u64) -> u64 {
         if self.own.has_word(at) {
@@ -111,60 +113,60 @@ impl Graph<'_> {
         ones(bits).filter(is_shared).fold(0, |some, bit| some | 1 << bit)
     }
 
-    /// Looks for a neighbour of the own vertex `v` in `known` among the heads behind the first.
+    /// Searches the heads after the first for a neighbour of the own vertex `v` that is in `known`.
     #[inline]
-    pub fn among_heads(&self, v: u32, known: &[AtomicU64]) -> Looked {
+    pub fn among_heads(&self, v: u32, known: &[AtomicU64]) -> ParentLookup {
         let (more, _) = self.heads.more(self.own.place(v));
         for (checked, &neighbour) in (0..).zip(more) {
             if neighbour == v {
-                return Looked { parent: None, checked, goes_on: false };
+                return ParentLookup { parent: None, checked, goes_on: false };
             }
             if is_set(known, neighbour) {
-                return Looked { parent: Some(neighbour), checked: checked + 1, goes_on: false };
+                return ParentLookup { parent: Some(neighbour), checked: checked + 1, goes_on: false };
             }
         }
-        Looked { parent: None, checked: more.len() as u64, goes_on: true }
+        ParentLookup { parent: None, checked: more.len() as u64, goes_on: true }
     }
 
-    /// Returns what is behind the heads in the row of the own vertex `v`.
+    /// Returns the rest of the row of the own vertex `v` after the heads.
     #[inline]
     pub fn behind_heads(&self, v: u32) -> [&[u32]; 2] {
         let (_, skip) = self.heads.more(self.own.place(v));
         self.rows.row_from(self.direction.row(v, Way::In), skip)
     }
 
-    /// Looks for a neighbour of the own vertex `v` in `known` behind the heads.
+    /// Searches the row of the own vertex `v` after the heads for a neighbour that is in `known`.
     #[inline]
-    pub fn in_row(&self, v: u32, known: &[AtomicU64]) -> Looked {
+    pub fn in_row(&self, v: u32, known: &[AtomicU64]) -> ParentLookup {
         let mut checked = 0;
         for &neighbour in self.behind_heads(v).into_iter().flatten() {
             checked += 1;
             if is_set(known, neighbour) {
-                return Looked { parent: Some(neighbour), checked, goes_on: false };
+                return ParentLookup { parent: Some(neighbour), checked, goes_on: false };
             }
         }
-        Looked { parent: None, checked, goes_on: false }
+        ParentLookup { parent: None, checked, goes_on: false }
     }
 }
 
-/// The outcome of a look for a parent.
-pub struct Looked {
-    /// The first neighbour that is known.
+/// The result of a search for a parent.
+pub struct ParentLookup {
+    /// The first known neighbour.
     pub parent: Option<u32>,
-    /// Entries looked at.
+    /// Number of entries checked.
     pub checked: u64,
-    /// True if there may be more entries.
+    /// Whether there may be more entries.
     pub goes_on: bool,
 }
 
-/// Sets the bit of `v`; returns true if it was not set.
+/// Sets the bit of `v`. Returns true if it was not set.
 #[inline(always)]
 pub fn set(bits: &[AtomicU64], v: u32) -> bool {
     let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
     word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
 }
 
-/// Returns the places of the bits that are set.
+/// Returns the indices of the bits that are set.
 #[inline]
 pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
@@ -174,7 +176,7 @@ pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Sets the bit of `v` while no other thread sets any; returns true if it was not set.
+/// Sets the bit of `v` while no other thread sets any. Returns true if it was not set.
 #[inline(always)]
 pub fn set_alone(bits: &[AtomicU64], v: u32) -> bool {
     let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
@@ -183,18 +185,19 @@ pub fn set_alone(bits: &[AtomicU64], v: u32) -> bool {
     before & bit == 0
 }
 
-/// The vertices that are reached, twice, the frontier as a list, and the claims of each thread and of other ranks.
+/// Two bitmaps of reached vertices, the frontier as a list, and the claims of each thread and of other ranks.
 pub struct Arrays {
     bits: [Buffer<AtomicU64>; 2],
     list: Buffer<AtomicU32>,
     listed: AtomicUsize,
-    /// By their places, the own vertices that other ranks claim in a step; of a process by itself it is empty.
+    /// Bitmap, by place, of the own vertices that other ranks claim in a step; empty in a single process.
     pub arrived: Buffer<AtomicU64>,
-    /// The claims of each thread; without any where one is alone.
+    /// The claims of each thread; empty with a single thread.
     pub claims: Vec<Claims>,
 }
 
-/// Returns the bytes of the arrays for searches by `threads` threads of a rank, of a graph with so many entries in all rows.
+/// Returns the bytes of the arrays for searches by `threads` threads of a rank, in a graph with `entries` entries in
+/// all rows.
 pub fn bytes(own: Own, entries: u64, threads: usize) -> u64 {
     let claims = if threads > 1 { threads as u64 * top_down::bytes(own.vertices() as u64) } else { 0 };
     let (hubs, arrived) = if own.ranks() > 1 { (Hubs::most(entries), own.words() as u64) } else { (0, 0) };
@@ -202,7 +205,7 @@ pub fn bytes(own: Own, entries: u64, threads: usize) -> u64 {
 }
 
 impl Arrays {
-    /// Makes them for a rank.
+    /// Reserves the arrays of a rank.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -216,7 +219,7 @@ impl Arrays {
         Ok(Arrays { bits: [bits()?, bits()?], list, listed: AtomicUsize::new(0), arrived, claims })
     }
 
-    /// Begins a search: nothing but the root is reached, which is the frontier. Bits behind the last vertex count as reached.
+    /// Starts a search: only the root is reached, and it is the frontier. Bits after the last vertex count as reached.
     pub fn begin(&mut self, graph: &Graph<'_>, root: u32) {
         let vertices = graph.own.vertices();
         for bits in &mut self.bits {
@@ -230,17 +233,18 @@ impl Arrays {
         self.write_list(&[root][..usize::from(is_listed)]);
     }
 
-    /// Returns the bits number `which`.
+    /// Returns bitmap number `which`.
     pub fn bits(&self, which: usize) -> &[AtomicU64] {
         &self.bits[which & 1]
     }
 
-    /// Returns the list of the frontier, ascending: the vertices whose rows this rank takes, or has a part of.
+    /// Returns the list of the frontier, ascending: the vertices with a row that this rank takes, completely or in
+    /// part.
     pub fn list(&self) -> &[AtomicU32] {
         &self.list[..self.listed.load(Relaxed)]
     }
 
-    /// Returns the room for a list of `length` vertices, which is the list from now on.
+    /// Sets the length of the list to `length` vertices and returns it for writing.
     pub fn new_list(&self, length: usize) -> &[AtomicU32] {
         self.listed.store(length, Relaxed);
         &self.list[..length]

@@ -1,11 +1,12 @@
-//! A step top-down: from the vertices of the frontier, in order, along their edges.
+//! A top-down step: follows the edges of the frontier's vertices, in order.
 //!
-//! Who comes first is the parent. One thread takes the frontier in order and needs no more than that. Several threads each take a part of its edges,
-//! the first thread the first ones, and claim vertices in bits of their own: a vertex is its whose number is smallest. So nothing depends
-//! on who is faster, and no two threads write the same memory while they look at edges.
+//! The first vertex that reaches a neighbour becomes its parent. One thread processes the frontier in order and needs
+//! nothing else. Several threads each take a part of its edges, in the order of the threads, and claim vertices in
+//! bitmaps of their own. A vertex belongs to the claiming thread with the smallest number. So the result does not
+//! depend on which thread is faster, and no two threads write the same memory while they read edges.
 //!
-//! Of several ranks each takes the rows of its own part of the frontier, and its part of rows that ranks share, and sends claims of vertices that
-//! it does not own to who does. Of the parents that come in this way the smallest stays.
+//! With several ranks, each rank takes the rows of its own part of the frontier and its part of shared rows. It sends
+//! claims of vertices that it does not own to their owners. Of the parents that arrive this way, the smallest is kept.
 
 use crate::algo::bfs::cpu::ahead::Ahead;
 use crate::algo::bfs::cpu::shared::{Graph, set, set_alone};
@@ -19,53 +20,53 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Edges that a thread looks at before threads compare their claims.
+/// Number of edges that a thread processes before threads compare their claims.
 pub const ROUND: u64 = 1 << 18;
-/// Entries of a row ahead that are prefetched.
-const AHEAD: usize = 16;
+/// Prefetch distance, in entries of a row.
+const PREFETCH_DISTANCE: usize = 16;
 
 /// The claims of one thread.
 pub struct Claims {
     bits: Buffer<AtomicU64>,
-    /// Vertices and their parents, one after the other.
+    /// Claimed vertices and their parents, alternating.
     pairs: Buffer<AtomicU32>,
 }
 
-/// Returns the bytes of the claims of a thread.
+/// Returns the bytes of the claims of one thread.
 pub fn bytes(vertices: u64) -> u64 {
     8 * vertices.div_ceil(64) + 8 * most_claims(vertices)
 }
 
-/// Returns the most claims of a thread in a round: it claims each vertex once.
+/// Returns the maximum number of claims of a thread per round: it claims each vertex at most once.
 fn most_claims(vertices: u64) -> u64 {
     ROUND.min(vertices)
 }
 
-/// Sums over some edges.
+/// Sums over a set of edges.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Found {
-    /// Vertices that are reached now.
+    /// Number of newly reached vertices.
     pub vertices: u64,
-    /// Edges that leave them.
+    /// Number of edges that leave the newly reached vertices.
     pub edges: u64,
-    /// Entries looked at.
+    /// Number of entries checked.
     pub checked: u64,
-    /// Bytes read from the disk for it.
+    /// Number of bytes read from the disk.
     pub bytes: u64,
 }
 
-/// Parents of own vertices in a step.
+/// Parents of own vertices during a step.
 #[derive(Clone, Copy)]
 pub struct Parents<'s> {
-    /// By their places.
+    /// Parents, by place of the vertex.
     pub cells: &'s [AtomicU32],
-    /// By their places, those that other ranks claimed; of a process by itself it is empty.
+    /// Bitmap, by place, of the vertices that other ranks claimed; empty in a single process.
     pub arrived: &'s [AtomicU64],
 }
 
 impl Parents<'_> {
-    /// Writes the parent of the own vertex at `place`, the smallest of this rank. Returns false if another rank has claimed the vertex: then the
-    /// smaller of both stays.
+    /// Writes this rank's parent (its smallest) of the own vertex at `place`. Returns false if another rank has claimed
+    /// the vertex; then the smaller of the two parents is kept.
     #[inline]
     fn write(self, place: usize, parent: u32) -> bool {
         let cell = &self.cells[place];
@@ -74,8 +75,9 @@ impl Parents<'_> {
         is_first
     }
 
-    /// Writes the parent that another rank has for the own vertex at `place`, unless a smaller is there; `is_reached` says that this rank has
-    /// reached it in this step. Returns true if nobody claimed the vertex before.
+    /// Writes the parent that another rank found for the own vertex at `place`, unless a smaller one is there.
+    /// `is_reached` says whether this rank has reached the vertex in this step. Returns true if no rank claimed the
+    /// vertex before.
     #[inline]
     pub fn arrive(self, place: usize, parent: u32, is_reached: bool) -> bool {
         let cell = &self.cells[place];
@@ -85,11 +87,12 @@ impl Parents<'_> {
     }
 }
 
-/// Takes all of a frontier, in order, by one thread; what is found is set in `reached`, and own vertices are listed in `new` if there is a list.
-/// `listed` are the vertices of the frontier. If there are several ranks, vertices of others go to `away`, with their parents.
+/// Processes a whole frontier, in order, on one thread. `listed` has the vertices of the frontier. Newly reached
+/// vertices are set in `reached`; own ones are appended to `new`, if given. With several ranks, vertices of other ranks
+/// are passed to `away` with their parents.
 ///
 /// # Errors
-/// Those of `away`.
+/// Errors of `away`.
 pub fn alone<const RANKS: bool>(
     graph: &Graph<'_>,
     listed: &[AtomicU32],
@@ -105,7 +108,7 @@ pub fn alone<const RANKS: bool>(
         for row in graph.taken_row(v) {
             found.checked += row.len() as u64;
             for (at, &neighbour) in row.iter().enumerate() {
-                if let Some(&ahead) = row.get(at + AHEAD) {
+                if let Some(&ahead) = row.get(at + PREFETCH_DISTANCE) {
                     prefetch(reached, (ahead >> 6) as usize);
                 }
                 if is_set(reached, neighbour) {
@@ -132,7 +135,7 @@ pub fn alone<const RANKS: bool>(
 }
 
 impl Claims {
-    /// Makes room for the claims of a thread.
+    /// Reserves memory for the claims of one thread.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -141,8 +144,8 @@ impl Claims {
         Ok(Claims { bits, pairs: budget.zeroed(2 * most_claims(vertices as u64) as usize, "claims of a thread")? })
     }
 
-    /// Claims what the edges number `edges` of the frontier lead to and is not reached; `listed` are its vertices from the one on, and `skip` the
-    /// edges of that which come before. Returns how many there are.
+    /// Claims the unreached neighbours along `edges` edges of the frontier. `listed` has its vertices from the first
+    /// one to process; the first `skip` edges of that vertex are skipped. Returns the number of claims.
     pub fn claim(
         &self,
         graph: &Graph<'_>,
@@ -164,7 +167,7 @@ impl Claims {
             for row in graph.rows.part(graph.direction.row(v, Way::Out), places) {
                 left -= row.len() as u64;
                 for (at, &neighbour) in row.iter().enumerate() {
-                    if let Some(&ahead) = row.get(at + AHEAD) {
+                    if let Some(&ahead) = row.get(at + PREFETCH_DISTANCE) {
                         prefetch(reached, (ahead >> 6) as usize);
                     }
                     let (word, bit) = ((neighbour >> 6) as usize, 1 << (neighbour & 63));
@@ -181,7 +184,7 @@ impl Claims {
         claimed
     }
 
-    /// Reaches what this thread claimed and none of `before`.
+    /// Marks the vertices that this thread claimed as reached, except those that a thread in `before` claimed.
     pub fn reach<const RANKS: bool>(
         &self,
         graph: &Graph<'_>,
@@ -193,7 +196,7 @@ impl Claims {
         let mut found = Found::default();
         let pairs = &self.pairs[..2 * claimed];
         for (at, pair) in pairs.chunks_exact(2).enumerate() {
-            if let Some(ahead) = pairs.get(2 * (at + AHEAD)) {
+            if let Some(ahead) = pairs.get(2 * (at + PREFETCH_DISTANCE)) {
                 let ahead = ahead.load(Relaxed);
                 prefetch(parents.cells, if RANKS { graph.own.place(ahead) } else { ahead as usize });
                 prefetch(graph.degrees, graph.direction.row(ahead, Way::Out) as usize);
@@ -218,7 +221,7 @@ impl Claims {
         found
     }
 
-    /// Forgets its claims, but for those that other ranks are to be told of: returns how many these are.
+    /// Clears the claims, but keeps those that must be sent to other ranks. Returns how many these are.
     pub fn forget<const RANKS: bool>(&self, claimed: usize, own: Own) -> usize {
         let mut away = 0;
         for pair in self.pairs[..2 * claimed].chunks_exact(2) {
@@ -233,27 +236,28 @@ impl Claims {
         away
     }
 
-    /// Returns the first `count` claims that [`Self::forget`] left: vertices with their parents.
+    /// Returns the first `count` claims that [`Self::forget`] kept: vertices with their parents.
     pub fn away(&self, count: usize) -> impl Iterator<Item = (u32, u32)> {
         self.pairs[..2 * count].chunks_exact(2).map(|pair| (pair[0].load(Relaxed), pair[1].load(Relaxed)))
     }
 }
 
-/// The edges of a frontier, by sums over slices of its list.
+/// The edges of a frontier, with sums over slices of its list.
 pub struct Slices<'s> {
-    /// Edges before each slice, and those of all.
+    /// Number of edges before each slice, and in total.
     pub before: &'s [AtomicU64],
-    /// Vertices of a slice.
+    /// Number of vertices per slice.
     pub width: usize,
 }
 
 impl Slices<'_> {
-    /// Returns the vertices of slice `slice` of a list of `length`.
+    /// Returns the range of vertices of slice `slice` in a list of `length` vertices.
     pub fn range(&self, slice: usize, length: usize) -> Range<usize> {
         (slice * self.width).min(length)..((slice + 1) * self.width).min(length)
     }
 
-    /// Returns the place in the list of the vertex that has edge number `edge` of the frontier, and how many of its edges come before.
+    /// Returns the list index of the vertex that has edge number `edge` of the frontier, and how many of its edges come
+    /// before.
     pub fn find(&self, edge: u64, graph: &Graph<'_>, listed: &[AtomicU32]) -> (usize, u64) {
         let slice = self.before.partition_point(|before| before.load(Relaxed) <= edge).saturating_sub(1);
         let mut skip = edge - self.before[slice].load(Relaxed);

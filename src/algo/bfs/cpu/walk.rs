@@ -1,4 +1,4 @@
-//! A search from level to level, by threads that all decide alike.
+//! A search level by level, by threads that all make the same decisions.
 
 use crate::algo::bfs::cpu::bottom_up;
 use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, Sums, share};
@@ -16,39 +16,39 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Slices of the frontier for each thread, of which the edges are added up.
+/// Number of slices of the frontier per thread; the edges of each slice are added up.
 const SLICES: usize = 64;
 
-/// One search.
+/// A search in progress.
 pub struct Walk<'s> {
     graph: &'s Graph<'s>,
     arrays: &'s Arrays,
-    /// The other ranks, if there are any: the first thread speaks with them.
+    /// Links to the other ranks, if there are any. The first thread communicates with them.
     exchange: Option<Mutex<&'s mut Exchange>>,
     switch: Switch,
     entries: u64,
     threads: usize,
     lookup: Lookup,
     barrier: Barrier,
-    /// Words of bits that were taken in a step bottom-up.
+    /// Number of bitmap words that threads have taken in a bottom-up step.
     parts: AtomicUsize,
-    /// The count of each thread.
+    /// A count per thread.
     marks: Vec<AtomicU64>,
-    /// Edges of the frontier before each slice of it.
+    /// Number of edges of the frontier before each slice.
     sums_of_slices: Vec<AtomicU64>,
-    /// Sums of a step, of this one and of the next.
+    /// Sums of this step and of the next.
     sums: [Sums; 2],
     stopped: AtomicBool,
-    /// The edges from which on a level is for all threads.
+    /// Number of edges from which on all threads take part in a level.
     bound: AtomicU64,
-    /// The frontier after narrow levels.
+    /// The frontier after narrow levels, on which all threads agree.
     agreed: Mutex<Option<Frontier>>,
-    /// The levels, and the bits that hold all that were reached: kept by the first thread.
-    told: Mutex<(Searched, usize)>,
+    /// The levels, and the number of the bitmap that contains all reached vertices. The first thread updates them.
+    progress: Mutex<(Searched, usize)>,
 }
 
 impl<'s> Walk<'s> {
-    /// Begins a search of `arrays`, in which the root is the frontier, by `threads` threads of this rank. `entries` are those of all rows.
+    /// Starts a search of `arrays`, whose frontier is the root, on `threads` threads. All rows have `entries` entries.
     pub fn new(
         graph: &'s Graph<'s>,
         arrays: &'s Arrays,
@@ -73,19 +73,19 @@ impl<'s> Walk<'s> {
             stopped: AtomicBool::new(false),
             bound: AtomicU64::new(narrow::LEAST),
             agreed: Mutex::default(),
-            told: Mutex::default(),
+            progress: Mutex::default(),
         }
     }
 
-    /// Returns the levels and the number of the bits that hold all that were reached.
+    /// Returns the levels, and the number of the bitmap that contains all reached vertices.
     pub fn into_searched(self) -> (Searched, usize) {
-        self.told.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.progress.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the part of one thread in the search. `parents` are those of own vertices.
+    /// Runs one thread's part of the search. `parents` has the parents of this rank's own vertices.
     ///
     /// # Errors
-    /// A stop; those of other ranks.
+    /// [`crate::Error::Stopped`]; errors of other ranks.
     pub fn go(&self, thread: usize, root: u32, parents: &[AtomicU32]) -> Result<()> {
         let _here = self.barrier.attend();
         let exchange = self.exchange.as_ref().filter(|_| thread == 0);
@@ -106,7 +106,7 @@ impl<'s> Walk<'s> {
                 continue;
             }
             if thread == 0 {
-                // Steps bottom-up are never narrow.
+                // Bottom-up steps are never narrow.
                 let edges = if step == Step::TopDown { frontier.edges } else { u64::MAX };
                 narrow.begin(edges, self.is_for_one(&frontier, self.bound.load(Relaxed)));
             }
@@ -136,8 +136,8 @@ impl<'s> Walk<'s> {
             }
             let found = sums.get();
             if thread == 0 {
-                self.tell(&frontier, step, found, started);
-                // Nobody adds to these before the next meeting.
+                self.record(&frontier, step, found, started);
+                // No thread adds to these before the next barrier.
                 self.sums[(round + 1) & 1].set(Found::default());
                 self.parts.store(0, Relaxed);
                 self.bound.store(narrow.bound(), Relaxed);
@@ -149,27 +149,27 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Notes a level, as the first thread.
-    fn tell(&self, frontier: &Frontier, step: Step, Found { checked, bytes, .. }: Found, started: Instant) {
+    /// Records a level; called by the first thread.
+    fn record(&self, frontier: &Frontier, step: Step, Found { checked, bytes, .. }: Found, started: Instant) {
         let seconds = started.elapsed().as_secs_f64();
         let level = Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.0.note(level);
-        told.1 = frontier.known;
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.0.note(level);
+        progress.1 = frontier.known;
     }
 
-    /// Returns true if one thread takes a step top-down alone.
+    /// Returns true if one thread takes a top-down step alone.
     fn is_for_one(&self, frontier: &Frontier, bound: u64) -> bool {
         self.threads == 1 || frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Returns true if one thread does and lists the next frontier. All ranks find the same, whatever their bounds are.
+    /// Returns true if one thread takes the step and lists the next frontier. The same on all ranks.
     fn lists(&self, frontier: &Frontier, bound: u64) -> bool {
         let bound = if self.exchange.is_some() { NARROW } else { bound };
         frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Goes through levels by the first thread, which lists their frontiers, while the others sleep; returns the frontier after them. Collective.
+    /// Runs levels on the first thread while the others sleep. Returns the frontier after them, listed. Collective.
     fn narrow(
         &self,
         thread: usize,
@@ -188,7 +188,7 @@ impl<'s> Walk<'s> {
                 narrow.begin(frontier.edges, true);
                 let (started, sums) = (Instant::now(), Sums::default());
                 outcome = self.narrow_level(&frontier, &sums, cells, exchange.as_deref_mut());
-                self.tell(&frontier, Step::TopDown, sums.get(), started);
+                self.record(&frontier, Step::TopDown, sums.get(), started);
                 frontier = frontier.after(Step::TopDown, sums.get(), true);
             }
             self.stopped.store(outcome.is_err(), Relaxed);
@@ -197,7 +197,7 @@ impl<'s> Walk<'s> {
         self.barrier.wait();
         let agreed = *self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
         if thread == 0 {
-            // By now all have read the one before, by which they came here.
+            // All threads have read the previous bound, which led them here.
             self.bound.store(narrow.bound(), Relaxed);
         }
         self.barrier.wait();
@@ -207,7 +207,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Takes a step top-down by this thread, which lists the next frontier, and tells the other ranks of it.
+    /// Takes a top-down step on this thread, lists the next frontier, and exchanges it with the other ranks.
     fn narrow_level(
         &self,
         frontier: &Frontier,
@@ -226,7 +226,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Tells the other ranks what this one reached, and adds what they did.
+    /// Reports to the other ranks what this rank reached, and adds what they reached.
     fn tell_reached(
         &self,
         frontier: &Frontier,
@@ -249,7 +249,7 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Lists the frontier in order, if it is not; all that is reached is known from then on. Collective.
+    /// Lists the frontier in order if it is not listed yet. From then on all reached vertices are known. Collective.
     fn list(&self, thread: usize, frontier: &mut Frontier) {
         if frontier.is_listed {
             return;
@@ -275,7 +275,7 @@ impl<'s> Walk<'s> {
         frontier.is_listed = true;
     }
 
-    /// Adds up the edges that this rank takes by slices of its list. Collective.
+    /// Adds up the edges that this rank takes, for each slice of its list. Collective.
     fn slice(&self, thread: usize) -> Slices<'_> {
         let list = self.arrays.list();
         let slices = self.sums_of_slices.len() - 1;
@@ -296,7 +296,7 @@ impl<'s> Walk<'s> {
         slices
     }
 
-    /// Takes a step top-down. Returns true if the next frontier is listed. Collective.
+    /// Takes a top-down step. Returns true if the next frontier is listed. Collective.
     fn top_down(
         &self,
         thread: usize,
@@ -320,7 +320,7 @@ impl<'s> Walk<'s> {
         Ok(lists)
     }
 
-    /// Takes a step top-down by one thread, which may list the next frontier.
+    /// Takes a top-down step on one thread, which may list the next frontier.
     fn alone(
         &self,
         lists: bool,
@@ -359,7 +359,7 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Takes a step top-down by all threads. Collective.
+    /// Takes a top-down step on all threads. Collective.
     fn together<const RANKS: bool>(
         &self,
         thread: usize,
@@ -368,7 +368,7 @@ impl<'s> Walk<'s> {
         parents: Parents<'_>,
         claims: Result<Option<ClaimRound<'_>>>,
     ) -> Result<()> {
-        // Who fails goes to all meetings, so that nobody waits.
+        // A thread that fails still waits at all barriers, so that no other thread hangs.
         let (mut others, mut outcome) = claims.map_or_else(|e| (None, Err(e)), |claims| (claims, Ok(())));
         let slices = self.slice(thread);
         let (list, claims) = (self.arrays.list(), &self.arrays.claims[thread]);
@@ -405,7 +405,7 @@ impl<'s> Walk<'s> {
         outcome
     }
 
-    /// Sends the claims that all threads have for other ranks.
+    /// Sends the claims of all threads for vertices of other ranks.
     fn send_claims(&self, others: &mut ClaimRound<'_>) -> Result<()> {
         for (claims, away) in self.arrays.claims.iter().zip(&self.marks) {
             claims.away(away.load(Relaxed) as usize).try_for_each(|(v, parent)| others.send(v, parent))?;
@@ -413,7 +413,7 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Reaches the own vertices that other ranks claimed, of a share of all words.
+    /// Marks own vertices that other ranks claimed as reached, for one thread's share of all words.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
         for at in share(self.arrays.arrived.len(), thread, threads) {
             let arrived = &self.arrays.arrived[at];
@@ -425,9 +425,9 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Takes a step bottom-up. Returns false, as the next frontier is not listed.
+    /// Takes a bottom-up step. Returns false, because the next frontier is not listed.
     fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) -> bool {
-        // What the frontier is part of is known now; the other bits are written anew.
+        // Vertices up to the frontier are known now. The other bitmap is rewritten.
         let (all, known) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
         let own = self.graph.own;
         for at in share(known.len(), thread, self.threads).filter(|&at| !own.has_word(at)) {

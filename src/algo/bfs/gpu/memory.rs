@@ -1,27 +1,27 @@
-//! The memory of searches on a GPU, beside the graph.
+//! The memory of searches on a GPU, without the graph.
 
 use super::room::Room;
 use super::twins::{Meeting, Queue, Record, State};
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// The memory that searches work in.
+/// The memory in which searches work.
 pub(super) struct Memory {
     pub state: DeviceSlice<State>,
     pub records: DeviceSlice<Record>,
     pub parents: DeviceSlice<u32>,
-    /// Two bitmaps of vertices that are reached.
+    /// Two bitmaps of reached vertices.
     pub reached: [DeviceSlice<u32>; 2],
     pub queues: [Queue; 2],
-    /// Barriers of all GPUs; empty for one alone.
+    /// Barriers of all GPUs; empty for a single GPU.
     pub meeting: DeviceSlice<Meeting>,
 }
 
 impl Memory {
-    /// Takes it from an arena; with barriers if the search `is_shared` by GPUs.
+    /// Reserves the memory in an arena, with barriers if the search `is_shared` by GPUs.
     ///
     /// # Errors
-    /// [`crate::Error::internal`] where the arena has less than `room` says.
+    /// [`crate::Error::internal`] if the arena has less than `room` planned.
     pub fn take(arena: &mut Arena, room: &Room, is_shared: bool) -> Result<Memory> {
         let (state, records) = (arena.take_planned(1)?, arena.take_planned(room.records.into())?);
         let parents = arena.take_planned(room.vertices)?;

@@ -1,12 +1,14 @@
-//! Breadth-first search on a GPU. `kernels/bfs_search.cuh` has the method; here is what lies where, and how a search goes on and ends.
+//! Breadth-first search on a GPU. The method is described in `kernels/bfs_search.cuh`; this module places the data and
+//! runs the searches.
 //!
-//! In GPU memory lie the places of rows, the first neighbours of all vertices, bitmaps, parents and queues: 17 bytes a vertex and queues at
-//! least, [`least_bytes`]. Rows lie there, too, where they fit; else they stay in pinned host memory, and kernels read them over the bus. The
-//! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads, up to eight of these as far as there is room.
+//! GPU memory contains the starts of rows, the first neighbours of all vertices, bitmaps, parents and queues: at least
+//! 17 bytes per vertex plus the queues ([`least_bytes`]). Rows are in GPU memory, too, if they fit. Otherwise they stay
+//! in pinned host memory, and kernels read them over the bus. The neighbours after the first, which end most searches
+//! of a row, are stored in groups of four in arrays of heads: up to eight arrays, as far as there is room.
 //!
-//! One launch goes through all levels of a search, up to `room::RECORDS` of them; then the host looks whether to stop, and launches
-//! it again. Several ranks with a GPU each of one machine search together (`peers`), on all rows each or, where none has room for these, on rows
-//! that are spread over the GPUs (`spread`).
+//! One launch runs up to `room::RECORDS` levels of a search. Then the host checks for a stop request and launches
+//! again. Ranks with one GPU each on one machine search together (`peers`): each GPU has all rows or, if none has room
+//! for all, rows are spread over the GPUs (`spread`).
 #![allow(unsafe_code)] // kernel launches
 
 mod memory;
@@ -39,32 +41,32 @@ use programs::{PACKED, PEERS, PROGRAM, SPREAD};
 use room::{Room, THREADS};
 use twins::{BARRIER_BYTES, Record, SpreadGraph, State};
 
-/// The purpose of its memory, in errors.
+/// Purpose of the memory, in error messages.
 const PURPOSE: &str = "[bfs] on this graph";
 
-/// When a GPU changes its direction, unless said. A step bottom-up takes little more than to look at every vertex, so it pays early and
-/// stays worth while long: scales 22, 24 and 26 of Graph500 took 0.086, 0.186 and 0.62 ms a root on an H200 with this alpha, 0.086, 0.19
-/// and 0.69 with 32, and 0.095, 0.20 and 0.63 with 128.
+/// Default thresholds at which a GPU changes direction. A bottom-up step takes little more than a check of every
+/// vertex, so it pays early and stays worthwhile for long. On an H200, scales 22, 24 and 26 of Graph500 took 0.086,
+/// 0.186 and 0.62 ms per root with this alpha; 0.086, 0.19 and 0.69 ms with 32; and 0.095, 0.20 and 0.63 ms with 128.
 pub const SWITCH: Switch = Switch { alpha: 64.0, beta: 1024.0 };
 
-/// Choices on which no answer depends. Tests reach what large graphs do in small ones by them.
+/// Parameters that do not change any result. Tests use them so that small graphs reach the code paths of large ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// When the direction changes.
+    /// Thresholds at which the direction changes.
     pub switch: Switch,
-    /// Most blocks of threads.
+    /// Maximum number of thread blocks.
     pub blocks: u32,
-    /// Most levels of a launch.
+    /// Maximum number of levels per launch.
     pub records: u32,
-    /// Most entries of a queue; at least `room::LEAST_QUEUED` are taken.
+    /// Maximum number of entries of a queue; raised to `room::LEAST_QUEUED` if it is smaller.
     pub queued: u64,
-    /// Most arrays of heads: four neighbours of each vertex that has so many.
+    /// Maximum number of arrays of heads. Each has four neighbours of every vertex with enough neighbours.
     pub heads: usize,
-    /// True if rows stay in host memory, although there may be room.
+    /// Whether rows stay in host memory even if there is room.
     pub rows_on_host: bool,
-    /// True if rows are spread over the GPUs that search together, although each may have room for all.
+    /// Whether rows are spread over the GPUs that search together even if each has room for all.
     pub rows_spread: bool,
-    /// The place that the first entry of each half is taken to have. Places of entries that do not fit 32 bits are reached by it.
+    /// Index assigned to the first entry of each half. Tests use it to reach indices that do not fit 32 bits.
     pub first_entry: u64,
 }
 
@@ -94,19 +96,19 @@ pub struct GpuSearch<'a> {
     direction: Direction,
     search: twins::Search,
     memory: Memory,
-    /// The GPUs of other ranks, if they search together.
+    /// The GPUs of the other ranks, if they search together.
     beside: Option<Beside<'a>>,
-    /// Between what marks the ends of a search.
+    /// Events that mark the start and the end of a search.
     clock: [Event; 2],
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Brings `graph`, both halves of whose rows are there, within reach of the GPU of `lease`: to search by itself, or with those of all
-    /// ranks, if these search [together]. Collective then.
+    /// Makes `graph`, which must have both halves of its rows, accessible to the GPU of `lease`. The GPU searches alone
+    /// or, if ranks search [together], with the GPUs of all ranks; then the call is collective.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming the fewest bytes where GPU or host memory does not do; [`Error::Usage`] for more edges than a GPU takes;
-    /// [`Error::Lost`], those of reading blocks and of `go_on`.
+    /// [`Error::Limit`] naming the smallest limit that works, if GPU or host memory is too small; [`Error::Usage`] for more edges than a GPU takes;
+    /// [`Error::Lost`], errors of reading blocks and of `go_on`.
     pub fn new(
         graph: &'a Graph,
         lease: Lease<'a>,
@@ -121,21 +123,22 @@ impl<'a> GpuSearch<'a> {
             Self::open(of, lease, tuning, budget, go_on, together)
         });
         let mut search = Self::join(opened, together)?;
-        // The first launch of a kernel takes longer; the reference searches once before its clock runs, too.
+        // The first launch of a kernel takes longer. Graph500's reference code also searches once before its clock
+        // runs.
         if search.room.vertices > 0 && together.is_some() == search.is_shared() {
             let launched = search.launch_all(Vertex(0));
-            // Others wait for this rank, whatever came of it.
+            // Other ranks wait for this one, even if it failed.
             search.beside.iter().for_each(Beside::wait);
             launched?;
         }
         Ok(search)
     }
 
-    /// Brings a graph within reach as [`Self::new`] does, from the lower and the upper half of its rows and the degrees of its vertices, or of its
-    /// rows if it has direction.
+    /// Makes a graph accessible like [`Self::new`], given the lower and upper half of its rows and the degrees of its
+    /// vertices (of its rows, if the graph is directed).
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// Errors of [`Self::new`].
     pub fn with_tuning(
         of: ([&'a Catalogue; 2], &[u32]),
         lease: Lease<'a>,
@@ -147,13 +150,14 @@ impl<'a> GpuSearch<'a> {
         Self::join(Self::open(of, lease, tuning, budget, go_on, together), together)
     }
 
-    /// Has the ranks whose GPUs search together know each other's memory, if all could be opened. Collective, if ranks search `together`.
+    /// Exchanges memory addresses between the ranks whose GPUs search together, if all of them opened the graph.
+    /// Collective if ranks search `together`.
     fn join(opened: Result<Self>, together: Option<Together<'a>>) -> Result<Self> {
         let beside = together.and_then(|together| Beside::join(together.memory, opened.as_ref().ok()));
         let mut search = opened?;
         search.beside = beside.transpose()?;
         let spread = search.beside.as_ref().and_then(|beside| beside.spread);
-        // Where another rank has no part of the rows, this search is not carried out.
+        // If another rank has no part of the rows, this search is not run.
         if search.placed.parts.is_none() || spread.is_some() {
             let scratch = search.memory.parents.part(0..search.room.vertices);
             place::look_ahead(&search.gpu.workspace, &search.placed, spread, scratch)?;
@@ -161,7 +165,7 @@ impl<'a> GpuSearch<'a> {
         Ok(search)
     }
 
-    /// Returns true if it searches beside the GPUs of all other ranks.
+    /// Returns true if this GPU searches together with the GPUs of all other ranks.
     pub fn is_shared(&self) -> bool {
         self.beside.is_some()
     }
@@ -235,7 +239,7 @@ impl<'a> GpuSearch<'a> {
         })
     }
 
-    /// Launches the search until it is through, and returns the records of all levels.
+    /// Launches the search until it is finished. Returns the records of all levels.
     fn launch_all(&mut self, root: Vertex) -> Result<Vec<Record>> {
         let queue = &self.gpu.workspace.queue;
         let mut records = Vec::new();
@@ -244,7 +248,7 @@ impl<'a> GpuSearch<'a> {
             (self.go_on)()?;
             queue.fill(barrier, 0)?;
             if launch == 0 {
-                // As in Graph500's reference, clearing parents is no part of the search.
+                // Clearing parents does not count as search time, as in Graph500's reference code.
                 queue.fill(self.memory.parents, 0xff)?;
                 self.beside.as_ref().map_or(Ok(()), |beside| beside.meet(&self.gpu.workspace, self.search))?;
                 queue.mark(&self.clock[0])?;
@@ -252,7 +256,7 @@ impl<'a> GpuSearch<'a> {
             let search = twins::Search { root: root.0, begins: u32::from(launch == 0), ..self.search };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
             let graph = self.placed.graph;
-            // SAFETY: the arguments match the kernel's; all memory that they name is this search's alone, and its sizes are those of `room`.
+            // SAFETY: the arguments match the kernel's; all memory that they name belongs only to this search, and has the sizes in `room`.
             unsafe {
                 match self.beside.as_ref().map(|beside| (beside.shared(search), beside.spread)) {
                     None => queue.launch_together(&self.kernel, grid, (graph, search))?,
@@ -268,7 +272,7 @@ impl<'a> GpuSearch<'a> {
             let [state] = state;
             if state.broken != 0 {
                 let whom = if self.is_shared() { "GPUs" } else { "blocks of threads on the GPU" };
-                return Err(Error::Lost(format!("{whom} waited for each other in vain")));
+                return Err(Error::Lost(format!("{whom} waited too long for each other")));
             }
             let done = records.len();
             records.resize(done + state.records.min(self.room.records) as usize, Record::default());
@@ -280,10 +284,11 @@ impl<'a> GpuSearch<'a> {
         Ok(records)
     }
 
-    /// Returns the levels by the records of a search from `root`: leaves belong to the level after that in which they were counted.
+    /// Converts the records of a search from `root` to levels. Leaves belong to the level after the one in which they
+    /// were counted.
     fn levels(&self, root: Vertex, mut records: Vec<Record>, seconds: f64) -> Vec<Level> {
         let graph = &self.placed.graph;
-        // The root is among the leaves of its neighbour.
+        // The root is counted among the leaves of its neighbour.
         if root.0 >= graph.tail && self.direction == Direction::Undirected && records.len() > 1 {
             records[1].leaves = records[1].leaves.saturating_sub(1);
         }

@@ -1,5 +1,5 @@
-//! A search by the GPUs of several ranks of a machine. `kernels/bfs_peers.cuh` has the method; here is how they come to know each other's
-//! memory, and how the parents come together.
+//! A search by the GPUs of several ranks of one machine. The method is described in `kernels/bfs_peers.cuh`. This
+//! module exchanges the memory addresses of the GPUs and gathers the parents.
 #![allow(unsafe_code)] // kernel launches
 
 use super::programs::{PEERS, SPREAD};
@@ -14,20 +14,20 @@ use crate::graph::direction::Direction;
 use crate::memory::{bytes_of, numbers_of};
 use std::time::Duration;
 
-/// Byte offsets in the arena of a GPU: of both bitmaps, of its barriers and of the parents, and of where the first entry of either half would be if
-/// the rows that it has were all.
+/// Byte offsets in the arena of a GPU: both bitmaps, barriers, parents, and for each half the place where its first
+/// entry would be if this GPU had all rows.
 type Offsets = [u64; 6];
 
 /// The GPU memory of ranks that search together.
 #[derive(Clone, Copy)]
 pub struct Together<'a> {
     pub(super) memory: PeerMemory<'a>,
-    /// True if rows are spread over the GPUs, since none has room for all.
+    /// Whether rows are spread over the GPUs, because none has room for all.
     is_spread: bool,
 }
 
 impl Together<'_> {
-    /// Returns which of the GPUs this rank's is, if rows are spread over them, or are to be.
+    /// Returns the position of this rank's GPU if rows are spread over the GPUs or must be (`spread`).
     pub(super) fn member(&self, spread: bool) -> Option<Member> {
         let comm = self.memory.comm;
         (self.is_spread || spread).then(|| Member { rank: comm.rank(), gpus: comm.ranks() })
@@ -38,35 +38,36 @@ impl Together<'_> {
 pub(super) struct Beside<'a> {
     comm: &'a Comm,
     peers: Peers,
-    /// The address of the parents on the GPU of rank 0.
+    /// Address of the parents on the GPU of rank 0.
     gathered: u64,
-    /// Where rows lie, if they are spread over the GPUs.
+    /// Location of the rows, if they are spread over the GPUs.
     pub spread: Option<[Spread; 2]>,
     meet: Kernel,
     gather: Kernel,
 }
 
 impl<'a> Beside<'a> {
-    /// Has GPUs of all ranks know each other's memory, each by its own search; there is nothing on any rank if one has none. Collective.
+    /// Exchanges the memory addresses of the GPUs of all ranks. Returns `None` on every rank if any rank has no search.
+    /// Collective.
     pub fn join(memory: PeerMemory<'a>, mine: Option<&GpuSearch<'_>>) -> Option<Result<Beside<'a>>> {
         let offsets = mine.map(|search| {
             let [even, odd] = search.search.reached;
             let [lower, upper] = search.placed.graph.halves.map(|half| half.entries);
             let addresses = [even, odd, search.memory.meeting.address(), search.search.parents, lower, upper];
-            // Rows may lie in front of the arena, as far as their first entry is another GPU's.
+            // Rows may start before the arena if their first entry is on another GPU.
             addresses.map(|address| address.wrapping_sub(search.gpu.workspace.arena.words().address()))
         });
-        let told = memory.comm.all_gather(offsets.as_ref().map_or(&[][..], |offsets| bytes_of(offsets)));
-        let all: Option<Vec<Offsets>> = told.iter().map(|told| offsets_of(told)).collect();
+        let reported = memory.comm.all_gather(offsets.as_ref().map_or(&[][..], |offsets| bytes_of(offsets)));
+        let all: Option<Vec<Offsets>> = reported.iter().map(|reported| offsets_of(reported)).collect();
         mine.zip(all).map(|(search, all)| Beside::of(memory, &all, search))
     }
 
-    /// Waits until all ranks are here. Collective.
+    /// Waits for all ranks. Collective.
     pub fn wait(&self) {
         self.comm.barrier();
     }
 
-    /// Returns true if the parents come to this GPU.
+    /// Returns true if the parents are gathered on this GPU.
     pub fn leads(&self) -> bool {
         self.comm.leads()
     }
@@ -95,12 +96,12 @@ impl<'a> Beside<'a> {
         Ok(Beside { comm, peers, gathered, spread, meet: kernel("bfs_meet")?, gather: kernel("bfs_gather")? })
     }
 
-    /// Returns a search of this GPU as the kernels of several know it.
+    /// Returns the search parameters of this GPU for the kernels of several GPUs.
     pub fn shared(&self, search: Search) -> SharedSearch {
         SharedSearch { search, peers: self.peers }
     }
 
-    /// Queues that this GPU waits until all have come so far.
+    /// Queues a barrier: this GPU waits until all GPUs have reached it.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -110,8 +111,8 @@ impl<'a> Beside<'a> {
         unsafe { workspace.queue.launch(&self.meet, grid, (self.shared(search),)) }
     }
 
-    /// Brings the parents of all vertices to the GPU of rank 0, after a search that took this GPU so long. Returns the longest of all.
-    /// Collective.
+    /// Gathers the parents of all vertices on the GPU of rank 0. `took` is the time of the search on this GPU; returns
+    /// the longest time of all GPUs. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -122,7 +123,7 @@ impl<'a> Beside<'a> {
         if !self.comm.leads() {
             let arguments = (self.shared(search), vertices as u32, self.gathered);
             let queue = &workspace.queue;
-            // SAFETY: the arguments match the kernel's; the parents of rank 0 are as many, and nobody uses those of this rank's vertices.
+            // SAFETY: the arguments match the kernel's; rank 0 has parents of as many vertices, and no other rank writes those of this rank.s vertices.
             unsafe { queue.launch(&self.gather, queue.grid(vertices), arguments)? };
             queue.finish()?;
         }
@@ -131,13 +132,13 @@ impl<'a> Beside<'a> {
     }
 }
 
-fn offsets_of(told: &[u8]) -> Option<Offsets> {
-    numbers_of(told).try_into().ok()
+fn offsets_of(reported: &[u8]) -> Option<Offsets> {
+    numbers_of(reported).try_into().ok()
 }
 
-/// Returns the GPU memory of all ranks, if these search a graph with these halves together: each has a GPU of its own of one machine, reaches the
-/// others' and has room for all rows, or for its part of them. Says otherwise why the GPU of rank 0 searches alone. Collective, on ranks that have
-/// a GPU.
+/// Returns the GPU memory of all ranks if they can search a graph with these halves together. Each rank must have its
+/// own GPU of one machine, access to the other GPUs, and room for all rows or for its part of them. Otherwise logs why
+/// the GPU of rank 0 searches alone. Collective, on ranks that have a GPU.
 pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Catalogue; 2]) -> Option<Together<'a>> {
     let comm = peers.comm();
     if comm.ranks() == 1 {
@@ -157,7 +158,7 @@ pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Cata
         return alone("ranks share GPUs");
     }
     if comm.ranks() > MOST_GPUS {
-        return alone("there are too many");
+        return alone("there are too many GPUs");
     }
     if !comm.all(halves.iter().all(|half| half.is_local())) {
         return alone("not all ranks have all rows");
@@ -175,7 +176,7 @@ pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Cata
     alone("GPUs have no room for all rows together")
 }
 
-/// Returns the bytes of GPU memory with which a search is shared by GPUs that have so many entries of either half each.
+/// Returns the bytes of GPU memory for a shared search in which each GPU has this many entries of each half.
 fn least_bytes(halves: [&Catalogue; 2], entries: [u64; 2]) -> u64 {
     let direction: Direction = halves[0].layout.direction();
     let vertices = halves[0].layout.rows() >> direction.shift();

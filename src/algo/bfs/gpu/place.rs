@@ -1,4 +1,4 @@
-//! Brings a graph to a GPU: places of rows, rows, first neighbours.
+//! Makes a graph accessible to a GPU: starts of rows, rows, first neighbours.
 #![allow(unsafe_code)] // kernel launches
 
 use super::programs::{PACKED, PREPARE, SPREAD};
@@ -17,36 +17,36 @@ use crate::stream::copies_from_host;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A graph in reach of a GPU.
+/// A graph that a GPU can access.
 #[derive(Debug)]
 pub(super) struct Placed<'a> {
-    /// The graph as kernels know it.
+    /// The graph as kernels see it.
     pub graph: Graph,
-    /// Slots of all out-rows: entries, or chunks of packed ones.
+    /// Number of slots of all out-rows: entries, or chunks of packed rows.
     pub slots: u64,
-    /// Rows that stay in host memory, for kernels to read over the bus.
+    /// Rows that stay in host memory and that kernels read over the bus.
     pub on_host: Vec<HostRows<'a>>,
-    /// True if rows are packed.
+    /// Whether rows are packed.
     pub is_packed: bool,
-    /// The parts of either half that GPUs have, if rows are spread over them.
+    /// The parts of each half by GPU, if rows are spread over the GPUs.
     pub parts: Option<[Parts; 2]>,
-    /// Numbers of leaves of large vertices, for [`look_ahead`].
+    /// Leaf counts of large vertices, for [`look_ahead`].
     many: DeviceSlice<u32>,
 }
 
-/// The rows of a half in host memory.
+/// Rows of a half in host memory.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it keeps what kernels read")]
 pub(super) enum HostRows<'a> {
-    /// A copy.
+    /// A copy in pinned memory.
     Pinned(Pinned),
     /// The packed rows themselves.
     Packed(Registered<'a>),
 }
 
-/// Brings the rows of `halves` within reach of the GPU of `workspace`, and as much of them as there is room for into its memory; its part of
-/// them alone, if it is a `member` of GPUs that rows are spread over. `degrees` are those of all vertices, in their order; only packed rows
-/// need them. Before a search, [`look_ahead`] has to.
+/// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as there is room for into its
+/// memory. If the GPU is a `member` of GPUs over which rows are spread, it gets only its own part. `degrees` has the
+/// degrees of all vertices, in their order; only packed rows need them. [`look_ahead`] must run before a search.
 pub(super) fn place<'a>(
     workspace: &mut Workspace,
     (halves, degrees): ([&'a Catalogue; 2], &[u32]),
@@ -93,7 +93,7 @@ pub(super) fn place<'a>(
         many,
     };
 
-    // Rows come first where all of them fit, else heads do, which save most reads over the bus.
+    // If all rows fit, they take memory first. Otherwise heads do, because they save most reads over the bus.
     let bytes = own.each_ref().map(|own| slice_bytes::<u32>(own.end - own.start));
     let stay = tuning.rows_on_host || is_packed;
     let all_fit = bytes[0] + bytes[1] <= workspace.arena.free() && !stay;
@@ -134,7 +134,7 @@ pub(super) fn place<'a>(
     Ok(placed)
 }
 
-/// Takes room for up to `most` arrays of heads.
+/// Reserves memory for up to `most` arrays of heads.
 fn take_heads(workspace: &mut Workspace, graph: &mut Graph, most: usize) {
     for k in 0..most.min(MOST_HEADS) {
         let Some(heads) = workspace.arena.take::<[u32; 4]>(graph.wide[k].into()) else { break };
@@ -143,7 +143,7 @@ fn take_heads(workspace: &mut Workspace, graph: &mut Graph, most: usize) {
     }
 }
 
-/// Finds the same bounds as [`bound`] for packed rows of a graph without direction, whose vertices have these degrees.
+/// Finds the same bounds as [`bound`], for packed rows of an undirected graph whose vertices have these degrees.
 fn bound_packed(degrees: &[u32], graph: &mut Graph) {
     let upto = |least: u64| {
         let last = degrees.par_iter().with_min_len(1 << 16).position_last(|&degree| u64::from(degree) >= least);
@@ -156,7 +156,8 @@ fn bound_packed(degrees: &[u32], graph: &mut Graph) {
     }
 }
 
-/// Finds out up to where vertices have more than one edge, and in-rows more entries than fit the arrays of first neighbours.
+/// Finds the bounds up to which vertices have more than one edge, and up to which in-rows have more entries than the
+/// arrays of first neighbours hold.
 fn bound(workspace: &mut Workspace, graph: &mut Graph) -> Result<()> {
     let bounds: DeviceSlice<u32> = workspace.arena.take_planned(BOUNDS)?;
     let queue = &workspace.queue;
@@ -173,7 +174,7 @@ fn bound(workspace: &mut Workspace, graph: &mut Graph) -> Result<()> {
     Ok(())
 }
 
-/// Copies these entries of a half to the GPU.
+/// Copies the entries `wanted` of a half to the GPU.
 fn upload(
     workspace: &mut Workspace,
     graph: &Catalogue,
@@ -193,8 +194,8 @@ fn upload(
     workspace.uploader.upload(&parts, go_on)?.wait()
 }
 
-/// Fills the arrays of first neighbours, and counts leaves: once rows are in place, on all GPUs where they are `spread`. `scratch` has a word for
-/// each vertex.
+/// Fills the arrays of first neighbours and counts leaves. Rows must be in place, on all GPUs if they are `spread`.
+/// `scratch` has one word per vertex.
 pub(super) fn look_ahead(
     workspace: &Workspace,
     placed: &Placed<'_>,
@@ -228,7 +229,7 @@ pub(super) fn look_ahead(
     queue.finish()
 }
 
-/// Returns the error of a graph with so many large vertices that their counts have no room.
+/// Returns the error for a graph with so many large vertices that their leaf counts do not fit.
 fn too_small(workspace: &Workspace, room: &Room, graph: &Graph) -> Error {
     let needed = room.bytes(graph.many.into());
     match workspace.arena.holds(needed, super::PURPOSE) {

@@ -23,21 +23,21 @@ pub(super) static PROGRAM: ProgramSource = ProgramSource {
 /// The program of a search by several GPUs.
 pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text: TOGETHER.1, headers: PROGRAM.headers };
 
-/// The program of a search by several GPUs, which rows are spread over, and of heads there.
+/// The program of a search by several GPUs over which rows are spread, and of their heads.
 pub(super) static SPREAD: ProgramSource = ProgramSource {
     name: "bfs_spread.cu",
     text: include_str!("../../../../kernels/bfs_spread.cu"),
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS, TOGETHER],
 };
 
-/// The program of what is known beforehand.
+/// The program that prepares a graph before any search.
 pub(super) static PREPARE: ProgramSource = ProgramSource {
     name: "bfs_prepare.cu",
     text: include_str!("../../../../kernels/bfs_prepare.cu"),
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, HEADS],
 };
 
-/// The programs of the search and of heads where rows are packed.
+/// The programs of the search and of heads for packed rows.
 pub(super) static PACKED: ProgramSource = ProgramSource {
     name: "bfs_packed.cu",
     text: include_str!("../../../../kernels/bfs_packed.cu"),

@@ -4,47 +4,47 @@ use super::twins::{MOST_HEADS, Record, State};
 use crate::gpu::slice_bytes;
 use crate::graph::direction::Direction;
 
-// These have the values of the kernels' constants.
-/// Vertices that a warp looks at together.
+// These values must match the kernels' constants.
+/// Number of vertices that a warp processes together.
 pub(super) const CHUNK: u64 = 256;
-/// Threads of a block of a search.
+/// Number of threads per block of a search.
 pub(super) const THREADS: u32 = 1024;
-/// Edges of a vertex from which on its leaves are counted in a word.
+/// Degree from which on the leaves of a vertex are counted in a 32-bit word.
 pub(super) const MANY: u64 = 256;
 
-/// Levels that a launch may go through before the host reads of them, and looks whether to stop.
+/// Maximum number of levels of a launch before the host reads their records and checks for a stop request.
 pub(super) const RECORDS: u32 = 1 << 12;
-/// Most entries of a queue. A larger frontier is expanded bottom-up.
+/// Maximum number of entries of a queue. A larger frontier is expanded bottom-up.
 const MOST_QUEUED: u64 = 1 << 21;
-/// Entries of a queue in small graphs, of which every frontier fits.
+/// Number of entries of a queue in small graphs, enough for every frontier.
 const SMALL_QUEUED: u64 = 1 << 14;
-/// Fewest entries of a queue: twice the slots that a warp expands, and more.
+/// Minimum number of entries of a queue: at least twice the slots that a warp expands.
 pub(super) const LEAST_QUEUED: u64 = 1 << 10;
 
-/// Sizes of all that a search needs in GPU memory, whatever else there is room for.
+/// Sizes of what a search always needs in GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
     pub vertices: u64,
-    /// Rows in a half.
+    /// Number of rows in a half.
     pub rows: u64,
-    /// Entries of a queue.
+    /// Number of entries of a queue.
     pub capacity: u64,
     pub records: u32,
 }
 
 impl Room {
-    /// Plans the room for a graph.
+    /// Plans the memory for a graph.
     pub fn of(vertices: u64, direction: Direction) -> Room {
         let capacity = (vertices / 8).max(SMALL_QUEUED.min(2 * vertices)).clamp(LEAST_QUEUED, MOST_QUEUED);
         Room { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
     }
 
-    /// Returns the words of a bitmap of vertices.
+    /// Returns the number of words of a bitmap of vertices.
     pub fn words(&self) -> u64 {
         self.vertices.div_ceil(CHUNK) * CHUNK / 32
     }
 
-    /// Returns the bytes of all that [`super::place`] and a search take, if `many` vertices have many edges.
+    /// Returns the bytes that [`super::place`] and a search take if `many` vertices have many edges.
     pub fn bytes(&self, many: u64) -> u64 {
         let queue = 2 * slice_bytes::<u32>(self.capacity) + slice_bytes::<u64>(self.capacity);
         let rows = 2 * slice_bytes::<u32>(self.rows + 1);
@@ -54,18 +54,18 @@ impl Room {
     }
 }
 
-/// Words in which bounds of degrees are found.
+/// Number of words for the bounds of degrees.
 pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
 
-/// Returns the fewest bytes of GPU memory with which a graph of `vertices` vertices is searched whose rows have `entries` entries in either
-/// half. Rows stay in host memory then.
+/// Returns the least bytes of GPU memory with which a graph of `vertices` vertices and `entries` entries per half can
+/// be searched. Rows stay in host memory then.
 pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
     Room::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }
 
-/// Returns the most bytes of host memory that rows take which have no room in `gpu_memory` bytes, and the fewest: `entries` entries in either
-/// half. `gpus` GPUs have as much memory each; if they reach each other, rows are spread over them, and take no host memory where they fit them
-/// together.
+/// Returns the maximum and the minimum bytes of host memory for rows that do not fit `gpu_memory` bytes, with `entries`
+/// entries per half. Each of `gpus` GPUs has this much memory. If the GPUs can access each other, rows are spread over
+/// them, and take no host memory if they fit together.
 pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory: u64, gpus: u64) -> [u64; 2] {
     let fit = |entries: u64| {
         let free = gpu_memory.saturating_sub(least_bytes(vertices, entries, direction));
@@ -81,7 +81,7 @@ mod tests {
     use crate::algo::bfs::gpu::programs::PROGRAM;
 
     #[test]
-    fn constants_are_those_of_the_kernels() {
+    fn constants_match_the_kernels() {
         let names = ["BFS_CHUNK", "BFS_THREADS", "BFS_MOST_HEADS"];
         let known = [CHUNK, THREADS.into(), MOST_HEADS as u64];
         assert_eq!(names.map(|name| PROGRAM.constant(name)), known);
@@ -99,7 +99,7 @@ mod tests {
             assert_eq!(of(least + 9 * entries, 1), [0; 2]);
             let [most, fewest] = of(least, 1);
             assert!(most >= 8 * entries && fewest == most);
-            // Two GPUs have room for a half each; whether they reach each other is not known.
+            // Two GPUs have room for half of the rows each. Whether they can access each other is not known.
             assert_eq!(of(least + 5 * entries, 2), [most, 0]);
             assert_eq!(of(least + 3 * entries, 2), [most; 2]);
         }

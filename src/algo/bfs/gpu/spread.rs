@@ -1,13 +1,13 @@
-//! Rows that are spread over the GPUs that search together, where no GPU has room for all.
+//! Rows that are spread over the GPUs that search together, because no GPU has room for all.
 //!
-//! Each GPU has consecutive rows of either half, whole ones, with about as many entries as the others have; kernels read those of other GPUs from
-//! their memory (`half_of` in `kernels/bfs.cuh`).
+//! Each GPU has consecutive whole rows of each half, with about as many entries as the other GPUs. Kernels read the
+//! rows of other GPUs from their memory (`half_of` in `kernels/bfs.cuh`).
 
 use super::twins::{MOST_GPUS, Spread};
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 
-/// The number of a GPU among those that search together, and how many these are.
+/// Position of a GPU among those that search together, and the number of these GPUs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
     pub rank: usize,
@@ -19,12 +19,12 @@ pub(super) struct Member {
 pub(super) struct Parts {
     /// The first row of each part.
     first: Vec<u32>,
-    /// The entries before each part, and all.
+    /// Number of entries before each part, and in total.
     before: Vec<u64>,
 }
 
 impl Parts {
-    /// Divides the rows of a half among so many GPUs: the same on all ranks.
+    /// Divides the rows of a half among `gpus` GPUs, in the same way on all ranks.
     pub fn of(half: &Catalogue, gpus: usize) -> Parts {
         let entries = half.edges();
         let (mut first, mut before) = (vec![0], vec![0]);
@@ -36,7 +36,7 @@ impl Parts {
                 block += 1;
             }
             if block == half.len() {
-                // Every entry is in a part before.
+                // All entries are in earlier parts.
                 first.push(half.layout.rows() as u32);
                 before.push(entries);
                 continue;
@@ -50,18 +50,18 @@ impl Parts {
         Parts { first, before }
     }
 
-    /// Returns the entries of part `gpu`, among those of all rows.
+    /// Returns the range of entries of part `gpu`.
     pub fn entries(&self, gpu: usize) -> Range<u64> {
         self.before[gpu]..self.before[gpu + 1]
     }
 
-    /// Returns the entries of the largest part.
+    /// Returns the number of entries of the largest part.
     pub fn most(&self) -> u64 {
         self.before.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
-    /// Returns where rows lie, as kernels know it: `entries` has for each GPU the address where the first entry of all would be if its memory had
-    /// them all.
+    /// Returns the location of the rows, for kernels. `entries` has for each GPU the address that the first of all
+    /// entries would have if this GPU had all entries.
     pub fn spread(&self, entries: &[u64]) -> Spread {
         let mut spread = Spread { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
         spread.entries[..entries.len()].copy_from_slice(entries);

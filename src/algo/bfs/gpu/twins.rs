@@ -1,12 +1,12 @@
-//! Twins of the structs in `kernels/bfs.cuh`.
+//! Counterparts of the structs in `kernels/bfs.cuh`; the layouts must match.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
 use crate::algo::searches::gpu::Rows;
 use crate::memory::Plain;
 
-/// Most arrays of heads.
+/// Maximum number of arrays of heads.
 pub(super) const MOST_HEADS: usize = 8;
-/// Most GPUs that search together.
+/// Maximum number of GPUs that search together.
 pub(super) const MOST_GPUS: usize = 8;
 
 /// A graph in GPU memory.
@@ -26,7 +26,7 @@ pub(super) struct Graph {
     pub wide: [u32; MOST_HEADS + 1],
 }
 
-/// Where the rows of a half lie that are spread over GPUs.
+/// Location of the rows of a half that are spread over GPUs.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Spread {
@@ -51,7 +51,7 @@ pub(super) struct Queue {
     pub rows: u64,
 }
 
-/// Memory and settings of a search.
+/// Memory and parameters of a search.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Search {
@@ -87,7 +87,7 @@ pub(super) struct State {
     pub finished: u32,
 }
 
-/// A level that a launch went through.
+/// A level that a launch has processed.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Record {
@@ -98,19 +98,19 @@ pub(super) struct Record {
     pub up: u64,
 }
 
-/// The part of all counts that a GPU tells another at a barrier of all, and the number of the barrier.
+/// The partial counts that a GPU sends to another at a barrier, and the number of the barrier.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Told {
+pub(super) struct Reported {
     pub counts: [u64; 7],
     pub number: u64,
 }
 
-/// Barriers of all GPUs, in the memory of one.
+/// Barriers of all GPUs, in the memory of one GPU.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Meeting {
-    pub told: [[Told; 2]; MOST_GPUS],
+    pub reported: [[Reported; 2]; MOST_GPUS],
     pub passed: u64,
     pub part: [u64; 7],
     pub pieces: u64,
@@ -126,7 +126,7 @@ pub(super) struct Peers {
     pub gpus: u32,
 }
 
-/// A search by several GPUs, as each of them knows it.
+/// A search by several GPUs, as each of them sees it.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SharedSearch {
@@ -134,10 +134,10 @@ pub(super) struct SharedSearch {
     pub peers: Peers,
 }
 
-/// Bytes of the state that are zero at each launch: its barrier.
+/// Number of bytes of the state that are zeroed before each launch: its barrier.
 pub(super) const BARRIER_BYTES: u64 = 16;
 
-// SAFETY: numbers without padding between them, as the sizes below say.
+// SAFETY: numbers without padding between them, as the sizes below show.
 unsafe impl Plain for State {}
 // SAFETY: as above.
 unsafe impl Plain for Record {}

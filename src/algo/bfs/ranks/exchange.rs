@@ -1,7 +1,9 @@
-//! The exchange of a search by ranks: claims of vertices to their owners, and to all the vertices that were reached.
+//! Communication of a search by ranks: claims of vertices, sent to their owners, and the reached vertices, sent to all
+//! ranks.
 //!
-//! All goes as words of 64 bits. A claim is a vertex and its parent. A message about what was reached has the sums of its rank, and then a
-//! list of vertices, two in a word, or the bits of all its own vertices, whichever is shorter.
+//! Everything is sent as words of 64 bits. A claim is a vertex and its parent. A message about reached vertices starts
+//! with the sums of its rank. Then comes either a list of vertices, two per word, or a bitmap of the rank's own
+//! vertices, whichever is shorter.
 
 use crate::algo::bfs::cpu::frontier::NARROW;
 use crate::algo::bfs::cpu::shared::{Graph, ones, set_alone};
@@ -16,44 +18,44 @@ use crate::memory::{Budget, Buffer, Reservation, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Forms of what was reached.
+/// Encodings of reached vertices.
 const LIST: u64 = 0;
 const BITS: u64 = 1;
-/// Words of a message about what was reached before its vertices: the form and four sums.
+/// Number of words before the vertices in a message about reached vertices: the encoding and four sums.
 const HEADER: usize = 5;
-/// Claims ahead whose memory is prefetched.
-const AHEAD: usize = 16;
-/// Claims to one rank that are put together before they are sent.
+/// Prefetch distance, in claims.
+const PREFETCH_DISTANCE: usize = 16;
+/// Number of claims for one rank that are collected before they are sent.
 const PIECE: usize = 1 << 8;
 
-/// Bytes of all links of a rank, and of a link at least and at most.
+/// Bytes of all links of a rank, and minimum and maximum bytes of one link.
 const LINKS: usize = 4 << 20;
 const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
-/// The links of a rank to the others.
+/// The links of a rank to the other ranks.
 pub struct Exchange {
     own: Own,
     rounds: Rounds,
-    /// Claims that go to each rank.
+    /// Claims collected for each rank.
     pieces: Vec<Vec<u64>>,
-    /// A message to all ranks.
+    /// Buffer of a message to all ranks.
     message: Buffer<u64>,
     exchanged: Exchanged,
     _reserved: Reservation,
 }
 
 fn shape(ranks: usize) -> RoundShape {
-    // Searches reduce single numbers alone.
+    // Searches only reduce single numbers.
     RoundShape { link: (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1]), reduction: 0 }
 }
 
-/// Returns the bytes of links and pieces of a rank, of which there are `local` on its machine.
+/// Returns the bytes of a rank's links and collected claims, with `local` ranks on its machine.
 fn links_bytes(ranks: usize, nodes: usize, local: usize) -> u64 {
     let shared = if nodes == 1 { local.max(1) as u64 } else { 1 };
     shape(ranks).bytes(ranks, nodes).div_ceil(shared) + 8 * (PIECE * ranks) as u64
 }
 
-/// Returns the words of the longest message. A narrow step is told by a list.
+/// Returns the number of words of the longest message. After a narrow step the vertices are always sent as a list.
 fn message_words(own: Own) -> usize {
     HEADER + own.words().max(NARROW as usize / 2)
 }
@@ -84,7 +86,7 @@ impl Exchange {
         })
     }
 
-    /// Returns what was exchanged since this was asked for the last time.
+    /// Returns the traffic since the last call.
     pub fn take_exchanged(&mut self) -> Exchanged {
         std::mem::take(&mut self.exchanged)
     }
@@ -92,16 +94,16 @@ impl Exchange {
     /// Waits for all ranks. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn meet(&mut self) -> Result<()> {
         self.rounds.any(false).map(drop)
     }
 
-    /// Gathers the parents of all vertices on rank 0 in `parents`, of which other ranks have none. `own` are those of the own vertices.
-    /// Collective.
+    /// Gathers the parents of all vertices in `parents` on rank 0; on other ranks `parents` is empty. `own` has the
+    /// parents of this rank's own vertices. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn gather(&mut self, own: &[u32], parents: &mut [u32]) -> Result<()> {
         let ranks = self.own.ranks();
         let mut to: Vec<&[u32]> = vec![&[]; ranks];
@@ -111,7 +113,7 @@ impl Exchange {
         self.rounds.exchange(&to, |from, mut words| {
             let owner = owner.of_rank(from);
             while !words.is_empty() {
-                // As far as vertices follow each other.
+                // Copy up to the end of a run of consecutive vertices.
                 let place: usize = next[from];
                 let first = owner.word(place / 64) * 64 + place % 64;
                 let (some, rest) = words.split_at(words.len().min(64 - place % 64));
@@ -124,11 +126,11 @@ impl Exchange {
         })
     }
 
-    /// Begins the claims of a step, in which own vertices get `parents` and are set in `reached` by those who claim them here; they are listed if
-    /// the step is narrow. Collective.
+    /// Starts the claims of a step. An own vertex that another rank claims gets its parent in `parents`; the caller
+    /// sets its bit in `reached`. After a narrow step the claimed vertices are listed. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn claims<'x>(
         &'x mut self,
         graph: &'x Graph<'x>,
@@ -142,11 +144,12 @@ impl Exchange {
         Ok(ClaimRound { round: self.rounds.begin()?, pieces, arriving, exchanged })
     }
 
-    /// Tells all ranks which own vertices a step reached, and sets the bits of those that others reached. Returns the sums over all ranks, and
-    /// after a narrow step those of other ranks whose rows are shared. Collective.
+    /// Sends all ranks the own vertices that a step reached, and sets the bits of the vertices that other ranks
+    /// reached. Returns the sums over all ranks and, after a narrow step, the vertices of other ranks whose rows are
+    /// shared. Collective.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn tell_reached(&mut self, reached: &Reached<'_>) -> Result<(Found, Vec<u32>)> {
         let (own, words) = (self.own, self.own.words());
         let Found { vertices: count, edges, checked, bytes } = reached.sums;
@@ -188,7 +191,7 @@ impl Exchange {
             let owner = own.of_rank(from);
             for (at, &word) in (place..).zip(words) {
                 let bits = reached.now.get(owner.word(at)).ok_or_else(|| misplaced(from))?;
-                // Nobody else writes meanwhile.
+                // No other thread writes these bits at the same time.
                 bits.store(bits.load(Relaxed) | word, Relaxed);
             }
             Ok(())
@@ -199,21 +202,21 @@ impl Exchange {
     }
 }
 
-/// The outcome of a step on this rank.
+/// The result of a step on this rank.
 pub struct Reached<'s> {
     /// The graph.
     pub graph: &'s Graph<'s>,
-    /// Its sums.
+    /// Sums of the step on this rank.
     pub sums: Found,
-    /// The bits of the vertices that were reached before it, or of all if they are listed.
+    /// Bitmap of the vertices reached before the step; if `list` is given, of all reached vertices.
     pub before: &'s [AtomicU64],
-    /// The bits of all that are reached now.
+    /// Bitmap of all vertices reached so far.
     pub now: &'s [AtomicU64],
-    /// The list of the vertices that it reached, after a narrow step.
+    /// List of the vertices that the step reached, after a narrow step.
     pub list: Option<&'s [AtomicU32]>,
 }
 
-/// The claims of a step, in progress: it takes what arrives while it sends.
+/// The claims of a step, in progress. It processes incoming claims while it sends.
 pub struct ClaimRound<'x> {
     round: Round<'x, u64>,
     pieces: &'x mut [Vec<u64>],
@@ -225,7 +228,7 @@ impl ClaimRound<'_> {
     /// Sends the claim of a vertex to its owner.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     #[inline]
     pub fn send(&mut self, v: u32, parent: u32) -> Result<()> {
         let owner = self.arriving.graph.own.owner(v);
@@ -243,10 +246,11 @@ impl ClaimRound<'_> {
         Ok(())
     }
 
-    /// Ends the claims of all ranks. Returns what others claimed here first, and the vertices that others claimed, if the step is narrow.
+    /// Finishes the claims of all ranks. Returns the sums over own vertices that only other ranks claimed and, in a
+    /// narrow step, the vertices that other ranks claimed.
     ///
     /// # Errors
-    /// Those of the exchange.
+    /// Errors of the exchange.
     pub fn finish(mut self) -> Result<(Found, Option<Vec<u32>>)> {
         (0..self.pieces.len()).try_for_each(|owner| self.flush(owner))?;
         let started = Instant::now();
@@ -270,7 +274,7 @@ impl Arriving<'_> {
     fn take(&mut self, claims: &[u64]) -> Result<()> {
         let Graph { own, direction, degrees, .. } = self.graph;
         for (at, &claim) in claims.iter().enumerate() {
-            if let Some(&ahead) = claims.get(at + AHEAD) {
+            if let Some(&ahead) = claims.get(at + PREFETCH_DISTANCE) {
                 prefetch(self.parents.cells, own.place(ahead as u32));
                 prefetch(degrees, direction.row(ahead as u32, Way::Out) as usize);
             }
@@ -297,7 +301,7 @@ fn misplaced(from: usize) -> Error {
     Error::internal("take vertices of another rank", format!("rank {from} sent some that are not there"))
 }
 
-/// The words of a message that came so far, from one rank.
+/// Progress in reading a message from one rank.
 #[derive(Clone, Default)]
 struct Incoming {
     words: usize,
@@ -305,8 +309,8 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// Takes the next words of a message: those of the header go to `header` with their number, but for the form; the rest is returned with its
-    /// place.
+    /// Consumes the next words of a message. Header words after the encoding are passed to `header` with their index.
+    /// Returns the remaining words and the index of the first.
     fn rest<'w>(&mut self, words: &'w [u64], mut header: impl FnMut(usize, u64)) -> (usize, &'w [u64]) {
         let head = HEADER.saturating_sub(self.words).min(words.len());
         for (number, &word) in (self.words..).zip(&words[..head]) {
@@ -318,7 +322,7 @@ impl Incoming {
     }
 }
 
-/// Writes vertices to `words` as a list, and returns the number of words.
+/// Writes vertices to `words` as a list. Returns the number of words.
 fn put_list(vertices: impl Iterator<Item = u32>, words: &mut [u64]) -> usize {
     let mut count = 0;
     for v in vertices {

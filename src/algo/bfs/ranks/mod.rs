@@ -1,12 +1,14 @@
 //! Searches by the ranks of a job, each of which owns some of the vertices.
 //!
-//! A rank walks as a process by itself does ([`super::cpu`]), over the vertices that it owns, and has the bits of all vertices that were
-//! reached. Bottom-up, it looks for parents of its own vertices, and then all ranks tell all which they reached (`exchange`). Top-down, it
-//! claims the neighbours of its part of the frontier, and who owns a claimed vertex is told so. Long rows are shared by all ranks.
+//! A rank searches like a single process ([`super::cpu`]), but over the vertices that it owns, and with bitmaps of all
+//! reached vertices. In a bottom-up step it looks for parents of its own vertices, and then all ranks send each other
+//! which vertices they reached (`exchange`). In a top-down step it claims the neighbours of its part of the frontier by
+//! messages to their owners. Long rows are shared by all ranks.
 //!
-//! Chunks of vertices have owners in turn, as vertices are in the order of degree: of consecutive shares, each as long as the others, the first
-//! of two would have 97 % of all entries of a Kronecker graph, and all would wait for it in steps top-down; shares with as many entries
-//! would leave 4 % of the vertices to the first, for which all would wait bottom-up.
+//! Ownership of chunks of vertices is interleaved over the ranks, because vertices are in the order of degree. With
+//! consecutive shares of equal length, the first of two ranks would have 97 % of all entries of a Kronecker graph, and
+//! all would wait for it in top-down steps. With shares of equally many entries, the first rank would have only 4 % of
+//! the vertices, and it would wait for the others in bottom-up steps.
 
 pub(super) mod exchange;
 
@@ -33,17 +35,19 @@ pub struct RankedSearch<'a> {
     parents: Buffer<u32>,
 }
 
-/// Returns the most bytes that searches by `threads` threads of a rank take beside the parents of all vertices, and the fewest that do, of a graph
-/// with so many entries in all rows. `own` are the vertices of rank 0, which has the most.
+/// Returns the maximum bytes that searches by `threads` threads of a rank take in addition to the parents of all
+/// vertices, and the minimum, for a graph with `entries` entries in all rows. `own` describes the vertices of rank 0,
+/// which has the most.
 pub fn bytes(own: Own, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
     cpu::bytes(own, entries, threads).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
 }
 
 impl<'a> RankedSearch<'a> {
-    /// Gets ready to search a graph. `spare` bytes of `budget` stay free. `how` is the switch, and whether rows are on a disk. Collective.
+    /// Prepares to search a graph. `walk` has the thresholds, and whether rows are on a disk; `resources` says how many
+    /// bytes must stay free. Collective.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] where the fewest of [`bytes()`] do not fit; those of the graph.
+    /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; errors of the graph.
     pub fn new(
         comm: &Comm,
         graph: &'a Graph,

@@ -1,8 +1,9 @@
-//! Articulation points and bridges of a graph without direction, from its depth-first forest (Hopcroft and Tarjan: Efficient algorithms for graph
-//! manipulation, CACM 1973).
+//! Articulation points and bridges of an undirected graph, from its depth-first forest (Hopcroft and Tarjan: Efficient
+//! algorithms for graph manipulation, CACM 1973).
 //!
-//! The low point of a vertex is the smallest preorder that an edge leads to from its subtree, that of its parent left out. First every vertex gets
-//! that of its own row, by all threads; then low points go up the tree, from the last vertex in preorder to the first.
+//! The low point of a vertex is the smallest preorder to which an edge leads from its subtree, not counting the edge to
+//! its parent. First, all threads compute the value of each vertex's own row. Then low points are propagated up the
+//! tree, from the last vertex in preorder to the first.
 
 use crate::algo::dfs::record::{NONE, Tree};
 use crate::algo::dfs::rows::Rows;
@@ -12,16 +13,16 @@ use crate::memory::{Budget, Buffer, cells, prefetch};
 use crate::process::signals;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Vertices that a thread takes at a time.
+/// Number of vertices that a thread takes at a time.
 const PART: usize = 2048;
-/// Entries of a row whose numbers are fetched ahead of their use.
-const AHEAD: usize = 16;
-/// Vertices between two looks at signals, where one thread goes through all.
+/// Prefetch distance, in entries of a row.
+const PREFETCH_DISTANCE: usize = 16;
+/// Number of vertices between two checks for signals in passes by one thread.
 const STRIDE: usize = 1 << 20;
 
-/// A vertex whose removal parts what was one component.
+/// Mark of an articulation point: a vertex whose removal splits its component.
 const POINT: u32 = 1;
-/// The edge to a vertex from its parent, whose removal does.
+/// Mark of a bridge: the edge from a vertex's parent, whose removal splits the component.
 const BRIDGE: u32 = 2;
 
 /// The articulation points and bridges of a graph.
@@ -34,12 +35,12 @@ pub(in crate::algo::dfs) struct Articulation {
 }
 
 impl Articulation {
-    /// Returns the bytes that finding them takes among `vertices` vertices.
+    /// Returns the bytes that the computation takes for `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         16 * vertices
     }
 
-    /// Finds them by the tree or forest.
+    /// Computes articulation points and bridges from the tree or forest.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -80,7 +81,8 @@ impl Articulation {
                 bridges += 1;
             }
             let is_root = tree.parent(parent) == parent;
-            // A root is one if it has a second child: the first is right behind it in preorder.
+            // A root is an articulation point if it has a second child. The first child directly follows it in
+            // preorder.
             let parts =
                 if is_root { pre[v as usize] != pre[parent as usize] + 1 } else { lowest >= pre[parent as usize] };
             if parts && marks[parent as usize] & POINT == 0 {
@@ -91,7 +93,7 @@ impl Articulation {
         Ok(Articulation { marks, points, bridges })
     }
 
-    /// Takes the edge to a vertex from its parent for no bridge: the input has it more than once.
+    /// Unmarks the edge from a vertex's parent as a bridge, because the input repeats it.
     pub fn is_repeated(&mut self, v: u32) {
         self.bridges -= u64::from(self.is_bridge(v));
         self.marks[v as usize] &= !BRIDGE;
@@ -108,13 +110,13 @@ impl Articulation {
     }
 }
 
-/// Returns the smallest preorder in the row of a vertex and its own, that of its parent left out.
+/// Returns the smallest preorder among a vertex and its neighbours, without its parent.
 fn own_low(tree: &Tree, rows: &Rows<'_>, pre: &[u32], v: u32) -> u32 {
     let parent = tree.parent(v);
     let mut low = pre[v as usize];
     for half in rows.of(v).0 {
         for (entry, &w) in half.iter().enumerate() {
-            prefetch(pre, half.get(entry + AHEAD).map_or(0, |&ahead| ahead as usize));
+            prefetch(pre, half.get(entry + PREFETCH_DISTANCE).map_or(0, |&ahead| ahead as usize));
             if w != parent {
                 low = low.min(pre[w as usize]);
             }

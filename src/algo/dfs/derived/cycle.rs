@@ -1,4 +1,5 @@
-//! A cycle of what a search reached: by its edges, or a loop. Rows have no loops, so these come from the first pass over the input, or from another.
+//! A cycle among the reached vertices: one of several edges, or a loop. Rows have no loops, so loops come from the
+//! first pass over the input or from another pass.
 
 use super::strong::Strong;
 use crate::algo::dfs::output::MOST_OF_CYCLE;
@@ -12,15 +13,15 @@ use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
 
-/// What is known of cycles.
+/// The cycle of a search, as far as it is known.
 pub(in crate::algo::dfs) enum Cycle {
-    /// There is none, so edges lead in an order.
+    /// There is no cycle, so a topological order exists.
     No,
-    /// The vertex that has a loop; of several the one of the smallest id.
+    /// The vertex that has a loop; if several have, the one with the smallest id.
     Loop(InputId),
-    /// Vertices each of which leads to the next, and the last to the first.
+    /// Vertices each of which has an edge to the next; the last has one to the first.
     Of(Buffer<u32>),
-    /// There is none but loops, and not known whether these are of vertices that were reached.
+    /// There are only loops, and it is not known whether any is at a reached vertex.
     Unknown,
 }
 
@@ -28,17 +29,17 @@ pub(in crate::algo::dfs) enum Cycle {
 #[derive(Clone, Copy)]
 pub(in crate::algo::dfs) struct Reached<'a> {
     pub tree: &'a Tree,
-    /// The source, if it has no edge but loops.
+    /// The source, if it has no edges but loops.
     pub own: Option<InputId>,
-    /// True if all vertices are, of a forest also those that have no edge but loops.
+    /// Whether all vertices are reached; in a forest, including those with no edges but loops.
     pub all: bool,
 }
 
 impl Cycle {
-    /// Finds one, as far as the first pass over the input tells.
+    /// Finds a cycle, as far as the rows and the first pass over the input show one.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`]; those of the stored order.
+    /// [`crate::Error::Limit`]; errors of the stored order.
     pub fn new(strong: &Strong, reached: Reached<'_>, graph: &Graph, ids: &InputIds, budget: &Budget) -> Result<Cycle> {
         if let Some(cycle) = strong.cycle(reached.tree, budget)? {
             return Ok(Cycle::Of(cycle));
@@ -53,13 +54,13 @@ impl Cycle {
         })
     }
 
-    /// Returns the loop that a pass over the input found: `pairs` are of what was reached.
+    /// Returns the loop that a pass over the input found. `pairs` has the loops of reached vertices.
     pub fn by_loops(pairs: &Pairs, graph: &Graph, ids: &InputIds) -> Cycle {
         let first = (0..graph.info.ids).map(|id| DenseId(id as u32)).find(|&id| pairs.occurs(id));
         first.map_or(Cycle::No, |id| Cycle::Loop(ids.of_dense(id)))
     }
 
-    /// Returns the number of its vertices, if it is known.
+    /// Returns the number of vertices of the cycle, if it is known.
     pub fn length(&self) -> Option<u64> {
         match self {
             Cycle::No => Some(0),
@@ -69,7 +70,7 @@ impl Cycle {
         }
     }
 
-    /// Returns one of its vertices.
+    /// Returns the vertex of the cycle at index `place`.
     pub fn vertex(&self, place: u64, ids: &InputIds) -> InputId {
         match self {
             Cycle::Loop(id) => *id,
@@ -78,15 +79,15 @@ impl Cycle {
         }
     }
 
-    /// Returns its first vertices, for the report.
-    pub fn told(&self, ids: &InputIds) -> Vec<InputId> {
+    /// Returns the first vertices of the cycle, for the report.
+    pub fn first_vertices(&self, ids: &InputIds) -> Vec<InputId> {
         let most = self.length().unwrap_or(0).min(MOST_OF_CYCLE as u64);
         (0..most).map(|place| self.vertex(place, ids)).collect()
     }
 }
 
 impl Reached<'_> {
-    /// Returns true if a vertex was reached, which may have no edge but loops.
+    /// Returns true if a vertex was reached. It may be a vertex with no edges but loops.
     fn has(&self, id: DenseId, graph: &Graph, ids: &InputIds) -> Result<bool> {
         if self.all || self.own == Some(ids.of_dense(id)) {
             return Ok(true);
@@ -95,7 +96,7 @@ impl Reached<'_> {
         Ok(relabel::vertex(order.ids()?, id).is_some_and(|Vertex(v)| self.tree.pre(v) != NONE))
     }
 
-    /// Writes as the partner of each vertex that was reached the vertex itself, plus 1, so that its loops are counted.
+    /// Makes each reached vertex its own partner, so that its loops are counted.
     pub fn as_pairs(&self, ids: &InputIds, partners: &mut [u32]) {
         let mut put = |DenseId(id): DenseId| {
             if let Some(partner) = partners.get_mut(id as usize) {

@@ -1,4 +1,5 @@
-//! What is derived from a depth-first tree: articulation points and bridges, strongly connected components, and a cycle.
+//! Results derived from a depth-first tree: articulation points and bridges, strongly connected components, and a
+//! cycle.
 
 pub mod articulation;
 pub mod cycle;

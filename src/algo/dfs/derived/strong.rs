@@ -1,9 +1,11 @@
-//! Strong components of a graph with direction, from its depth-first forest (Tarjan: Depth-first search and linear graph algorithms, SIAM Journal on
-//! Computing 1972), and a cycle where it has one. Rows have no loops: the driver looks for these.
+//! Strongly connected components of a directed graph, from its depth-first forest (Tarjan: Depth-first search and
+//! linear graph algorithms, SIAM Journal on Computing 1972), and a cycle if it has one. Rows have no loops; the driver
+//! searches those.
 //!
-//! Vertices are gone through as they were left. Each edge from a vertex leads to one that was reached before it was left; the smallest preorder of those
-//! that are in no component yet, and of what its children lead to, is its low point. If that is its own, it and all below it that are in no component
-//! make one. As the order is known, rows are fetched ahead.
+//! Vertices are processed in postorder. Each edge of a vertex leads to a vertex that was reached before this one was
+//! left. The low point of a vertex is the smallest preorder among the targets of its edges that are in no component
+//! yet, and among the low points of its children. If it is the vertex's own preorder, the vertex and all vertices below
+//! it that are in no component form one. Because the order is known, rows are prefetched.
 
 use crate::algo::dfs::record::{NONE, Tree};
 use crate::algo::dfs::rows::Rows;
@@ -11,31 +13,31 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Vertices that rows are fetched ahead of their use, and their places before.
-const AHEAD: usize = 4;
-const PLACES_AHEAD: usize = 8;
-/// Vertices between two looks at signals.
+/// Prefetch distances, in vertices: of rows, and of row locations.
+const ROWS_AHEAD: usize = 4;
+const LOCATIONS_AHEAD: usize = 8;
+/// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
 
-/// The strong components of a graph.
+/// The strongly connected components of a graph.
 pub(in crate::algo::dfs) struct Strong {
-    /// The vertex of each component that was reached first; [`NONE`] for what was not reached.
+    /// The vertex with which each component is identified; [`NONE`] for vertices that were not reached.
     component: Buffer<u32>,
     /// Number of components.
     pub components: u64,
-    /// Vertices of the largest.
+    /// Number of vertices of the largest component.
     pub largest: u64,
-    /// An edge that leads from the first vertex back to the second, which is above it, if there is one.
+    /// An edge from the first vertex back to the second, which is its ancestor, if there is one.
     back: Option<[u32; 2]>,
 }
 
 impl Strong {
-    /// Returns the bytes that finding them takes among `vertices` vertices.
+    /// Returns the bytes that the computation takes for `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         16 * vertices
     }
 
-    /// Finds them by the tree or forest.
+    /// Computes the components from the tree or forest.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -56,8 +58,8 @@ impl Strong {
             if number % STRIDE == 0 {
                 signals::check()?;
             }
-            order.get(number + PLACES_AHEAD).iter().for_each(|&&ahead| rows.fetch_place(ahead));
-            order.get(number + AHEAD).iter().for_each(|&&ahead| rows.fetch(ahead));
+            order.get(number + LOCATIONS_AHEAD).iter().for_each(|&&ahead| rows.fetch_place(ahead));
+            order.get(number + ROWS_AHEAD).iter().for_each(|&&ahead| rows.fetch(ahead));
             let mut lowest = tree.pre(v);
             for &w in rows.of(v).0.into_iter().flatten().filter(|&&w| component[w as usize] == NONE) {
                 if tree.parent(w) == v {
@@ -83,12 +85,13 @@ impl Strong {
         Ok(Strong { component, components, largest, back })
     }
 
-    /// Returns the vertex that names the component of one.
+    /// Returns the vertex that identifies the component of `v`.
     pub fn of(&self, v: u32) -> u32 {
         self.component[v as usize]
     }
 
-    /// Returns the vertices of a cycle of two or more, as edges lead, if there is one: the last leads to the first.
+    /// Returns the vertices of a cycle of two or more vertices in the direction of its edges, if there is one. The last
+    /// has an edge to the first.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].

@@ -1,8 +1,9 @@
-//! Articulation points and bridges, found anew: by joining edges that lie on a common cycle.
+//! Computes articulation points and bridges again, by joining edges that are on a common cycle.
 //!
-//! An edge from a vertex to one further up makes a cycle with the edges of the tree between them, and all edges of cycles that share one are a *block*.
-//! An edge of the tree is named by its lower end, and joined to the one above it. An edge in a block of its own is a bridge, and a
-//! vertex at which two blocks meet is an articulation point. Edges may come in any order, several times, and from several threads.
+//! An edge from a vertex to an ancestor closes a cycle with the tree edges between them. All edges of cycles that share
+//! an edge form a *block* (a biconnected component). A tree edge is identified by its lower end, and joined to the tree
+//! edge above it. An edge that is a block by itself is a bridge, and a vertex at which two blocks meet is an
+//! articulation point. Edges may come in any order, several times, and from several threads.
 
 use super::columns::Columns;
 use super::held::Repeats;
@@ -13,27 +14,27 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Marks of a vertex, as columns claim them.
+/// Marks of a vertex from the columns.
 const POINT: u8 = 1;
 const BRIDGE: u8 = 2;
-/// One block begins below a vertex, and a second.
+/// Marks of a vertex below which one block begins, and a second one.
 const BLOCK: u8 = 4;
 const SECOND: u8 = 8;
-/// The edge above a vertex is joined to one below.
+/// Mark of a vertex whose parent edge is joined to an edge below it.
 const JOINED: u8 = 16;
 
 /// The blocks of a forest.
 pub(super) struct Blocks {
-    /// For each vertex one further up whose edge is in the same block, or itself.
+    /// For each vertex an ancestor whose parent edge is in the same block, or the vertex itself.
     up: Buffer<AtomicU32>,
     marks: Buffer<u8>,
 }
 
 impl Blocks {
-    /// Reads what columns claim. All edges are in blocks of their own.
+    /// Reads the marks in the columns. Initially every edge is a block by itself.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for numbers that are none of a mark; [`crate::Error::Limit`]; those of reading.
+    /// [`crate::Error::Validation`] for values that are not marks; [`crate::Error::Limit`]; read errors.
     pub fn read(columns: &Columns<'_>, tree: &Tree, budget: &Budget) -> Result<Blocks> {
         let vertices = tree.vertices() as usize;
         let up: Buffer<AtomicU32> = budget.zeroed(vertices, "blocks of edges (4 bytes a vertex)")?;
@@ -48,7 +49,7 @@ impl Blocks {
         Ok(Blocks { up, marks })
     }
 
-    /// Joins the edges of the tree on the way from a vertex up to another one.
+    /// Joins the tree edges on the path from `below` up to `above`.
     pub fn join(&self, tree: &Tree, above: u32, below: u32) {
         let mut v = self.top(below);
         while tree.depth(v) > tree.depth(above) + 1 {
@@ -58,7 +59,7 @@ impl Blocks {
         }
     }
 
-    /// Returns the lower end of the uppermost edge of a block. Who is asked next goes there by fewer steps.
+    /// Returns the lower end of the topmost edge of a block, and shortens the path for later calls.
     fn top(&self, mut v: u32) -> u32 {
         loop {
             let up = self.up[v as usize].load(Relaxed);
@@ -70,14 +71,14 @@ impl Blocks {
         }
     }
 
-    /// Compares what was claimed, and how many there are, once all edges were seen.
+    /// Compares the marks and their numbers with the computed ones. All edges must have been seen.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
     pub fn agree(
         mut self,
         tree: &Tree,
-        told: &ArticulationFound,
+        reported: &ArticulationFound,
         repeats: Option<&Repeats>,
         name: &dyn Fn(u32) -> String,
     ) -> Result<String> {
@@ -110,9 +111,10 @@ impl Blocks {
             points += u64::from(is_point);
             bridges += u64::from(is_bridge);
         }
-        if (points, bridges) != (told.articulation_points, told.bridges) {
-            let what =
-                format!("{points} articulation points and {bridges} bridges by the edges, the job tells {told:?}");
+        if (points, bridges) != (reported.articulation_points, reported.bridges) {
+            let what = format!(
+                "{points} articulation points and {bridges} bridges by the edges, the job reports {reported:?}"
+            );
             return Err(wrong(&what));
         }
         Ok(format!(", {points} articulation points, {bridges} bridges"))

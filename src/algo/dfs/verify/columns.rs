@@ -1,4 +1,4 @@
-//! The columns of a search, read to the places of vertices.
+//! Reads the columns of a search by place of the vertices.
 
 use super::wrong;
 use crate::algo::Results;
@@ -7,23 +7,24 @@ use crate::error::Result;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 
-/// Rows between two looks at signals.
+/// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
 /// The columns that a search wrote.
 pub(super) struct Columns<'a> {
     pub places: &'a Places,
     pub results: &'a Results<'a>,
-    /// The row of the source, if it has no edge.
+    /// The row of the source, if it has no edges.
     pub own: Option<u64>,
 }
 
 impl Columns<'_> {
-    /// Calls `each` with the place of every vertex that has an edge and its number in a column. Others have -1, and the source `own` if it is one of
-    /// them.
+    /// Calls `each` with the place of every vertex that has an edge, and its value in a column. Other vertices must
+    /// have -1; a source without edges must have `own`.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for a column of another length, for other numbers, and for those of which `each` returns false; those of reading.
+    /// [`crate::Error::Validation`] if the column has another length or other values, or if `each` returns false; read
+    /// errors.
     pub fn each(&self, name: &str, own: i64, mut each: impl FnMut(u32, i64) -> bool) -> Result<()> {
         let of_rows = self.places.of_rows()?;
         let column = self.results.column(&format!("out/dfs/{name}"), &self.places.ids, -1i64)?;
@@ -45,7 +46,8 @@ impl Columns<'_> {
         Ok(())
     }
 
-    /// Returns the place of a vertex that a column names, if it has an edge; -1 names one only if it was `reached`.
+    /// Returns the place of a vertex that a column names, if it has an edge. -1 is an id only if the vertex was
+    /// `reached`.
     pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
         let row = self.places.ids.row_of(self.places.ids.named(number, reached)?)?;
         let place = self.places.of_rows().ok()?.get(row as usize).copied();

@@ -1,8 +1,9 @@
-//! Strong components, a topological order and a cycle of two or more, held against edges.
+//! Checks strongly connected components, a topological order, and a cycle of two or more vertices against edges.
 //!
-//! Components are right if no two of them lead to each other, and all vertices of one do. An edge to another component leads to one that was
-//! left earlier, so that they are in an order. The first vertex of a component leads to all others by the tree, whose paths stay inside; and each of the
-//! others leads to one of its component that was reached before it, by edges below it, and so at last to the first.
+//! Components are right if no two of them reach each other, and if all vertices of one reach each other. An edge to
+//! another component must lead to one that was left earlier, so components are ordered. The first vertex of a component
+//! reaches all others by tree paths, which stay inside. Each of the others must have a path, through its descendants,
+//! to an earlier vertex of its component, and so finally to the first.
 
 use super::columns::Columns;
 use super::cycle::Cycle;
@@ -15,22 +16,22 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The components that columns claim.
+/// The components in the columns.
 pub(super) struct Components {
-    /// The first vertex of that of each vertex.
+    /// The first vertex of each vertex's component.
     first: Buffer<u32>,
     /// The place of each vertex in the topological order, if there is one.
     places: Option<Buffer<u32>>,
-    /// The smallest preorder in the component of a vertex that an edge leads to from it.
+    /// The smallest preorder, within the component, to which an edge of each vertex leads.
     low: Buffer<AtomicU32>,
     cycle: Cycle,
 }
 
 impl Components {
-    /// Reads what columns claim.
+    /// Reads the columns.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for what can't be; [`crate::Error::Limit`]; those of reading.
+    /// [`crate::Error::Validation`] if the columns are impossible; [`crate::Error::Limit`]; read errors.
     pub fn read(columns: &Columns<'_>, tree: &Tree, strong: &StrongFound, budget: &Budget) -> Result<Self> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;
@@ -49,7 +50,7 @@ impl Components {
         Ok(Components { first, places, low, cycle: Cycle::read(columns, strong, budget)? })
     }
 
-    /// Holds an edge between vertices that were reached against components and order.
+    /// Checks components and order against an edge between reached vertices.
     #[inline]
     pub fn edge(&self, tree: &Tree, from: u32, to: u32) -> std::result::Result<(), Fault> {
         let [own, other] = [from, to].map(|v| self.first[v as usize]);
@@ -68,7 +69,8 @@ impl Components {
         Ok(())
     }
 
-    /// Compares the figures, and checks that the vertices of each component lead to each other, once all edges were seen.
+    /// Compares the numbers of components, and checks that the vertices of each component reach each other. All edges
+    /// must have been seen.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
@@ -101,23 +103,27 @@ impl Components {
             largest = largest.max(u64::from(size));
         }
         if (components, largest) != (strong.components, strong.largest_component) {
-            let told = (strong.components, strong.largest_component);
-            let what = format!("{components} components, the largest of {largest}, the job tells {told:?}");
+            let reported = (strong.components, strong.largest_component);
+            let what = format!("{components} components, the largest of {largest}, the job reports {reported:?}");
             return Err(wrong(&what));
         }
         // A cycle of 1 is a loop, which joins no vertices.
         if strong.cycle_length.is_none_or(|length| length <= 1) != (components == found.reached) {
-            return Err(wrong("a cycle is told where there is none, or none where there is one"));
+            return Err(wrong("the report has a cycle and the components have none, or the other way round"));
         }
         if let Some([from, to]) = self.cycle.lacks() {
-            let what = format!("no edge leads from {} to {}, which a cycle is told of", name(from), name(to));
+            let what = format!(
+                "no edge leads from {} to {}, which are consecutive in the reported cycle",
+                name(from),
+                name(to)
+            );
             return Err(wrong(&what));
         }
         Ok(format!(", {components} strong components"))
     }
 }
 
-/// Reads a topological order: every vertex that was reached has a place of its own.
+/// Reads a topological order: every reached vertex must have a place of its own.
 fn topological(columns: &Columns<'_>, tree: &Tree, budget: &Budget) -> Result<Buffer<u32>> {
     let vertices = tree.vertices() as usize;
     let mut places: Buffer<u32> = budget.zeroed(vertices, "the topological order (4 bytes a vertex)")?;

@@ -1,4 +1,4 @@
-//! The cycle that columns and report claim, against edges; loops are looked for in the input once more.
+//! Checks the cycle in columns and report against edges. Loops are searched in the input again.
 
 use super::columns::Columns;
 use super::wrong;
@@ -13,31 +13,32 @@ use crate::memory::{Budget, Buffer};
 use crate::results::column;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The vertices of a cycle, in the order of their places.
+/// The vertices of a cycle, by place.
 pub(super) struct Cycle {
-    /// The vertex that each leads to; [`NONE`] off the cycle. Empty if no cycle of two or more is claimed.
+    /// The successor of each vertex; [`NONE`] off the cycle. Empty if the results have no cycle of two or more
+    /// vertices.
     next: Buffer<u32>,
-    /// A bit for each vertex from which the edge to the next was seen.
+    /// Bitmap of vertices: set if the edge to the successor was seen.
     met: Buffer<AtomicU32>,
 }
 
 impl Cycle {
-    /// Reads the list that was written, and compares it with the report. Of a loop it has the vertex alone.
+    /// Reads the cycle that was written, and compares it with the report. For a loop the list contains only its vertex.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for one that can't be; [`crate::Error::Limit`]; those of reading.
+    /// [`crate::Error::Validation`] if the cycle is impossible; [`crate::Error::Limit`]; read errors.
     pub fn read(columns: &Columns<'_>, strong: &StrongFound, budget: &Budget) -> Result<Cycle> {
         let length = strong.cycle_length.unwrap_or(0);
         let vertices = if length > 1 { columns.places.vertices() as usize } else { 0 };
         let mut next: Buffer<u32> = budget.zeroed(vertices, "the cycle to verify (4 bytes a vertex)")?;
         next.fill(NONE);
         let met = budget.zeroed(vertices / 32 + 1, "bits of the cycle")?;
-        let told = strong.cycle.len() as u64;
-        if told != length.min(MOST_OF_CYCLE as u64) {
-            return Err(wrong(&format!("{told} vertices of a cycle of {length} in the report")));
+        let reported = strong.cycle.len() as u64;
+        if reported != length.min(MOST_OF_CYCLE as u64) {
+            return Err(wrong(&format!("{reported} vertices of a cycle of {length} in the report")));
         }
         let Some((_, file)) = columns.results.file("out/dfs/cycle") else {
-            let missing = || Err(wrong("no file of the cycle that the report tells of"));
+            let missing = || Err(wrong("the file of the reported cycle is missing"));
             return if length == 0 { Ok(Cycle { next, met }) } else { missing() };
         };
         let path = columns.results.workdir.join(file);
@@ -45,8 +46,10 @@ impl Cycle {
         for (read, value) in (0u64..).zip(column::<i64>(&path, "place", length, |place| place)?) {
             let value = value?;
             let named = columns.places.ids.named(value, true);
-            if named.is_none() || strong.cycle.get(read as usize).is_some_and(|told| Some(*told) != named) {
-                return Err(wrong(&format!("vertex {value} of the cycle, at {read} from 0, is another in the report")));
+            if named.is_none() || strong.cycle.get(read as usize).is_some_and(|reported| Some(*reported) != named) {
+                return Err(wrong(&format!(
+                    "vertex {value} is at position {read} (from 0) of the cycle, where the report has another"
+                )));
             }
             if length == 1 {
                 continue;
@@ -66,7 +69,7 @@ impl Cycle {
         Ok(Cycle { next, met })
     }
 
-    /// Notes an edge.
+    /// Records an edge.
     #[inline]
     pub fn edge(&self, from: u32, to: u32) {
         if self.next.get(from as usize) == Some(&to) {
@@ -82,10 +85,11 @@ impl Cycle {
     }
 }
 
-/// Checks whether the input has a loop of a row that `counts`, where no cycle of two or more is claimed: the claim is the one of the smallest id.
+/// Checks the reported loop if the results have no cycle of two or more vertices: it must be the loop with the smallest
+/// id among the rows for which `counts` returns true.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] for another claim; those of reading; [`crate::Error::Stopped`].
+/// [`crate::Error::Validation`] if the report differs; read errors; [`crate::Error::Stopped`].
 pub(super) fn check_loops(
     strong: &StrongFound,
     edges: &EdgeSource<'_>,
@@ -104,7 +108,7 @@ pub(super) fn check_loops(
             input.scan(&mut seekers, &Signals)?;
             Some(seekers.iter().filter_map(|seeker| seeker.first).min())
         }
-        // A graph that was kept has the first alone.
+        // A prepared graph stores only the first loop.
         EdgeSource::Blocks(_) => match info.first_loop {
             Some(first) if counts(first) => Some(Some(first)),
             Some(_) if info.loops == 1 => Some(None),
@@ -122,7 +126,7 @@ pub(super) fn check_loops(
     )))
 }
 
-/// Looks for the loop of the smallest row in one thread's edges.
+/// Finds the loop of the smallest row in the edges that one thread reads.
 struct Loops<'a> {
     places: &'a Places,
     counts: &'a (dyn Fn(u64) -> bool + Sync),

@@ -1,4 +1,4 @@
-//! A tree, and what was found by it, held against every edge in whatever order they come.
+//! Checks a tree, and what was derived from it, against every edge, in any order of the edges.
 
 use super::blocks::Blocks;
 use super::components::Components;
@@ -17,34 +17,34 @@ use crate::prepare::relabel::ISOLATED;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Vertices that a thread takes at a time.
+/// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// A tree that edges are held against.
-pub(super) struct Held<'a> {
+/// A tree that is checked against edges.
+pub(super) struct TreeCheck<'a> {
     tree: &'a Tree,
     numbers: &'a Numbers,
     direction: Direction,
-    /// Where the children of each vertex begin among those of all, and their number.
+    /// Start of the children of each vertex in `children`, and the end of the last.
     first: Buffer<u32>,
-    /// The children of all vertices, as they were reached.
+    /// The children of all vertices, in the order in which they were reached.
     children: Buffer<u32>,
-    /// A bit for each vertex: set where an edge from its parent was seen.
+    /// Bitmap of vertices: set if an edge from the parent was seen.
     met: Buffer<AtomicU32>,
-    /// Parts that hang together, if articulation points and bridges were found.
+    /// Biconnected components, if articulation points and bridges were computed.
     pub blocks: Option<Blocks>,
-    /// How often edges of the tree are in the input, if an edge that repeats is no bridge.
+    /// How often tree edges are in the input, if a repeated edge is not a bridge.
     pub repeats: Option<Repeats>,
-    /// Strong components, if they were found.
+    /// Strongly connected components, if they were computed.
     pub components: Option<Components>,
 }
 
-impl<'a> Held<'a> {
-    /// Begins with no edge seen.
+impl<'a> TreeCheck<'a> {
+    /// Creates a check before any edge.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(tree: &'a Tree, numbers: &'a Numbers, direction: Direction, budget: &Budget) -> Result<Held<'a>> {
+    pub fn new(tree: &'a Tree, numbers: &'a Numbers, direction: Direction, budget: &Budget) -> Result<TreeCheck<'a>> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices + 1, "children of vertices (4 bytes each)")?;
         let mut children: Buffer<u32> = budget.zeroed(tree.reached as usize, "children (4 bytes each)")?;
@@ -54,7 +54,7 @@ impl<'a> Held<'a> {
         for v in 0..vertices {
             first[v + 1] += first[v];
         }
-        // Places move on as they are filled, and come back by one vertex behind.
+        // Filling moves each start to the start of the next vertex, so they are shifted back by one.
         for &v in order.iter().filter(is_child) {
             let place = &mut first[tree.parent(v) as usize];
             children[*place as usize] = v;
@@ -62,7 +62,7 @@ impl<'a> Held<'a> {
         }
         first.copy_within(..vertices, 1);
         first[0] = 0;
-        Ok(Held {
+        Ok(TreeCheck {
             tree,
             numbers,
             direction,
@@ -75,18 +75,18 @@ impl<'a> Held<'a> {
         })
     }
 
-    /// Holds all edges against the tree; returns the first fault by the ends of its edge.
+    /// Checks the tree against all edges. Returns the first fault in the order of edge ends.
     ///
     /// # Errors
-    /// Those of reading; [`crate::Error::Stopped`].
+    /// Read errors; [`crate::Error::Stopped`].
     pub fn all(&self, edges: &EdgeSource<'_>, places: &Places, threads: usize) -> Result<Result<(), Fault>> {
         match edges {
             EdgeSource::Input(input) => {
                 let of_rows = places.of_rows()?;
-                let new = |_| Holder { held: self, places, of_rows, wrong: None };
-                let mut holders: Vec<Holder<'_>> = (0..threads.max(1)).map(new).collect();
-                input.scan(&mut holders, &Signals)?;
-                let first = holders.iter().filter_map(|holder| holder.wrong).min_by_key(|&(ends, _)| ends);
+                let new = |_| Checker { check: self, places, of_rows, wrong: None };
+                let mut checkers: Vec<Checker<'_>> = (0..threads.max(1)).map(new).collect();
+                input.scan(&mut checkers, &Signals)?;
+                let first = checkers.iter().filter_map(|checker| checker.wrong).min_by_key(|&(ends, _)| ends);
                 Ok(first.map_or(Ok(()), |(_, fault)| Err(fault)))
             }
             EdgeSource::Blocks(graph) => {
@@ -117,7 +117,7 @@ impl<'a> Held<'a> {
         if self.direction == Direction::Undirected { self.lead(v, u) } else { Ok(()) }
     }
 
-    /// Holds an edge against the tree in the direction in which it leads `from` one vertex `to` another.
+    /// Checks the tree against an edge in the direction `from` → `to`.
     #[inline]
     fn lead(&self, from: u32, to: u32) -> Result<(), Fault> {
         let [own, pre] = [from, to].map(|v| self.tree.pre(v));
@@ -174,19 +174,19 @@ impl<'a> Held<'a> {
     }
 }
 
-/// How often the edge from its parent to each vertex is in the input: up to twice from the parent, and up to twice to it.
+/// How often the edge between each vertex and its parent is in the input: up to twice in each direction.
 pub(super) struct Repeats {
-    /// The former in the lower half of a number, the latter in the upper one.
+    /// Counts from the parent in the lower half of a number, counts to the parent in the upper half.
     counts: Buffer<AtomicU32>,
-    /// True if the input lists each edge from both ends.
+    /// Whether the input lists each edge from both ends.
     both_ends: bool,
 }
 
 impl Repeats {
-    /// Begins without an edge.
+    /// Creates the counts before any edge.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`]; those of [`crate::formats::Input::lists_both_ends`].
+    /// [`crate::Error::Limit`]; errors of [`crate::formats::Input::lists_both_ends`].
     pub fn new(edges: &EdgeSource<'_>, tree: &Tree, budget: &Budget) -> Result<Repeats> {
         let both_ends = match edges {
             EdgeSource::Input(input) => input.lists_both_ends()?,
@@ -205,7 +205,7 @@ impl Repeats {
         }
     }
 
-    /// Returns true if the edge from its parent to a vertex is there more than once.
+    /// Returns true if the edge between a vertex and its parent occurs more than once.
     pub fn is_repeated(&self, v: u32) -> bool {
         let count = self.counts[v as usize].load(Relaxed);
         let (forth, back) = (count % (1 << 16), count >> 16);
@@ -213,21 +213,21 @@ impl Repeats {
     }
 }
 
-/// Holds the edges of the input against the tree, in one thread.
-struct Holder<'a> {
-    held: &'a Held<'a>,
+/// Checks the tree against the edges of the input that one thread reads.
+struct Checker<'a> {
+    check: &'a TreeCheck<'a>,
     places: &'a Places,
     of_rows: &'a [u32],
     wrong: Option<([u32; 2], Fault)>,
 }
 
-impl Holder<'_> {
+impl Checker<'_> {
     fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>) {
         for ends in edges.filter(|[u, v]| u != v) {
             let place = |id| self.places.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
             let ends = ends.map(|id| place(id).unwrap_or(ISOLATED));
             if !ends.contains(&ISOLATED)
-                && let Err(fault) = self.held.edge(ends)
+                && let Err(fault) = self.check.edge(ends)
                 && self.wrong.is_none_or(|(first, _)| ends < first)
             {
                 self.wrong = Some((ends, fault));
@@ -236,7 +236,7 @@ impl Holder<'_> {
     }
 }
 
-impl Visitor for Holder<'_> {
+impl Visitor for Checker<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from))),

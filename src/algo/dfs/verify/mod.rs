@@ -1,9 +1,11 @@
-//! Checks of results: columns as they were written, against the edges of the input once more.
+//! Checks the written columns against the edges of the input, which is read again.
 //!
-//! Places of vertices are worked out anew (`searches::places`), and columns read to them (`columns`). Numbers are held against each other as in the run.
-//! Then every edge is, in whatever order they come (`held`): it leads to a vertex that was reached before, or to one below; and the child above
-//! that, or of a child the one before it, comes first in order, as it was taken although both were new. Of what was found by the tree,
-//! articulation points and bridges are found in another way (`blocks`), and strong components are shown to be such (`components`).
+//! Places of vertices are computed again (`searches::places`), and columns are read by place (`columns`). The numbers
+//! are checked against each other as in the run. Then every edge is checked, in any order (`held`): it must lead to a
+//! vertex that was reached before, or to a descendant. In addition, the child above that descendant (or, if the edge
+//! leads to a child, the child before it) must come first in the order of neighbours, because the search took it while
+//! both were new. Articulation points and bridges are computed by another method (`blocks`), and strongly connected
+//! components are verified (`components`).
 
 mod blocks;
 mod columns;
@@ -26,15 +28,15 @@ use blocks::Blocks;
 use columns::Columns;
 use components::Components;
 use cycle::{Cycle, check_loops};
-use held::{Held, Repeats};
+use held::{Repeats, TreeCheck};
 
-/// Bytes of the buffer in which a column is read.
+/// Size of the buffer for reading a column, in bytes.
 const READING: u64 = read::READING;
 
-/// Holds the columns of a search against the edges; says what was found.
+/// Checks the columns of a search against the edges. Returns a description of what was found.
 ///
 /// # Errors
-/// [`Error::Validation`] for columns that no such search leaves; [`Error::Limit`]; those of reading; [`Error::Stopped`].
+/// [`Error::Validation`] if no such search leaves these columns; [`Error::Limit`]; read errors; [`Error::Stopped`].
 pub(super) fn verify(
     table: &Dfs,
     (found, details): (&DfsOutput, &DfsDetails),
@@ -52,7 +54,7 @@ pub(super) fn verify(
     let source = match table.source {
         None => None,
         Some(source) => {
-            let row = places.ids.row_of(source).ok_or_else(|| wrong("the source is no vertex of the input"))?;
+            let row = places.ids.row_of(source).ok_or_else(|| wrong("the source is not a vertex of the input"))?;
             match columns.place(source.0 as i64, true) {
                 None => {
                     columns.own = Some(row);
@@ -64,9 +66,9 @@ pub(super) fn verify(
     };
     let tree = read(&columns, results)?;
     let name = |v: u32| places.name(v);
-    let told = |fault: Fault| fault.error(&name);
-    let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(told)?;
-    // The tree has the same numbers. Memory for two copies is more than the run takes.
+    let as_error = |fault: Fault| fault.error(&name);
+    let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(as_error)?;
+    // The tree has the same numbers. A second copy would take more memory than the run.
     numbers.pre = budget.zeroed(0, "preorder to validate")?;
     let (mut depth, mut depths) = (0, Bins::default());
     for of in numbers.order[..tree.reached as usize].iter().map(|&v| tree.depth(v)) {
@@ -76,28 +78,28 @@ pub(super) fn verify(
     let figures = (u64::from(tree.reached), u64::from(trees), u64::from(depth));
     if figures != (found.reached, found.trees, found.max_depth) {
         let job = (found.reached, found.trees, found.max_depth);
-        return Err(wrong(&format!("(reached, trees, max_depth) {figures:?} by the columns, the job tells {job:?}")));
+        return Err(wrong(&format!("(reached, trees, max_depth) {figures:?} by the columns, the job reports {job:?}")));
     }
     if details.depths.as_ref() != Some(&depths.finish()) {
-        return Err(wrong("the vertices by depth are not those of its column"));
+        return Err(wrong("the reported vertices by depth do not match the column of depths"));
     }
-    let mut held = Held::new(&tree, &numbers, results.info.direction, budget)?;
-    held.blocks = found.articulation.as_ref().map(|_| Blocks::read(&columns, &tree, budget)).transpose()?;
+    let mut check = TreeCheck::new(&tree, &numbers, results.info.direction, budget)?;
+    check.blocks = found.articulation.as_ref().map(|_| Blocks::read(&columns, &tree, budget)).transpose()?;
     if table.multigraph {
-        held.repeats = Some(Repeats::new(edges, &tree, budget)?);
+        check.repeats = Some(Repeats::new(edges, &tree, budget)?);
     }
     let components = found.strong.as_ref().map(|strong| Components::read(&columns, &tree, strong, budget));
-    held.components = components.transpose()?;
-    held.all(edges, &places, threads)?.map_err(told)?;
-    held.all_met(threads)?.map_err(told)?;
+    check.components = components.transpose()?;
+    check.all(edges, &places, threads)?.map_err(as_error)?;
+    check.all_met(threads)?.map_err(as_error)?;
     let mut more = String::new();
-    if let (Some(blocks), Some(articulation)) = (held.blocks.take(), &found.articulation) {
-        more += &blocks.agree(&tree, articulation, held.repeats.as_ref(), &name)?;
+    if let (Some(blocks), Some(articulation)) = (check.blocks.take(), &found.articulation) {
+        more += &blocks.agree(&tree, articulation, check.repeats.as_ref(), &name)?;
     }
-    if let (Some(components), Some(strong)) = (held.components.take(), &found.strong) {
+    if let (Some(components), Some(strong)) = (check.components.take(), &found.strong) {
         more += &components.agree(&tree, &numbers, (found, strong), &name, budget)?;
         let of_rows = places.of_rows()?;
-        // Of a forest, a loop of a vertex that has no other edge counts, too.
+        // In a forest, a loop of a vertex without other edges counts, too.
         let counts = |row: u64| match of_rows.get(row as usize) {
             Some(&place) if place != ISOLATED => tree.parent(place) != NONE,
             _ => source.is_none(),
@@ -112,7 +114,7 @@ fn wrong(what: &str) -> Error {
     Error::Validation(format!("depth-first search: {what}"))
 }
 
-/// Checks the columns of a source without an edge, which reaches itself alone.
+/// Checks the columns of a source without edges, which reaches only itself.
 fn alone(columns: &Columns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSource<'_>) -> Result<String> {
     let mut names = vec![("parent", source), ("preorder", 0), ("postorder", 0), ("depth", 0)];
     if found.articulation.is_some() {
@@ -133,17 +135,17 @@ fn alone(columns: &Columns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSour
     if is_alone {
         Ok("the source has no edge".into())
     } else {
-        Err(wrong("the source has no edge, and reached others"))
+        Err(wrong("the source has no edge, but the results say that it reached others"))
     }
 }
 
-/// Reads the columns of a tree to places.
+/// Reads the columns of a tree, by place.
 fn read(columns: &Columns<'_>, results: &Results<'_>) -> Result<Tree> {
     let mut tree = Tree::new(columns.places.vertices() as usize, results.budget)?;
     let mut reached = 0;
     // A vertex that was not reached has no number in any column.
     let lacks = |numbers: &[u32], v: u32| numbers[4 * v as usize + 1] == NONE;
-    // The preorder comes first: it tells whether a vertex was reached.
+    // The preorder comes first, because it shows whether a vertex was reached.
     for (number, name) in [(1, "preorder"), (0, "parent"), (2, "postorder"), (3, "depth")] {
         let numbers = tree.numbers_mut();
         columns.each(name, -1, |v, value| {

@@ -1,17 +1,17 @@
-//! Elements on cycles, for messages about lists that are none.
+//! Finds elements on cycles, for error messages.
 
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// Elements between two questions whether to go on.
+/// Number of elements between two calls of `go_on`.
 const STRIDE: u64 = 1 << 20;
 
-/// Returns the smallest element that can't be reached from `head`, which lies on a cycle; `None` if there is none. `list` is as on entry of
-/// the engines of [the module](super). One thread follows the path.
+/// Returns the smallest element that can't be reached from `head`, and therefore is on a cycle; `None` if there is
+/// none. `list` is as on entry of the engines of [the module](super). One thread follows the path.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if a bit for each element does not fit the budget, and those of `go_on`.
+/// [`crate::error::Error::Limit`] if one bit per element does not fit the budget; errors of `go_on`.
 pub fn off_path<I: Index>(
     list: &[I],
     head: u64,

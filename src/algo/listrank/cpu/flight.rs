@@ -1,4 +1,4 @@
-//! Walking many sublists side by side.
+//! Walks many sublists side by side, to have many cache misses in flight.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -8,14 +8,14 @@ use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 
-/// Sublists that a thread walks at a time. Each waits for one cache miss.
+/// Number of sublists that a thread walks at a time. Each waits for one cache miss.
 const IN_FLIGHT: usize = 48;
-/// Blocks that a thread takes at a time.
+/// Number of blocks that a thread takes at a time.
 const PART: usize = 64;
-/// Rounds over the sublists in flight between two questions whether to go on.
+/// Number of rounds over the sublists in flight between two calls of `go_on`.
 const ROUNDS: u32 = 1 << 12;
 
-/// The work on the elements of sublists, from the first to the last of each.
+/// A visitor of the elements of sublists, from the first to the last of each.
 pub trait Visit<I: Index>: Sync {
     /// State of a sublist in flight.
     type State: Copy + Default;
@@ -23,23 +23,23 @@ pub trait Visit<I: Index>: Sync {
     /// Returns the state at the beginning of a sublist.
     fn begin(&self, sublist: usize) -> Self::State;
 
-    /// Asks for the memory of an element that will be visited soon.
+    /// Prefetches the memory of an element that will be visited soon.
     fn expect(&self, element: usize);
 
     /// Visits an element and returns its successor.
     fn visit(&self, element: usize, state: &mut Self::State) -> I;
 
-    /// Ends a sublist, behind which `next` begins; [`Index::END`] if that is the end of the list.
+    /// Ends a sublist. `next` is the sublist that follows, or [`Index::END`] at the end of the list.
     fn end(&self, state: Self::State, next: I);
 }
 
-/// Visits all elements on sublists: those that begin at a ruler, numbered as its block, and one at `head`. It ends on any list, as a sublist
-/// ends at the next ruler. Elements of cycles without rulers are not visited. Ranks that visit a list together
-/// count in `taken` the sublists that were begun.
+/// Visits all elements on sublists. A sublist begins at each ruler, numbered like its block, and one more at `head`. It
+/// ends on any input, because a sublist ends at the next ruler. Elements on cycles without rulers are not visited.
+/// Ranks that walk a list together share `taken`, which counts the sublists that were started.
 ///
 /// # Errors
-/// Those of `go_on`.
-pub fn fly<I: Index, V: Visit<I>>(
+/// Errors of `go_on`.
+pub fn walk_sublists<I: Index, V: Visit<I>>(
     rulers: Rulers,
     head: I,
     visit: &V,
@@ -58,7 +58,7 @@ struct Flight<'a, I: Index, V: Visit<I>> {
     rulers: Rulers,
     head: I,
     parts: &'a Parts<'a>,
-    /// Sublists that were taken and have not begun.
+    /// Sublists that this thread has taken but not started.
     taken: Range<usize>,
     visit: &'a V,
     at: [usize; IN_FLIGHT],
@@ -88,7 +88,7 @@ impl<'a, I: Index, V: Visit<I>> Flight<'a, I, V> {
         }
     }
 
-    /// Begins a sublist in slot `slot`. Returns false if there are no more.
+    /// Starts the next sublist in `slot`. Returns false if no sublists are left.
     fn begin(&mut self, slot: usize) -> bool {
         let Some((sublist, first)) = self.start() else { return false };
         self.visit.expect(first);
@@ -111,7 +111,7 @@ impl<'a, I: Index, V: Visit<I>> Flight<'a, I, V> {
         Ok(())
     }
 
-    /// Takes one step in each sublist.
+    /// Advances each sublist by one element.
     #[inline(always)]
     fn round(&mut self) {
         let mut slot = 0;

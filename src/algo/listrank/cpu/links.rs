@@ -1,33 +1,33 @@
-//! Ranking with weights, and by two walks.
+//! Ranking with weights, by two walks.
 //!
-//! The first walk over the sublists adds up their weights, the second writes: no more than the links of sublists is kept between, so that
-//! weights and sublists may be of any size.
+//! The first walk over the sublists adds up their weights, and the second writes sums. Only the links of sublists are
+//! kept in between, so that weights and sublists may have any size.
 
-use super::Means;
-use super::flight::{Visit, fly};
+use super::Context;
+use super::flight::{Visit, walk_sublists};
 use super::rulers::Rulers;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::memory::prefetch;
 
-/// Most links that one thread follows alone: it takes as long as starting others.
+/// Maximum number of links that one thread follows alone; starting more threads would take as long.
 const FEW: usize = 1 << 12;
 /// Binary logarithm of the links in a block.
 const SHIFT: u32 = 6;
 
-/// Memory in which a list lies whose elements weigh something.
+/// Memory of a list whose elements have weights.
 pub trait Steps<I: Index>: Sync {
-    /// Asks for the memory of an element.
+    /// Prefetches the memory of an element.
     fn expect(&self, element: usize);
 
     /// Returns the successor and the weight of an element.
     fn step(&self, element: usize) -> (I, I);
 
-    /// Writes the weight of an element and all behind it.
+    /// Writes the sum of the weights of an element and of all elements behind it.
     fn put(&self, element: usize, sum: I);
 }
 
-/// Links as pairs of the next link (or [`Index::END`]) and a weight.
+/// Links: pairs of the next link (or [`Index::END`]) and a weight.
 pub struct Links<'a, I: Index>(pub &'a [I::Cell]);
 
 impl<I: Index> Links<'_, I> {
@@ -56,7 +56,7 @@ impl<I: Index> Steps<I> for Links<'_, I> {
     }
 }
 
-/// Returns the bytes of memory that [`rank_links`] takes for `links` links of `word` bytes a number.
+/// Returns the bytes of memory that [`rank_links`] takes for `links` links with numbers of `word` bytes.
 pub fn links_bytes(links: u64, word: u64) -> u64 {
     let (mut sum, mut links) = (0, links);
     while links > FEW as u64 {
@@ -66,21 +66,21 @@ pub fn links_bytes(links: u64, word: u64) -> u64 {
     sum
 }
 
-/// Replaces the weight of every link on the path from `head` by the sum of its own and all behind it. Returns that of `head`. Links off
-/// the path, of which there may be any, get any weights.
+/// Replaces the weight of every link on the path from `head` by the sum of its own weight and all weights behind it.
+/// Returns the sum of `head`. There may be links off the path; their weights are undefined afterwards.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] where [`links_bytes`] do not fit the budget, and those of `go_on`.
-pub fn rank_links<I: Index>(links: &mut [I], head: I, means: &Means<'_>) -> Result<I> {
+/// [`crate::error::Error::Limit`] if [`links_bytes`] do not fit the budget; errors of `go_on`.
+pub fn rank_links<I: Index>(links: &mut [I], head: I, context: &Context<'_>) -> Result<I> {
     let len = links.len() / 2;
     let links = Links(I::shared(links));
     if len <= FEW {
-        return means.rounds.time("follow links", len as u64, || Ok(follow(&links, head)));
+        return context.rounds.time("follow links", len as u64, || Ok(follow(&links, head)));
     }
-    walk_twice(&links, len, SHIFT, head, ["add up links", "rank links"], means)
+    walk_twice(&links, len, SHIFT, head, ["add up links", "rank links"], context)
 }
 
-/// Follows links from `head`, first to add up all weights, then to write.
+/// Follows links from `head` twice: to add up all weights, then to write sums.
 fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
     let (mut sum, mut link) = (0, head);
     while link != I::END {
@@ -96,38 +96,39 @@ fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
     I::of(total)
 }
 
-/// Writes to every element on the path from `head` the weight of itself and all behind it, with one ruler in each 2^`shift` of the `len`
-/// elements. Returns that of `head`. The two walks are told as rounds of these names.
+/// Writes to every element on the path from `head` the weight of itself and of all elements behind it, with one ruler
+/// in each 2^`shift` of the `len` elements. Returns the sum of `head`. The two walks are reported as rounds called
+/// `names`.
 ///
 /// # Errors
-/// Those of [`rank_links`].
+/// Errors of [`rank_links`].
 pub fn walk_twice<I: Index, S: Steps<I>>(
     steps: &S,
     len: usize,
     shift: u32,
     head: I,
     names: [&'static str; 2],
-    means: &Means<'_>,
+    context: &Context<'_>,
 ) -> Result<I> {
-    let Means { threads, budget, go_on, rounds } = *means;
+    let Context { threads, budget, go_on, rounds } = *context;
     let rulers = Rulers::new(len, shift);
     let mut sublists = budget.zeroed::<I>(2 * (rulers.blocks() + 1), "the links of sublists")?;
     let measure = Measure { steps, sublists: Links(I::shared(&mut sublists)) };
-    rounds.time(names[0], len as u64, || fly(rulers, head, &measure, threads, None, go_on))?;
-    let total = rank_links(&mut sublists, I::of(rulers.sublist(head) as u64), means)?;
+    rounds.time(names[0], len as u64, || walk_sublists(rulers, head, &measure, threads, None, go_on))?;
+    let total = rank_links(&mut sublists, I::of(rulers.sublist(head) as u64), context)?;
     let write = Write { steps, sublists: Links(I::shared(&mut sublists)) };
-    rounds.time(names[1], len as u64, || fly(rulers, head, &write, threads, None, go_on))?;
+    rounds.time(names[1], len as u64, || walk_sublists(rulers, head, &write, threads, None, go_on))?;
     Ok(total)
 }
 
-/// The first walk, which links the sublists.
+/// The first walk, which links the sublists and adds up their weights.
 struct Measure<'a, I: Index, S> {
     steps: &'a S,
     sublists: Links<'a, I>,
 }
 
 impl<I: Index, S: Steps<I>> Visit<I> for Measure<'_, I, S> {
-    /// The sublist and the weight of its elements so far.
+    /// The sublist, and the weight of its elements so far.
     type State = (usize, u64);
 
     fn begin(&self, sublist: usize) -> Self::State {
@@ -158,7 +159,7 @@ struct Write<'a, I: Index, S> {
 }
 
 impl<I: Index, S: Steps<I>> Visit<I> for Write<'_, I, S> {
-    /// The sum of the next element.
+    /// The sum that the next element gets.
     type State = u64;
 
     fn begin(&self, sublist: usize) -> u64 {
@@ -174,7 +175,7 @@ impl<I: Index, S: Steps<I>> Visit<I> for Write<'_, I, S> {
     fn visit(&self, element: usize, sum: &mut u64) -> I {
         let (next, weight) = self.steps.step(element);
         self.steps.put(element, I::of(*sum));
-        // Off the path sums mean nothing, and may be too small.
+        // Off the path, sums are undefined and may be too small.
         *sum = sum.wrapping_sub(weight.wide());
         next
     }

@@ -1,4 +1,4 @@
-//! List ranking on CPUs, for lists that fit memory, in place.
+//! In-place list ranking on CPUs, for lists that fit memory.
 //!
 //! | engine | work | method |
 //! |---|---|---|
@@ -6,10 +6,11 @@
 //! | [`wyllie`] | n log n | pointer jumping (Wyllie 1979) |
 //! | [`ruling_set`] | n | sublists walked side by side (Helman and JáJá 1999) |
 //!
-//! All have one contract. On entry `list[i]` is the successor of element `i`, or [`Index::END`](super::index::Index::END): successors are in
-//! range, exactly one is `END`, no two are equal, and `head` is the element that is nobody's successor. So the list is a path from `head`
-//! and perhaps cycles beside it. On return `list[i]` is the rank of element `i`, its number of successors, if all elements lie on the path.
-//! An empty list has no head, and any number does for it.
+//! All engines have the same contract. On entry `list[i]` is the successor of element `i`, or
+//! [`Index::END`](super::index::Index::END). Successors are in range, exactly one is `END`, no two are equal, and
+//! `head` is the element that is nobody's successor. So the list is a path from `head` and possibly separate cycles. On
+//! return `list[i]` is the rank of element `i`, which is its number of successors, if all elements are on the path. For
+//! an empty list `head` is ignored.
 
 mod cycle;
 mod flight;
@@ -30,24 +31,25 @@ use crate::algo::listrank::rounds::Rounds;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// The means of a ranking, which the caller lends.
+/// What the caller provides for a ranking.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
+pub struct Context<'a> {
     /// Number of threads.
     pub threads: usize,
-    /// Memory.
+    /// Memory budget.
     pub budget: &'a Budget,
-    /// Asked between pieces of work by all threads; an error ends the ranking.
+    /// Check that all threads call between pieces of work; an error ends the ranking.
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Told each round.
+    /// Records each round.
     pub rounds: &'a Rounds,
 }
 
 /// Outcome of ranking a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranked {
-    /// The list is one path, and holds the ranks now.
+    /// The list is one path, and its cells contain the ranks now.
     Path,
-    /// Some elements lie on cycles. The list's cells are of no use any more; [`off_path`] names such an element of a fresh copy.
+    /// Some elements are on cycles. The cells are undefined afterwards. [`off_path`] finds such an element in a fresh
+    /// copy of the list.
     Cycle,
 }

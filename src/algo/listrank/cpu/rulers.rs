@@ -2,16 +2,17 @@
 
 use crate::algo::listrank::index::Index;
 
-/// One ruler in each block of consecutive elements, at a hashed place, so that arithmetic tells a ruler and no memory is read for it.
+/// One ruler in each block of consecutive elements, at a hashed place. Arithmetic identifies a ruler, so that no memory
+/// is read for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Rulers {
-    /// Number of elements, and the binary logarithm of those of a block.
+    /// Number of elements.
     len: usize,
     shift: u32,
 }
 
 impl Rulers {
-    /// Chooses the rulers among `len` elements, in blocks of 2^`shift`; `shift` is at least 1.
+    /// Chooses the rulers among `len` elements, in blocks of 2^`shift` elements; `shift` is at least 1.
     pub fn new(len: usize, shift: u32) -> Rulers {
         Rulers { len, shift }
     }
@@ -21,7 +22,7 @@ impl Rulers {
         self.len.div_ceil(1 << self.shift)
     }
 
-    /// Returns the number of rulers: one for each block, but for an incomplete last one without.
+    /// Returns the number of rulers: one per block. An incomplete last block may have none.
     pub fn count(&self) -> u64 {
         let blocks = self.blocks();
         blocks as u64 - u64::from(blocks > 0 && self.of_block(blocks - 1).is_none())
@@ -44,7 +45,7 @@ impl Rulers {
         Some(self.place(block)).filter(|&place| place < self.len)
     }
 
-    /// Returns the hashed place in a block.
+    /// Returns the hashed place of the ruler in a block.
     #[inline(always)]
     fn place(&self, block: usize) -> usize {
         let mut hash = (block as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -53,8 +54,8 @@ impl Rulers {
         (block << self.shift) + (hash >> (64 - self.shift)) as usize
     }
 
-    /// Returns the number of the sublist that begins at an element: that of its block for a ruler, else that behind all blocks, which is for
-    /// the head.
+    /// Returns the number of the sublist that begins at `head`: the number of its block if `head` is a ruler, otherwise
+    /// the number after all blocks.
     pub fn sublist<I: Index>(&self, head: I) -> usize {
         if self.contains(head.at()) { self.block(head.at()) } else { self.blocks() }
     }

@@ -1,17 +1,18 @@
-//! The engine for lists in memory: sublists walked side by side, many by each thread.
+//! The engine for lists in memory: each thread walks many sublists side by side.
 //!
-//! Of 2^26 elements at random on two cores it takes 0.35 to 0.6 s, where [`serial`](super::serial) takes 12. That is 5 % of it for the last
-//! pass if the ranks of first elements fit the second-level cache (blocks of 512 elements; 20 % with 256 and links in pairs), and less than 1 %
-//! for the sublists' own ranks. What did not pay: 16 or 24 sublists in flight rather than 48 (a fifth slower), prefetching into the first-level
-//! cache (as fast as into the second).
+//! On two cores, 2^26 elements in random order take 0.35 to 0.6 s; [`serial`](super::serial) takes 12 s. The last pass
+//! takes 5 % of the time if the ranks of the sublists' first elements fit the second-level cache, as with blocks of 512
+//! elements (20 % with blocks of 256 and links in pairs). Ranking the sublists takes less than 1 %. Two variants did
+//! not pay: 16 or 24 sublists in flight instead of 48 (a fifth slower), and prefetching into the first-level cache (as
+//! fast as into the second).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::flight::{Visit, fly};
+use super::flight::{Visit, walk_sublists};
 use super::links::{Links, Steps, links_bytes, rank_links, walk_twice};
 use super::rulers::Rulers;
-use super::{Means, Ranked};
+use super::{Context, Ranked};
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
@@ -19,77 +20,79 @@ use crate::memory::prefetch;
 
 /// Binary logarithm of the elements in a block with one ruler.
 const SHIFT: u32 = 9;
-/// Elements that a thread finishes at a time.
+/// Number of elements that a thread converts to ranks at a time.
 const PART: usize = 1 << 16;
 
-/// Returns the bytes of memory that [`ruling_set`] takes for a list of `n` elements of `word` bytes each, beside the list.
+/// Returns the bytes of memory that [`ruling_set`] takes for a list of `n` elements of `word` bytes each, in addition
+/// to the list.
 pub fn bytes(n: u64, word: u64) -> u64 {
     let sublists = n.div_ceil(1 << SHIFT) + 1 + (n >> SHIFT);
     2 * word * sublists + links_bytes(sublists, word)
 }
 
-/// Ranks a list in time that falls with threads and with the cache misses that a thread has under way, rather than one miss an element. The
-/// contract is that of [the module](super).
+/// Ranks a list with many cache misses in flight in each thread, where following the list has one miss per element in
+/// turn. Its time falls with the number of threads. The contract is that of [the module](super).
 ///
 /// # Source
-/// D. R. Helman and J. JáJá, "Designing practical efficient algorithms for symmetric multiprocessors", ALENEX 1999. Sublists are walked by
-/// whoever is free, and the walk leaves sublist and offset in place of the successor, as on GPUs: Z. Wei and J. JáJá, "Optimization of
-/// linked list prefix computations on multithreaded GPUs using CUDA", IPDPS 2010.
+/// D. R. Helman and J. JáJá, "Designing practical efficient algorithms for symmetric multiprocessors", ALENEX 1999. Any
+/// free thread takes the next sublists. The walk overwrites each successor with its sublist and offset, as on GPUs: Z.
+/// Wei and J. JáJá, "Optimization of linked list prefix computations on multithreaded GPUs using CUDA", IPDPS 2010.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if the sublists ([`bytes`]) do not fit the budget, and those of `go_on`.
-pub fn ruling_set<I: Index>(list: &mut [I], head: u64, means: &Means<'_>) -> Result<Ranked> {
-    rank_spaced(list, head, SHIFT.min(I::BITS - 1), means)
+/// [`crate::error::Error::Limit`] if the sublists ([`bytes`]) do not fit the budget; errors of `go_on`.
+pub fn ruling_set<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) -> Result<Ranked> {
+    rank_spaced(list, head, SHIFT.min(I::BITS - 1), context)
 }
 
-/// Ranks as [`ruling_set`] does, with one ruler in each 2^`shift` elements.
-pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, means: &Means<'_>) -> Result<Ranked> {
+/// Ranks like [`ruling_set`], with one ruler in each 2^`shift` elements.
+pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, context: &Context<'_>) -> Result<Ranked> {
     let (n, head) = (list.len(), I::of(head));
     if n == 0 {
         return Ok(Ranked::Path);
     }
     let rulers = Rulers::new(n, shift);
     let reached = if packs::<I>(n, shift) {
-        let mut links = means.budget.zeroed::<I>(2 * sublists(n, shift), "the links of sublists")?;
+        let mut links = context.budget.zeroed::<I>(2 * sublists(n, shift), "the links of sublists")?;
         let (list, taken, fresh) = (I::shared(list), AtomicU64::new(0), AtomicU64::new(0));
         let walk = Walk::new(WalkMemory { list, links: I::shared(&mut links), taken: &taken, fresh: &fresh }, shift);
-        means.rounds.time("walk", n as u64, || walk.run(head, means))?;
+        context.rounds.time("walk", n as u64, || walk.run(head, context))?;
         let used = walk.used();
-        let reached = rank_sublists(&mut links[..2 * used], rulers.sublist(head), means)?;
+        let reached = rank_sublists(&mut links[..2 * used], rulers.sublist(head), context)?;
         if reached.at() == n {
-            means.rounds.time("rank", n as u64, || unpack::<I>(list, &links, shift, means))?;
+            context.rounds.time("rank", n as u64, || unpack::<I>(list, &links, shift, context))?;
         }
         reached
     } else {
-        // Sublist and offset do not fit a cell.
-        walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], means)?
+        // Sublist and offset do not fit one cell.
+        walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], context)?
     };
     Ok(if reached.at() == n { Ranked::Path } else { Ranked::Cycle })
 }
 
-/// Returns the most sublists of `n` elements, with one ruler in each 2^`shift`: those that grow long go on as others.
+/// Returns the maximum number of sublists of `n` elements, with one ruler in each 2^`shift`. A sublist longer than that
+/// is continued under a new number.
 fn sublists(n: usize, shift: u32) -> usize {
     n.div_ceil(1 << shift) + 1 + (n >> shift)
 }
 
-/// Returns true if the number of a sublist and the offset in it fit a cell.
+/// Returns true if the number of a sublist and an offset in it fit one cell.
 fn packs<I: Index>(n: usize, shift: u32) -> bool {
     sublists(n, shift) as u64 <= 1 << (I::BITS - shift)
 }
 
-/// The memory of a walk, which several ranks may share. All but the list is zero at first.
+/// Memory of a walk, which several ranks may share. Everything but the list is initially zero.
 pub struct WalkMemory<'a, I: Index> {
-    /// The successors, each of them another; sublist and offset after the walk.
+    /// The successors, all distinct; after the walk, sublist and offset of each element.
     pub list: &'a [I::Cell],
     /// Links of sublists, as pairs.
     pub links: &'a [I::Cell],
-    /// Sublists that were begun.
+    /// Number of sublists that were started.
     pub taken: &'a AtomicU64,
-    /// Sublists that went on as others.
+    /// Number of sublists that were continued under a new number.
     pub fresh: &'a AtomicU64,
 }
 
-/// The walk over all elements, which leaves sublist and offset in place of successors, and links sublists.
+/// The walk over all elements. It overwrites each successor with sublist and offset, and links the sublists.
 pub struct Walk<'a, I: Index> {
     memory: WalkMemory<'a, I>,
     rulers: Rulers,
@@ -102,25 +105,25 @@ impl<'a, I: Index> Walk<'a, I> {
         Walk { memory, rulers, shift }
     }
 
-    /// Returns the length of [`WalkMemory::links`] for `n` elements; `None` where indices of this width do not do.
+    /// Returns the length of [`WalkMemory::links`] for `n` elements; `None` if indices of this width are too narrow.
     pub fn links(n: usize) -> Option<usize> {
         packs::<I>(n, SHIFT).then(|| 2 * sublists(n, SHIFT))
     }
 
-    /// Prepares the walk of ranks that share `memory`, of one element at least.
+    /// Prepares the walk of ranks that share `memory`, which has at least one element.
     pub fn of_ranks(memory: WalkMemory<'a, I>) -> Walk<'a, I> {
         Walk::new(memory, SHIFT)
     }
 
-    /// Walks what other ranks do not. All is done once all ranks have returned.
+    /// Walks the sublists that no other rank has taken. The walk is complete once all ranks have returned.
     ///
     /// # Errors
-    /// Those of `go_on`.
-    pub fn run(&self, head: I, means: &Means<'_>) -> Result<()> {
+    /// Errors of `go_on`.
+    pub fn run(&self, head: I, context: &Context<'_>) -> Result<()> {
         let WalkMemory { list, links, taken, fresh } = self.memory;
         let first_fresh = self.rulers.blocks() + 1;
         let visit = Pack::<I> { list, links: Links(links), first_fresh, fresh, shift: self.shift };
-        fly(self.rulers, head, &visit, means.threads, Some(taken), means.go_on)
+        walk_sublists(self.rulers, head, &visit, context.threads, Some(taken), context.go_on)
     }
 
     /// Returns the number of sublists after the walk.
@@ -128,42 +131,43 @@ impl<'a, I: Index> Walk<'a, I> {
         self.rulers.blocks() + 1 + self.memory.fresh.load(Ordering::Relaxed) as usize
     }
 
-    /// Ranks the elements of `part` after the walk of all ranks, by sublists in memory of its own. Returns false if the list has a cycle:
-    /// cells mean nothing then.
+    /// Ranks the elements of `part` after the walk of all ranks, with a copy of the sublists in private memory. Returns
+    /// false if the list has a cycle; the cells are undefined then.
     ///
     /// # Errors
-    /// [`crate::error::Error::Limit`], those of `go_on`.
-    pub fn finish(&self, head: I, part: Range<usize>, means: &Means<'_>) -> Result<bool> {
+    /// [`crate::error::Error::Limit`]; errors of `go_on`.
+    pub fn finish(&self, head: I, part: Range<usize>, context: &Context<'_>) -> Result<bool> {
         let WalkMemory { list, links, .. } = self.memory;
-        let mut own = means.budget.zeroed::<I>(2 * self.used(), "the links of sublists")?;
+        let mut own = context.budget.zeroed::<I>(2 * self.used(), "the links of sublists")?;
         own.iter_mut().zip(links).for_each(|(own, link)| *own = I::get(link));
-        let reached = rank_sublists(&mut own, self.rulers.sublist(head), means)?;
+        let reached = rank_sublists(&mut own, self.rulers.sublist(head), context)?;
         let is_path = reached.at() == list.len();
         if is_path {
-            let unpacked = || unpack::<I>(&list[part], &own, self.shift, means);
-            means.rounds.time("rank", list.len() as u64, unpacked)?;
+            let unpacked = || unpack::<I>(&list[part], &own, self.shift, context);
+            context.rounds.time("rank", list.len() as u64, unpacked)?;
         }
         Ok(is_path)
     }
 }
 
-/// Ranks sublists by their links, and puts the ranks of their first elements side by side, before all else. Returns the length of the path.
-fn rank_sublists<I: Index>(links: &mut [I], head: usize, means: &Means<'_>) -> Result<I> {
-    let reached = rank_links(links, I::of(head as u64), means)?;
-    // So they take half the cache.
+/// Ranks sublists by their links, and moves the ranks of their first elements to the front, next to each other. Returns
+/// the length of the path.
+fn rank_sublists<I: Index>(links: &mut [I], head: usize, context: &Context<'_>) -> Result<I> {
+    let reached = rank_links(links, I::of(head as u64), context)?;
+    // Packed like this, the ranks take half as much cache.
     for sublist in 0..links.len() / 2 {
         links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
     }
     Ok(reached)
 }
 
-/// Replaces sublist and offset by the rank in all cells.
-fn unpack<I: Index>(cells: &[I::Cell], first: &[I], shift: u32, means: &Means<'_>) -> Result<()> {
+/// Replaces sublist and offset by the rank in every cell.
+fn unpack<I: Index>(cells: &[I::Cell], first: &[I], shift: u32, context: &Context<'_>) -> Result<()> {
     let offset = (1 << shift) - 1;
     let parts = Parts::new(cells.len(), PART);
     let finish = |_| {
         parts.each(|part| {
-            (means.go_on)()?;
+            (context.go_on)()?;
             for cell in &cells[part] {
                 let code = I::get(cell).wide();
                 let rank = first[(code >> shift) as usize].wide() - (code & offset);
@@ -172,21 +176,21 @@ fn unpack<I: Index>(cells: &[I::Cell], first: &[I], shift: u32, means: &Means<'_
             Ok(())
         })
     };
-    team(means.threads, &finish)
+    team(context.threads, &finish)
 }
 
-/// The walk that leaves sublist and offset in every cell.
+/// The visitor that writes sublist and offset into every cell.
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,
-    /// The first number of sublists that went on for longer than an offset can say, and how many there are.
+    /// First number for sublists that are continued because their offset is full, and how many such numbers are in use.
     first_fresh: usize,
     fresh: &'a AtomicU64,
     shift: u32,
 }
 
 impl<I: Index> Visit<I> for Pack<'_, I> {
-    /// The sublist and its elements so far.
+    /// The sublist, and how many of its elements were visited.
     type State = (usize, usize);
 
     fn begin(&self, sublist: usize) -> Self::State {
@@ -217,7 +221,7 @@ impl<I: Index> Visit<I> for Pack<'_, I> {
     }
 }
 
-/// A list whose elements weigh 1 each, and whose cells get ranks.
+/// A list whose elements have weight 1 and whose cells receive ranks.
 struct Cells<'a, I: Index>(&'a [I::Cell]);
 
 impl<I: Index> Steps<I> for Cells<'_, I> {

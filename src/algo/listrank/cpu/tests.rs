@@ -1,4 +1,4 @@
-//! All engines against a plain walk.
+//! Compares all engines with a plain walk.
 
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -16,12 +16,13 @@ fn on() -> Result<()> {
     Ok(())
 }
 
-fn means<'a>(threads: usize, budget: &'a Budget, go_on: &'a (dyn Fn() -> Result<()> + Sync)) -> Means<'a> {
+fn context<'a>(threads: usize, budget: &'a Budget, go_on: &'a (dyn Fn() -> Result<()> + Sync)) -> Context<'a> {
     static ROUNDS: LazyLock<Rounds> = LazyLock::new(Rounds::default);
-    Means { threads, budget, go_on, rounds: &ROUNDS }
+    Context { threads, budget, go_on, rounds: &ROUNDS }
 }
 
-/// A list whose path visits the first `path` of `places`, and whose cycles, of the lengths `cycles`, visit the others in turn.
+/// Builds a list whose path visits the first `path` of `places`. The other places form cycles of the lengths `cycles`,
+/// in turn.
 fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>, u64) {
     let mut list = vec![I::END; places.len()];
     let mut link = |from: usize, to: usize| list[places[from]] = I::of(places[to] as u64);
@@ -35,14 +36,14 @@ fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>
     (list, places.first().map_or(0, |&place| place as u64))
 }
 
-/// The ranks of a path, by another way than any engine's: from its places.
+/// Ranks of a path, computed from its places and not by following it as the engines do.
 fn ranks_of<I: Index>(places: &[usize]) -> Vec<I> {
     let mut ranks = vec![I::END; places.len()];
     places.iter().rev().enumerate().for_each(|(rank, &place)| ranks[place] = I::of(rank as u64));
     ranks
 }
 
-type Engine<I> = fn(&mut [I], u64, &Means<'_>) -> Result<Ranked>;
+type Engine<I> = fn(&mut [I], u64, &Context<'_>) -> Result<Ranked>;
 
 fn engines<I: Index>() -> [(&'static str, Engine<I>); 6] {
     [
@@ -62,7 +63,7 @@ fn all_rank<I: Index>(places: &[usize]) {
         for threads in [1, 2, 3, 7] {
             let mut ranked = list.clone();
             assert_eq!(
-                engine(&mut ranked, head, &means(threads, &budget(), &on)).unwrap(),
+                engine(&mut ranked, head, &context(threads, &budget(), &on)).unwrap(),
                 Ranked::Path,
                 "{name}, {threads}"
             );
@@ -76,7 +77,7 @@ fn all_find_cycles<I: Index>(places: &[usize], path: usize, cycles: &[usize]) {
     let (list, head) = list_of::<I>(places, path, cycles);
     for (name, engine) in engines::<I>() {
         for threads in [1, 2] {
-            let found = engine(&mut list.clone(), head, &means(threads, &budget(), &on)).unwrap();
+            let found = engine(&mut list.clone(), head, &context(threads, &budget(), &on)).unwrap();
             assert_eq!(found, Ranked::Cycle, "{name}: {path} of {}, {cycles:?}", places.len());
         }
     }
@@ -84,7 +85,7 @@ fn all_find_cycles<I: Index>(places: &[usize], path: usize, cycles: &[usize]) {
     assert_eq!(off_path(&list, head, &budget(), &on).unwrap(), smallest);
 }
 
-/// Numbers below `n` in an order that a seed chooses.
+/// Returns the numbers below `n` in a pseudorandom order chosen by `seed`.
 pub fn shuffled(n: usize, seed: u64) -> Vec<usize> {
     let mut places: Vec<usize> = (0..n).collect();
     let mut state = seed | 1;
@@ -107,11 +108,11 @@ fn lists_of_known_ranks() {
         }
     }
     let (mut list, head) = list_of::<u32>(&[0, 1, 2], 3, &[]);
-    ruling_set::ruling_set(&mut list, head, &means(1, &budget(), &on)).unwrap();
+    ruling_set::ruling_set(&mut list, head, &context(1, &budget(), &on)).unwrap();
     assert_eq!(list, [2, 1, 0]);
 }
 
-/// Indices of 8 bits: sublist and offset fit a cell for few elements only, and the last index is next to `END`.
+/// Indices of 8 bits: sublist and offset fit a cell only for few elements, and the last index is next to `END`.
 #[test]
 fn indices_up_to_the_end_of_their_type() {
     for n in (100..140).chain(240..256) {
@@ -122,7 +123,7 @@ fn indices_up_to_the_end_of_their_type() {
 }
 
 #[test]
-fn cycles_are_told_and_not_followed() {
+fn cycles_are_reported_and_not_followed() {
     let n = 3000;
     let places = shuffled(n, 5);
     for (path, cycles) in
@@ -131,30 +132,30 @@ fn cycles_are_told_and_not_followed() {
         all_find_cycles::<u32>(&places, path, &cycles);
         all_find_cycles::<u64>(&places, path, &cycles);
     }
-    // Cycles of each single element: those of rulers and those without any are among them.
+    // Every element in turn as a cycle of its own, rulers and other elements alike.
     for alone in 0..40 {
         let places: Vec<usize> = (0..40).filter(|&place| place != alone).chain([alone]).collect();
         all_find_cycles::<u32>(&places, 39, &[1]);
     }
 }
 
-/// Sublists enough that those are ranked by sublists again.
+/// Enough sublists that their list is itself ranked by sublists.
 #[test]
 fn many_sublists() {
     let places = shuffled(120_000, 9);
     let (mut list, head) = list_of::<u32>(&places, places.len(), &[]);
     let rounds = Rounds::default();
     assert_eq!(
-        rank_spaced(&mut list, head, 1, &Means { rounds: &rounds, ..means(3, &budget(), &on) }).unwrap(),
+        rank_spaced(&mut list, head, 1, &Context { rounds: &rounds, ..context(3, &budget(), &on) }).unwrap(),
         Ranked::Path
     );
     assert!(list == ranks_of::<u32>(&places));
-    let told: Vec<_> = rounds.take().into_iter().map(|round| (round.step.into_owned(), round.elements)).collect();
-    // A ruler in two elements, then one in 64 links, until few links are left; the head has a sublist of its own.
-    let [all, some] = [told[1].1, told[2].1];
+    let taken: Vec<_> = rounds.take().into_iter().map(|round| (round.step.into_owned(), round.elements)).collect();
+    // One ruler in two elements, then one in 64 links, until few links are left. The head has a sublist of its own.
+    let [all, some] = [taken[1].1, taken[2].1];
     let names = ["walk", "add up links", "follow links", "rank links", "rank"].map(str::to_owned);
-    assert_eq!(told, names.into_iter().zip([120_000, all, some, all, 120_000]).collect::<Vec<_>>());
-    assert!(all > 60_000 && all <= 120_000 && some == all.div_ceil(64) + 1, "{told:?}");
+    assert_eq!(taken, names.into_iter().zip([120_000, all, some, all, 120_000]).collect::<Vec<_>>());
+    assert!(all > 60_000 && all <= 120_000 && some == all.div_ceil(64) + 1, "{taken:?}");
     all_find_cycles::<u32>(&places, 60_000, &[30_000, 30_000]);
 }
 
@@ -163,7 +164,7 @@ fn links_of_any_weight() {
     let (places, weights) = (shuffled(50_000, 3), shuffled(50_000, 4));
     let (list, head) = list_of::<u64>(&places, 40_000, &[10_000]);
     let mut links: Vec<u64> = list.iter().zip(&weights).flat_map(|(&next, &weight)| [next, weight as u64]).collect();
-    let total = links::rank_links(&mut links, head, &means(3, &budget(), &on)).unwrap();
+    let total = links::rank_links(&mut links, head, &context(3, &budget(), &on)).unwrap();
     let mut sum = 0;
     for &place in places[..40_000].iter().rev() {
         sum += weights[place] as u64;
@@ -172,19 +173,19 @@ fn links_of_any_weight() {
     assert_eq!(total, sum);
 }
 
-/// A refusal to go on ends an engine, whenever it comes.
+/// An engine ends when `go_on` returns an error, at any time.
 #[test]
-fn a_stop_is_obeyed() {
+fn engines_stop_on_request() {
     let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);
     for (name, engine) in engines::<u32>() {
         let asked = std::sync::atomic::AtomicUsize::new(0);
         let stop = || Err(Error::Stopped("a test"));
-        assert!(engine(&mut list.clone(), head, &means(2, &budget(), &stop)).is_err(), "{name}");
+        assert!(engine(&mut list.clone(), head, &context(2, &budget(), &stop)).is_err(), "{name}");
         let count = || {
             asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok(())
         };
-        engine(&mut list.clone(), head, &means(2, &budget(), &count)).unwrap();
+        engine(&mut list.clone(), head, &context(2, &budget(), &count)).unwrap();
         assert!(asked.into_inner() > 0, "{name}");
     }
 }
@@ -194,17 +195,17 @@ fn a_limit_that_is_too_small_is_an_error() {
     let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);
     let small = Budget::new(crate::memory::limit_leaving(4000, 2), 2).unwrap();
     for (name, engine) in engines::<u32>() {
-        let e = engine(&mut list.clone(), head, &means(2, &small, &on)).unwrap_err();
+        let e = engine(&mut list.clone(), head, &context(2, &small, &on)).unwrap_err();
         assert_eq!(e.exit_code(), 7, "{name}");
     }
 }
 
 #[test]
-fn the_memory_that_is_said_suffices() {
+fn the_planned_memory_is_enough() {
     for n in [1, 1000, 300_000] {
         let (mut list, head) = list_of::<u32>(&shuffled(n, 7), n, &[]);
         let budget = Budget::new(crate::memory::limit_leaving(ruling_set::bytes(n as u64, 4), 2), 2).unwrap();
-        assert_eq!(ruling_set::ruling_set(&mut list, head, &means(2, &budget, &on)).unwrap(), Ranked::Path);
+        assert_eq!(ruling_set::ruling_set(&mut list, head, &context(2, &budget, &on)).unwrap(), Ranked::Path);
     }
 }
 

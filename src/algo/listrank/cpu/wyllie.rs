@@ -1,36 +1,37 @@
-//! Pointer jumping, as published, to compare with.
+//! Pointer jumping as published, for comparison.
 
-use super::{Means, Ranked};
+use super::{Context, Ranked};
 use crate::algo::listrank::index::Index;
 use crate::algo::team::team;
 use crate::error::Result;
 
-/// Elements that a thread jumps between two questions whether to go on.
+/// Number of elements that a thread processes between two calls of `go_on`.
 const STRIDE: usize = 1 << 16;
 
-/// Ranks a list by pointer jumping: in every round each element adds the steps of the element it points to, and points where that one
-/// points. Rounds read one array and write another, so that they are the same for any number of threads. The contract is that of
-/// [the module](super).
+/// Ranks a list by pointer jumping. In every round each element adds the steps of the element it points to, and then
+/// points to that element's target. Rounds read one array and write another, so that the result of each round does not
+/// depend on the number of threads. The contract is that of [the module](super).
 ///
 /// # Source
 /// J. C. Wyllie, "The complexity of parallel computations", Cornell University, 1979.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if four times the list does not fit the budget, and those of `go_on`.
-pub fn wyllie<I: Index>(list: &mut [I], _head: u64, means: &Means<'_>) -> Result<Ranked> {
+/// [`crate::error::Error::Limit`] if four times the list does not fit the budget; errors of `go_on`.
+pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Result<Ranked> {
     let n = list.len();
-    // Pairs of the element ahead and the steps to it: one cache line for both.
-    let mut from = means.budget.zeroed::<I>(2 * n, "pointers and distances of a round")?;
-    let mut to = means.budget.zeroed::<I>(2 * n, "pointers and distances of the next round")?;
+    // Pairs of an element's target and the steps to it, so that both share a cache line.
+    let mut from = context.budget.zeroed::<I>(2 * n, "pointers and distances of a round")?;
+    let mut to = context.budget.zeroed::<I>(2 * n, "pointers and distances of the next round")?;
     for (pair, &next) in from.chunks_exact_mut(2).zip(list.iter()) {
         (pair[0], pair[1]) = (next, I::of(u64::from(next != I::END)));
     }
     let rounds = usize::BITS - n.leading_zeros();
     for _ in 0..rounds {
-        means.rounds.time("jump", n as u64, || jump(&from, &mut to, means))?;
+        context.rounds.time("jump", n as u64, || jump(&from, &mut to, context))?;
         std::mem::swap(&mut from, &mut to);
     }
-    // After ⌈log2(n + 1)⌉ rounds pointers have jumped over n elements or more: those of the path are at its end.
+    // After ⌈log2(n + 1)⌉ rounds pointers have jumped over n elements or more: on the path they have all reached the
+    // end.
     let mut path = true;
     for (pair, rank) in from.chunks_exact(2).zip(list.iter_mut()) {
         path &= pair[0] == I::END;
@@ -39,9 +40,9 @@ pub fn wyllie<I: Index>(list: &mut [I], _head: u64, means: &Means<'_>) -> Result
     Ok(if path { Ranked::Path } else { Ranked::Cycle })
 }
 
-/// Makes one round.
-fn jump<I: Index>(from: &[I], to: &mut [I], means: &Means<'_>) -> Result<()> {
-    let Means { threads, go_on, .. } = *means;
+/// Runs one round.
+fn jump<I: Index>(from: &[I], to: &mut [I], context: &Context<'_>) -> Result<()> {
+    let Context { threads, go_on, .. } = *context;
     let share = (from.len() / 2).div_ceil(threads.max(1)).max(1) * 2;
     let len = from.len();
     let to = I::shared(to);

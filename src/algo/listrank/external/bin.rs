@@ -1,4 +1,4 @@
-//! A bin in memory: links and predecessors of its elements.
+//! A bin in memory: the links and predecessors of its elements.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,27 +12,27 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use crate::store::placed::Placed;
 
-/// Arrays that every bin uses in turn.
+/// Arrays that all bins use in turn.
 pub struct Bin<I> {
-    /// Pairs for each element: what is ahead of it, and the steps to there.
+    /// Pairs for each element: its target, and the steps to it.
     pub cells: Buffer<I>,
     /// Pairs for each element: its predecessor outside the bin, and the steps from there; or [`none`] or [`inner`].
     pub entries: Buffer<I>,
-    /// For each chain what is ahead of it.
+    /// Target of each chain.
     pub exits: Buffer<I>,
-    /// First element of the bin, and number of elements.
+    /// First element of the bin.
     pub first: u64,
-    /// As `first`.
+    /// Number of elements of the bin.
     pub len: usize,
 }
 
-/// Returns the mark of an element without a predecessor.
+/// Returns the value that marks an element without a predecessor.
 #[inline(always)]
 pub fn none<I: Index>() -> I {
     I::END
 }
 
-/// Returns the mark of an element with a predecessor in its bin.
+/// Returns the value that marks an element whose predecessor is in its bin.
 #[inline(always)]
 pub fn inner<I: Index>() -> I {
     I::of(I::END.wide() - 1)
@@ -49,10 +49,10 @@ impl<I: Index> Bin<I> {
         Ok(Bin { cells: array(2)?, entries: array(2)?, exits: array(1)?, first: 0, len: 0 })
     }
 
-    /// Reads the links of a bin. Returns false if two of them lead to one element.
+    /// Reads the links of a bin. Returns false if two links lead to the same element.
     ///
     /// # Errors
-    /// Those of reading and of `go_on`.
+    /// Read errors and of `go_on`.
     pub fn load(&mut self, bin: u64, state: &State, work: &Work<'_>) -> Result<bool> {
         (self.first, self.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
         let arrays = Arrays::<I> {
@@ -130,7 +130,7 @@ impl<I: Index> Arrays<'_, I> {
     }
 }
 
-/// Reads the records of `N` numbers in the first `bytes` bytes of a file, by all threads.
+/// Reads the records in the first `bytes` bytes of a file with all threads. A record has `N` numbers.
 fn read_links<I: Index, const N: usize>(
     name: &str,
     bin: u64,

@@ -1,4 +1,4 @@
-//! Elimination of a bin: each chain of links through it becomes one link past it.
+//! Elimination of a bin: each chain of links through the bin becomes one link past it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,14 +13,14 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::store::placed::Placed;
 
-/// Elements that a thread takes at a time.
+/// Number of elements that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// Eliminates a bin other than the first. Returns what is wrong with the list, if it shows; `Some(None)` stands for two elements with one
-/// successor.
+/// Eliminates a bin other than the first. Returns what is wrong with the list, if this bin shows it. `Some(None)` means
+/// that two elements have the same successor.
 ///
 /// # Errors
-/// Those of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
+/// Read errors, of writing and of `go_on`; [`crate::error::Error::Limit`].
 pub fn eliminate<I: Index>(
     bin: u64,
     arrays: &mut Bin<I>,
@@ -34,7 +34,7 @@ pub fn eliminate<I: Index>(
     let weighted = Appended::create(work.folder, "weighted", &kept.now.weighted[..bin as usize])?;
     let walked = walk(arrays, &weighted, work)?;
     let mut state = kept.now.clone();
-    if !begins_well(&walked, arrays, &mut state, work) {
+    if !advance_beginning(&walked, arrays, &mut state, work) {
         return Ok(Some(None));
     }
     if walked.elements < arrays.len {
@@ -46,7 +46,7 @@ pub fn eliminate<I: Index>(
     write_all(&cells, &arrays.cells[..2 * arrays.len], work)?;
     let requests = Placed::create(path(work.folder, "requests", bin), 0)?;
     write_all(&requests, &arrays.exits[..numbers], work)?;
-    // Answers that nobody writes, to the chain that ends the list, are zero.
+    // The answer to the chain that ends the list is never written, so it stays zero.
     let answers = Placed::create(path(work.folder, "answers", bin), (numbers * size_of::<I>()) as u64)?;
     [&cells, &requests, &answers].into_iter().try_for_each(Placed::sync)?;
     weighted.sync(work)?;
@@ -55,13 +55,14 @@ pub fn eliminate<I: Index>(
     Ok(None)
 }
 
-/// Numbers the exits by what is ahead of them: exits to bin 0 first, the end of the list last. Cells get places in the bin as their
-/// successors, and an exit the bin's length plus its number. Returns the number of exits to each lower bin, and to the end.
+/// Numbers the exits of the bin by their targets: exits to bin 0 first, the end of the list last. The successor in each
+/// cell becomes a place in the bin, or, for an exit, the bin's length plus the number of the exit. Returns the number
+/// of exits to each lower bin and to the end.
 fn number_exits<I: Index>(bin: u64, arrays: &mut Bin<I>, work: &Work<'_>) -> Result<Vec<u64>> {
     let ranges = arrays.ranges(work);
     let (first, len) = (arrays.first, arrays.len as u64);
     let (cells, exits) = (I::shared(&mut arrays.cells), I::shared(&mut arrays.exits));
-    // The bin itself stands for the end.
+    // The index of this bin stands for the end of the list.
     let target = |next: I| if next == I::END { bin as usize } else { work.sizes.bin(next.wide()) as usize };
     let inside = |next: I| next != I::END && next.wide().wrapping_sub(first) < len;
     let counts: Vec<Mutex<Vec<u64>>> = ranges.iter().map(|_| Mutex::new(vec![0; bin as usize + 1])).collect();
@@ -105,11 +106,12 @@ fn number_exits<I: Index>(bin: u64, arrays: &mut Bin<I>, work: &Work<'_>) -> Res
 /// Result of walking the chains of a bin.
 struct Walked {
     elements: usize,
-    /// Elements without predecessors, what is ahead of their chains, and the steps to there: two of them if there are more.
+    /// Elements without a predecessor, with the target of their chain and the steps to it. At most two are kept.
     beginnings: Vec<(u64, Option<u64>, u64)>,
 }
 
-/// Walks all chains. Cells get the bin's length plus the chain's number, and the steps to its exit; what led to the chain leads past it.
+/// Walks all chains. Each cell gets the bin's length plus the number of its chain, and the steps to the exit of the
+/// chain. A link to the chain becomes a link past it.
 fn walk<I: Index>(arrays: &mut Bin<I>, weighted: &Appended, work: &Work<'_>) -> Result<Walked> {
     let (first, len) = (arrays.first, arrays.len);
     let (cells, entries, exits) = (I::shared(&mut arrays.cells), &arrays.entries, &arrays.exits);
@@ -148,7 +150,8 @@ fn walk<I: Index>(arrays: &mut Bin<I>, weighted: &Appended, work: &Work<'_>) -> 
     })
 }
 
-/// Walks the chain that begins at `start`, twice: to add up its steps, then to write them. Returns its number and all its steps.
+/// Walks the chain that begins at `start` twice: to add up its steps, then to write them. Returns the number of the
+/// chain and its total steps.
 #[inline(always)]
 fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mut usize) -> (usize, u64) {
     let cell = |i: usize| (I::get(&cells[2 * i]).at(), I::get(&cells[2 * i + 1]).wide());
@@ -174,9 +177,9 @@ fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mu
     }
 }
 
-/// Follows the beginning of the list past the bin. Returns false if other elements than it have no predecessor: then two others have one
-/// successor.
-fn begins_well<I: Index>(walked: &Walked, arrays: &Bin<I>, state: &mut State, work: &Work<'_>) -> bool {
+/// Advances the beginning of the list past the bin. Returns false if any other element has no predecessor; then two
+/// other elements have the same successor.
+fn advance_beginning<I: Index>(walked: &Walked, arrays: &Bin<I>, state: &mut State, work: &Work<'_>) -> bool {
     let here = state.current.is_some_and(|element| work.sizes.bin(element) == work.sizes.bin(arrays.first));
     match *walked.beginnings {
         [] => !here,

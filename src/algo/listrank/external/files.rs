@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::memory::{Buffer, bytes_of, bytes_of_mut};
 use crate::store::placed::Placed;
 
-/// Names of the files, each followed by the number of its bin.
+/// File names, each followed by the number of its bin.
 pub const NAMES: [&str; 6] = ["unit", "weighted", "chains", "requests", "answers", "ranks"];
 
 /// Returns the path of a file of a bin.
@@ -18,30 +18,30 @@ pub fn path(folder: &Path, name: &str, bin: u64) -> PathBuf {
     folder.join(format!("{name}-{bin}"))
 }
 
-/// Writes numbers at byte `at` of a file.
+/// Writes numbers to a file, starting at byte `at`.
 ///
 /// # Errors
-/// Those of [`Placed::write`].
+/// Errors of [`Placed::write`].
 pub fn write<I: Index>(file: &Placed, numbers: &[I], at: u64, work: &Work<'_>) -> Result<()> {
     file.write(bytes_of(numbers), at)?;
     work.wrote(size_of_val(numbers) as u64);
     Ok(())
 }
 
-/// Reads numbers from byte `at` of a file on.
+/// Reads numbers from a file, starting at byte `at`.
 ///
 /// # Errors
-/// Those of [`Placed::read`].
+/// Errors of [`Placed::read`].
 pub fn read<I: Index>(file: &Placed, numbers: &mut [I], at: u64, work: &Work<'_>) -> Result<()> {
     file.read(bytes_of_mut(numbers), at)?;
     work.read(size_of_val(numbers) as u64);
     Ok(())
 }
 
-/// Writes many numbers at a file's beginning, by all threads.
+/// Writes numbers at the beginning of a file with all threads.
 ///
 /// # Errors
-/// Those of [`Placed::write`], and a refusal to go on.
+/// Errors of [`Placed::write`] and of `go_on`.
 pub fn write_all<I: Index>(file: &Placed, numbers: &[I], work: &Work<'_>) -> Result<()> {
     let parts = Parts::new(numbers.len(), work.piece::<I>(1));
     team(work.threads, &|_| {
@@ -52,17 +52,18 @@ pub fn write_all<I: Index>(file: &Placed, numbers: &[I], work: &Work<'_>) -> Res
     })
 }
 
-/// Files of the first bins, to which threads append.
+/// One file per bin, to which threads append.
 pub struct Appended {
     files: Vec<Placed>,
     ends: Vec<AtomicU64>,
 }
 
 impl Appended {
-    /// Opens or creates one file for each of `ends`, its bytes so far; what is beyond them was not recorded and is cut off.
+    /// Opens or creates one file for each of `ends`, its recorded length in bytes. Bytes beyond that length were not
+    /// recorded and are cut off.
     ///
     /// # Errors
-    /// Those of [`Placed::create`].
+    /// Errors of [`Placed::create`].
     pub fn create(folder: &Path, name: &str, ends: &[u64]) -> Result<Appended> {
         let made = (0..).zip(ends).map(|(bin, &bytes)| Placed::create(path(folder, name, bin), bytes));
         Ok(Appended {
@@ -71,15 +72,15 @@ impl Appended {
         })
     }
 
-    /// Returns the bytes of each file.
+    /// Returns the length of each file in bytes.
     pub fn ends(&self) -> Vec<u64> {
         self.ends.iter().map(|end| end.load(Ordering::Relaxed)).collect()
     }
 
-    /// Makes all that was written durable, by all threads.
+    /// Makes everything written so far durable, with all threads.
     ///
     /// # Errors
-    /// Those of [`Placed::sync`].
+    /// Errors of [`Placed::sync`].
     pub fn sync(&self, work: &Work<'_>) -> Result<()> {
         let written: Vec<&Placed> = self.files.iter().filter(|file| file.is_written()).collect();
         let parts = Parts::new(written.len(), 1);
@@ -92,13 +93,13 @@ pub struct Lines<'a, I> {
     to: &'a Appended,
     work: &'a Work<'a>,
     memory: Buffer<I>,
-    /// Numbers of each buffer, and those that are in use.
+    /// Capacity of each buffer, and how much of each is in use.
     each: usize,
     used: Vec<usize>,
 }
 
 impl<'a, I: Index> Lines<'a, I> {
-    /// Reserves the buffers, for records of `record` numbers.
+    /// Reserves the buffers for records of `record` numbers.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].
@@ -111,7 +112,7 @@ impl<'a, I: Index> Lines<'a, I> {
     /// Appends a record to the file of a bin.
     ///
     /// # Errors
-    /// Those of [`Placed::write`].
+    /// Errors of [`Placed::write`].
     #[inline(always)]
     pub fn push<const N: usize>(&mut self, bin: u64, record: [I; N]) -> Result<()> {
         let bin = bin as usize;
@@ -128,10 +129,10 @@ impl<'a, I: Index> Lines<'a, I> {
         write(&self.to.files[bin], numbers, at, self.work)
     }
 
-    /// Writes what is left.
+    /// Writes the rest of all buffers.
     ///
     /// # Errors
-    /// Those of [`Placed::write`].
+    /// Errors of [`Placed::write`].
     pub fn finish(&mut self) -> Result<()> {
         (0..self.used.len())
             .filter(|&bin| self.used[bin] > 0)

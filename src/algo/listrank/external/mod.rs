@@ -1,16 +1,18 @@
-//! List ranking of lists that fit no memory, by files.
+//! External list ranking, for lists that do not fit memory.
 //!
-//! The elements are cut into bins of consecutive ones that fit memory. In a first phase the bins are eliminated, from the last to the second:
-//! each chain of links through the bin becomes one link past it, with the number of its steps. Then bin 0 holds one path, which is ranked. In a
-//! second phase each bin learns the ranks ahead of its chains from lower bins, so that ranks come in the order of the elements.
+//! The elements are divided into bins of consecutive elements that fit memory. In the first phase the bins are
+//! eliminated, from the last to the second: each chain of links through the bin becomes one link past it, weighted by
+//! the number of its steps. Then bin 0 contains a single path, which is ranked. In the second phase each bin receives
+//! the ranks of the elements after its chains from lower bins, so that ranks are produced in the order of the elements.
 //!
-//! A link lies in the file of the higher of the bins of its two elements. An eliminated bin leaves, for each element, its chain and the steps
-//! to the chain's end, and for each chain the element ahead of it: these requests are in the order of their bins, and the answers in the order
-//! of the requests. All is noted in a journal after each bin, so that a killed ranking goes on there.
+//! A link is stored in the file of the higher of the bins of its two elements. An eliminated bin stores, for each
+//! element, its chain and the steps to the end of the chain. For each chain it stores the element after it: a request.
+//! Requests are in the order of the bins they address, and answers are in the order of the requests. After each bin the
+//! state is recorded in a journal, so that a killed ranking resumes there.
 //!
-//! # Source
-//! One-by-one cleaning: J. F. Sibeyn, "From parallel to external list ranking", MPI-I-97-1-021, 1997. It is a form of the contraction of Y.-J.
-//! Chiang et al., "External-memory graph algorithms", SODA 1995, whose independent sets are here the chains of a bin.
+//! # Source One-by-one cleaning: J. F. Sibeyn, "From parallel to external list ranking", MPI-I-97-1-021, 1997. It is a
+//! form of the contraction of Y.-J. Chiang et al., "External-memory graph algorithms", SODA 1995; the chains of a bin
+//! take the place of the independent sets.
 
 mod bin;
 mod chains;
@@ -39,91 +41,94 @@ use bin::Bin;
 use state::Kept;
 use work::Work;
 
-/// Receiver of ranks: it is called with the first index and the ranks of consecutive elements, in ascending order.
+/// Receiver of ranks. It is called with the first index and the ranks of consecutive elements, in ascending order.
 pub type Sink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
 
-/// Mistakes of a list.
+/// A defect of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bad {
     /// No element ends the list.
     NoEnd,
-    /// More than one element ends the list: the first two.
+    /// More than one element ends the list; the first two are given.
     Ends([u64; 2]),
-    /// Elements have one successor.
+    /// Several elements have the same successor.
     Shared {
         /// The smallest such successor.
         successor: u64,
-        /// The first two elements with it.
+        /// The first two elements with this successor.
         elements: [u64; 2],
     },
-    /// Elements lie on a cycle.
+    /// Some elements are on a cycle.
     Cycle {
-        /// One of them.
+        /// One of these elements.
         element: u64,
     },
 }
 
-/// Result of a ranking that came to its end.
+/// Result of a completed ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// The first element; `None` for an empty list.
     pub head: Option<u64>,
-    /// Bytes read from files of the ranking's own in this run.
+    /// Bytes read from the ranking's own files in this run.
     pub bytes_read: u64,
-    /// Bytes written to them in this run.
+    /// Bytes written to the ranking's own files in this run.
     pub bytes_written: u64,
     /// Number of bins.
     pub bins: u64,
-    /// Number of rounds that an earlier run had finished: the scan, bins eliminated, bins ranked.
+    /// Number of rounds that an earlier run had finished: the scan, eliminated bins and ranked bins.
     pub resumed_rounds: u64,
 }
 
-/// End of a ranking.
+/// Outcome of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// All ranks are in files, and can be [handed over](hand_over).
+    /// All ranks are in files, and [`hand_over`] can read them.
     Ranked(Found),
-    /// The list is none.
+    /// The input is not a list.
     Bad(Bad),
 }
 
-/// The means of a ranking, which the caller lends.
+/// What the caller provides for a ranking.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
-    /// Folder for its files, which is made if it is missing and holds nothing else. [`disk`] bounds what is in it.
+pub struct Context<'a> {
+    /// Folder of the ranking's files. It is created if it is missing, and contains nothing else. [`disk`] is an upper
+    /// bound of its size.
     pub folder: &'a Path,
-    /// Key of the input: files of another are not used.
+    /// Key of the input. Files with another key are not used.
     pub key: u64,
     /// Number of threads.
     pub threads: usize,
-    /// Memory: [`Sizes::memory`] must be free.
+    /// Memory budget; [`Sizes::memory`] bytes must be free.
     pub budget: &'a Budget,
-    /// Asked between pieces of work by all threads; an error ends the ranking, which the same call carries on later.
+    /// Check that all threads call between pieces of work. An error ends the ranking; the same call resumes it later.
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Told bytes as they are read and written, about [`volume`] in all.
+    /// Callback that receives the number of bytes read or written since its last call, about [`volume`] in total.
     pub moved: &'a (dyn Fn(u64) + Sync),
-    /// Told each round of this call.
+    /// Records each round of this call.
     pub rounds: &'a Rounds,
 }
 
-/// Ranks the list of `sizes.n` elements that `scan` reads, with numbers of type `I`; there must be at least two more of them than elements.
-/// Ranks, the numbers of successors, stay in files until [`hand_over`]. A later call with the same key and sizes goes on behind the last finished round; one with
-/// others begins anew. The files are left to be removed by the caller.
+/// Ranks the list of `sizes.n` elements that `scan` reads, with numbers of type `I`. The type must have at least two
+/// more values than there are elements.
+///
+/// A rank is the number of successors. Ranks stay in files until [`hand_over`]. A later call with the same key and
+/// sizes resumes after the last finished round; a call with others starts again. The caller removes the files.
 ///
 /// # Errors
-/// Those of the scan and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::DiskFull`],
-/// [`crate::error::Error::Io`], [`crate::error::Error::Corrupt`] for a file that was lost, and for a wrong list where an earlier run left files: they may be damaged. Without
-/// such files a wrong list is no error but [`Outcome::Bad`].
-pub fn rank<I: Index>(scan: Scan<'_>, sizes: Sizes, means: &Means<'_>) -> Result<Outcome> {
-    let Means { folder, key, .. } = *means;
-    let work = Work::new(sizes, means);
+/// Errors of the scan and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::DiskFull`],
+/// [`crate::error::Error::Io`]. [`crate::error::Error::Corrupt`] if a file was lost, or if the list is wrong and an
+/// earlier run left files, which may be damaged. Without such files a wrong list is not an error but [`Outcome::Bad`].
+pub fn rank<I: Index>(scan: Scan<'_>, sizes: Sizes, context: &Context<'_>) -> Result<Outcome> {
+    let Context { folder, key, .. } = *context;
+    let work = Work::new(sizes, context);
     let mut kept = Kept::open(folder, key, &sizes, size_of::<I>() as u64)?;
     if sizes.n > 0
         && let Some(bad) = rank_bins::<I>(scan, &mut kept, &work)?
     {
         if kept.found > 0 {
-            // A list that is none is so from the beginning, too.
-            return Err(Error::corrupt(folder, At::File, "no list, by files that an earlier run left"));
+            // A wrong list would have been detected by the earlier run, too.
+            return Err(Error::corrupt(folder, At::File, "the files that an earlier run left do not form a list"));
         }
         return match bad {
             Some(bad) => Ok(Outcome::Bad(bad)),
@@ -135,18 +140,18 @@ pub fn rank<I: Index>(scan: Scan<'_>, sizes: Sizes, means: &Means<'_>) -> Result
     Ok(Outcome::Ranked(Found { head, bytes_read, bytes_written, bins: sizes.bins, resumed_rounds: kept.found }))
 }
 
-/// Hands the ranks over that [`rank`] left in files.
+/// Passes the ranks that [`rank`] left in files to `sink`.
 ///
 /// # Errors
-/// Those of the sink and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::Io`],
-/// [`crate::error::Error::Corrupt`] for a file that was lost.
-pub fn hand_over<I: Index>(sizes: Sizes, means: &Means<'_>, sink: &mut Sink<'_, I>) -> Result<()> {
-    let work = Work::new(sizes, means);
+/// Errors of `sink` and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::Io`];
+/// [`crate::error::Error::Corrupt`] if a file was lost.
+pub fn hand_over<I: Index>(sizes: Sizes, context: &Context<'_>, sink: &mut Sink<'_, I>) -> Result<()> {
+    let work = Work::new(sizes, context);
     (0..sizes.bins).filter(|&bin| sizes.len(bin) > 0).try_for_each(|bin| ranks::read_back(bin, &work, sink))
 }
 
-/// Goes through all rounds that are left. Returns what is wrong with the list, if anything; `Some(None)` stands for two elements with one
-/// successor, of which no more is known.
+/// Runs all remaining rounds. Returns what is wrong with the list, if anything. `Some(None)` means that two elements
+/// have the same successor, but not which.
 fn rank_bins<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Result<Option<Option<Bad>>> {
     let (rounds, sizes) = (work.rounds, &work.sizes);
     if !kept.now.scanned

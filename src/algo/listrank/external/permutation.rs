@@ -1,4 +1,4 @@
-//! A check that ranks are those of one path, each number below the length once, however they came about.
+//! Checks that ranks are a permutation, as those of one path are: each number below the length once.
 
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
@@ -6,10 +6,11 @@ use crate::error::Result;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Ranks that a thread adds up at a time.
+/// Number of ranks that a thread adds up at a time.
 const PART: usize = 1 << 16;
 
-/// The sum of ranks and that of their squares, modulo 2^64. Those of a permutation are known, and damage that changes ranks hardly keeps both.
+/// The sum of ranks and the sum of their squares, modulo 2^64. The sums of a permutation are known, and damage that
+/// changes ranks is unlikely to keep both.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PowerSums {
     first: u64,
@@ -17,10 +18,10 @@ pub struct PowerSums {
 }
 
 impl PowerSums {
-    /// Returns those of all numbers below `length`.
+    /// Returns the sums of all numbers below `length`.
     pub fn of_all(length: u64) -> PowerSums {
         let before = length.saturating_sub(1);
-        // Of these products, by 2 and by 6, some factor has each divisor.
+        // The products are divisible by 2 and by 6, so some factor is divisible by each divisor.
         let halved = if length.is_multiple_of(2) { [length / 2, before] } else { [length, before / 2] };
         let [a, b, c] = [halved[0], halved[1], length.wrapping_add(before)];
         let thirds = match (a % 3, b % 3) {
@@ -32,10 +33,10 @@ impl PowerSums {
         PowerSums { first: product(&halved), second: product(&thirds) }
     }
 
-    /// Adds ranks, by `threads` threads.
+    /// Adds ranks with `threads` threads.
     ///
     /// # Errors
-    /// None of its own.
+    /// No errors of its own.
     pub fn add<I: Index>(&mut self, ranks: &[I], threads: usize) -> Result<()> {
         let sums = [self.first, self.second].map(AtomicU64::new);
         let parts = Parts::new(ranks.len(), PART);
@@ -69,7 +70,7 @@ mod tests {
             ranks.chunks(70_000).try_for_each(|piece| sums.add(piece, 2)).expect("no refusal");
             assert_eq!(sums, PowerSums::of_all(length), "{length}");
         }
-        // Past 2^64, by arithmetic of 128 bits: 6 divides a product of less than 2^127.
+        // Past 2^64 the expected sums are computed in 128 bits: 6 divides a product of less than 2^127.
         for length in [1u64 << 33, (1 << 41) + 1, 3_000_000_000_001] {
             let (n, before) = (u128::from(length), u128::from(length) - 1);
             let known = PowerSums { first: (n * before / 2) as u64, second: (n * before * (n + before) / 6) as u64 };

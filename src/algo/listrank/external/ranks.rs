@@ -1,22 +1,22 @@
-//! The second phase: ranks of all bins, from the first to the last.
+//! The second phase: computes the ranks of all bins, from the first to the last.
 
 use super::bin::{Bin, none};
 use super::files::{path, read, write, write_all};
 use super::state::Kept;
 use super::work::Work;
 use super::{Bad, Sink};
-use crate::algo::listrank::cpu::{Means, rank_links};
+use crate::algo::listrank::cpu::{Context, rank_links};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::team::{Parts, team};
 use crate::error::{At, Error, Result};
 use crate::store::placed::Placed;
 
-/// Ranks the elements of bin 0, all others being eliminated. Returns what is wrong with the list, as
+/// Ranks the elements of bin 0 after all other bins were eliminated. Returns what is wrong with the list, as
 /// [`eliminate`](super::chains::eliminate) does.
 ///
 /// # Errors
-/// Those of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
+/// Read errors, of writing and of `go_on`; [`crate::error::Error::Limit`].
 pub fn rank_first<I: Index>(arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_>) -> Result<Option<Option<Bad>>> {
     if !arrays.load(0, &kept.now, work)? {
         return Ok(Some(None));
@@ -27,13 +27,13 @@ pub fn rank_first<I: Index>(arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_
     if other.is_some() || begin != expected {
         return Ok(Some(None));
     }
-    // Without a beginning all that is left are cycles.
+    // Without a beginning, all remaining elements are on cycles.
     let Some(begin) = begin else { return Ok(Some(Some(Bad::Cycle { element: 0 }))) };
-    // The sublists of links take the place of chains, which this bin has none of.
+    // The sublists of links use the memory of chains, because this bin has none.
     arrays.exits = work.budget.zeroed(0, "no chains")?;
     let links = &mut arrays.cells[..2 * arrays.len];
-    let means = Means { threads: work.threads, budget: work.budget, go_on: work.go_on, rounds: &Rounds::default() };
-    let total = rank_links(links, I::of(begin), &means)?;
+    let context = Context { threads: work.threads, budget: work.budget, go_on: work.go_on, rounds: &Rounds::default() };
+    let total = rank_links(links, I::of(begin), &context)?;
     arrays.exits = work.budget.zeroed(work.sizes.bin_len as usize, "the chains of a bin")?;
     if kept.now.before + total.wide() != work.sizes.n - 1 {
         return Ok(Some(Some(Bad::Cycle { element: off_path(arrays, begin as usize) })));
@@ -45,7 +45,7 @@ pub fn rank_first<I: Index>(arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_
     finish(0, arrays, head, kept, work).map(|()| None)
 }
 
-/// Returns the smallest element of bin 0 that its path does not visit.
+/// Returns the smallest element of bin 0 that is not on the path from `begin`.
 fn off_path<I: Index>(arrays: &mut Bin<I>, begin: usize) -> u64 {
     arrays.entries.fill(I::of(0));
     let mut element = I::of(begin as u64);
@@ -56,26 +56,26 @@ fn off_path<I: Index>(arrays: &mut Bin<I>, begin: usize) -> u64 {
     (0..arrays.len).find(|&i| arrays.entries[i] == I::of(0)).unwrap_or_default() as u64
 }
 
-/// Ranks the elements of an eliminated bin from the answers to it.
+/// Ranks the elements of an eliminated bin from the answers to its requests.
 ///
 /// # Errors
-/// Those of [`rank_first`].
+/// Errors of [`rank_first`].
 pub fn rank_next<I: Index>(bin: u64, arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_>) -> Result<()> {
     (arrays.first, arrays.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
     let (len, word) = (arrays.len, size_of::<I>() as u64);
     let numbers = kept.now.chains[bin as usize].iter().sum::<u64>() as usize;
     let answers = Placed::open(path(work.folder, "answers", bin), numbers as u64 * word)?;
     let chains = Placed::open(path(work.folder, "chains", bin), 2 * len as u64 * word)?;
-    let (of_chains, ranks) = (I::shared(&mut arrays.exits), I::shared(&mut arrays.entries));
+    let (chain_ranks, ranks) = (I::shared(&mut arrays.exits), I::shared(&mut arrays.entries));
     let piece = work.piece::<I>(2);
     read_parts(numbers, piece, &answers, work, &|at, read: &[I]| {
-        read.iter().zip(&of_chains[at..]).for_each(|(&rank, cell)| I::set(cell, rank));
+        read.iter().zip(&chain_ranks[at..]).for_each(|(&rank, cell)| I::set(cell, rank));
         Ok(())
     })?;
     let damaged = || damaged(work, "chains", bin);
     read_parts(2 * len, piece, &chains, work, &|at, read: &[I]| {
         for (pair, rank) in read.chunks_exact(2).zip(&ranks[at / 2..]) {
-            let exit = pair[0].at().checked_sub(len).and_then(|at| of_chains.get(at)).ok_or_else(damaged)?;
+            let exit = pair[0].at().checked_sub(len).and_then(|at| chain_ranks.get(at)).ok_or_else(damaged)?;
             I::set(rank, I::of(I::get(exit).wide().wrapping_add(pair[1].wide())));
         }
         Ok(())
@@ -84,12 +84,12 @@ pub fn rank_next<I: Index>(bin: u64, arrays: &mut Bin<I>, kept: &mut Kept, work:
     finish(bin, arrays, head, kept, work)
 }
 
-/// A file that names elements which are not there.
+/// Returns the error for a file with the index of an element that does not exist.
 fn damaged(work: &Work<'_>, name: &str, bin: u64) -> Error {
-    Error::corrupt(path(work.folder, name, bin), At::File, "a number of no element")
+    Error::corrupt(path(work.folder, name, bin), At::File, "an index of an element that does not exist")
 }
 
-/// Reads a file's first numbers by all threads, in parts of `piece`.
+/// Reads the first `numbers` numbers of a file with all threads, in parts of `piece` numbers.
 fn read_parts<I: Index>(
     numbers: usize,
     piece: usize,
@@ -109,10 +109,10 @@ fn read_parts<I: Index>(
     })
 }
 
-/// Hands the ranks of a file over.
+/// Passes the ranks in the file of a bin to `sink`.
 ///
 /// # Errors
-/// Those of reading and of the sink; [`crate::error::Error::Limit`].
+/// Read errors and of the sink; [`crate::error::Error::Limit`].
 pub fn read_back<I: Index>(bin: u64, work: &Work<'_>, sink: &mut Sink<'_, I>) -> Result<()> {
     let (first, len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
     let file = Placed::open(path(work.folder, "ranks", bin), (len * size_of::<I>()) as u64)?;
@@ -127,7 +127,7 @@ pub fn read_back<I: Index>(bin: u64, work: &Work<'_>, sink: &mut Sink<'_, I>) ->
     Ok(())
 }
 
-/// Writes the ranks of a bin, which lie in `entries`, to a file, and answers the bins that asked for them.
+/// Writes the ranks of a bin, which are in `entries`, to a file, and answers the bins that requested ranks of it.
 fn finish<I: Index>(bin: u64, arrays: &Bin<I>, head: Option<u64>, kept: &mut Kept, work: &Work<'_>) -> Result<()> {
     let ranks = &arrays.entries[..arrays.len];
     answer(bin, ranks, arrays.first, kept, work)?;
@@ -138,11 +138,11 @@ fn finish<I: Index>(bin: u64, arrays: &Bin<I>, head: Option<u64>, kept: &mut Kep
     kept.tidy(work.folder, &work.sizes)
 }
 
-/// Answers the requests of higher bins for ranks of this one.
+/// Answers the requests of higher bins for ranks of this bin.
 fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &Kept, work: &Work<'_>) -> Result<()> {
     let word = size_of::<I>() as u64;
     let piece = work.piece::<I>(1);
-    // Pieces of the requests of all bins, by asking bin, place and length.
+    // Pieces of the requests of all bins: requesting bin, offset and length.
     let mut pieces = Vec::new();
     for asking in bin + 1..work.sizes.bins {
         let chains = &kept.now.chains[asking as usize];

@@ -1,4 +1,4 @@
-//! From the input to bins: each link goes to the higher of the bins of its two elements.
+//! Scatters the input to bins: each link goes to the higher of the bins of its two elements.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -10,13 +10,14 @@ use super::{Bad, Outcome};
 use crate::algo::listrank::index::Index;
 use crate::error::{Error, Result};
 
-/// Elements between two questions whether to go on.
+/// Number of elements between two calls of `go_on`.
 const STRIDE: usize = 1 << 16;
 
-/// Writes the links of the input to the files of their bins. Returns what is wrong with the number of ends, if anything.
+/// Writes the links of the input to the files of their bins. Returns what is wrong with the number of list ends, if
+/// anything.
 ///
 /// # Errors
-/// Those of the scan, of writing and of `go_on`; [`Error::Limit`].
+/// Errors of the scan, of writing and of `go_on`; [`Error::Limit`].
 pub fn scatter<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Result<Option<Bad>> {
     let sizes = &work.sizes;
     let unit = Appended::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
@@ -25,7 +26,7 @@ pub fn scatter<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Re
     let (sets, returned) = (Mutex::new(sets), Condvar::new());
     let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     scan(&|first, successors| {
-        // The scan may have more threads than there are sets of buffers.
+        // The scan may have more threads than there are sets of buffers, so some wait.
         let mut free = sets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = loop {
             match free.pop() {
@@ -81,7 +82,7 @@ fn add<I: Index>(
                 continue;
             }
             let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
-            // The smallest two are enough for a message.
+            // An error message needs only the smallest two.
             ends.push(element);
             ends.sort_unstable();
             ends.truncate(2);
@@ -90,13 +91,13 @@ fn add<I: Index>(
     Ok(())
 }
 
-/// The input's own answer to which elements have a common successor.
+/// Searches the input for elements that have the same successor.
 ///
-/// Returns the smallest successor that two elements have, and these (the smallest two); `None` if there is none. Passes over the input as
-/// often as its elements' marks fit memory, and once more.
+/// Returns the smallest successor that two elements have, and the smallest two such elements. It is an internal error
+/// if there is none. Makes as many passes over the input as the elements' marks need to fit memory, and one more.
 ///
 /// # Errors
-/// Those of the scan; [`Error::Limit`].
+/// Errors of the scan; [`Error::Limit`].
 pub fn find_shared(scan: Scan<'_>, work: &Work<'_>) -> Result<Outcome> {
     let n = work.sizes.n;
     let window = (work.budget.free() / 2).max(1 << 16).saturating_mul(8).min(n).next_multiple_of(64);
@@ -121,10 +122,10 @@ pub fn find_shared(scan: Scan<'_>, work: &Work<'_>) -> Result<Outcome> {
             return Ok(Outcome::Bad(Bad::Shared { successor, elements: elements_before(successor, scan)? }));
         }
     }
-    Err(Error::internal("rank a list", "its links are no list, and no two elements have one successor"))
+    Err(Error::internal("rank a list", "its links do not form a list, but no two elements have the same successor"))
 }
 
-/// Returns the smallest two elements with a given successor.
+/// Returns the smallest two elements with the given successor.
 fn elements_before(successor: u64, scan: Scan<'_>) -> Result<[u64; 2]> {
     let found = Mutex::new(Vec::new());
     scan(&|first, successors| {

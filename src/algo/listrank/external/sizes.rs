@@ -1,12 +1,13 @@
-//! Division of a list into bins by memory, before anything is read.
+//! Division of a list into bins by available memory, before anything is read.
 
-/// Bytes that a thread reads at a time.
+/// Number of bytes that a thread reads at a time.
 pub const PIECE: u64 = 1 << 20;
-/// Sizes of the buffers between a thread and one file, the best first. Less than the last would make small writes.
+/// Sizes of the buffer between a thread and one file, the best first. Anything below the last would make small writes.
 const BUFFERS: [u64; 5] = [1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16];
-/// Most bins, each of which takes an open file.
+/// Maximum number of bins. Each takes an open file.
 const MOST_BINS: u64 = 512;
-/// Numbers for each element of a bin in memory: link and weight, those of its predecessor, and the successor of its chain.
+/// Numbers in memory for each element of a bin: its link and weight, its predecessor's link and weight, and the target
+/// of its chain.
 const WORDS: u64 = 5;
 
 /// Sizes of the parts in which a list is ranked.
@@ -16,7 +17,7 @@ pub struct Sizes {
     pub n: u64,
     /// Number of bins of consecutive elements.
     pub bins: u64,
-    /// Elements of each bin; the last may have fewer.
+    /// Number of elements of each bin; the last may have fewer.
     pub bin_len: u64,
     /// Bytes of the buffer between a thread and one file.
     pub buffer: u64,
@@ -34,10 +35,12 @@ impl Sizes {
         Sizes { n, bins, bin_len, buffer, threads: threads.max(1) as u64, reciprocal: u64::MAX / bin_len }
     }
 
-    /// Returns the bytes of memory that ranking takes with numbers of `word` bytes: a bin and the threads' buffers.
+    /// Returns the bytes of memory that ranking takes with numbers of `word` bytes: one bin and the buffers of the
+    /// threads.
     pub fn memory(&self, word: u64) -> u64 {
         let buffers = self.threads * (self.bins * self.buffer + PIECE);
-        // Links of bin 0 are ranked by sublists, in memory that other bins take for chains, and in a little more if they are few.
+        // The links of bin 0 are ranked by sublists, in the memory that other bins use for chains, plus a little more
+        // for short lists.
         WORDS * word * self.bin_len + buffers + (1 << 16)
     }
 
@@ -45,7 +48,7 @@ impl Sizes {
     #[inline(always)]
     pub fn bin(&self, element: u64) -> u64 {
         let bin = ((u128::from(element) * u128::from(self.reciprocal)) >> 64) as u64;
-        // The reciprocal is rounded down.
+        // The reciprocal is rounded down, so the quotient may be too small by one.
         bin + u64::from(element - bin * self.bin_len >= self.bin_len)
     }
 
@@ -60,28 +63,31 @@ impl Sizes {
     }
 }
 
-/// Returns sizes with the fewest bins for which ranking `n` elements, as numbers of `word` bytes, takes at most `limit` bytes of memory beside
-/// what the scan of the input takes; `None` if there are none.
+/// Returns sizes with the fewest bins for which ranking `n` elements, as numbers of `word` bytes, takes at most `limit`
+/// bytes of memory in addition to scanning the input; `None` if there are none.
 pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<Sizes> {
     let sized = |bins| BUFFERS.iter().map(move |&buffer| Sizes::of(n, bins, buffer, threads));
     (1..=MOST_BINS).flat_map(sized).find(|sizes| sizes.memory(word) <= limit)
 }
 
-/// Returns the fewest bytes of memory in which `n` elements are ranked, as numbers of `word` bytes, beside what the scan of the input takes.
+/// Returns the least bytes of memory in which `n` elements can be ranked, as numbers of `word` bytes, in addition to
+/// scanning the input.
 pub fn least_memory(n: u64, word: u64, threads: usize) -> u64 {
     let sizes = (1..=MOST_BINS).map(|bins| Sizes::of(n, bins, BUFFERS[BUFFERS.len() - 1], threads).memory(word));
     sizes.min().unwrap_or(u64::MAX)
 }
 
-/// Returns a bound of the bytes that ranking `n` elements, as numbers of `word` bytes, has on the disk at a time: links (2 or 3 numbers) and
-/// the chain, place, request and answer of elements whose bins are done.
+/// Returns an upper bound of the bytes on disk at any time while `n` elements are ranked, as numbers of `word` bytes:
+/// links (2 or 3 numbers); for elements of finished bins, chain, place, request and answer.
 pub fn disk(n: u64, word: u64) -> u64 {
     8 * word * n + (1 << 20)
 }
 
-/// Returns about how many bytes ranking `n` random elements, as numbers of `word` bytes, reads and writes in files of its own.
+/// Returns approximately how many bytes ranking `n` random elements, as numbers of `word` bytes, reads and writes in
+/// its own files.
 pub fn volume(n: u64, word: u64) -> u64 {
-    // Links twice (2 numbers, then 3), chain and place (2), request (1), answer (1) and rank (1), each written and read.
+    // Links twice (2 numbers, then 3), chain and place (2), request (1), answer (1) and rank (1); each is written and
+    // read.
     20 * word * n
 }
 

@@ -1,4 +1,4 @@
-//! The journal of a ranking: what is finished, and how long files were then.
+//! The journal of a ranking: which rounds are finished, and the lengths of the files at that time.
 
 use std::path::{Path, PathBuf};
 
@@ -9,46 +9,48 @@ use crate::failpoint;
 use crate::store::journal::{Journal, Record};
 use crate::store::placed::{remove, sync_name};
 
-/// State of a ranking, as of its last record.
+/// State of a ranking after its last journal record.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    /// True if the input is in bins.
+    /// Whether all links of the input are in bins.
     pub scanned: bool,
-    /// Bins not eliminated yet; at least 1, as bin 0 stays.
+    /// Number of bins that are not eliminated; at least 1, because bin 0 is never eliminated.
     pub left: u64,
-    /// Bytes of the files of unit and of weighted links, by bin.
+    /// Lengths in bytes of the files of unweighted links, by bin.
     pub unit: Vec<u64>,
-    /// As `unit`.
+    /// Lengths in bytes of the files of weighted links, by bin.
     pub weighted: Vec<u64>,
-    /// By eliminated bin, the chains that go on in each lower bin, and those that end the list.
+    /// Number of chains of each eliminated bin that continue in each lower bin, and of chains that end the list.
     pub chains: Vec<Vec<u64>>,
     /// The first element of the list, once its bin is known.
     pub head: Option<u64>,
-    /// The element with which the rest of the list begins, behind the head's eliminated chains.
+    /// The first element of the rest of the list, after the eliminated chains from the head on.
     pub current: Option<u64>,
-    /// Steps from the head to `current`.
+    /// Number of steps from the head to `current`.
     pub before: u64,
-    /// Bins whose ranks were handed over.
+    /// Number of bins whose ranks are stored.
     pub ranked: u64,
 }
 
-/// Number of the record of a finished scan. Those of eliminated bins are the bin's number plus 1, and of ranked bins that plus [`RANKED`].
+/// Number of the record of a finished scan. An eliminated bin has its own number plus 1, a ranked bin its number plus
+/// [`RANKED`].
 const SCANNED: u64 = 0;
 const RANKED: u64 = 1 << 32;
 
-/// The state and the journal that keeps it.
+/// The state and the journal that stores it.
 pub struct Kept {
-    /// A path in the folder.
+    /// Path of the journal, in the folder.
     path: PathBuf,
     journal: Journal,
-    /// The state.
+    /// The current state.
     pub now: State,
     /// Number of records that an earlier run left.
     pub found: u64,
 }
 
 impl Kept {
-    /// Reads what an earlier run with this key and these sizes did. Files that are not of its state are removed.
+    /// Restores the state that an earlier run with this key and these sizes left. Files that do not belong to this
+    /// state are removed.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -94,7 +96,7 @@ impl Kept {
         Some(())
     }
 
-    /// Records that the input is in bins.
+    /// Records that all links of the input are in bins.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -113,7 +115,7 @@ impl Kept {
         self.note(Record::of_words(bin + 1, &[&head, &lengths[..], chains].concat()))
     }
 
-    /// Records that the ranks of a bin were handed over.
+    /// Records that the ranks of a bin are stored.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -123,14 +125,14 @@ impl Kept {
 
     fn note(&mut self, record: Record) -> Result<()> {
         failpoint::hit("listrank.round").map_err(|e| Error::io("note a round", &self.path, e))?;
-        // New files are durable with their names alone.
+        // New files are durable only once their names are.
         sync_name(&self.path)?;
         self.journal.append(std::slice::from_ref(&record))?;
         self.journal.sync()?;
         self.apply(&record).ok_or_else(|| Error::internal("note a round", "a record of another kind"))
     }
 
-    /// Removes the files that are of no use in this state.
+    /// Removes the files that are not needed in this state.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -154,7 +156,7 @@ impl Kept {
     }
 }
 
-/// Returns an element or none as a word; indices are below the largest.
+/// Encodes an element or none as a word; indices are below the largest value.
 fn word(element: Option<u64>) -> u64 {
     element.unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Rankings of small lists in many bins, against a plain walk.
+//! Ranks small lists in many bins and compares the ranks with those of a plain walk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use crate::algo::listrank::cpu::tests::shuffled;
 use crate::error::Error;
 use crate::store::placed::Placed;
 
-/// Successors, -1 at the end, of a list that visits `places` in turn.
+/// Returns the successors (-1 at the end) of a list that visits `places` in turn.
 fn list_of(places: &[usize]) -> Vec<i64> {
     let mut list = vec![-1; places.len()];
     places.windows(2).for_each(|two| list[two[0]] = two[1] as i64);
@@ -22,7 +22,7 @@ fn ranks_of(places: &[usize]) -> Vec<u64> {
     ranks
 }
 
-/// Ranks a list, which three threads scan in pieces of 7 elements, and returns the outcome and the ranks that came.
+/// Ranks a list that three threads scan in pieces of 7 elements. Returns the outcome and stores the ranks in `ranks`.
 fn attempt<I: Index>(
     list: &[i64],
     sizes: Sizes,
@@ -39,13 +39,13 @@ fn attempt<I: Index>(
     let budget = Budget::new(crate::memory::limit_leaving(sizes.memory(size_of::<I>() as u64), 3), 3).unwrap();
     let threads = sizes.threads as usize;
     let rounds = Rounds::default();
-    let means = Means { folder, key: 5, threads, budget: &budget, go_on, moved: &|_| {}, rounds: &rounds };
+    let context = Context { folder, key: 5, threads, budget: &budget, go_on, moved: &|_| {}, rounds: &rounds };
     let mut next = None;
-    let outcome = rank::<I>(&scan, sizes, &means)?;
+    let outcome = rank::<I>(&scan, sizes, &context)?;
     if let Outcome::Bad(_) = outcome {
         return Ok(outcome);
     }
-    hand_over::<I>(sizes, &means, &mut |first, bin| {
+    hand_over::<I>(sizes, &context, &mut |first, bin| {
         assert!(next.is_none_or(|next| next == first), "ranks come in order");
         next = Some(first + bin.len() as u64);
         ranks[first as usize..][..bin.len()].iter_mut().zip(bin).for_each(|(rank, bin)| *rank = bin.wide());
@@ -92,7 +92,7 @@ fn indices_up_to_the_end_of_their_type() {
 }
 
 #[test]
-fn wrong_lists_are_told_with_their_elements() {
+fn faults_name_their_elements() {
     let places = shuffled(200, 8);
     for bins in [1, 2, 5, 20] {
         let bad = |change: &dyn Fn(&mut Vec<i64>)| {
@@ -107,9 +107,10 @@ fn wrong_lists_are_told_with_their_elements() {
         assert_eq!(bad(&|list| list[last] = head as i64), Bad::NoEnd);
         let ends = [last.min(head) as u64, last.max(head) as u64];
         assert_eq!(bad(&|list| list[head] = -1), Bad::Ends(ends));
-        // Each element in turn leads elsewhere: behind the head (the elements between are a cycle), or to the successor of another.
+        // Each element in turn gets another successor: one further along the path (the elements between become a
+        // cycle), or the successor of another element.
         for at in (1..199).step_by(if bins == 5 { 9 } else { 40 }) {
-            // The path jumps over some elements, which become a cycle.
+            // The path skips some elements, which become a cycle.
             let cycle = &places[at / 2 + 1..=at];
             let found = bad(&|list| {
                 list[places[at / 2]] = places[at + 1] as i64;
@@ -128,9 +129,9 @@ fn wrong_lists_are_told_with_their_elements() {
     }
 }
 
-/// A ranking that is stopped at every place where it asks, and carried on, ends as one that is not.
+/// A ranking that is stopped at any check and resumed has the same result as one that is not stopped.
 #[test]
-fn stopped_anywhere_it_goes_on() {
+fn a_ranking_stopped_anywhere_resumes() {
     let places = shuffled(500, 4);
     let list = list_of(&places);
     let sizes = Sizes::of(500, 4, 64, 2);
@@ -158,15 +159,15 @@ fn stopped_anywhere_it_goes_on() {
     assert_eq!(resumed.into_inner(), 8);
 }
 
-/// The files of a ranking in this many bins.
+/// Opens the files of a ranking in `bins` bins.
 fn files_of(folder: &Path, bins: u64) -> Vec<Placed> {
     let all = files::NAMES.iter().flat_map(|name| (0..bins).map(|bin| files::path(folder, name, bin)));
     all.filter_map(|path| Placed::open(path, 0).ok()).collect()
 }
 
-/// A run that wrote more than it noted, as one that was killed, leaves nothing that counts.
+/// Bytes that a killed run wrote after its last journal record are ignored.
 #[test]
-fn what_was_not_noted_is_cut_off() {
+fn unrecorded_bytes_are_cut_off() {
     let places = shuffled(500, 6);
     let (list, sizes) = (list_of(&places), Sizes::of(500, 4, 64, 2));
     let folder = tempfile::tempdir().unwrap();
@@ -182,7 +183,7 @@ fn what_was_not_noted_is_cut_off() {
     assert!(longer > 0);
     attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap();
     assert!(ranks == ranks_of(&places));
-    // The files of a ranking of another key are no use to this one.
+    // A ranking with another key does not use these files.
     let other = Sizes::of(500, 3, 64, 2);
     let Outcome::Ranked(found) = attempt::<u32>(&list, other, folder.path(), &|| Ok(()), &mut ranks).unwrap() else {
         panic!("a list")
@@ -191,7 +192,7 @@ fn what_was_not_noted_is_cut_off() {
 }
 
 #[test]
-fn little_is_left_on_the_disk_and_moved() {
+fn disk_use_and_traffic_stay_within_bounds() {
     let n = 20_000;
     let places = shuffled(n, 2);
     let folder = tempfile::tempdir().unwrap();

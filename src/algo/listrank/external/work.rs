@@ -1,45 +1,45 @@
-//! The means that all parts of a ranking share.
+//! What all parts of a ranking share.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Means;
+use super::Context;
 use super::sizes::{PIECE, Sizes};
 use crate::algo::listrank::rounds::Rounds;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// A list's scan: it calls its argument, from any threads and in any order, with the first index and the successors of consecutive elements;
-/// -1 ends the list. Every element comes once, and successors are in range.
+/// A scan of a list. It calls its argument from any threads and in any order, with the first index and the successors
+/// of consecutive elements; -1 ends the list. Every element comes once, and successors are in range.
 pub type Scan<'a> = &'a dyn Fn(Visit<'_>) -> Result<()>;
 
-/// A visitor of a list's elements, as a scan calls it.
+/// A visitor of a list's elements, which a scan calls.
 pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
 
-/// The means of a ranking.
+/// The context of a ranking: what the caller provides, the sizes, and counters.
 pub struct Work<'a> {
     /// Division into bins.
     pub sizes: Sizes,
-    /// Folder of the files, which holds nothing else.
+    /// Folder of the files. It contains nothing else.
     pub folder: &'a Path,
     /// Number of threads.
     pub threads: usize,
-    /// Memory.
+    /// Memory budget.
     pub budget: &'a Budget,
-    /// Asked between pieces of work; an error ends the ranking, which can go on later.
+    /// Check that is called between pieces of work. An error ends the ranking, which can be resumed later.
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Told the bytes that were read or written since the last call.
+    /// Callback that receives the number of bytes read or written since its last call.
     pub moved: &'a (dyn Fn(u64) + Sync),
-    /// Told each round: the scan, each bin that is eliminated, and each that is ranked.
+    /// Records each round: the scan, each eliminated bin and each ranked bin.
     pub rounds: &'a Rounds,
-    /// Bytes read and written.
+    /// Bytes read, and bytes written.
     pub bytes: [AtomicU64; 2],
 }
 
 impl<'a> Work<'a> {
-    /// Begins to count.
-    pub fn new(sizes: Sizes, means: &Means<'a>) -> Work<'a> {
-        let Means { folder, threads, budget, go_on, moved, rounds, .. } = *means;
+    /// Creates the context with counters at zero.
+    pub fn new(sizes: Sizes, context: &Context<'a>) -> Work<'a> {
+        let Context { folder, threads, budget, go_on, moved, rounds, .. } = *context;
         Work { sizes, folder, threads, budget, go_on, moved, rounds, bytes: [AtomicU64::new(0), AtomicU64::new(0)] }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Work<'a> {
         (self.moved)(bytes);
     }
 
-    /// Returns the numbers of a piece that a thread reads or writes at a time: a multiple of `record`.
+    /// Returns how many numbers a thread reads or writes at a time: a multiple of `record`.
     pub fn piece<I>(&self, record: usize) -> usize {
         PIECE as usize / size_of::<I>() / record * record
     }

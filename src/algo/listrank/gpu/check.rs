@@ -1,15 +1,15 @@
-//! Checks on the GPU that successors are those of a list, or of a list and cycles.
+//! Checks on the GPU that the successors form a list, possibly with cycles.
 #![allow(unsafe_code)] // kernel launches
 
 use super::room::{FOUND, seen_words};
-use super::{Fault, GoOn, Index, ListOnGpu};
+use super::{CancelCheck, Fault, Index, ListOnGpu};
 use crate::error::Result;
 
 const NONE: u64 = u64::MAX;
 
 /// Checks all successors, and finds the head.
-pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: GoOn<'_>) -> Result<Vec<Fault>> {
-    let [range, twice, ends, first_end, sum] = look(gpu, go_on)?;
+pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: CancelCheck<'_>) -> Result<Vec<Fault>> {
+    let [range, twice, ends, first_end, sum] = run_check(gpu, go_on)?;
     let mut faults = Vec::new();
     if range != NONE {
         faults.push(Fault::Range { element: range });
@@ -21,15 +21,15 @@ pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: GoOn<'_>) -> Re
         faults.push(Fault::Tails { count: ends, element: (ends > 0).then_some(first_end) });
     }
     if faults.is_empty() {
-        // All elements but the head are successors.
+        // Every element but the head is a successor.
         let n = u128::from(gpu.length);
         gpu.head = Some(((n * (n - 1) / 2) as u64).wrapping_sub(sum));
     }
     Ok(faults)
 }
 
-/// Returns what the kernel finds.
-fn look<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: GoOn<'_>) -> Result<[u64; 5]> {
+/// Runs the check kernel over all elements, and returns its findings.
+fn run_check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: CancelCheck<'_>) -> Result<[u64; 5]> {
     let kernel = gpu.kernel(I::KERNELS.check)?;
     let queue = &gpu.workspace.queue;
     let mut found = [NONE, NONE, 0, NONE, 0, 0, 0, 0];

@@ -1,15 +1,15 @@
-//! The search for an element on a cycle, in a list that is known to have one.
+//! Searches for an element on a cycle, in a list that is known to have one.
 #![allow(unsafe_code)] // kernel launches
 
 use super::jumping::jump_all;
 use super::room::{cycle_sublists, seen_words, spacing};
 use super::ruling::Sublists;
-use super::{GoOn, Index, ListOnGpu};
+use super::{CancelCheck, Index, ListOnGpu};
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 
-/// Returns the smallest element that is on a cycle.
-pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64, go_on: GoOn<'_>) -> Result<Option<u64>> {
+/// Returns the smallest element on a cycle.
+pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<Option<u64>> {
     let (words, at) = gpu.span::<u64>(0, cycle_sublists(gpu.length));
     let (seen, _) = gpu.span::<u32>(at, seen_words(gpu.length));
     let (counters, shift) = (gpu.counters.address(), spacing(gpu.length));

@@ -1,6 +1,7 @@
-//! Faults of lists that are none.
+//! Faults of input that is not a list.
 
-/// A reason why successors are not those of a list. It names the smallest index that shows it, whatever the order in which a GPU looks.
+/// A reason why the successors do not form a list. It names the smallest index that shows the fault, regardless of the
+/// order in which the GPU checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// A successor is neither an element nor the end.
@@ -8,21 +9,21 @@ pub enum Fault {
         /// The smallest element with such a successor.
         element: u64,
     },
-    /// Two elements have one successor.
+    /// Two elements have the same successor.
     Twice {
         /// The smallest such successor.
         successor: u64,
     },
-    /// Elements without a successor are not one.
+    /// The number of elements without a successor is not one.
     Tails {
         /// The number of these elements.
         count: u64,
-        /// The smallest of them, if there is one.
+        /// The smallest of these elements, if there is one.
         element: Option<u64>,
     },
-    /// Elements form cycles beside the list.
+    /// Some elements form cycles apart from the list.
     Cycle {
-        /// The number of elements that are in none.
+        /// The number of elements that are not on a cycle.
         in_list: u64,
     },
 }

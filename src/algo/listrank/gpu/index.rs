@@ -1,10 +1,10 @@
-//! The types of an index on the GPU, each with the kernels that are compiled for it.
+//! Index types on the GPU, each with the kernels that are compiled for it.
 #![allow(unsafe_code)] // words of a slot seen as wider indices
 
 use crate::gpu::DeviceSlice;
 use crate::memory::Plain;
 
-/// Names of the kernels that are compiled for a type of index.
+/// Names of the kernels that are compiled for an index type.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernels {
     pub(super) check: &'static str,
@@ -17,20 +17,20 @@ pub struct Kernels {
 
 /// An index of an element: `u32` or `u64`. All ones stand for no successor.
 pub trait Index: Plain + Copy + Into<u64> {
-    /// Words of 32 bits that an index takes.
+    /// Size of an index in words of 32 bits.
     const WORDS: u64;
-    /// Most numbers of parts that fit an index beside the place in the part, and a word.
+    /// Maximum number of parts such that a part number fits an index next to the place in the part, and fits a word.
     const MOST_NUMBERS: u64;
     /// Names of the kernels for this type.
     const KERNELS: Kernels;
 
-    /// Returns the words as indices. They begin where an index may.
+    /// Views words as indices. The words must be aligned like indices.
     fn indices(words: &[u32]) -> &[Self];
 
-    /// Returns the words as indices to be written.
+    /// Views words as mutable indices.
     fn indices_mut(words: &mut [u32]) -> &mut [Self];
 
-    /// Returns the words of a slice of indices in GPU memory.
+    /// Views a slice of indices in GPU memory as words.
     fn words(slice: DeviceSlice<Self>) -> DeviceSlice<u32> {
         DeviceSlice::at(slice.address(), slice.len() * Self::WORDS)
     }

@@ -1,13 +1,13 @@
-//! Pointer jumping on a GPU: of every element (Wyllie, The Complexity of Parallel Computations, 1979), or of sublists.
+//! Pointer jumping on a GPU (Wyllie, The Complexity of Parallel Computations, 1979): of every element, or of sublists.
 #![allow(unsafe_code)] // kernel launches
 
-use super::{GoOn, Index, ListOnGpu};
+use super::{CancelCheck, Index, ListOnGpu};
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 
-/// Ranks every element by itself, on words of 64 bits. Returns the number of elements from the head to the end of the list, or 0 if it
-/// is not reached.
-pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: GoOn<'_>) -> Result<u64> {
+/// Ranks a list by pointer jumping of every element, on words of 64 bits. Returns the number of elements from the head
+/// to the end of the list, or 0 if the end is not reached.
+pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<u64> {
     let (words, _) = gpu.span::<u64>(0, gpu.length);
     gpu.rounds.time("make words", gpu.length, || {
         make_words(gpu, words)?;
@@ -22,18 +22,19 @@ pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: GoOn<
     Ok(if next == u64::from(u32::MAX) { distance + 1 } else { 0 })
 }
 
-/// Lets all words jump until they are at the end. Those on a cycle never are, so there are no more rounds than a list takes.
+/// Runs rounds of jumps until all words point to the end. Words on a cycle never do, so the number of rounds is limited
+/// to what a list takes.
 pub(super) fn jump_all<I: Index>(
     gpu: &ListOnGpu<'_, I>,
     name: &'static str,
     words: DeviceSlice<u64>,
-    go_on: GoOn<'_>,
+    go_on: CancelCheck<'_>,
 ) -> Result<()> {
     let step = if name == "jump_sublists" { "jump links" } else { "jump" };
     let kernel = gpu.kernel(name)?;
     let queue = &gpu.workspace.queue;
     let is_left = gpu.counters.part(0..1);
-    // A round doubles the distance, and one more sees that nothing is left.
+    // Each round doubles the distance. One more round detects that nothing is left.
     for _ in 0..=u64::BITS - words.len().leading_zeros() {
         go_on()?;
         let mut left = [0];
@@ -51,8 +52,8 @@ pub(super) fn jump_all<I: Index>(
     Ok(())
 }
 
-/// Makes words of the successors, which lie in the second half of the memory for words: always of the first half of those that are
-/// left, whose words lie where successors are words already.
+/// Converts the successors, which are in the second half of the memory, to words. Each step converts the first half of
+/// the remaining successors; their words only overwrite successors that are already converted.
 fn make_words<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Result<()> {
     let kernel = gpu.kernel("words_of_elements")?;
     let queue = &gpu.workspace.queue;
@@ -67,7 +68,8 @@ fn make_words<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Resu
     Ok(())
 }
 
-/// Keeps the distances of all words, at the start of their memory: twice as many as before go where the words before were.
+/// Compacts the distances of all words to the start of their memory. Each step doubles the number of distances, which
+/// only overwrite words that are already read.
 fn keep_distances<I: Index>(gpu: &mut ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Result<()> {
     let kernel = gpu.kernel("ranks_of_words")?;
     let queue = &gpu.workspace.queue;

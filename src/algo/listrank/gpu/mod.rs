@@ -1,32 +1,35 @@
-//! Ranks a list on a GPU, in memory of the arena. `kernels/listrank.cu` has the kernels.
+//! Ranks a list on a GPU, in memory of the arena. The kernels are in `kernels/listrank.cu`.
 //!
-//! Phases follow each other: [`ListOnGpu::fill`], [`ListOnGpu::check`], [`ListOnGpu::rank`], [`ListOnGpu::fetch`]. Ranks are written over the
-//! successors.
+//! The phases are [`ListOnGpu::fill`], [`ListOnGpu::check`], [`ListOnGpu::rank`] and [`ListOnGpu::fetch`], in this
+//! order. Ranks overwrite the successors.
 //!
-//! A list is ranked by its sublists (Wei and JáJá, IPDPS 2010; Helman and JáJá, ALENEX 1999). Of every 256 places (64 in lists below 2^28)
-//! one is a splitter, at a place that a hash of the block's number says, so that neither flags nor a table of splitters is read. Each
-//! thread walks from a splitter to the next, takes another, and so on, and writes the number of the sublist and the place in it over the
-//! successor. Sublists longer than 256 go on under a fresh number, so that both fit 32 bits. The list of sublists, 256 times shorter, is
-//! ranked by pointer jumping (Wyllie, 1979) on words of 64 bits, which hold a number and a length and change as one. A stream over
-//! all elements then looks their sublists' ranks up. It takes 4.1 bytes an element, 4.3 in short lists.
+//! A list is ranked by its sublists (Wei and JáJá, IPDPS 2010; Helman and JáJá, ALENEX 1999). One of every 256 places
+//! (64 in lists below 2^28) is a splitter. A hash of the block's number gives its place, so that no flags and no table
+//! of splitters are read. Each thread walks from one splitter to the next and then takes another sublist. It overwrites
+//! each successor with the number of the sublist and the place in it. A sublist longer than 256 is continued under a
+//! new number, so that both numbers fit 32 bits. The list of sublists, 256 times shorter, is ranked by pointer jumping
+//! (Wyllie, 1979) on words of 64 bits, which hold a number and a length and change atomically. A pass over all elements
+//! then adds the ranks of their sublists. Ranking takes 4.1 bytes per element, 4.3 in short lists.
 //!
-//! Every loop ends for any input: the check says before that successors are distinct, and numbers of parts run out. A cycle is noticed by
-//! the rank of the head.
+//! Every loop ends for any input: the check has already established that successors are distinct, and part numbers are
+//! limited. A cycle is detected by the rank of the head.
 //!
-//! On one H200, 1e9 elements in random order, ranking alone: 86.8 ms as a job (Wyllie 505), 90.8 on another day, of which the walk takes
-//! 81.5, the sublists 2.0 and the stream 7.3 (in order 31.0). 1e8 take 8.8 ms, 1e7 take 1.12. The walk is bound by one random read and write of the same word for each
-//! element. What did not pay, on the same 1e9:
+//! On one H200, ranking 1e9 elements in random order (without transfers) takes 86.8 ms as a job (Wyllie: 505). On
+//! another day it took 90.8 ms: 81.5 for the walk, 2.0 for the sublists and 7.3 for the last pass (31.0 with elements
+//! in order). 1e8 elements take 8.8 ms, 1e7 take 1.12 ms. The walk is bound by one random read and write of the same
+//! word per element. These variants did not pay, on the same 1e9 elements:
 //!
-//! * Other spacing: one splitter in 64 92.2 ms, 128 92.1, 512 91.6, 1024 94.1.
-//! * More than one sublist in flight in a thread: two 95.2, four 96.5. An atomic exchange for read and write: 93.0, and 86.9 with one
-//!   splitter in 1024, but slower in shorter lists (1e8: 9.86).
-//! * Elements written down in the order of the walk, apart from the list (17 bytes an element), and ranks brought to their places
-//!   through windows that the cache holds: 145 (walk 73.3, windows 9.5, ranks 60.7), 114.5 with writes of 16 bytes (walk 42.8). Windows
-//!   for 12, 25 and 100 MiB of cache: 147, 145, 145. Ranks put in place by random writes undo what the walk saves.
-//! * Fetches of 32 or 128 bytes by the second-level cache: 93.1, 95.3.
+//! - Other spacings: one splitter in 64 takes 92.2 ms, 128 92.1, 512 91.6, 1024 94.1.
+//! - More than one sublist in flight per thread: two take 95.2 ms, four 96.5. An atomic exchange for read and write
+//!   takes 93.0 ms, and 86.9 with one splitter in 1024, but is slower in shorter lists (1e8: 9.86).
+//! - Elements written in the order of the walk, apart from the list (17 bytes per element), and ranks moved to their
+//!   places through windows that fit the cache: 145 ms (walk 73.3, windows 9.5, ranks 60.7), 114.5 with writes of 16
+//!   bytes (walk 42.8). Windows for 12, 25 and 100 MiB of cache take 147, 145 and 145 ms. The random writes of ranks
+//!   cost what the walk saves.
+//! - Second-level cache fetches of 32 or 128 bytes: 93.1, 95.3 ms.
 //!
-//! To come to 75 ms, the next to try would be that walk with writes of 16 bytes and two passes of partition, so that the windows fit shared
-//! memory: by estimate 42.8 + 2 · 9.5 + 6.
+//! To reach 75 ms, the next variant to try is that walk with writes of 16 bytes and two partition passes, so that the
+//! windows fit shared memory. The estimate is 42.8 + 2 · 9.5 + 6.
 
 mod check;
 mod cycle;
@@ -57,29 +60,29 @@ pub static PROGRAM: ProgramSource = ProgramSource {
     ],
 };
 
-/// Is asked between steps: an error ends the phase.
-pub type GoOn<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+/// Check that is called between steps; an error ends the phase.
+pub type CancelCheck<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 
-/// Writes the successors of the elements from an index on into all of a slot.
+/// Callback that fills a slot with the successors of the elements from the given index on.
 pub type Source<'a, I> = &'a (dyn Fn(u64, &mut [I]) -> Result<()> + Sync);
 
-/// Takes the ranks of the elements from an index on.
+/// Callback that receives the ranks of the elements from the given index on.
 pub type Take<'a, I> = &'a (dyn Fn(u64, &[I]) -> Result<()> + Sync);
 
-/// A list in GPU memory: successors, then ranks.
+/// A list in GPU memory: first its successors, then its ranks.
 #[derive(Debug)]
 pub struct ListOnGpu<'w, I: Index> {
     workspace: &'w mut Workspace,
     room: Room,
     /// Number of elements.
     length: u64,
-    /// Successors that a pass of the check looks for.
+    /// Number of successors that one pass of the check covers.
     seen: u64,
-    /// The place of successors.
+    /// The successors.
     successors: DeviceSlice<I>,
     /// The successors, or the ranks once they are computed.
     list: DeviceSlice<I>,
-    /// All memory of the method, including the successors where it works on words.
+    /// All memory of the method. It includes the successors if the method works on words.
     extra: DeviceSlice<u8>,
     found: DeviceSlice<u64>,
     counters: DeviceSlice<u32>,
@@ -88,20 +91,21 @@ pub struct ListOnGpu<'w, I: Index> {
 }
 
 impl<'w, I: Index> ListOnGpu<'w, I> {
-    /// Takes room for a list of `length` elements in the arena of `workspace`, all of which it may use.
+    /// Reserves memory for a list of `length` elements in the arena of `workspace`, which the list may use completely.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming the fewest bytes if GPU memory does not do; [`Error::Usage`] if the method does not take so many elements;
+    /// [`Error::Limit`] naming the smallest limit that works, if GPU memory is too small; [`Error::Usage`] if the method does not take so many elements;
     /// [`Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, length: u64, method: Method) -> Result<Self> {
         Self::with_spacing(workspace, length, method, room::spacing(length), SEEN)
     }
 
-    /// Takes room as [`Self::new`] does, for one splitter in 2^`shift` places (more where numbers would not fit), and for passes of the
-    /// check that look for `seen` successors each: a multiple of 32, at most 2^27. Tests reach all that long lists do in short ones by it.
+    /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` places (more places if the numbers would not
+    /// fit). Each pass of the check covers `seen` successors: a multiple of 32, at most 2^27. Tests use it so that
+    /// short lists reach the code paths of long ones.
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// Errors of [`Self::new`].
     pub fn with_spacing(
         workspace: &'w mut Workspace,
         length: u64,
@@ -116,7 +120,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         let (found, counters) = (arena.take_planned(FOUND)?, arena.take_planned(COUNTERS)?);
         let all: DeviceSlice<u8> = arena.take_planned(room.bytes::<I>(length) - room::small_bytes())?;
         let list_bytes = slice_bytes::<I>(length);
-        // Pointer jumping makes words of the successors from the start of all on, and needs these at the end.
+        // Pointer jumping builds its words from the start of `all` on, and needs the successors at the end.
         let (list, extra) = match room.method {
             Method::Wyllie => (all.part(all.len() - list_bytes..all.len()), all),
             Method::RulingSet => (all, all.part(list_bytes..all.len())),
@@ -126,46 +130,48 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         Ok(ListOnGpu { workspace, room, length, seen, successors, list, extra, found, counters, head, rounds })
     }
 
-    /// Returns the bytes of GPU memory that the list takes, with all that ranking needs.
+    /// Returns the bytes of GPU memory that the list takes, including all that ranking needs.
     pub fn bytes(&self) -> u64 {
         self.room.bytes::<I>(self.length)
     }
 
-    /// Returns the first element, once [`Self::check`] has found that there is one.
+    /// Returns the first element of the list, once [`Self::check`] has found it.
     pub fn head(&self) -> Option<u64> {
         self.head
     }
 
-    /// Returns the rounds of [`Self::rank`], and forgets them.
+    /// Returns the rounds of [`Self::rank`] and clears them.
     pub fn rounds(&self) -> Vec<Round> {
         self.rounds.take()
     }
 
-    /// Copies all successors to the GPU. `source` is called by many threads and in any order; all ones stand for no successor.
+    /// Copies all successors to the GPU. Many threads call `source`, in any order. All ones stand for no successor.
     ///
     /// # Errors
-    /// The first of `source` or `go_on`; [`Error::Lost`].
-    pub fn fill(&mut self, source: Source<'_, I>, go_on: GoOn<'_>) -> Result<()> {
+    /// The first error of `source` or `go_on`; [`Error::Lost`].
+    pub fn fill(&mut self, source: Source<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
         (self.head, self.list) = (None, self.successors);
         transfer::fill(self, source, go_on)
     }
 
-    /// Checks that every successor is an element or the end, that no two are the same element, and that one element has none. The faults
-    /// that were found are in the order of [`Fault`]; without any the list has a head. A cycle is found by [`Self::rank`].
+    /// Checks that every successor is an element or the end, that no two successors are the same element, and that
+    /// exactly one element has none. The returned faults are in the order of [`Fault`]. Without faults the list has a
+    /// head. Cycles are found only by [`Self::rank`].
     ///
     /// # Errors
-    /// Those of `go_on`; [`Error::Lost`].
-    pub fn check(&mut self, go_on: GoOn<'_>) -> Result<Vec<Fault>> {
+    /// Errors of `go_on`; [`Error::Lost`].
+    pub fn check(&mut self, go_on: CancelCheck<'_>) -> Result<Vec<Fault>> {
         self.head = None;
         if self.length == 0 { Ok(Vec::new()) } else { check::check(self, go_on) }
     }
 
-    /// Ranks the list, which [`Self::check`] has looked at: each successor is replaced by the number of elements behind the element.
-    /// Returns the fault if some elements form a cycle; the successors are lost then, and [`Self::cycle`] needs them again.
+    /// Ranks the list, which [`Self::check`] must have checked: each successor is replaced by the number of elements
+    /// behind the element. Returns a fault if some elements form a cycle. The successors are lost then, and
+    /// [`Self::cycle`] needs them again.
     ///
     /// # Errors
-    /// Those of `go_on`; [`Error::Lost`].
-    pub fn rank(&mut self, go_on: GoOn<'_>) -> Result<Option<Fault>> {
+    /// Errors of `go_on`; [`Error::Lost`].
+    pub fn rank(&mut self, go_on: CancelCheck<'_>) -> Result<Option<Fault>> {
         if self.length == 0 {
             return Ok(None);
         }
@@ -177,11 +183,12 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         Ok((in_list != self.length).then_some(Fault::Cycle { in_list }))
     }
 
-    /// Returns the smallest element that is on a cycle. The list has been filled and checked since it was ranked, and stays as it is.
+    /// Returns the smallest element on a cycle. The list must be filled and checked again after ranking. It is not
+    /// changed.
     ///
     /// # Errors
-    /// Those of `go_on`; [`Error::Lost`].
-    pub fn cycle(&mut self, go_on: GoOn<'_>) -> Result<Option<u64>> {
+    /// Errors of `go_on`; [`Error::Lost`].
+    pub fn cycle(&mut self, go_on: CancelCheck<'_>) -> Result<Option<u64>> {
         if self.length == 0 {
             return Ok(None);
         }
@@ -189,15 +196,15 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         cycle::smallest(self, head, go_on)
     }
 
-    /// Copies all ranks to the host. `take` is called by many threads and in any order.
+    /// Copies all ranks to the host. Many threads call `take`, in any order.
     ///
     /// # Errors
-    /// The first of `take` or `go_on`; [`Error::Lost`].
-    pub fn fetch(&mut self, take: Take<'_, I>, go_on: GoOn<'_>) -> Result<()> {
+    /// The first error of `take` or `go_on`; [`Error::Lost`].
+    pub fn fetch(&mut self, take: Take<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
         transfer::fetch(self, take, go_on)
     }
 
-    /// Returns a part of the method's memory from byte `at` on, and the byte after it.
+    /// Returns `len` items of the method's memory from byte `at` on, and the offset of the byte after them.
     fn span<T>(&self, at: u64, len: u64) -> (DeviceSlice<T>, u64) {
         (DeviceSlice::at(self.extra.address() + at, len), at + slice_bytes::<T>(len))
     }

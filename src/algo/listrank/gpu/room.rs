@@ -1,55 +1,57 @@
-//! Sizes of what lies in GPU memory beside a list. Plans and runs call the same functions.
+//! Sizes of the GPU memory that ranking takes in addition to a list. Plans and runs call the same functions.
 
 use super::index::Index;
 use crate::gpu::slice_bytes;
 
-// These are as in the kernels.
+// These values must match the kernels.
 pub(super) const LENGTH_BITS: u32 = 38;
 pub(super) const PART_BITS: u32 = 8;
-/// Words that kernels count with.
+/// Number of counters of the kernels.
 pub(super) const COUNTERS: u64 = 2;
-/// 64-bit words of what a check finds.
+/// Number of 64-bit words that a check returns.
 pub(super) const FOUND: u64 = 8;
 
-/// Successors that one pass of the check looks for: their bits stay in the cache (16 MiB).
+/// Number of successors that one pass of the check covers: their bits stay in the cache (16 MiB).
 pub(super) const SEEN: u64 = 1 << 27;
-/// Elements from which on splitters are rarer. Fewer lie closer, for all threads to have sublists (1e7: 1.16 ms, not 1.73).
+/// Number of elements from which on splitters are rarer. In shorter lists splitters are closer, so that all threads
+/// have sublists (1e7: 1.16 ms, not 1.73).
 const MANY: u64 = 1 << 28;
-/// Base-2 logarithm of the most places among which there is one splitter, for lists whose numbers of parts would not fit a word else.
+/// Base-2 logarithm of the widest spacing of splitters, for lists whose part numbers would otherwise not fit a word.
 const WIDEST: u32 = 16;
-/// Most elements that 32 bits number beside the end of the list.
+/// Maximum number of elements that 32 bits can index, next to the mark for the end of the list.
 const MOST_NARROW: u64 = u32::MAX as u64 - 1;
 
-/// The method by which a list is ranked.
+/// A method by which a GPU ranks a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Sublists between splitters are walked at the same time, and a list of these is ranked (Wei and JáJá, IPDPS 2010).
+    /// Sublists between splitters are walked concurrently, and the list of sublists is ranked (Wei and JáJá, IPDPS
+    /// 2010).
     RulingSet,
-    /// Every element jumps to its successor's successor until all are at the end (Wyllie, 1979).
+    /// Every element jumps to the successor of its successor until all have reached the end (Wyllie, 1979).
     Wyllie,
 }
 
-/// Sizes of what ranking a list by one of the methods needs.
+/// Sizes of what one of the methods needs to rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
     pub method: Method,
-    /// Base-2 logarithm of the places among which there is one splitter.
+    /// Base-2 logarithm of the spacing of splitters.
     pub shift: u32,
-    /// Sublists.
+    /// Number of sublists.
     pub sublists: u64,
-    /// Parts of sublists.
+    /// Number of parts of sublists.
     pub parts: u64,
-    /// Bytes of all that only the method needs.
+    /// Bytes that only this method needs.
     pub extra: u64,
 }
 
 impl Room {
-    /// Plans the room for `n` elements, with one splitter in 2^`shift`, or more if their numbers would not fit. Returns `None` if the
-    /// method does not take so many.
+    /// Plans memory for `n` elements with one splitter in 2^`shift`, or a wider spacing if the numbers would not fit.
+    /// Returns `None` if the method can't rank so many elements.
     pub fn of<I: Index>(n: u64, method: Method, shift: u32) -> Option<Room> {
         match method {
             Method::Wyllie => (n <= MOST_NARROW && I::WORDS == 1).then(|| {
-                // Words take twice as much as successors, in whose place the last of them lie.
+                // Words take twice as much memory as successors. The last words overlap the successors.
                 let extra = slice_bytes::<u32>(n);
                 Room { method, shift: 0, sublists: 0, parts: 0, extra }
             }),
@@ -62,44 +64,46 @@ impl Room {
         }
     }
 
-    /// Returns the bytes of the arena that a list of `n` elements takes with it all.
+    /// Returns the bytes of the arena that ranking `n` elements takes, including the list.
     pub fn bytes<I: Index>(&self, n: u64) -> u64 {
         small_bytes() + slice_bytes::<I>(n) + self.extra.max(cycle_bytes(n))
     }
 }
 
-/// Returns the base-2 logarithm of the places among which there is one splitter, in a list of `n` elements.
+/// Returns the base-2 logarithm of the spacing of splitters in a list of `n` elements.
 pub(super) fn spacing(n: u64) -> u32 {
     if n < MANY { 6 } else { 8 }
 }
 
-/// Returns the bytes of the arena that a list of any length takes.
+/// Returns the bytes of the arena that do not depend on the length of the list.
 pub(super) fn small_bytes() -> u64 {
     slice_bytes::<u64>(FOUND) + slice_bytes::<u32>(COUNTERS)
 }
 
-/// Returns the words that mark which successors were seen.
+/// Returns the number of words that mark which successors were seen.
 pub(super) fn seen_words(n: u64) -> u64 {
     n.min(SEEN).div_ceil(32)
 }
 
-/// Returns the number of sublists in which cycles are looked for.
+/// Returns the number of sublists in which cycles are searched.
 pub(super) fn cycle_sublists(n: u64) -> u64 {
     n.div_ceil(1 << spacing(n)) + 1
 }
 
-/// Returns the bytes in which cycles are looked for: words of sublists, and marks. The check before takes the marks alone.
+/// Returns the bytes that the search for cycles takes: the words of sublists, and marks. The check before it takes only
+/// the marks.
 fn cycle_bytes(n: u64) -> u64 {
     slice_bytes::<u64>(cycle_sublists(n)) + slice_bytes::<u32>(seen_words(n))
 }
 
-/// Returns the bytes of an index by which a list of `n` elements is ranked on a GPU: 4 if all numbers of `method` fit 32 bits, else 8.
+/// Returns the bytes of an index for ranking a list of `n` elements on a GPU: 4 if all numbers of `method` fit 32 bits,
+/// else 8.
 pub fn index_bytes(n: u64, method: Method) -> u64 {
     if Room::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
 }
 
-/// Returns the fewest bytes of GPU memory with which a list of `n` elements is ranked, with indices of [`index_bytes`]; `None` if the
-/// method does not take so many.
+/// Returns the least bytes of GPU memory for ranking a list of `n` elements with indices of [`index_bytes`]; `None` if
+/// the method can't rank so many elements.
 pub fn least_bytes(n: u64, method: Method) -> Option<u64> {
     match index_bytes(n, method) {
         4 => Some(Room::of::<u32>(n, method, spacing(n))?.bytes::<u32>(n)),
@@ -113,14 +117,14 @@ mod tests {
     use crate::algo::listrank::gpu::PROGRAM;
 
     #[test]
-    fn constants_are_those_of_the_kernels() {
+    fn constants_match_the_kernels() {
         let kernels = ["LENGTH_BITS", "PART_BITS"].map(|name| PROGRAM.constant(name));
         assert_eq!([LENGTH_BITS, PART_BITS].map(u64::from), kernels);
     }
 
     #[test]
     fn a_list_takes_little_more_than_its_successors() {
-        // The job of 1e9 elements in 4 GiB.
+        // The size of a job that ranks 1e9 elements in 4 GiB.
         let least = least_bytes(1_000_000_000, Method::RulingSet).expect("32 bits");
         assert!((4_000_000_000..4 << 30).contains(&least), "{least}");
         assert!(least < 4_000_000_000 + 128_000_000, "{least}");
@@ -134,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_parts_fit_beside_places() {
+    fn part_numbers_fit_next_to_offsets() {
         assert_eq!([MANY - 1, MANY].map(spacing), [6, 8]);
         for n in [1u64 << 31, 4_000_000_000] {
             let room = Room::of::<u32>(n, Method::RulingSet, spacing(n)).expect("wider spacing");
             assert!(room.shift > spacing(n) && room.parts <= 1 << 24, "{room:?}");
         }
-        // The parts of the longest lists alone are too many for 24 bits.
+        // The longest lists have more parts than 24 bits can number.
         assert_eq!([4_000_000_000, MOST_NARROW, 1 << 32].map(|n| index_bytes(n, Method::RulingSet)), [4, 8, 8]);
         assert_eq!([0, MOST_NARROW, MOST_NARROW + 1].map(|n| index_bytes(n, Method::Wyllie)), [4, 4, 8]);
         assert_eq!(least_bytes(1 << 34, Method::RulingSet), None);

@@ -1,16 +1,16 @@
-//! Ranks by sublists between splitters.
+//! Ranks a list by its sublists between splitters.
 #![allow(unsafe_code)] // kernel launches
 
 use super::jumping::jump_all;
 use super::room::LENGTH_BITS;
-use super::{GoOn, Index, ListOnGpu};
+use super::{CancelCheck, Index, ListOnGpu};
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, THREADS};
 
 const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 const NO_NEXT: u64 = u64::MAX >> LENGTH_BITS;
 
-/// A list cut into sublists: the twin of the kernels' struct.
+/// A list divided into sublists. Must match the struct of the kernels.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Sublists {
@@ -22,8 +22,9 @@ pub(super) struct Sublists {
     pub most: u32,
 }
 
-/// Ranks a list over its successors. Returns the number of elements from the head to the end of the list, or 0 if it is not reached.
-pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: GoOn<'_>) -> Result<u64> {
+/// Ranks a list in place of its successors. Returns the number of elements from the head to the end of the list, or 0
+/// if the end is not reached.
+pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<u64> {
     let (words, at) = gpu.span::<u64>(0, gpu.room.parts);
     let (ranks, _) = gpu.span::<I>(at, gpu.room.parts);
     let used = gpu.rounds.time("walk", gpu.length, || walk(gpu, words, head))?;
@@ -35,25 +36,25 @@ pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: GoOn<
     Ok(in_list)
 }
 
-/// Replaces numbers of parts and places in them by ranks.
+/// Replaces part numbers and places in parts by ranks.
 fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: DeviceSlice<I>) -> Result<()> {
     let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());
     // SAFETY: the arguments match the kernel's; there are as many ranks as words.
     unsafe { queue.launch(&gpu.kernel(I::KERNELS.ranks_of_parts)?, queue.grid(used), arguments)? };
     let arguments = (gpu.list.address(), gpu.length, ranks.address());
-    // SAFETY: as above; all elements were met, so that each holds a number below `used`.
+    // SAFETY: as above; all elements were visited, so that each contains a number below `used`.
     unsafe { queue.launch(&gpu.kernel(I::KERNELS.finish)?, queue.grid(gpu.length), arguments)? };
     queue.finish()
 }
 
-/// Walks all sublists: every successor is replaced by a part's number and the place in the part, and every part gets its word. Returns
-/// the number of words that may be in use.
+/// Walks all sublists. Replaces every successor by a part's number and the place in the part, and writes the word of
+/// every part. Returns the number of words that may be in use.
 fn walk<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Result<u64> {
     let queue = &gpu.workspace.queue;
     let counters = gpu.counters.part(0..2);
     queue.fill(words, 0xff)?;
-    // Fresh numbers follow those of sublists.
+    // New numbers start after those of sublists.
     queue.write(&[0, gpu.room.sublists as u32], counters)?;
     let kernel = gpu.kernel(I::KERNELS.walk)?;
     let arguments = (sublists(gpu, words, head), gpu.list.address());
@@ -70,18 +71,23 @@ fn sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64
     Sublists { length: gpu.length, head, words: words.address(), counters, shift, most }
 }
 
-/// Returns a grid that fills the GPU, or has a thread for each sublist.
+/// Returns a grid that fills the GPU, or has one thread per sublist if they are fewer.
 fn walkers<I: Index>(gpu: &ListOnGpu<'_, I>, kernel: &Kernel) -> Result<Grid> {
     let most = kernel.blocks_at_once(THREADS, 0)?;
     let enough = gpu.room.sublists.div_ceil(u64::from(THREADS));
     Ok(Grid { blocks: enough.min(u64::from(most)) as u32, threads: THREADS, shared: 0 })
 }
 
-/// Replaces lengths of sublists by the number of elements from there to the end of the list. Returns that of the head, or 0 if its
-/// list has no end.
-fn rank_sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64, go_on: GoOn<'_>) -> Result<u64> {
+/// Replaces the length in each sublist's word by the number of elements from its start to the end of the list. Returns
+/// that number for the head, or 0 if the list of the head has no end.
+fn rank_sublists<I: Index>(
+    gpu: &ListOnGpu<'_, I>,
+    words: DeviceSlice<u64>,
+    head: u64,
+    go_on: CancelCheck<'_>,
+) -> Result<u64> {
     jump_all(gpu, "jump_sublists", words, go_on)?;
-    // The head's sublist is its block's if the head is the splitter there, else the last of all.
+    // If the head is the splitter of its block, its sublist has the block's number. Otherwise it is the last sublist.
     let by_head = gpu.room.sublists - 1;
     let block = head >> gpu.room.shift;
     for number in [by_head, block] {

@@ -1,14 +1,14 @@
-//! Copies of successors to the GPU, and of ranks to the host, by all threads through pinned slots.
+//! Copies successors to the GPU and ranks to the host, with all threads, through pinned slots.
 
-use super::{GoOn, Index, ListOnGpu, Source, Take};
+use super::{CancelCheck, Index, ListOnGpu, Source, Take};
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Lane, on_threads};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Copies all successors from `source` to the GPU.
-pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: Source<'_, I>, go_on: GoOn<'_>) -> Result<()> {
+pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: Source<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
     let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
-    // Pieces are small enough that all threads have some of a short list.
+    // Pieces are small enough that every thread has some even in a short list.
     with_lanes(gpu, |lane, piece| {
         loop {
             let first = next.fetch_add(piece, Ordering::Relaxed);
@@ -24,11 +24,11 @@ pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: Source<'_, I>, 
     })
 }
 
-/// Copies all ranks to `take`.
-pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: Take<'_, I>, go_on: GoOn<'_>) -> Result<()> {
+/// Passes all ranks to `take`.
+pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: Take<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
     let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
     with_lanes(gpu, |lane, piece| {
-        // A thread waits for the first of its pieces and for the last, so it takes many.
+        // A thread waits for its first and its last piece, so it takes many pieces at a time.
         let share = piece * 16;
         loop {
             let start = next.fetch_add(share, Ordering::Relaxed);
@@ -52,7 +52,7 @@ pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: Take<'_, I>, go_
     })
 }
 
-/// Runs `work` on a thread for each lane, with the most elements of a piece. Returns the first error.
+/// Runs `work` on one thread per lane, with the piece size in elements. Returns the first error.
 fn with_lanes<I: Index>(
     gpu: &mut ListOnGpu<'_, I>,
     work: impl Fn(&mut Lane<'_>, u64) -> Result<()> + Sync,
@@ -64,7 +64,7 @@ fn with_lanes<I: Index>(
     })
 }
 
-/// Has the current slot filled, and queues its copy.
+/// Fills the current slot from `source` and queues its copy.
 fn fill_slot<I: Index>(lane: &mut Lane<'_>, to: DeviceSlice<I>, first: u64, source: Source<'_, I>) -> Result<()> {
     let words = I::words(to);
     let slot = &mut lane.slot()?[..words.len() as usize];

@@ -1,12 +1,12 @@
-//! List ranking by several ranks, each of which holds a share of the list and no more.
+//! List ranking by several ranks, each of which owns a share of the list and nothing more.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `part` | the share of a rank, read and with its head found by all |
+//! | `part` | the share of a rank: reading it, and finding the head together |
 //! | `shared` | ranks of one machine, in memory that they share |
 //! | `walk` | sublists that are walked from rank to rank |
 //! | `ruling_set` | the method of sparse ruling sets, from the walk to the ranks |
-//! | `wyllie` | pointer jumping, to compare |
+//! | `wyllie` | pointer jumping, for comparison |
 
 mod part;
 mod ruling_set;
@@ -25,16 +25,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The reason why ranks could not rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It is no list: successors repeat, or there are cycles, or not one tail.
+    /// The input is not a list: successors repeat, there are cycles, or there is not exactly one tail.
     List,
-    /// There are more sublists than indices of this width can number: wider ones do.
+    /// There are more sublists than indices of this width can number. Wider indices can.
     Numbers,
 }
 
-/// Most words of a message: less than what the allocator asks the system for each time.
+/// Maximum number of words of a message: below the size at which the allocator asks the system for memory each time.
 const WORDS: usize = 1 << 14;
 
-/// Returns the bytes of a rank for a list of `length` elements, beside messages.
+/// Returns the bytes that a rank needs for a list of `length` elements, in addition to messages.
 pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
     let (share, width) = (part::share(length, ranks), width(length));
     let beside = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
@@ -46,7 +46,7 @@ pub(super) fn shape(ranks: usize) -> Shape {
     Shape { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
 }
 
-/// Returns the bytes of messages that a rank's budget pays for.
+/// Returns the bytes of messages that count against the budget of one rank.
 pub(super) fn messages_bytes(comm: &Comm) -> u64 {
     shape(comm.ranks()).bytes(comm.ranks(), comm.nodes()).div_ceil(comm.local_ranks().max(1) as u64)
 }

@@ -1,4 +1,4 @@
-//! The share of a list that one rank holds.
+//! The share of a list that one rank owns.
 
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::read;
@@ -10,40 +10,42 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A rank's share of a list of `length` elements: consecutive ones.
+/// A rank's share of a list of `length` elements. It has consecutive elements.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
-    /// Elements of the whole list.
+    /// Number of elements of the whole list.
     pub length: u64,
-    /// Elements of every share but the last ones.
+    /// Number of elements of every share but the last ones.
     size: u64,
-    /// Its reciprocal, so that owners are found without a division.
+    /// Reciprocal of `size`, so that owners are found without a division.
     reciprocal: u64,
-    /// The first element of this one.
+    /// The first element of this share.
     pub first: u64,
-    /// Elements of this one.
+    /// Number of elements of this share.
     len: u64,
-    /// The element that is nobody's successor, if the list is one; the same on all ranks.
+    /// The head: the element that is nobody's successor, if the input is a list. The same on all ranks.
     pub head: u64,
-    /// Elements of the whole list without a successor.
+    /// Number of elements of the whole list that have no successor.
     pub tails: u64,
 }
 
-/// Returns the bytes of an index in a list of `length` elements that ranks share: one bit tells cells that were visited.
+/// Returns the bytes of an index in a list of `length` elements that is divided among ranks. One bit marks visited
+/// cells.
 pub fn width(length: u64) -> u64 {
     if length <= 1 << 30 { 4 } else { 8 }
 }
 
-/// Returns the elements of each share of a list, but for the last ones.
+/// Returns the number of elements of each share of a list but the last ones.
 pub fn share(length: u64, ranks: usize) -> u64 {
     length.div_ceil(ranks as u64).next_multiple_of(16)
 }
 
 impl Part {
-    /// Reads the share of this rank: with it comes the successor of each of its elements, [`Index::END`] for none. Collective.
+    /// Reads the share of this rank, with the successor of each of its elements; [`Index::END`] stands for none.
+    /// Collective.
     ///
     /// # Errors
-    /// Those of reading; [`crate::Error::Limit`].
+    /// Read errors; [`crate::Error::Limit`].
     pub fn load<I: Index>(
         list: &List,
         comm: &Comm,
@@ -57,10 +59,10 @@ impl Part {
         Ok((part, cells))
     }
 
-    /// Reads the share of this rank into `cells`, and shows all successors to `see`. Collective.
+    /// Reads the share of this rank into `cells`, and calls `see` with every successor. Collective.
     ///
     /// # Errors
-    /// Those of [`Self::load`].
+    /// Errors of [`Self::load`].
     pub fn fill<I: Index>(
         list: &List,
         comm: &Comm,
@@ -105,17 +107,17 @@ impl Part {
         self.first..self.first + self.len
     }
 
-    /// Returns true if this share has an element.
+    /// Returns true if the element belongs to this share.
     #[inline(always)]
     pub fn holds(&self, element: u64) -> bool {
         element.wrapping_sub(self.first) < self.len
     }
 
-    /// Returns the rank that holds an element.
+    /// Returns the rank that owns an element.
     #[inline(always)]
     pub fn owner(&self, element: u64) -> usize {
         let rank = ((u128::from(element) * u128::from(self.reciprocal)) >> 64) as u64;
-        // The reciprocal is rounded down.
+        // The reciprocal is rounded down, so the quotient may be too small by one.
         (rank + u64::from(element - rank * self.size >= self.size)) as usize
     }
 }
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_all_elements_once() {
+    fn shares_partition_the_elements() {
         for length in [0, 1, 15, 16, 17, 1000, 4096] {
             for ranks in 1..9 {
                 let size = share(length, ranks);

@@ -1,9 +1,9 @@
-//! Sparse ruling sets: sublists are walked by all ranks together, each rank then ranks the list of sublists for itself.
+//! Sparse ruling sets: all ranks walk the sublists together, then each rank ranks the list of sublists by itself.
 
 use super::Fault;
 use super::part::{Part, width};
 use super::walk::{Failure, Sublist, Walk};
-use crate::algo::listrank::cpu::{Links, Means, links_bytes, rank_links};
+use crate::algo::listrank::cpu::{Context, Links, links_bytes, rank_links};
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::comm::Comm;
@@ -12,12 +12,13 @@ use crate::memory::{Budget, Buffer};
 
 /// Binary logarithm of the elements in a block with one ruler.
 const SHIFT: u32 = 6;
-/// Elements that a thread finishes at a time.
+/// Number of elements that a thread converts to ranks at a time.
 const PART: usize = 1 << 16;
-/// Words of a sublist as ranks send it.
+/// Number of words of a sublist as ranks send it.
 const WORDS: usize = 3;
 
-/// Returns the bytes of a rank for the sublists of a list of `length` elements: as they end, and those of all ranks as links.
+/// Returns the bytes that a rank needs for the sublists of a list of `length` elements: its own as they end, and those
+/// of all ranks as links.
 pub fn memory(length: u64) -> u64 {
     let (width, sublists) = (width(length), most_sublists(length));
     sent_bytes(length) + 2 * width * sublists + links_bytes(sublists, width)
@@ -27,28 +28,29 @@ fn most_sublists(length: u64) -> u64 {
     2 * (length >> SHIFT) + 2
 }
 
-/// Returns the bytes of sublists as they end, and as ranks send them.
+/// Returns the bytes of sublists as they end and as ranks send them.
 fn sent_bytes(length: u64) -> u64 {
     8 * WORDS as u64 * most_sublists(length)
 }
 
-/// Ranks a list of which this rank holds `part`, whose `cells` are ranks afterwards. Returns what is wrong with the list, if anything is;
-/// cells mean nothing then. Collective.
+/// Ranks a list of which this rank owns `part`. `cells` contains ranks afterwards. Returns what is wrong with the list,
+/// if anything; the cells are undefined then. Collective.
 ///
 /// # Source
-/// P. Sanders and others on sparse ruling sets for list ranking in distributed memory; J. F. Sibeyn, "Ultimate parallel list ranking?",
-/// HiPC 1999. Here walkers are passed on without rounds, and a sublist that grows long goes on under another number.
+/// P. Sanders and others on sparse ruling sets for list ranking in distributed memory; J. F. Sibeyn, "Ultimate parallel
+/// list ranking?", HiPC 1999. Here walkers are forwarded without rounds, and a sublist that grows long is continued
+/// under another number.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], those of messages, a stop.
-pub fn ruling_set<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], means: &Means<'_>) -> Result<Option<Fault>> {
+/// [`crate::Error::Limit`], errors of communication; [`crate::Error::Stopped`].
+pub fn ruling_set<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], context: &Context<'_>) -> Result<Option<Fault>> {
     if part.length == 0 {
         return Ok(None);
     }
     if part.tails != 1 || part.head >= part.length {
         return Ok(Some(Fault::List));
     }
-    let Means { threads, budget, rounds, .. } = *means;
+    let Context { threads, budget, rounds, .. } = *context;
     let sent = budget.reserve(sent_bytes(part.length), "the sublists of a rank")?;
     let walk = Walk::new(comm, part, I::shared(cells), SHIFT);
     let head: I = walk.head_sublist();
@@ -60,11 +62,11 @@ pub fn ruling_set<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], means: &M
     };
     let mut links = gathered(comm, &sublists, budget)?;
     drop((sublists, sent));
-    // Two sublists before one, or a cycle of them, leave some of the list off the path.
+    // If two sublists lead to the same one, or if sublists form a cycle, part of the list is off the path.
     if head.wide() >= links.len() as u64 / 2 {
         return Ok(Some(Fault::List));
     }
-    let reached = rank_links(&mut links, head, means)?;
+    let reached = rank_links(&mut links, head, context)?;
     if reached.wide() != part.length {
         return Ok(Some(Fault::List));
     }
@@ -72,19 +74,19 @@ pub fn ruling_set<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], means: &M
     Ok(None)
 }
 
-/// Gathers the sublists of all ranks as links by their numbers.
+/// Gathers the sublists of all ranks as links, indexed by their numbers.
 fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> Result<Buffer<I>> {
     let most = sublists.iter().map(|sublist| sublist.number.wide() + 1).max();
     let mut most = [most.unwrap_or(0)];
     comm.all_max(&mut most);
     let mut links = budget.zeroed::<I>(2 * most[0] as usize, "the links of sublists")?;
     let cells = I::shared(&mut links);
-    // Numbers that no sublist has lead nowhere.
+    // Unused numbers lead nowhere.
     (0..most[0] as usize).for_each(|number| Links::<I>(cells).write(number, I::END, I::of(0)));
     let words: Vec<u64> = sublists.iter().flat_map(|s| [s.number.wide(), s.next.wide(), s.elements.wide()]).collect();
     let mut rest: Vec<Vec<u64>> = vec![Vec::new(); comm.ranks()];
     comm.gather_each(&words, |from, piece: &[u64]| {
-        // A piece may end within a sublist.
+        // A piece may end in the middle of a sublist.
         let mut words = std::mem::take(&mut rest[from]);
         words.extend(piece);
         let whole = words.len() / WORDS * WORDS;
@@ -105,7 +107,7 @@ fn unpack<I: Index>(cells: &mut [I], links: &[I], threads: usize) -> Result<()> 
         parts.each(|part| {
             for cell in &cells[part] {
                 let tag = I::get(cell).wide() & mask;
-                // The weight of a sublist is that of itself and all behind it.
+                // The weight of a sublist includes all sublists behind it.
                 I::set(cell, I::of(links[2 * (tag >> SHIFT) as usize + 1].wide() - 1 - (tag & offsets)));
             }
             Ok(())

@@ -1,10 +1,11 @@
-//! Ranks of one machine that rank a list in memory that all of them share, as the threads of one process do.
+//! Ranks of one machine rank a list in memory that all of them share, like the threads of one process.
 //!
-//! They take sublists in turn, and no message is sent. Every rank uses all of the memory, so a system that counts the pages of each process
-//! counts it once for each rank: it is used where the list fits the limit of every one, and otherwise ranks send walkers to each other.
+//! They take sublists in turn and send no messages. Every rank touches all of the memory, so a system that counts the
+//! pages of each process counts it once per rank. This method is therefore used if the list fits the limit of every
+//! rank. Otherwise ranks send walkers to each other.
 
 use super::part::{Part, elements};
-use crate::algo::listrank::cpu::Means;
+use crate::algo::listrank::cpu::Context;
 use crate::algo::listrank::cpu::ruling_set::{Walk, WalkMemory};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::read::mark;
@@ -15,29 +16,29 @@ use crate::list::List;
 use crate::memory::{Budget, Reservation};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// The counters of the memory: sublists that were begun, and those that went on as others.
+/// Index of the shared counter of sublists that were started.
 const TAKEN: usize = 0;
 const FRESH: usize = 1;
 
-/// Most elements: more than any memory holds.
+/// Maximum number of elements, which no memory holds.
 const MOST: usize = 1 << 48;
-/// More bytes than there are.
+/// A number of bytes that no machine has.
 const NEVER: u64 = 1 << 60;
 
-/// The places of a list in shared memory, in bytes.
+/// Layout of a list in shared memory: offsets in bytes.
 #[derive(Clone, Copy)]
 struct Layout {
     links: usize,
-    /// Numbers of links.
+    /// How many numbers the links take.
     numbers: usize,
     marks: usize,
-    /// Words of marks, one bit for each element.
+    /// How many words the marks take, at one bit per element.
     words: usize,
     bytes: usize,
 }
 
 impl Layout {
-    /// Returns the layout of `length` elements; `None` where indices of this width do not do.
+    /// Returns the layout of `length` elements; `None` if indices of this width are too narrow.
     fn of<I: Index>(length: u64) -> Option<Layout> {
         let (n, width) = (usize::try_from(length).ok().filter(|n| (1..=MOST).contains(n))?, size_of::<I>());
         let numbers = Walk::<I>::links(n).filter(|_| length < I::END.wide())?;
@@ -48,8 +49,8 @@ impl Layout {
     }
 }
 
-/// Returns the bytes of memory that every rank is to have, beside those of reading, for a list of `length` elements: for one without, or
-/// one that no memory holds, more than there are.
+/// Returns the bytes of memory that every rank needs for a list of `length` elements, in addition to reading. Returns
+/// [`NEVER`] for an empty list and for a list that no memory holds.
 pub fn memory(length: u64) -> u64 {
     let bytes = |layout: Option<Layout>, width| {
         let beside = |layout: Layout| 2 * layout.numbers as u64 * width;
@@ -58,7 +59,7 @@ pub fn memory(length: u64) -> u64 {
     bytes(Layout::of::<u32>(length), 4).or_else(|| bytes(Layout::of::<u64>(length), 8)).unwrap_or(NEVER)
 }
 
-/// Returns true if indices of 32 bits do for a list of `length` elements.
+/// Returns true if indices of 32 bits are wide enough for a list of `length` elements.
 pub fn is_narrow(length: u64) -> bool {
     Layout::of::<u32>(length).is_some()
 }
@@ -74,10 +75,10 @@ pub struct SharedList<I: Index> {
 }
 
 impl<I: Index> SharedList<I> {
-    /// Reads the list, each rank its share. Returns `None` on all ranks if they share no memory. Collective.
+    /// Reads the list; each rank reads its share. Returns `None` on all ranks if they share no memory. Collective.
     ///
     /// # Errors
-    /// Those of reading; [`crate::Error::Limit`].
+    /// Read errors; [`crate::Error::Limit`].
     pub fn load(
         list: &List,
         comm: &Comm,
@@ -105,11 +106,12 @@ impl<I: Index> SharedList<I> {
         self.memory.numbers(0, self.part.length as usize)
     }
 
-    /// Replaces successors by ranks. Returns false if it is no list; cells mean nothing then. Collective.
+    /// Replaces successors by ranks. Returns false if the input is not a list; the cells are undefined then.
+    /// Collective.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], a stop.
-    pub fn rank(&self, comm: &Comm, means: &Means<'_>) -> Result<bool> {
+    /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
+    pub fn rank(&self, comm: &Comm, context: &Context<'_>) -> Result<bool> {
         if !self.is_list {
             return Ok(false);
         }
@@ -118,13 +120,13 @@ impl<I: Index> SharedList<I> {
         let list = self.cells();
         let walk = Walk::<I>::of_ranks(WalkMemory { list, links: self.memory.numbers(links, numbers), taken, fresh });
         let head = I::of(self.part.head);
-        means.rounds.time("walk", self.part.length, || {
-            walk.run(head, means)?;
+        context.rounds.time("walk", self.part.length, || {
+            walk.run(head, context)?;
             comm.barrier();
             Ok(())
         })?;
         let own = self.part.elements();
-        let is_path = walk.finish(head, own.start as usize..own.end as usize, means)?;
+        let is_path = walk.finish(head, own.start as usize..own.end as usize, context)?;
         comm.barrier();
         Ok(is_path)
     }
@@ -138,7 +140,8 @@ mod tests {
     fn places_follow_each_other_and_indices_widen_with_the_list() {
         for length in [1, 63, 64, 1000, 1 << 20, (1 << 31) - (1 << 22), 1 << 31, 1 << 40] {
             let narrow = Layout::of::<u32>(length);
-            // Numbers of sublists, of which there are two for each 512 elements and one, take 23 bits beside an offset of 9.
+            // Sublist numbers have 23 bits next to an offset of 9 bits. There are two sublists for each 512 elements,
+            // and one more.
             assert_eq!(narrow.is_some(), 2 * length.div_ceil(512) < 1 << 23, "{length}");
             assert!(narrow.is_none_or(|layout| layout.links as u64 == 4 * length));
             let wide = Layout::of::<u64>(length).expect("64 bits do");

@@ -1,8 +1,9 @@
-//! Sublists that are walked from rank to rank: a walker is a message to the rank that holds its next element.
+//! Walks sublists across ranks: a walker is a message to the rank that owns the walker's next element.
 //!
-//! Each rank starts walkers at its rulers and passes on those that come, many at a time, so that neither memory nor messages are waited
-//! for. A walker leaves its tag (sublist and offset) in place of the successor of each element it visits, with a bit that says so. The
-//! walk is over when as many walkers have ended as were started: ranks tell rank 0 how many did when they have nothing else to do.
+//! Each rank starts walkers at its rulers and forwards incoming walkers, many at a time, so that neither memory nor
+//! messages stall it. A walker overwrites the successor of each element it visits with its tag (sublist and offset) and
+//! a bit that marks the cell as visited. The walk is over when as many walkers have ended as were started. An idle rank
+//! reports to rank 0 how many walkers have ended on it.
 
 use super::part::Part;
 use super::{WORDS, lock, shape};
@@ -17,12 +18,13 @@ use crate::process::signals;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Walkers that a thread passes on in one round, if there are so many.
-const MANY: usize = 1 << 14;
-/// Walkers behind the one that is passed on whose memory is asked for already.
-const AHEAD: usize = 24;
+/// Maximum number of walkers that a thread forwards in one round.
+const MAX_BATCH: usize = 1 << 14;
+/// Prefetch distance, in walkers.
+const PREFETCH_DISTANCE: usize = 24;
 
-/// A sublist that ended: its number, that of the next one ([`Index::END`] after the last), and how many elements it has.
+/// A sublist that ended: its number, the number of the next sublist ([`Index::END`] after the last), and its length in
+/// elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sublist<I> {
     pub number: I,
@@ -30,7 +32,7 @@ pub struct Sublist<I> {
     pub elements: I,
 }
 
-/// A walker, and the element that it visits next.
+/// A walker and the element that it visits next.
 #[derive(Debug, Clone, Copy)]
 struct Walker {
     at: u64,
@@ -50,7 +52,7 @@ impl Walker {
         }
     }
 
-    /// Reads a walker from its words.
+    /// Decodes a walker from the words of a message.
     #[inline(always)]
     fn get(words: &[u32]) -> Walker {
         let wide = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
@@ -62,47 +64,48 @@ impl Walker {
     }
 }
 
-/// The end of a walk that can't be completed.
+/// Reason why a walk can't be completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// Two elements have one successor.
+    /// Two elements have the same successor.
     Twice,
-    /// There are more sublists than a tag can number.
+    /// There are too many sublists for the bits of a tag.
     Numbers,
 }
 
-/// A walk of all ranks.
+/// A walk by all ranks.
 pub struct Walk<'a, I: Index> {
     comm: &'a Comm,
     part: &'a Part,
     cells: &'a [I::Cell],
     rulers: Rulers,
     shift: u32,
-    /// The next block whose ruler this rank looks at, and the last one.
+    /// The next block whose ruler this rank checks, and the end of its blocks.
     next_block: AtomicUsize,
     blocks: usize,
-    /// Sublists that went on under a fresh number.
+    /// Number of sublists that were continued under a new number.
     fresh: AtomicU64,
     inbox: Mutex<Vec<Vec<u32>>>,
     sublists: Mutex<Vec<Sublist<I>>>,
-    /// Walkers of all ranks, and those that ended here.
+    /// Number of walkers of all ranks, and number of walkers that ended on this rank.
     walkers: u64,
     ended: AtomicU64,
     failure: Mutex<Option<Failure>>,
     over: AtomicBool,
 }
 
-/// The bit of a cell that was visited.
+/// Bit that marks a cell as visited.
 fn visited<I: Index>() -> u64 {
     1 << (I::BITS - 1)
 }
 
 impl<'a, I: Index> Walk<'a, I> {
-    /// Prepares the walk over `part`, whose cells are `cells`, from one ruler in each 2^`shift` elements and from the head.
+    /// Prepares the walk over `part`, whose cells are `cells`. Sublists begin at the head and at one ruler in each
+    /// 2^`shift` elements.
     pub fn new(comm: &'a Comm, part: &'a Part, cells: &'a [I::Cell], shift: u32) -> Walk<'a, I> {
         let rulers = Rulers::new(part.length as usize, shift);
         let elements = part.elements();
-        // Blocks need not end where shares do: a ruler is started from where it lies.
+        // A block may span two shares. The rank that owns its ruler starts the walker.
         let blocks = rulers.block(elements.start as usize)..(elements.end as usize).div_ceil(1 << shift);
         Walk {
             comm,
@@ -127,15 +130,16 @@ impl<'a, I: Index> Walk<'a, I> {
         I::of(self.rulers.sublist(I::of(self.part.head)) as u64)
     }
 
-    /// Walks all sublists, with `threads` threads of this rank. Returns those that ended here. Collective.
+    /// Walks all sublists with `threads` threads on this rank. Returns the sublists that ended on this rank.
+    /// Collective.
     ///
     /// # Errors
-    /// Those of messages; a stop.
+    /// Communication errors; [`crate::Error::Stopped`].
     pub fn run(self, threads: usize) -> Result<std::result::Result<Vec<Sublist<I>>, Failure>> {
         let work = |outbox: &Outbox<'_>| {
             team(threads, &|number| {
                 let outcome = self.work(outbox, number == 0);
-                // Whoever ends, even by an error, ends the others.
+                // A thread that returns, even with an error, ends the other threads.
                 self.over.store(true, Relaxed);
                 outcome
             })
@@ -150,7 +154,8 @@ impl<'a, I: Index> Walk<'a, I> {
         Ok(failure.map_or(Ok(sublists), Err))
     }
 
-    /// Walks until all walkers of all ranks have ended. One thread of a rank `speaks` with the other ranks.
+    /// Forwards walkers until all walkers of all ranks have ended. Only the thread with `speaks` communicates with the
+    /// other ranks.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
         let mut team = Team::new(self, outbox);
         let (mut ending, mut backoff) = (Ending::new(self.comm), Backoff::default());
@@ -159,7 +164,7 @@ impl<'a, I: Index> Walk<'a, I> {
         }
         while !self.over.load(Relaxed) {
             team.start();
-            if team.pass_on()? {
+            if team.forward()? {
                 backoff.reset();
                 continue;
             }
@@ -171,7 +176,8 @@ impl<'a, I: Index> Walk<'a, I> {
         Ok(())
     }
 
-    /// Returns a number for a sublist that goes on: ranks take turns with them.
+    /// Returns a new number for a sublist that is continued. Ranks interleave their numbers, so no two ranks use the
+    /// same.
     fn number(&self) -> u64 {
         let (rank, ranks) = (self.comm.rank() as u64, self.comm.ranks() as u64);
         self.rulers.blocks() as u64 + 1 + self.fresh.fetch_add(1, Relaxed) * ranks + rank
@@ -182,11 +188,12 @@ impl<'a, I: Index> Walk<'a, I> {
     }
 }
 
-/// The walkers of one thread, as the words of messages.
+/// The walkers of one thread, encoded as the words of messages.
 struct Team<'w, 'a, I: Index> {
     walk: &'w Walk<'a, I>,
     outbox: &'w Outbox<'w>,
-    /// Those that go on here, the memory of those of the last round, and how many words came by messages then.
+    /// Walkers that continue on this rank, a spare buffer of the last round, and how many words arrived by messages in
+    /// that round.
     here: Vec<u32>,
     spare: Vec<u32>,
     came: usize,
@@ -194,7 +201,7 @@ struct Team<'w, 'a, I: Index> {
     sublists: Vec<Sublist<I>>,
 }
 
-/// Words of an index, and of a walker.
+/// Number of words of an index. A walker has twice as many.
 const fn words<I: Index>() -> usize {
     if I::BITS > 32 { 2 } else { 1 }
 }
@@ -205,12 +212,12 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
         Team { walk, outbox, here: Vec::new(), spare: Vec::new(), came: 0, leaving, sublists: Vec::new() }
     }
 
-    /// Starts as many walkers as there is room for.
+    /// Starts walkers until the batch is full or no blocks are left.
     fn start(&mut self) {
         const BLOCKS: usize = 256;
         let walk = self.walk;
         let elements = walk.part.elements();
-        while self.here.len() + self.came < MANY * 2 * words::<I>() {
+        while self.here.len() + self.came < MAX_BATCH * 2 * words::<I>() {
             let from = walk.next_block.fetch_add(BLOCKS, Relaxed);
             if from >= walk.blocks {
                 return;
@@ -223,7 +230,7 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
         }
     }
 
-    /// Starts the walker of the head, if it is this rank's and no ruler.
+    /// Starts the walker of the head if this rank owns the head and the head is not a ruler.
     fn start_head(&mut self) {
         let (walk, head) = (self.walk, self.walk.part.head);
         if walk.part.elements().contains(&head) && !walk.rulers.contains(head as usize) {
@@ -232,9 +239,9 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
         }
     }
 
-    /// Has all walkers that are here or came by messages visit an element, and sends those that leave this rank. Returns false if there
-    /// were none.
-    fn pass_on(&mut self) -> Result<bool> {
+    /// Moves every walker that is here or arrived by a message by one element, and sends the walkers that leave this
+    /// rank. Returns false if there were none.
+    fn forward(&mut self) -> Result<bool> {
         signals::check()?;
         let batch = std::mem::replace(&mut self.here, std::mem::take(&mut self.spare));
         let mut ended = self.visit_all(&batch)?;
@@ -251,7 +258,7 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
                 self.send(to)?;
             }
         }
-        // What ended is told once all that it left behind is in place.
+        // Ends are counted only after everything that the walkers wrote is in place.
         self.walk.ended.fetch_add(ended, Relaxed);
         let some = self.came > 0 || !batch.is_empty();
         self.spare = batch;
@@ -259,15 +266,15 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
         Ok(some)
     }
 
-    /// Has the walkers of a batch visit an element each; returns how many have ended.
+    /// Moves each walker of a batch by one element. Returns how many ended.
     fn visit_all(&mut self, batch: &[u32]) -> Result<u64> {
         let (part, cells) = (*self.walk.part, self.walk.cells);
         let step = 2 * words::<I>();
         let expect = |walker: &[u32]| prefetch(cells, (Walker::get(walker).at - part.first) as usize);
-        batch.chunks_exact(step).take(AHEAD).for_each(expect);
+        batch.chunks_exact(step).take(PREFETCH_DISTANCE).for_each(expect);
         let mut ended = 0;
         for (i, walker) in batch.chunks_exact(step).enumerate() {
-            if let Some(ahead) = batch.get((i + AHEAD) * step..(i + AHEAD + 1) * step) {
+            if let Some(ahead) = batch.get((i + PREFETCH_DISTANCE) * step..(i + PREFETCH_DISTANCE + 1) * step) {
                 expect(ahead);
             }
             ended += u64::from(self.visit(Walker::get(walker))?);
@@ -275,7 +282,7 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
         Ok(ended)
     }
 
-    /// Visits one element; returns true if the walker has ended there.
+    /// Visits one element. Returns true if the walker ended there.
     #[inline(always)]
     fn visit(&mut self, Walker { at, tag }: Walker) -> Result<bool> {
         let walk = self.walk;
@@ -322,21 +329,21 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
     }
 }
 
-/// How ranks find out that all walkers have ended.
+/// Detects, across ranks, that all walkers have ended.
 struct Ending {
-    /// Walkers that ended on each rank, as it told; of rank 0 alone.
-    told: Vec<u64>,
-    /// The same of this rank when it told last.
+    /// Number of walkers that ended on each rank, as it reported. Only on rank 0.
+    reported: Vec<u64>,
+    /// The count that this rank last reported.
     last: u64,
 }
 
 impl Ending {
     fn new(comm: &Comm) -> Ending {
-        let told = if comm.leads() { vec![0; comm.ranks()] } else { Vec::new() };
-        Ending { told, last: 0 }
+        let reported = if comm.leads() { vec![0; comm.ranks()] } else { Vec::new() };
+        Ending { reported, last: 0 }
     }
 
-    /// Returns true once all walkers of all ranks have ended. Called when this rank has none to pass on.
+    /// Returns true once all walkers of all ranks have ended. Call it when this rank has no walkers to forward.
     fn is_over<I: Index>(&mut self, walk: &Walk<'_, I>) -> bool {
         let (comm, ended) = (walk.comm, walk.ended.load(Relaxed));
         if !comm.leads() {
@@ -346,11 +353,11 @@ impl Ending {
             }
             return comm.receive().is_some();
         }
-        self.told[0] = ended;
+        self.reported[0] = ended;
         while let Some((from, words)) = comm.receive() {
-            self.told[from] = words.try_into().map_or(0, u64::from_le_bytes);
+            self.reported[from] = words.try_into().map_or(0, u64::from_le_bytes);
         }
-        let is_over = self.told.iter().sum::<u64>() == walk.walkers;
+        let is_over = self.reported.iter().sum::<u64>() == walk.walkers;
         if is_over {
             (1..comm.ranks()).for_each(|rank| comm.send(rank, b"over"));
         }

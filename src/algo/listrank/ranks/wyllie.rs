@@ -1,30 +1,32 @@
-//! Pointer jumping by several ranks, as published: in each round, each element asks the one it points to, by messages.
+//! Pointer jumping by several ranks, as published: in each round every element asks the element it points to, by
+//! messages.
 
 use super::part::Part;
 use super::{Fault, WORDS, lock, shape};
-use crate::algo::listrank::cpu::Means;
+use crate::algo::listrank::cpu::Context;
 use crate::algo::listrank::index::Index;
 use crate::comm::{Comm, Outbox};
 use crate::error::Result;
 use crate::memory::Buffer;
 use std::sync::{Mutex, PoisonError};
 
-/// The pointers of a rank's elements, and the distances to where they point.
+/// The pointers of a rank's elements, and the distances to the elements they point to.
 struct Pointers<I: Index> {
     next: Buffer<I>,
     distance: Buffer<I>,
 }
 
-/// Ranks a list of which this rank holds `part`, whose `cells` are ranks afterwards. Returns what is wrong with the list, if anything is.
-/// Collective.
+/// Ranks a list of which this rank owns `part`. `cells` contains ranks afterwards. Returns what is wrong with the list,
+/// if anything. Collective.
 ///
 /// # Source
-/// J. C. Wyllie, "The complexity of parallel computations", 1979. Each round takes two exchanges: of questions, and of answers.
+/// J. C. Wyllie, "The complexity of parallel computations", 1979. Each round takes two exchanges: questions, then
+/// answers.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], those of messages, a stop.
-pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], means: &Means<'_>) -> Result<Option<Fault>> {
-    let budget = means.budget;
+/// [`crate::Error::Limit`], errors of communication; [`crate::Error::Stopped`].
+pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], context: &Context<'_>) -> Result<Option<Fault>> {
+    let budget = context.budget;
     if part.length == 0 {
         return Ok(None);
     }
@@ -39,10 +41,10 @@ pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], means: &Means
     let rounds = u64::BITS - (part.length - 1).leading_zeros();
     let _questions = budget.reserve(ASKED * cells.len() as u64, "questions of other ranks, and answers")?;
     for _ in 0..rounds {
-        (means.go_on)()?;
-        means.rounds.time("jump", part.length, || jump(comm, part, &mut old))?;
+        (context.go_on)()?;
+        context.rounds.time("jump", part.length, || jump(comm, part, &mut old))?;
     }
-    // Where elements lie on cycles, pointers never come to an end.
+    // The pointers of elements on cycles never reach the end.
     if comm.any(old.next.iter().any(|&next| next != I::END)) {
         return Ok(Some(Fault::List));
     }
@@ -50,15 +52,16 @@ pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], means: &Means
     Ok(None)
 }
 
-/// Bytes of a question and of its answer.
+/// Bytes of a question and its answer.
 const ASKED: u64 = 40;
 
-/// Returns the bytes of a rank for pointers from a share of `share` elements, with indices of `width` bytes.
+/// Returns the bytes of memory that a rank with a share of `share` elements needs for pointers, with indices of `width`
+/// bytes.
 pub fn memory(share: u64, width: u64) -> u64 {
     (2 * width + ASKED) * share
 }
 
-/// One round: every pointer becomes that of the element it points to.
+/// Runs one round: every pointer becomes the pointer of the element it points to.
 fn jump<I: Index>(comm: &Comm, part: &Part, pointers: &mut Pointers<I>) -> Result<()> {
     let first = part.first;
     let questions: Mutex<Vec<[u64; 2]>> = Mutex::default();
@@ -104,7 +107,7 @@ fn wide(words: &[u32]) -> u64 {
     u64::from(words[0]) | u64::from(words[1]) << 32
 }
 
-/// Messages that are being filled, one for each rank.
+/// Messages that are being filled, one per rank.
 struct Leaving<'o> {
     outbox: &'o Outbox<'o>,
     messages: Vec<Vec<u32>>,

@@ -1,5 +1,6 @@
-//! The simple way, kept to compare with: threads take vertices of the frontier, claim own neighbours by atomic minima, and append all others to what is
-//! sent, at places that they draw by atomic additions. Nothing is pruned.
+//! The simple method, kept for comparison. Threads process vertices of the frontier and claim own neighbours by atomic
+//! minima. They append all other neighbours to the outgoing pairs, at places that they allocate by atomic additions.
+//! Nothing is pruned.
 
 use super::Candidates;
 use super::rows::Expansion;
@@ -14,10 +15,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Vertices that a thread takes at a time.
+/// Number of vertices that a thread takes at a time.
 const PART: usize = 64;
 
-/// Expands a piece: candidates of other ranks come to `pairs`.
+/// Expands a piece. The candidates of other ranks are written to `pairs`.
 pub(super) fn expand(
     expansion: &Expansion<'_>,
     owners: &Owners,

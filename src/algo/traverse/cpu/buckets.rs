@@ -1,7 +1,9 @@
-//! Sort and unique of the candidates of a wide step: a scatter by the upper bits of keys, and bins for the lower ones.
+//! Sorts the candidates of a wide step and drops repeats: a scatter by the upper bits of keys, then bins for the lower
+//! bits.
 //!
-//! Candidates come in the order of the frontier, and the scatter keeps it, so that the first of a key has the smallest parent. The keys of a bucket fit
-//! a cache, and each has a bin there that takes its first parent: what the bins hold in the end is sorted and without repeats.
+//! Candidates come in the order of the frontier. The scatter keeps this order, so the first candidate of a key has the
+//! smallest parent. The keys of a bucket fit a cache. Each has a bin that keeps its first parent, so the bins end up
+//! sorted and without repeats.
 
 use super::rows::Expansion;
 use crate::algo::team::{Parts, team};
@@ -15,38 +17,39 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Most buckets, as a power of two: their ends and a line of each stay in the second-level cache.
+/// Base-2 logarithm of the maximum number of buckets. Their ends and one cache line of each stay in the second-level
+/// cache.
 const BUCKET_BITS: u32 = 10;
-/// A bucket with fewer candidates than one for so many keys is sorted by comparisons.
+/// A bucket with less than one candidate per this many keys is sorted by comparisons.
 const SPARSE: usize = 8;
 
-/// Room for counts and bins of all threads.
+/// Memory for the counts and bins of all threads.
 pub(super) struct Buckets {
-    /// Lower bits of a key.
+    /// Number of lower bits of a key.
     low: u32,
     buckets: usize,
-    /// For each thread, the candidates of each bucket, then the place of the next.
+    /// For each thread and bucket, the number of candidates, then the place of the next one.
     places: Buffer<AtomicU32>,
     /// For each thread, a bin for each key of a bucket.
     bins: Buffer<AtomicU32>,
-    /// For each bucket, the candidates that are left.
+    /// For each bucket, the number of remaining candidates.
     left: Buffer<AtomicU32>,
 }
 
-/// Returns the lower bits of `keys` keys, and the number of buckets.
+/// Returns the number of lower bits for `keys` keys, and the number of buckets.
 fn shape(keys: u64) -> (u32, usize) {
     let bits = 64 - keys.saturating_sub(1).leading_zeros();
     let low = bits.saturating_sub(BUCKET_BITS);
     (low, ((keys.max(1) - 1) >> low) as usize + 1)
 }
 
-/// Returns the bytes of all this for so many keys and threads.
+/// Returns the bytes of the buckets for `keys` keys and `threads` threads.
 pub(super) fn bytes(keys: u64, threads: usize) -> u64 {
     let (low, buckets) = shape(keys);
     4 * (threads as u64 * (2 * buckets as u64 + (1 << low)) + buckets as u64)
 }
 
-/// Drops repeats of keys in sorted pairs but the first; returns how many are left.
+/// Keeps only the first pair of each key in sorted pairs. Returns how many remain.
 pub(super) fn unique(pairs: &mut [u64]) -> usize {
     let mut count = 0;
     for at in 0..pairs.len() {
@@ -67,8 +70,8 @@ impl Buckets {
         Ok(Buckets { low, buckets, places, bins, left: zeroed(buckets)? })
     }
 
-    /// Writes the candidates of a piece to `pairs`, sorted by key and without repeats. Returns how many were dropped, how many are of vertices of
-    /// other ranks, repeats included, and how many are left.
+    /// Writes the candidates of a piece to `pairs`, sorted by key and without repeats. Returns how many were dropped,
+    /// how many are for vertices of other ranks (including repeats), and how many remain.
     pub fn fill(
         &self,
         expansion: &Expansion<'_>,
@@ -126,13 +129,13 @@ impl Buckets {
         &self.places[2 * thread * self.buckets..][..2 * self.buckets]
     }
 
-    /// Returns the key of a vertex, which is the vertex for one rank.
+    /// Returns the key of a vertex. With a single rank it is the vertex itself.
     #[inline(always)]
     fn key<const RANKED: bool>(owners: &Owners, v: u32) -> u32 {
         if RANKED { owners.key(v) } else { v }
     }
 
-    /// Counts the candidates of each bucket in a thread's share; returns how many are own vertices.
+    /// Counts the candidates of each bucket in a thread's share. Returns how many are for own vertices.
     fn count<const RANKED: bool>(
         &self,
         expansion: &Expansion<'_>,
@@ -140,7 +143,8 @@ impl Buckets {
         share: Range<u64>,
         thread: usize,
     ) -> u64 {
-        // Two counts of each bucket in turn: candidates of one bucket come one after the other, and each waits for the last.
+        // Two alternating counters per bucket: consecutive candidates often have the same bucket, and each addition
+        // would wait for the previous one.
         let counts = self.places(thread);
         counts.iter().for_each(|count| count.store(0, Relaxed));
         let first = owners.rank() as u32 * owners.stride();
@@ -155,7 +159,7 @@ impl Buckets {
         own
     }
 
-    /// Turns counts into places; returns where buckets start and the last ends.
+    /// Converts counts to places. Returns the start of each bucket and the end of the last.
     fn place(&self, threads: usize) -> Vec<usize> {
         let mut next = 0u32;
         let mut starts = Vec::with_capacity(self.buckets + 1);
@@ -191,7 +195,7 @@ impl Buckets {
         });
     }
 
-    /// Sorts the pairs of a bucket, and drops repeats; returns how many are left.
+    /// Sorts the pairs of a bucket and drops repeats. Returns how many remain.
     fn unique(&self, pairs: &[AtomicU64], bucket: usize, thread: usize, scratch: &mut Vec<u64>) -> usize {
         let keys = 1 << self.low;
         if pairs.len() * SPARSE < keys {
@@ -206,7 +210,7 @@ impl Buckets {
         for pair in pairs {
             let pair = pair.load(Relaxed);
             let bin = &bins[(pair >> 32) as usize & (keys - 1)];
-            // Parents ascend: the first is the smallest.
+            // Parents are ascending, so the first is the smallest.
             bin.store(bin.load(Relaxed).min(pair as u32), Relaxed);
         }
         let mut count = 0;

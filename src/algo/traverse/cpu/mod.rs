@@ -1,8 +1,9 @@
-//! A rank's part of a search by the threads of a process, of rows in memory or in mapped files.
+//! A rank's part of a search on the threads of a process, with rows in memory or in mapped files.
 //!
-//! Narrow steps, from frontiers of few edges, are taken by one thread, which sorts what it finds and lists what it reaches. In others, candidates are
-//! scattered by the upper bits of their keys, each thread's in its order, into buckets of as many keys as a cache holds (`buckets`), so that the
-//! first of a key has the smallest parent: the frontier is in order. Without pruning (`atomic`), claims are atomic minima.
+//! Narrow steps, from frontiers of few edges, run on one thread, which sorts the candidates and lists the vertices that
+//! it reaches. In other steps the threads scatter candidates by the upper bits of their keys into buckets that fit a
+//! cache (`buckets`). Each thread keeps the order of its candidates. The frontier is in order, so the first candidate
+//! of a key has the smallest parent. Without pruning (`atomic`), claims are atomic minima.
 
 mod atomic;
 mod buckets;
@@ -26,28 +27,28 @@ use std::ops::Range;
 use std::time::Instant;
 use update::Update;
 
-/// A step is narrow if its frontier has at most one edge for so many keys of a rank, within these bounds.
+/// A step is narrow if its frontier has at most one edge per this many keys of a rank, within these bounds.
 const NARROW: u64 = 64;
 const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
 
-/// Most entries of a piece, and those that do.
+/// Maximum and minimum number of entries of a piece.
 const MOST_PIECE: u64 = 1 << 28;
 const LEAST_PIECE: u64 = 1 << 16;
 
-/// Pairs of other ranks that are taken at a time.
+/// Number of pairs of other ranks that are processed at a time.
 const BATCH: usize = 1 << 16;
 
 /// The candidates of a piece, as pairs of key and parent.
 struct Candidates {
-    /// The pairs that go to each rank; those of this rank are empty where it has taken them already.
+    /// The pairs for each rank; this rank's range is empty if it has already claimed its own.
     to: Vec<Range<usize>>,
-    /// Repeats that were dropped.
+    /// Number of repeats that were dropped.
     pruned: u64,
-    /// Those of vertices of other ranks, repeats included.
+    /// Number of candidates for vertices of other ranks, including repeats.
     away: u64,
 }
 
-/// The own vertices of a rank, and what is known of them.
+/// The own vertices of a rank and their state.
 pub struct CpuLevels<'a> {
     rows: Adjacency<'a>,
     direction: Direction,
@@ -56,19 +57,19 @@ pub struct CpuLevels<'a> {
     strategy: Strategy,
     threads: usize,
     update: Update,
-    /// The frontier: vertices, ascending, and the edges before each.
+    /// The frontier: vertices, ascending, and the number of edges before each.
     frontier: Buffer<u32>,
     offsets: Buffer<u64>,
     vertices: usize,
     buckets: Buckets,
     piece: u64,
-    /// True if the step is narrow.
+    /// Whether the step is narrow.
     is_narrow: bool,
-    /// The traffic of the step.
+    /// Traffic of the step.
     sent: Sent,
 }
 
-/// The means to expand the frontier, which borrow these fields alone.
+/// Builds the expansion of the frontier. A macro, because it borrows only these fields.
 macro_rules! expansion {
     ($levels:expr) => {
         Expansion {
@@ -80,28 +81,30 @@ macro_rules! expansion {
     };
 }
 
-/// Returns the most entries of a piece that are of use to one of `ranks` ranks, on a graph with so many in all rows.
+/// Returns the largest useful piece, in entries, for one of `ranks` ranks on a graph with `entries` entries in all
+/// rows.
 fn most_piece(entries: u64, ranks: usize) -> u64 {
     entries.div_ceil(ranks as u64).clamp(LEAST_PIECE, MOST_PIECE)
 }
 
-/// Returns the bytes that a search takes on rank 0 beside links, at most and at least, of a graph with so many entries in all rows.
+/// Returns the maximum and the minimum bytes that a search takes on rank 0 in addition to links, for a graph with
+/// `entries` entries in all rows.
 pub fn bytes(owners: &Owners, entries: u64, threads: usize) -> [u64; 2] {
     let own = owners.len(0) as u64;
     let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(owners)) + buckets::bytes(owners.keys(), threads);
     [most_piece(entries, owners.ranks()), LEAST_PIECE].map(|piece| fixed + 8 * piece)
 }
 
-/// Returns the most edges of a narrow step.
+/// Returns the maximum number of edges of a narrow step.
 fn narrow_edges(owners: &Owners) -> u64 {
     (u64::from(owners.stride()) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
 }
 
 impl<'a> CpuLevels<'a> {
-    /// Takes memory for searches of a graph by the ranks that own its vertices.
+    /// Reserves memory for searches of a graph by the ranks that own its vertices.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] where the fewest of [`bytes()`] do not fit; [`crate::Error::Corrupt`] of the degrees.
+    /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; [`crate::Error::Corrupt`] if the degrees are damaged.
     pub fn new(
         graph: &'a Graph,
         degrees: &'a Mapped,
@@ -139,7 +142,7 @@ impl<'a> CpuLevels<'a> {
         })
     }
 
-    /// Expands a piece by the strategy.
+    /// Expands a piece with the strategy of the table.
     fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates> {
         if self.is_narrow {
             return Ok(self.narrow(piece, pairs, steps));
@@ -155,7 +158,7 @@ impl<'a> CpuLevels<'a> {
         Ok(Candidates { to: by_owner(&self.owners, &pairs[..count]), pruned, away })
     }
 
-    /// Expands, sorts and prunes a piece by one thread.
+    /// Expands, sorts and prunes a piece on one thread.
     fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Candidates {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);
@@ -174,7 +177,7 @@ impl<'a> CpuLevels<'a> {
             lap(&mut lapped, &mut steps.sort);
             count = buckets::unique(found);
         } else if self.owners.ranks() > 1 {
-            // Nothing is pruned, but candidates of one owner have to come together.
+            // Nothing is pruned, but the candidates of one owner must be consecutive.
             found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.owners.stride());
         }
         let to = by_owner(&self.owners, &pairs[..count]);
@@ -183,7 +186,7 @@ impl<'a> CpuLevels<'a> {
     }
 }
 
-/// Returns the pairs of each rank among those that are ordered by owners.
+/// Returns the range of each rank in pairs that are ordered by owner.
 fn by_owner(owners: &Owners, pairs: &[u64]) -> Vec<Range<usize>> {
     let end = |rank: usize| {
         let end = (rank as u64 + 1) * u64::from(owners.stride());
@@ -255,7 +258,7 @@ impl Levels for CpuLevels<'_> {
     }
 }
 
-/// Pairs that one rank takes at a time, for plans.
+/// Returns the number of pairs that one rank processes at a time, for plans.
 pub fn batch() -> usize {
     BATCH
 }

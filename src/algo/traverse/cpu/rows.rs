@@ -1,4 +1,4 @@
-//! The rows of a frontier: prefix sums of degrees, and the entries between two of them.
+//! The rows of a frontier: prefix sums of degrees, and ranges of entries.
 
 use crate::algo::team::team;
 use crate::error::Result;
@@ -16,12 +16,13 @@ pub(super) struct Expansion<'a> {
     pub direction: Direction,
     /// Vertices, ascending.
     pub vertices: &'a [u32],
-    /// The edges before each, and those of all.
+    /// Number of edges before each vertex, and in total.
     pub offsets: &'a [u64],
 }
 
 impl Expansion<'_> {
-    /// Calls `visit` with the neighbours number `entries` of the frontier and with whose they are: the first is looked for, the others follow.
+    /// Calls `visit` with each neighbour number `entries` of the frontier and its vertex. The first is found by binary
+    /// search; the others follow.
     #[inline(always)]
     pub fn each(&self, entries: Range<u64>, mut visit: impl FnMut(u32, u32)) {
         if entries.is_empty() {
@@ -49,7 +50,7 @@ impl Expansion<'_> {
     }
 }
 
-/// Writes the sum of the degrees before each of `vertices` to `offsets`, and behind them that of all, which is returned.
+/// Writes the sum of the degrees before each of `vertices` to `offsets`, and the total after them. Returns the total.
 pub(super) fn prefix_sum(
     vertices: &[u32],
     degree: impl Fn(u32) -> u64 + Sync,

@@ -1,4 +1,4 @@
-//! The state of the own vertices: parents, bits of those that are reached, and those that a step reaches.
+//! State of the own vertices: parents, a bitmap of the reached ones, and the ones that a step reaches.
 
 use crate::algo::bits::is_set;
 use crate::algo::team::{Parts, team};
@@ -8,25 +8,25 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crate::algo::traverse::search::NONE;
 
-/// Pairs from which on several threads take them.
+/// Number of pairs from which on several threads process them.
 const SHARED: usize = 1 << 15;
-/// Pairs that a thread takes at a time.
+/// Number of pairs that a thread takes at a time.
 const PART: usize = 1 << 12;
-/// Pairs ahead whose parents are fetched.
-const AHEAD: usize = 16;
+/// Prefetch distance, in pairs.
+const PREFETCH_DISTANCE: usize = 16;
 
 /// The own vertices of a rank.
 pub(super) struct Update {
     parents: Buffer<u32>,
-    /// Those that were reached before the step, and those that it reaches.
+    /// Bitmaps of the vertices reached before the step, and by the step.
     reached: Buffer<AtomicU64>,
     new: Buffer<AtomicU64>,
-    /// The places that a narrow step reaches.
+    /// Places of the vertices that a narrow step reaches.
     listed: Buffer<u32>,
     count: usize,
 }
 
-/// Returns the bytes for `own` vertices, and narrow steps of `edges` edges.
+/// Returns the bytes for `own` vertices and narrow steps of at most `edges` edges.
 pub(super) fn bytes(own: u64, edges: u64) -> u64 {
     4 * own + 2 * 8 * own.div_ceil(64) + 4 * edges
 }
@@ -40,14 +40,14 @@ impl Update {
         Ok(Update { parents, reached: bits()?, new: bits()?, listed, count: 0 })
     }
 
-    /// Forgets all.
+    /// Resets all vertices to unreached.
     pub fn begin(&mut self) {
         self.parents.fill(NONE);
         self.reached.iter_mut().chain(self.new.iter_mut()).for_each(|word| *word.get_mut() = 0);
         self.count = 0;
     }
 
-    /// Reaches the root.
+    /// Marks the root as reached.
     pub fn root(&mut self, place: usize, root: u32) {
         self.parents[place] = root;
         *self.reached[place / 64].get_mut() |= 1 << (place % 64);
@@ -58,12 +58,12 @@ impl Update {
         &self.parents
     }
 
-    /// Returns the parents and bits, to be claimed by several threads.
+    /// Returns the parents and bitmaps for claims by several threads.
     pub fn claims(&mut self) -> Claims<'_> {
         Claims { parents: cells(&mut self.parents), reached: &self.reached, new: &self.new }
     }
 
-    /// Takes pairs, of whose keys `first` is that of the first own vertex.
+    /// Claims the vertices of `pairs`. `first` is the key of the first own vertex.
     pub fn take(&mut self, pairs: &[u64], first: u32, is_narrow: bool, threads: usize) -> Result<()> {
         let place = |pair: u64| ((pair >> 32) as u32 - first) as usize;
         if is_narrow {
@@ -85,7 +85,7 @@ impl Update {
         let claims = self.claims();
         let work = |pairs: &[u64], is_alone: bool| {
             for (at, &pair) in pairs.iter().enumerate() {
-                if let Some(&ahead) = pairs.get(at + AHEAD) {
+                if let Some(&ahead) = pairs.get(at + PREFETCH_DISTANCE) {
                     prefetch(claims.parents, place(ahead));
                 }
                 match is_alone {
@@ -107,7 +107,8 @@ impl Update {
         })
     }
 
-    /// Makes what the step reached known, and writes it to `frontier`, ascending, as `vertex` calls places. Returns how many there are.
+    /// Marks the vertices that the step reached, and writes them to `frontier` in ascending order. `vertex` converts a
+    /// place to a vertex. Returns their number.
     pub fn advance(
         &mut self,
         frontier: &mut [u32],
@@ -159,7 +160,7 @@ impl Update {
     }
 }
 
-/// Own vertices that threads claim.
+/// Own vertices that threads can claim.
 #[derive(Clone, Copy)]
 pub(super) struct Claims<'a> {
     parents: &'a [AtomicU32],
@@ -168,7 +169,7 @@ pub(super) struct Claims<'a> {
 }
 
 impl Claims<'_> {
-    /// Claims a vertex for a parent, unless it was reached before the step: the smallest parent stays.
+    /// Claims a vertex for a parent, unless it was reached before the step. The smallest parent is kept.
     #[inline(always)]
     pub fn claim(self, place: usize, parent: u32) {
         if is_set(self.reached, place as u32) {
@@ -179,7 +180,7 @@ impl Claims<'_> {
         }
     }
 
-    /// Claims likewise, while no other thread does.
+    /// Claims like [`Self::claim`], while no other thread does.
     #[inline(always)]
     fn claim_alone(self, place: usize, parent: u32) {
         if is_set(self.reached, place as u32) {

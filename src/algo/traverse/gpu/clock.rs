@@ -1,17 +1,18 @@
-//! Times of the steps of a search on a GPU, which are told once the host waits for it anyway: waiting for each step would take longer than many of them.
+//! Measures the steps of a search on a GPU. Times are read when the host waits for the GPU anyway, because waiting for
+//! each step would take longer than many of the steps.
 
 use crate::algo::traverse::search::Steps;
 use crate::error::Result;
 use crate::gpu::{Event, Queue};
 use std::time::Instant;
 
-/// A step among all.
+/// A field of [`Steps`].
 pub(super) type Step = fn(&mut Steps) -> &mut f64;
 
-/// Marks from which the host should wait before it queues more.
+/// Number of events from which on the host should wait before it queues more.
 const MANY: usize = 64;
 
-/// Marks in a queue: its beginning, and the end of each step since.
+/// Events in a queue: the start of the measurement, and the end of each step since.
 pub(super) struct Clock {
     events: Vec<Event>,
     ends: Vec<Step>,
@@ -19,12 +20,12 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Makes a clock that stands.
+    /// Creates a clock that is not running.
     pub fn new() -> Clock {
         Clock { events: Vec::new(), ends: Vec::new(), begun: None }
     }
 
-    /// Begins, unless it goes already: what is queued from now on belongs to the next step that ends.
+    /// Starts the clock unless it is running: work queued from now on belongs to the next step that ends.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -36,7 +37,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Ends a step: all that was queued since the last one.
+    /// Ends a step, to which all work queued since the last end belongs.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -50,22 +51,23 @@ impl Clock {
         self.ends.len() >= MANY
     }
 
-    /// Waits for the GPU, and adds the times since the beginning to `steps`. The last step has the time of the host, too.
+    /// Waits for the GPU, and adds the times since the start to `steps`. The time of the host is added to the last
+    /// step.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn settle(&mut self, queue: &Queue, steps: &mut Steps) -> Result<()> {
         queue.finish()?;
         let Some(begun) = self.begun.take() else { return Ok(()) };
-        let (elapsed, mut told) = (begun.elapsed().as_secs_f64(), 0.0);
+        let (elapsed, mut measured) = (begun.elapsed().as_secs_f64(), 0.0);
         for (number, step) in self.ends.iter().enumerate() {
             let seconds = self.events[number].until(&self.events[number + 1])?.as_secs_f64();
             *step(steps) += seconds;
             steps.kernels += seconds;
-            told += seconds;
+            measured += seconds;
         }
         if let Some(last) = self.ends.last() {
-            *last(steps) += (elapsed - told).max(0.0);
+            *last(steps) += (elapsed - measured).max(0.0);
         }
         self.ends.clear();
         Ok(())

@@ -1,4 +1,4 @@
-//! The launches of a search's steps, in their order.
+//! Launches the kernels of a search's steps, in order.
 #![allow(unsafe_code)] // kernel launches
 
 use super::PROGRAM;
@@ -10,20 +10,20 @@ use crate::algo::traverse::options::Strategy;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Queue, Scan, Workspace};
 
-/// The arrays that kernels of a step leave something in for others.
+/// The arrays through which the kernels of a step pass intermediate results.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrays {
-    /// The candidates before each vertex of the frontier, and their number.
+    /// Number of candidates before each vertex of the frontier, and in total.
     pub offsets: DeviceSlice<u32>,
-    /// A count for each word of bits.
+    /// A count per bitmap word.
     pub words: DeviceSlice<u32>,
     pub scratch: DeviceSlice<u32>,
     pub sums: DeviceSlice<u64>,
-    /// The ends of each rank's pairs.
+    /// Ends of each rank's pairs.
     pub ends: DeviceSlice<u32>,
 }
 
-/// The kernels of a traversal, and what they work on.
+/// The kernels of a traversal and their data.
 pub(super) struct Launches {
     degrees: Kernel,
     search: Kernel,
@@ -40,7 +40,7 @@ pub(super) struct Launches {
     strategy: Strategy,
     owned: Owned,
     arrays: Arrays,
-    /// Most pairs that a rank takes at a time.
+    /// Maximum number of pairs that a rank processes at a time.
     most_taken: u64,
 }
 
@@ -71,12 +71,12 @@ impl Launches {
             strategy,
             owned,
             arrays,
-            // Without repeats there are no more than vertices.
+            // Without repeats, there are at most as many pairs as vertices.
             most_taken: if strategy == Strategy::Atomic { piece } else { piece.min(owned.own.into()) },
         })
     }
 
-    /// Returns the array that has the pairs of a piece in the end, those of each rank together.
+    /// Returns the array that finally contains the pairs of a piece, grouped by rank.
     pub fn outbox_pairs(&self) -> DeviceSlice<u64> {
         match self.strategy {
             Strategy::Atomic => self.sorter.input(),
@@ -89,13 +89,14 @@ impl Launches {
         Outbox { pairs: self.outbox_pairs().address(), ends: self.arrays.ends.address() }
     }
 
-    /// Queues the beginning of a search from the own vertex at `place`.
+    /// Queues the start of a search from the own vertex at `place`.
     pub fn begin(&self, queue: &Queue, place: u32, root: u32) -> Result<()> {
-        // SAFETY: the arguments match the kernel's; the place is that of an own vertex.
+        // SAFETY: the arguments match the kernel's; the place belongs to an own vertex.
         unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, place, root)) }
     }
 
-    /// Queues the prefix sums of the degrees of a frontier of so many vertices: the candidates before each.
+    /// Queues the prefix sums of the degrees of a frontier of `vertices` vertices, which are the numbers of candidates
+    /// before each.
     pub fn number(&self, queue: &Queue, vertices: u32) -> Result<()> {
         if vertices == 0 {
             return Ok(());
@@ -106,21 +107,23 @@ impl Launches {
         self.scan.launch(queue, offsets, self.arrays.scratch)
     }
 
-    /// Queues the claims of own vertices by pairs that are all of such.
+    /// Queues claims by `pairs`, which are all for own vertices.
     pub fn update(&self, queue: &Queue, pairs: DeviceSlice<u64>) -> Result<()> {
         let arguments = (self.owned, pairs.address(), pairs.len() as u32);
-        // SAFETY: the arguments match the kernel's; keys are those of own vertices.
+        // SAFETY: the arguments match the kernel's; all keys belong to own vertices.
         unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
     }
 
-    /// Queues the claims of own vertices by the pairs for this rank in an outbox, its own or another's. The GPU alone knows how many there are.
+    /// Queues claims by the pairs for this rank in an outbox, its own or another's. Only the GPU knows how many there
+    /// are.
     pub fn claim_from(&self, queue: &Queue, outbox: Outbox) -> Result<()> {
         let arguments = (self.owned, outbox.pairs, outbox.ends);
         // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends within its memory.
         unsafe { queue.launch(&self.take, queue.grid(self.most_taken), arguments) }
     }
 
-    /// Queues the expansion of the candidates from `first` to before `end`, of a frontier of so many vertices, and the claims of own ones.
+    /// Queues the expansion of the candidates `first..end` of a frontier of `vertices` vertices, and the claims of own
+    /// vertices.
     pub fn expand(&self, queue: &Queue, clock: &mut Clock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         match self.strategy {
             Strategy::Atomic => self.claim(queue, vertices, (first, end))?,
@@ -144,7 +147,7 @@ impl Launches {
         clock.end(queue, |steps| &mut steps.update)
     }
 
-    /// Claims own vertices, and lists all other candidates by ranks.
+    /// Claims own vertices, and lists all other candidates by rank.
     fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let grid = queue.grid((end - first).into());
         let Outbox { pairs, ends } = self.outbox();

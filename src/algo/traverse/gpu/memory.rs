@@ -7,29 +7,29 @@ use crate::algo::traverse::owner::Owners;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// All arrays of a rank: of own vertices, and of a piece of candidates.
+/// All arrays of a rank: for own vertices, and for a piece of candidates.
 pub(super) struct Memory {
-    /// The place of each own row among `targets`, and the end of the last.
+    /// Start of each own row in `targets`, and the end of the last.
     pub starts: DeviceSlice<u32>,
-    /// The neighbours in own rows.
+    /// Neighbours in own rows.
     pub targets: DeviceSlice<u32>,
     pub frontier: DeviceSlice<u32>,
     pub parents: DeviceSlice<u32>,
-    /// Bits of own vertices: reached before the step, and in it.
+    /// Bitmaps of own vertices: reached before the step, and reached by it.
     pub bits: [DeviceSlice<u32>; 2],
     pub arrays: Arrays,
-    /// Pairs that came from the host.
+    /// Pairs that arrived from the host.
     pub inbox: DeviceSlice<u64>,
-    /// The arrays that a sort goes between, and its counts.
+    /// The two arrays of a sort, and its counts.
     pub pairs: [DeviceSlice<u64>; 2],
     pub counts: DeviceSlice<u32>,
 }
 
 impl Memory {
-    /// Takes it from an arena.
+    /// Reserves the memory in an arena.
     ///
     /// # Errors
-    /// [`crate::Error::internal`] where the arena has less than `room` says.
+    /// [`crate::Error::internal`] if the arena has less than `room` planned.
     pub fn take(arena: &mut Arena, room: &Room, owners: &Owners) -> Result<Memory> {
         let own = owners.len(owners.rank()) as u64;
         let sums = arena.take_planned(SUMS)?;
@@ -47,7 +47,7 @@ impl Memory {
         Ok(Memory { starts, targets, frontier, parents, bits, arrays, inbox, pairs, counts })
     }
 
-    /// Returns the own vertices as kernels know them.
+    /// Returns the own vertices as kernels see them.
     pub fn owned(&self, owners: &Owners) -> Owned {
         let (reciprocal, shift) = owners.division();
         let [reached, fresh] = self.bits.map(DeviceSlice::address);

@@ -1,8 +1,10 @@
-//! A rank's part of a search on its GPU. `kernels/traverse.cu` has the kernels; here is in which order they are launched.
+//! A rank's part of a search on its GPU. The kernels are in `kernels/traverse.cu`; this module launches them in order.
 //!
-//! The own rows lie in GPU memory, side by side, with parents, bits and the frontier. A piece of candidates is written by one thread each, sorted by keys in
-//! passes of 8 bits (`sort`), and its repeats are dropped; those of own vertices are claimed at once. Others are read by the GPUs of their owners (`peers`), or,
-//! where these do not reach this one, go to the host and on from there. The host waits for the GPU once a level, and once more where there are other ranks.
+//! The own rows are in GPU memory in one array, together with parents, bitmaps and the frontier. One thread per
+//! candidate writes a piece of candidates. The piece is sorted by keys in passes of 8 bits (`sort`), and repeats are
+//! dropped. Candidates for own vertices are claimed at once. The others are read by the GPUs of their owners (`peers`)
+//! or, if those can't access this GPU, go to the host and on from there. The host waits for the GPU once per level, and
+//! once more if there are other ranks.
 
 mod clock;
 mod launches;
@@ -45,7 +47,7 @@ pub static PROGRAM: ProgramSource =
 /// All programs that a traversal launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
-/// The purpose of its memory, in errors.
+/// Purpose of the memory, in error messages.
 const PURPOSE: &str = "[traverse] on this graph";
 
 /// The own vertices of a rank, on its GPU.
@@ -62,23 +64,23 @@ pub struct GpuLevels<'a> {
     parents: DeviceSlice<u32>,
     bits: [DeviceSlice<u32>; 2],
     inbox: DeviceSlice<u64>,
-    /// The outboxes of other ranks, if all GPUs reach each other's memory.
+    /// The outboxes of other ranks, if all GPUs can access each other's memory.
     outboxes: Option<PeerOutboxes<'a>>,
-    /// Vertices of the frontier.
+    /// Number of vertices of the frontier.
     vertices: u32,
-    /// Candidates of the step so far.
+    /// Number of candidates of the step so far.
     candidates: u64,
-    /// The parents as the host gets them.
+    /// Host buffer for the parents.
     fetched: Buffer<u32>,
     clock: Clock,
 }
 
 impl<'a> GpuLevels<'a> {
-    /// Brings the rows of the own vertices to the GPU of `lease`.
+    /// Copies the rows of the own vertices to the GPU of `lease`.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming the fewest bytes where GPU or host memory does not do; [`Error::Usage`] for more entries than a GPU takes;
-    /// [`Error::Lost`], those of the graph and of `go_on`.
+    /// [`Error::Limit`] naming the smallest limit that works, if GPU or host memory is too small; [`Error::Usage`] for more entries than a GPU takes;
+    /// [`Error::Lost`], errors of the graph and of `go_on`.
     pub fn new(
         graph: &'a Graph,
         degrees: &'a Mapped,
@@ -128,27 +130,28 @@ impl<'a> GpuLevels<'a> {
         })
     }
 
-    /// Has the GPUs of all ranks know each other's outboxes, if they reach each other's memory. Collective, on ranks that have a GPU.
+    /// Exchanges the addresses of the outboxes of all ranks, if their GPUs can access each other's memory. Collective,
+    /// on ranks that have a GPU.
     pub fn join(&mut self, peers: &'a Peers) {
         let (arena, mine) = (self.gpu.workspace.arena.words(), self.launches.outbox());
         self.outboxes = peers.reachable().and_then(|memory| PeerOutboxes::join(memory, arena, mine));
     }
 
-    /// Cuts pieces so that those that go by way of the host take no more than `bytes` bytes there, unless that is less than any piece takes.
+    /// Limits pieces that go through the host to `bytes` bytes there, but not below the minimum size of a piece.
     pub fn keep_within(&mut self, bytes: u64) {
         if self.host_pairs(self.piece) > 0 {
             self.piece = self.piece.min((bytes / 8).max(LEAST_PIECE));
         }
     }
 
-    /// Copies the pairs of other ranks to the same places of `pairs` in host memory; returns those of each.
+    /// Copies the pairs for other ranks to the same indices of `pairs` in host memory. Returns the range of each rank.
     fn copy_to_host(&self, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
         let mut ends = vec![0; self.owners.ranks()];
         queue.read(self.arrays.ends, &mut ends)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let mut to: Vec<_> = starts.zip(&ends).map(|(start, &end)| start as usize..end as usize).collect();
-        // Own vertices are claimed already.
+        // Own vertices are already claimed.
         to[self.owners.rank()] = 0..0;
         for range in to.iter().filter(|range| !range.is_empty()) {
             let part = self.launches.outbox_pairs().part(range.start as u64..range.end as u64);
@@ -192,7 +195,7 @@ impl Levels for GpuLevels<'_> {
         }
         let ranks = self.owners.ranks();
         if piece.is_empty() {
-            // Others may look for pairs.
+            // Other ranks may read this outbox, so it must be empty.
             self.gpu.workspace.queue.fill(self.arrays.ends, 0)?;
             return Ok(vec![0..0; ranks]);
         }
@@ -279,7 +282,7 @@ impl Levels for GpuLevels<'_> {
     }
 }
 
-/// Returns the error of more entries than kernels number.
+/// Returns the error for more entries than the kernels can index.
 fn too_many(entries: u64) -> Error {
     Error::Usage(format!(
         "a GPU does not traverse {entries} entries of rows: use more ranks, or set strategy = \"auto\" or run.device = \"cpu\""

@@ -1,13 +1,14 @@
-//! The exchange between GPUs that reach each other's memory.
+//! The exchange between GPUs that can access each other's memory.
 //!
-//! The pairs of a piece stay where they were made, in the *outbox* of their rank, beside where those for each rank end. Once all outboxes are filled, each rank
-//! claims its own vertices by the pairs for it, which its GPU reads from the outboxes of the others. So nothing goes by way of the host but the word that an
-//! outbox is filled, and nobody needs room for what comes. An outbox is not filled again before all have read it.
+//! The pairs of a piece stay where they were made, in the *outbox* of their rank, next to the ends of each rank's
+//! pairs. Once all outboxes are filled, each rank claims its own vertices by the pairs that its GPU reads from the
+//! outboxes of the others. Only the message that an outbox is filled goes through the host, and no rank needs memory
+//! for incoming pairs. An outbox is not refilled before all ranks have read it.
 
 use crate::gpu::{DeviceSlice, PeerMemory};
 use crate::memory::{bytes_of, numbers_of};
 
-/// An outbox, by the addresses of its pairs, and of where those for each rank end.
+/// An outbox: the addresses of its pairs and of the ends of each rank's pairs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outbox {
     pub pairs: u64,
@@ -17,12 +18,12 @@ pub(super) struct Outbox {
 /// The outboxes of all other ranks.
 pub(super) struct PeerOutboxes<'a> {
     outboxes: Vec<Outbox>,
-    /// The memory that they lie in.
+    /// The memory that contains the outboxes.
     _memory: PeerMemory<'a>,
 }
 
 impl<'a> PeerOutboxes<'a> {
-    /// Has the GPUs of all ranks know each other's outboxes; `mine` is in the `arena` of this one. Collective.
+    /// Exchanges the addresses of the outboxes of all ranks; `mine` is in the `arena` of this rank. Collective.
     pub fn join(memory: PeerMemory<'a>, arena: DeviceSlice<u32>, mine: Outbox) -> Option<PeerOutboxes<'a>> {
         let comm = memory.comm;
         let offsets = comm.all_gather(bytes_of(&[mine.pairs, mine.ends].map(|address| address - arena.address())));
@@ -31,12 +32,12 @@ impl<'a> PeerOutboxes<'a> {
             let address = |offset| memory.span(rank, offset, 0, arena).address();
             Some(Outbox { pairs: address(pairs), ends: address(ends) })
         };
-        // Ranks begin with different others, so that not all read from one.
+        // Each rank starts with a different peer, so that not all read from the same one.
         let others = (1..comm.ranks()).map(|turn| (comm.rank() + turn) % comm.ranks());
         Some(PeerOutboxes { outboxes: others.map(outbox).collect::<Option<_>>()?, _memory: memory })
     }
 
-    /// Returns them.
+    /// Returns all outboxes.
     pub fn all(&self) -> &[Outbox] {
         &self.outboxes
     }

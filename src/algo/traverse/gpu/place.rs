@@ -1,4 +1,4 @@
-//! Brings the rows of own vertices to a GPU, one behind the other.
+//! Copies the rows of own vertices to a GPU, one after another.
 
 use super::room::MOST_ENTRIES;
 use crate::algo::searches::gpu::GoOn;
@@ -10,7 +10,7 @@ use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Returns the start of the row of each own vertex, and the end of the last.
+/// Returns the start of the row of each own vertex, and the end of the last row.
 pub(super) fn starts(owners: &Owners, degrees: &[u32], direction: Direction, budget: &Budget) -> Result<Buffer<u32>> {
     let own = owners.len(owners.rank());
     let mut starts: Buffer<u32> = budget.zeroed(own + 1, "starts of rows (4 bytes a vertex)")?;
@@ -31,19 +31,19 @@ pub(super) struct OwnRows<'a> {
     pub rows: &'a Adjacency<'a>,
     pub owners: &'a Owners,
     pub direction: Direction,
-    /// The start of each, and the end of the last.
+    /// Start of each row, and the end of the last.
     pub starts: &'a [u32],
 }
 
 impl OwnRows<'_> {
-    /// Copies them to the GPU, one behind the other.
+    /// Copies the rows to the GPU, one after another.
     pub fn upload(&self, workspace: &mut Workspace, to: DeviceSlice<u32>, go_on: GoOn<'_>) -> Result<()> {
         let next = AtomicU64::new(0);
         let mut lanes = workspace.uploader.lanes()?;
         on_threads(lanes.iter_mut(), |lane| self.send(lane, to, &next, go_on))
     }
 
-    /// Copies pieces that no other thread has taken.
+    /// Copies pieces until none is left; each goes to one thread.
     fn send(&self, lane: &mut Lane<'_>, to: DeviceSlice<u32>, next: &AtomicU64, go_on: GoOn<'_>) -> Result<()> {
         let piece = lane.slot_words() as u64;
         loop {
@@ -64,7 +64,7 @@ impl OwnRows<'_> {
         }
     }
 
-    /// Writes the entries from number `first` on to all of `slot`.
+    /// Fills `slot` with the entries from number `first` on.
     fn fill(&self, first: u32, mut slot: &mut [u32]) {
         let mut place = self.starts.partition_point(|&start| start <= first) - 1;
         let mut skip = (first - self.starts[place]) as usize;

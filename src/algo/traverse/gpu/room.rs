@@ -2,71 +2,71 @@
 
 use crate::gpu::{Scan, slice_bytes};
 
-// These have the values of the kernels' constants.
-/// Pairs that a block sorts.
+// These values must match the kernels' constants.
+/// Number of pairs that a block sorts.
 pub(super) const TILE: u64 = 2048;
-/// Values of a digit of a key.
+/// Number of values of a key's digit.
 pub(super) const DIGITS: u64 = 256;
-/// Bits of a digit.
+/// Number of bits of a digit.
 pub(super) const DIGIT: u32 = 8;
 
-/// Words that kernels add to.
+/// Number of sums that kernels add to.
 pub(super) const SUMS: u64 = 6;
-/// Entries of own rows that kernels number.
+/// Maximum number of entries of own rows, which kernels can index.
 pub(super) const MOST_ENTRIES: u64 = 1 << 31;
-/// Fewest entries of a piece, and most.
+/// Minimum and maximum number of entries of a piece.
 pub(super) const LEAST_PIECE: u64 = 1 << 14;
 const MOST_PIECE: u64 = 1 << 30;
-/// Pairs of other ranks that are taken at a time.
+/// Number of pairs of other ranks that are processed at a time.
 pub(super) const BATCH: usize = 1 << 16;
-/// Bytes of a pair in both arrays that a sort goes between, and a share of the counts.
+/// Bytes of a pair in both arrays of a sort, plus its share of the counts.
 const SLOT: u64 = 17;
 
-/// Sizes of all that a rank needs.
+/// Sizes of what a rank needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
     own: u64,
-    /// Entries of own rows.
+    /// Number of entries of own rows.
     pub entries: u64,
     ranks: u64,
-    /// Entries of a piece.
+    /// Number of entries of a piece.
     pub piece: u64,
 }
 
 impl Room {
-    /// Returns the room for so many own vertices and entries of their rows, with pieces of the fewest entries.
+    /// Returns the sizes for `own` own vertices with `entries` entries in their rows, with pieces of minimum size.
     pub fn of(own: u64, entries: u64, ranks: usize) -> Room {
         Room { own, entries, ranks: ranks as u64, piece: LEAST_PIECE }
     }
 
-    /// Returns the same with the largest pieces that are of use and fit `bytes` bytes with all else.
+    /// Returns the sizes with the largest useful pieces such that everything fits `bytes` bytes.
     pub fn within(self, bytes: u64) -> Room {
         let more = bytes.saturating_sub(self.bytes()) / SLOT / TILE * TILE;
         let useful = self.entries.next_multiple_of(TILE).clamp(LEAST_PIECE, MOST_PIECE);
         Room { piece: (self.piece + more).min(useful), ..self }
     }
 
-    /// Returns the words of the bits of own vertices.
+    /// Returns the number of words of a bitmap of own vertices.
     pub fn words(&self) -> u64 {
         self.own.div_ceil(32)
     }
 
-    /// Returns the pairs that come from other ranks at a time.
+    /// Returns the number of pairs that arrive from other ranks at a time.
     pub fn inbox(&self) -> u64 {
         if self.ranks == 1 { 0 } else { BATCH as u64 }
     }
 
-    /// Returns the counts of a sort.
+    /// Returns the number of counts of a sort.
     pub fn counts(&self) -> u64 {
         DIGITS * self.piece.div_ceil(TILE)
     }
 
-    /// Returns the words that prefix sums need beside.
+    /// Returns the number of words of scratch memory for prefix sums.
     pub fn scratch(&self) -> u64 {
         Scan::scratch(self.counts().max(self.own + 1))
     }
 
-    /// Returns the bytes of all.
+    /// Returns the total bytes.
     pub fn bytes(&self) -> u64 {
         let vertices = 2 * slice_bytes::<u32>(self.own + 1) + 2 * slice_bytes::<u32>(self.own);
         let rows = slice_bytes::<u32>(self.entries) + 3 * slice_bytes::<u32>(self.words());
@@ -76,13 +76,13 @@ impl Room {
     }
 }
 
-/// Returns the fewest bytes of GPU memory of a rank that owns so many vertices and entries of their rows.
+/// Returns the least bytes of GPU memory for a rank that owns `own` vertices with `entries` entries in their rows.
 pub fn least_bytes(own: u64, entries: u64, ranks: usize) -> u64 {
     Room::of(own, entries, ranks).bytes()
 }
 
-/// Returns the most bytes of host memory that such a rank takes beside links, with so many bytes of GPU memory, and the fewest that do: starts of rows while
-/// they are copied, parents, and pairs of other ranks.
+/// Returns the maximum and the minimum bytes of host memory that such a rank takes in addition to links, with
+/// `gpu_memory` bytes of GPU memory: starts of rows while they are copied, parents, and pairs of other ranks.
 pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64; 2] {
     let most = Room::of(own, entries, ranks).within(gpu_memory).piece;
     [most, LEAST_PIECE].map(|piece| 8 * own + 4 + if ranks == 1 { 0 } else { 8 * piece })
@@ -94,7 +94,7 @@ mod tests {
     use crate::algo::traverse::gpu::PROGRAM;
 
     #[test]
-    fn constants_are_those_of_the_kernels() {
+    fn constants_match_the_kernels() {
         let names = ["TRAVERSE_THREADS", "TRAVERSE_EACH", "TRAVERSE_DIGIT"].map(|name| PROGRAM.constant(name));
         assert_eq!([names[0] * names[1], 1 << names[2], names[2]], [TILE, DIGITS, DIGIT.into()]);
     }
@@ -112,7 +112,7 @@ mod tests {
                 }
             }
         }
-        // A GPU's memory says nothing of how much the host needs: pieces are as small as that has room for.
+        // GPU memory does not determine how much the host needs: pieces are as small as host memory requires.
         let [most, fewest] = host_bytes(1 << 21, 1 << 26, 2, 40 << 30);
         assert_eq!(most - fewest, 8 * ((1 << 26) - LEAST_PIECE));
         assert_eq!(host_bytes(1 << 21, 1 << 26, 1, 40 << 30), [8 * (1 << 21) + 4; 2]);

@@ -1,4 +1,5 @@
-//! Sort and unique of candidates on a GPU: a stable radix sort by keys, in passes of 8 bits, and the first pair of each key.
+//! Sorts candidates on a GPU and drops repeats: a stable radix sort by keys in passes of 8 bits, then the first pair of
+//! each key.
 #![allow(unsafe_code)] // kernel launches
 
 use super::PROGRAM;
@@ -7,10 +8,10 @@ use super::twins::Owned;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 
-/// Threads of a block, as in the kernels.
+/// Number of threads per block, as in the kernels.
 const THREADS: u32 = 256;
 
-/// The kernels of sorting, and room for a piece.
+/// The kernels of sorting, and memory for a piece.
 pub(super) struct Sorter {
     count: Kernel,
     scatter: Kernel,
@@ -19,7 +20,7 @@ pub(super) struct Sorter {
     ends: Kernel,
     pairs: [DeviceSlice<u64>; 2],
     counts: DeviceSlice<u32>,
-    /// Passes that keys take.
+    /// Number of passes for the keys.
     passes: u32,
 }
 
@@ -45,28 +46,29 @@ impl Sorter {
         })
     }
 
-    /// Returns the room for pairs that are to be sorted.
+    /// Returns the array for pairs that are to be sorted.
     pub fn input(&self) -> DeviceSlice<u64> {
         self.pairs[0]
     }
 
-    /// Returns the array that has the pairs in the end, sorted and without repeats.
+    /// Returns the array that finally contains the pairs, sorted and without repeats.
     pub fn output(&self) -> DeviceSlice<u64> {
         self.pairs[1 - self.sorted()]
     }
 
-    /// Returns the number of the array that has sorted pairs: each pass takes them from one to the other.
+    /// Returns the index of the array with the sorted pairs: each pass moves them from one array to the other.
     fn sorted(&self) -> usize {
         self.passes as usize % 2
     }
 
-    /// Returns the number of tiles of `count` pairs, and a grid with a block for each of them, or as many as fill the GPU.
+    /// Returns the number of tiles of `count` pairs, and a grid with one block per tile, or as many blocks as fill the
+    /// GPU.
     fn tiles(queue: &Queue, count: u32) -> (u32, Grid) {
         let tiles = u64::from(count).div_ceil(TILE) as u32;
         (tiles, queue.grid(u64::from(tiles) * u64::from(THREADS)))
     }
 
-    /// Sorts `count` pairs of [`Self::input`] by their keys, those of a key in their order.
+    /// Sorts `count` pairs of [`Self::input`] by key. Pairs with the same key stay in order.
     pub fn sort(&self, queue: &Queue, scan: &Scan, scratch: DeviceSlice<u32>, count: u32) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
         let counts = self.counts.part(0..DIGITS * u64::from(tiles));
@@ -83,7 +85,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// Writes the first pair of each key of the `count` sorted ones to [`Self::output`], and their number to `sums`.
+    /// Writes the first pair of each key among the `count` sorted pairs to [`Self::output`], and their number to
+    /// `sums`.
     pub fn unique(
         &self,
         queue: &Queue,
@@ -103,7 +106,8 @@ impl Sorter {
         unsafe { queue.launch(&self.unique, grid, arguments) }
     }
 
-    /// Writes to `ends` where the pairs for each rank end in [`Self::output`], whose number `sums` has, and adds up how many pairs this rank has and sends.
+    /// Writes to `ends` where the pairs of each rank end in [`Self::output`]. Their total number is in `sums`, to which
+    /// the numbers of pairs that this rank has and sends are added.
     pub fn ends(
         &self,
         queue: &Queue,

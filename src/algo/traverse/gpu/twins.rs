@@ -1,6 +1,6 @@
-//! Structs that kernels have, too.
+//! Structs that must match those of the kernels.
 
-/// The own vertices of a rank as kernels know them, by addresses in GPU memory.
+/// The own vertices of a rank as kernels see them, by addresses in GPU memory.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Owned {

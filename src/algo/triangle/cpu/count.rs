@@ -1,4 +1,4 @@
-//! The unit of work: all wedges of a partner block whose middle is a row of the front block.
+//! Counts a unit of work: all wedges of a partner block whose middle is a row of the front block.
 
 use crate::algo::triangle::cpu::groups::{Groups, Sorter};
 use crate::algo::triangle::cpu::hubs::{HubBits, RowBits};
@@ -10,50 +10,53 @@ use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many take 68.
+/// Number of vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many vertices
+/// take 68 MB.
 pub const HUBS: u32 = 1 << 14;
 
-/// Entries of the partner in a tile: its heads (at most 16 MB) are read in any order, so they should stay in a shared
-/// cache.
+/// Number of partner entries in a tile. Its heads (at most 16 MB) are read in random order, so they should stay in a
+/// shared cache.
 const TILE_ENTRIES: u64 = 1 << 21;
-/// Tiles are no smaller a part of a large graph. Rows of the fronts are looked at once a tile, and the smaller a part of
-/// all entries it has, the fewer of them share a row.
+/// In a large graph a tile has at least one in this many of all entries, up to `MAX_TILE_ENTRIES`. Each tile goes
+/// through the rows of the fronts once, and in smaller tiles fewer entries share a row.
 const TILES: u64 = 1 << 9;
-/// Entries of the largest tiles: those of the largest blocks.
+/// Number of entries of the largest tiles, which is that of the largest blocks.
 const MAX_TILE_ENTRIES: u64 = 1 << 24;
 
-/// Sizes of tiles where memory is scarce: tiles are made smaller down to the first, then hubs fewer, then tiles smaller still.
+/// Minimum sizes of tiles if memory is scarce. Tiles shrink to the first size, then the number of hubs shrinks, then
+/// tiles shrink further.
 const LEAST_TILES: [usize; 2] = [1 << 18, 1 << 15];
 const LEAST_HUBS: u32 = 1 << 11;
 
-/// Entries of the partner that a thread takes at a time in the hub corner.
+/// Number of partner entries that a thread takes at a time in the hub corner.
 const PART_ENTRIES: usize = 1 << 16;
 
-/// Settings of the count. None of them changes its result.
+/// Settings of the count. They do not change its result.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// Threads to use. They come from rayon's current pool.
+    /// Number of threads, which come from rayon's current pool.
     pub threads: usize,
-    /// Instructions to use, if the CPU has them.
+    /// Instruction set to use, if the CPU has it.
     pub isa: Isa,
-    /// Ids below this are in the hub corner.
+    /// Ids below this number are in the hub corner.
     pub hubs: u32,
-    /// Entries of the partner in a tile.
+    /// Number of partner entries in a tile.
     pub tile: usize,
 }
 
 impl Settings {
-    /// The fastest for this CPU and a graph of `entries` entries.
+    /// Returns the fastest settings for this CPU and a graph of `entries` entries.
     pub fn new(threads: usize, entries: u64) -> Settings {
         let tile = (entries / TILES).clamp(TILE_ENTRIES, MAX_TILE_ENTRIES).min(entries.max(1)) as usize;
         Settings { threads: threads.max(1), isa: Isa::detect(), hubs: HUBS, tile }
     }
 
-    /// The fastest of those that leave the other half of `free` bytes to rows of fronts, or else those that take least.
+    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes, so that the rest is left
+    /// for rows of fronts. If there are none, returns the settings that need least memory.
     pub fn within(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> Settings {
         let mut settings = Settings::new(threads, entries);
         while Counter::scratch_bytes(&settings, vertices, max_row) > free / 2 {
-            // A hub's bits count for more than a tile's entries, up to a size.
+            // Up to a size, the bits of hubs save more time than the entries of a tile.
             match settings {
                 Settings { tile, .. } if tile > LEAST_TILES[0] => settings.tile = (tile / 2).max(LEAST_TILES[0]),
                 Settings { hubs, .. } if hubs > LEAST_HUBS => settings.hubs = (hubs / 2).max(LEAST_HUBS),
@@ -69,7 +72,7 @@ impl Settings {
     }
 }
 
-/// The result of a unit. It depends on the graph alone.
+/// The result of a unit. It depends only on the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PairCount {
     /// Triangles whose two larger corners are rows of the front and of the partner.
@@ -87,13 +90,13 @@ impl AddAssign for PairCount {
     }
 }
 
-/// Fronts in hand at once, at most: bounds what a thread sums for them.
+/// Maximum number of resident fronts; bounds the sums that a thread keeps for them.
 pub const MAX_FRONTS: usize = 1 << 10;
 
-/// Entries that a thread sorts at a time.
+/// Number of entries that a thread sorts at a time.
 const SORTED: usize = 1 << 15;
 
-/// Counts the units of one partner after another, with all its threads on each.
+/// Counts the units of one partner after another, with all threads on each.
 #[derive(Debug)]
 pub struct Counter {
     settings: Settings,
@@ -108,12 +111,12 @@ struct Worker {
     bits: RowBits,
     marks: Box<Marks>,
     sorter: Sorter,
-    /// For each front.
+    /// One count per front.
     counts: Vec<PairCount>,
 }
 
 impl Counter {
-    /// Bytes that a counter allocates for rows of at most `max_row` entries.
+    /// Returns the bytes that a counter allocates for rows of at most `max_row` entries.
     pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
         let hubs = hub_limit(settings, vertices);
         let entries = settings.tile as u64 + max_row;
@@ -122,7 +125,7 @@ impl Counter {
         HubBits::bytes(hubs) + Groups::bytes(entries, settings.threads) + settings.threads as u64 * worker
     }
 
-    /// A counter for rows of at most `max_row` entries.
+    /// Creates a counter for rows of at most `max_row` entries.
     pub fn new(settings: Settings, vertices: u64, max_row: u64) -> Counter {
         let hubs = hub_limit(&settings, vertices);
         let settings = Settings { hubs, ..settings };
@@ -141,7 +144,7 @@ impl Counter {
         }
     }
 
-    /// Holds `fronts`, for any number of partners: consecutive blocks, at most [`MAX_FRONTS`] of them.
+    /// Makes `fronts` resident for any number of partners. They are consecutive blocks, at most [`MAX_FRONTS`].
     pub fn fronts<'c, 'f>(&'c mut self, fronts: Vec<Block<'f>>) -> Fronts<'c, 'f> {
         self.hubs.set(&fronts, self.settings.hubs);
         Fronts { counter: self, fronts }
@@ -152,7 +155,7 @@ fn hub_limit(settings: &Settings, vertices: u64) -> u32 {
     u64::from(settings.hubs).min(vertices) as u32
 }
 
-/// Resident front blocks: the middles of the wedges to come.
+/// Resident front blocks, whose rows are the middles of the wedges to count.
 #[derive(Debug)]
 pub struct Fronts<'c, 'f> {
     counter: &'c mut Counter,
@@ -160,8 +163,9 @@ pub struct Fronts<'c, 'f> {
 }
 
 impl Fronts<'_, '_> {
-    /// Counts the units of `partner`, as far as its tile goes, with each front that is `wanted`, in the order of fronts; the counts of the others
-    /// are zeros. `None` if `stop` said so, which it is asked every few milliseconds.
+    /// Counts the units of `partner`, limited to its tile, with each front that is `wanted`. Returns one count per
+    /// front; fronts that are not wanted have zeros. Returns `None` if `stop` returned true; it is called every few
+    /// milliseconds.
     pub fn partner(
         &mut self,
         partner: Tile<'_>,
@@ -171,8 +175,8 @@ impl Fronts<'_, '_> {
         self.run(partner, wanted, stop, || Total)
     }
 
-    /// The same, and adds each triangle to the counters of its three corners, which are indexed by id. After a `None`
-    /// they hold some part of the units.
+    /// Counts like [`Self::partner`], and adds each triangle to the counters of its three corners, which are indexed by
+    /// id. If it returns `None`, the counters contain part of the units.
     pub fn partner_per_vertex(
         &mut self,
         partner: Tile<'_>,
@@ -203,7 +207,7 @@ impl Fronts<'_, '_> {
         let (whole, partner) = (partner, partner.partner);
 
         if !hubs.rows().is_empty() {
-            // Small partners get small parts, so that every thread has several.
+            // Small partners are divided into small parts, so that every thread has several.
             let parts = (whole.entries() / PART_ENTRIES).max(16 * settings.threads);
             let next = AtomicUsize::new(0);
             each(&mut workers, |worker, tally, pace| {
@@ -242,7 +246,7 @@ impl Fronts<'_, '_> {
     }
 }
 
-/// Ids within `all` that are rows of fronts that are wanted, in ranges that ascend.
+/// Returns the ids within `all` that are rows of wanted fronts, as ascending ranges.
 fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<u32>> {
     let mut ids: Vec<Range<u32>> = Vec::new();
     for (front, _) in fronts.iter().zip(wanted).filter(|&(_, &wanted)| wanted) {
@@ -256,7 +260,7 @@ fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<
     ids
 }
 
-/// Has every worker do `work`. `None` if any was stopped.
+/// Runs `work` on every worker. Returns `None` if any was stopped.
 fn each<'p, T: Tally>(
     workers: &mut [(&mut Worker, T, Pace<'p>)],
     work: impl Fn(&mut Worker, &mut T, &mut Pace<'p>) -> Option<()> + Sync,
@@ -265,7 +269,7 @@ fn each<'p, T: Tally>(
 }
 
 impl Worker {
-    /// Counts the wedges of the tile whose middle is a hub, and how many there are.
+    /// Counts the wedges of the tile whose middle is a hub, and the triangles among them.
     #[allow(clippy::too_many_arguments)]
     fn corner<T: Tally>(
         &mut self,
@@ -303,13 +307,13 @@ impl Worker {
     }
 }
 
-/// Wedges of a row whose middles are its entries `low .. high`.
+/// Returns the number of wedges of a row whose middles are its entries `low .. high`.
 fn wedges(low: usize, high: usize) -> u64 {
     let below = |n: u64| n * n.saturating_sub(1) / 2;
     below(high as u64) - below(low as u64)
 }
 
-/// Asks whether to stop, now and then: after some millions of steps, which take a few milliseconds.
+/// Calls `stop` from time to time: after some millions of steps, which take a few milliseconds.
 pub struct Pace<'a> {
     work: usize,
     stop: &'a (dyn Fn() -> bool + Sync),
@@ -319,7 +323,7 @@ pub struct Pace<'a> {
 impl Pace<'_> {
     const STEPS: usize = 1 << 23;
 
-    /// Counts `steps` steps. `None` if the work is to stop.
+    /// Counts `steps` steps. Returns `None` if the work must stop.
     #[inline]
     pub fn advance(&mut self, steps: usize) -> Option<()> {
         self.work += steps;

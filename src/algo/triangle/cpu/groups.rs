@@ -1,34 +1,35 @@
-//! The entries of a tile grouped by middle, in two steps: into some thousand buckets of middles, shared by all threads,
-//! and then, by the thread that takes a bucket, in the order of its middles.
+//! Groups the entries of a tile by middle in two steps. First all threads distribute them to some thousand buckets of
+//! middles. Then the thread that takes a bucket sorts it by middle.
 //!
-//! A bucket is read by one thread and fits its caches, so neither step goes to memory at random, and no step costs
-//! anything for rows of the fronts that are not met.
+//! A bucket is read by one thread and fits its caches, so neither step accesses memory at random. Rows of the fronts
+//! that do not occur cost nothing.
 
 use crate::algo::triangle::cpu::wedges::Tile;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Buckets, at most: one line of each fits a second-level cache while they are filled.
+/// Maximum number of buckets: one cache line of each fits a second-level cache while they are filled.
 const MAX_BUCKETS: usize = 1 << 12;
 
-/// Entries that a bucket should have: fewer, and going through buckets costs more than sorting.
+/// Target number of entries per bucket. With fewer entries, going through buckets costs more than sorting.
 const BUCKET_ENTRIES: usize = 1 << 9;
 
-/// Middles that are sorted by counting, at most.
+/// Maximum range of middles that are sorted by counting.
 const MAX_COUNTED: usize = 1 << 16;
 
-/// An entry `b` of a row `c`, and the entries before it, which make wedges with it.
+/// An entry `b` of a row `c`, with the number of entries before it, each of which makes a wedge with it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// The entry itself, an id.
+    /// The entry itself, a vertex id.
     pub middle: u32,
-    /// The start of its row in the partner's targets.
+    /// Start of its row in the partner's targets.
     pub start: u32,
-    /// The number of entries before it.
+    /// Number of entries before it in the row.
     pub len: u32,
 }
 
-/// The division of ids into buckets: 2^`mantissa` to every doubling, since entries and wedges are dense at low ids.
+/// The division of ids into buckets: 2^`mantissa` buckets for every doubling of the id, because entries and wedges are
+/// dense at low ids.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cut {
     mantissa: u32,
@@ -37,7 +38,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// The finest for `ids` that makes at most `buckets` of them.
+    /// Returns the finest division of `ids` with at most `buckets` buckets.
     fn new(ids: &Range<u32>, buckets: usize) -> Cut {
         let with = |mantissa| {
             let first = Cut { mantissa, ..Cut::default() }.of(ids.start);
@@ -54,30 +55,30 @@ impl Cut {
     }
 }
 
-/// The entries of a tile in buckets, for all threads.
+/// The entries of a tile in buckets, shared by all threads.
 #[derive(Debug)]
 pub struct Groups {
     cut: Cut,
-    /// One part of the tile's rows after another, each with its buckets in order.
+    /// Entries by part of the tile's rows, and within a part by bucket.
     entries: Vec<Entry>,
     parts: Vec<Part>,
 }
 
 #[derive(Debug)]
 struct Part {
-    /// The start of its entries.
+    /// Start of the part's entries.
     at: usize,
-    /// The end of each of its buckets, from there.
+    /// End of each bucket of the part, relative to `at`.
     ends: Vec<u32>,
 }
 
 impl Groups {
-    /// Bytes for tiles of `entries` entries and `threads` threads.
+    /// Returns the bytes for tiles of `entries` entries and `threads` threads.
     pub fn bytes(entries: u64, threads: usize) -> u64 {
         entries * size_of::<Entry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
     }
 
-    /// Room for tiles of `entries` entries and `threads` threads.
+    /// Reserves memory for tiles of `entries` entries and `threads` threads.
     pub fn new(entries: usize, threads: usize) -> Groups {
         let part = || Part { at: 0, ends: Vec::with_capacity(MAX_BUCKETS) };
         Groups {
@@ -87,7 +88,7 @@ impl Groups {
         }
     }
 
-    /// Takes the entries of `tile` that are in `ids`, ascending ranges of which there is one at least.
+    /// Distributes the entries of `tile` that are in `ids`: ascending ranges, at least one.
     pub fn fill(&mut self, tile: Tile<'_>, ids: &[Range<u32>]) {
         let buckets = (tile.entries() / BUCKET_ENTRIES).clamp(1, MAX_BUCKETS);
         let cut = Cut::new(&(ids[0].start..ids[ids.len() - 1].end), buckets);
@@ -117,12 +118,12 @@ impl Groups {
         });
     }
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     pub fn buckets(&self) -> usize {
         self.cut.buckets
     }
 
-    /// The entries of a bucket, in pieces.
+    /// Returns the entries of a bucket, in several pieces.
     pub fn bucket(&self, bucket: usize) -> impl Iterator<Item = &[Entry]> {
         self.parts.iter().map(move |part| {
             let start = if bucket == 0 { 0 } else { part.ends[bucket - 1] };
@@ -131,7 +132,7 @@ impl Groups {
     }
 }
 
-/// Sorts some entries of a bucket at a time, for one thread.
+/// Sorts the entries of a bucket in batches, for one thread.
 #[derive(Debug)]
 pub struct Sorter {
     most: usize,
@@ -141,19 +142,20 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// Bytes for `most` entries at a time.
+    /// Returns the bytes for batches of `most` entries.
     pub fn bytes(most: usize) -> u64 {
         (2 * most * size_of::<Entry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
     }
 
-    /// For `most` entries at a time, one at least.
+    /// Creates a sorter for batches of `most` entries, at least one.
     pub fn new(most: usize) -> Sorter {
         let entries = || Vec::with_capacity(most);
         let counts = Vec::with_capacity(MAX_COUNTED.min(2 * most));
         Sorter { most, entries: entries(), sorted: entries(), counts }
     }
 
-    /// Has `take` take the entries of all `pieces`, some at a time, those sorted by middle. Ends with its `None`.
+    /// Sorts the entries of all `pieces` by middle, in batches, and calls `take` with each batch. Returns `None` as
+    /// soon as `take` does.
     pub fn sorted<'a>(
         &mut self,
         pieces: impl Iterator<Item = &'a [Entry]>,
@@ -215,7 +217,7 @@ mod tests {
             let ids = start..start.saturating_add(len).max(start.saturating_add(1));
             prop_assume!(!ids.is_empty());
             let cut = Cut::new(&ids, most);
-            // One mantissa bit is 31 buckets and the two lowest ids, at most: fewer are not to be had.
+            // With one mantissa bit there are at most 31 buckets and the two lowest ids; fewer are impossible.
             prop_assert!(cut.buckets <= most.max(33));
             prop_assert_eq!((cut.of(ids.start), cut.of(ids.end - 1)), (0, cut.buckets - 1));
             let id = ids.start + at % (ids.end - ids.start);

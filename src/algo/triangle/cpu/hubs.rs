@@ -1,12 +1,13 @@
 //! Bits of hubs: the corner of the oriented graph in which both ends are hubs, as a triangular bit matrix.
 //!
-//! Hubs hold most wedges, and among hubs rows are dense enough that 512 of them tested by one AND and one population
-//! count beat look-ups by far, even where a chunk of 512 ids holds a single entry (either way one cache line comes).
+//! Hubs have most wedges. Rows among hubs are so dense that testing 512 wedges with one AND and one population count is
+//! much faster than lookups. This holds even if a chunk of 512 ids has a single entry, because either way one cache
+//! line is read.
 
 use crate::graph::csr::Block;
 use rayon::prelude::*;
 
-/// Ids a chunk covers.
+/// Number of ids per chunk.
 pub const CHUNK_IDS: u32 = 512;
 
 /// The bits of 512 consecutive ids: one cache line, one AVX-512 register.
@@ -22,24 +23,24 @@ pub struct HubBits {
     chunks: Vec<Chunk>,
 }
 
-/// Chunks of all rows below `row`.
+/// Returns the number of chunks of all rows below `row`.
 fn chunks_below(row: u32) -> usize {
     let (group, within) = ((row / CHUNK_IDS) as usize, (row % CHUNK_IDS) as usize);
     CHUNK_IDS as usize * group * (group + 1) / 2 + within * (group + 1)
 }
 
 impl HubBits {
-    /// Bytes of the matrix of rows `0 .. limit`, the most that a front block can have.
+    /// Returns the bytes of the matrix of rows `0 .. limit`, the most that a front block can have.
     pub fn bytes(limit: u32) -> u64 {
         (chunks_below(limit) * size_of::<Chunk>()) as u64
     }
 
-    /// An empty matrix, with room for all rows below `limit`.
+    /// Creates an empty matrix with room for all rows below `limit`.
     pub fn with_limit(limit: u32) -> HubBits {
         HubBits { first: 0, end: 0, chunks: Vec::with_capacity(chunks_below(limit)) }
     }
 
-    /// Makes this the bits of the rows of `fronts`, consecutive blocks, that are below `limit`.
+    /// Sets the bits of the rows of `fronts` (consecutive blocks) that are below `limit`.
     pub fn set(&mut self, fronts: &[Block<'_>], limit: u32) {
         self.first = fronts.first().map_or(0, |front| front.first_row.min(limit));
         self.end = fronts.last().map_or(0, |front| front.end_row().min(limit));
@@ -65,12 +66,12 @@ impl HubBits {
         }
     }
 
-    /// The hub rows at hand.
+    /// Returns the range of hub rows in the matrix.
     pub fn rows(&self) -> std::ops::Range<u32> {
         self.first..self.end
     }
 
-    /// The bits of row `b`, one of [`rows`](Self::rows).
+    /// Returns the bits of row `b`, which must be in [`rows`](Self::rows).
     #[inline]
     pub fn row(&self, b: u32) -> &[Chunk] {
         let start = chunks_below(b) - chunks_below(self.first);
@@ -84,28 +85,28 @@ fn set_bit(chunks: &mut [Chunk], id: u32) {
     chunk.0[(id % CHUNK_IDS / 64) as usize] |= 1 << (id % 64);
 }
 
-/// The hub entries of one row as bits: only the chunks that have any.
+/// The hub entries of one row as bits, without empty chunks.
 #[derive(Debug, Default)]
 pub struct RowBits {
-    /// The number of each of `chunks`, ascending.
+    /// Number of each chunk, ascending.
     pub places: Vec<u16>,
     /// The bits, in the order of `places`.
     pub chunks: Vec<Chunk>,
 }
 
 impl RowBits {
-    /// Bytes for rows of hubs below `limit`.
+    /// Returns the bytes for rows of hubs below `limit`.
     pub fn bytes(limit: u32) -> u64 {
         u64::from(limit.div_ceil(CHUNK_IDS)) * (size_of::<Chunk>() + size_of::<u16>()) as u64
     }
 
-    /// Empty, with room for hubs below `limit`.
+    /// Creates an empty row with room for hubs below `limit`.
     pub fn with_limit(limit: u32) -> RowBits {
         let chunks = limit.div_ceil(CHUNK_IDS) as usize;
         RowBits { places: Vec::with_capacity(chunks), chunks: Vec::with_capacity(chunks) }
     }
 
-    /// Makes these the bits of `hubs`, which ascends.
+    /// Sets the bits of `hubs`, which is ascending.
     #[inline]
     pub fn set(&mut self, hubs: &[u32]) {
         self.places.clear();

@@ -1,12 +1,13 @@
-//! Units on the CPU: the triangles of a pair of blocks, whose wedges (paths of two edges) are tested for the edge that closes them.
+//! Counts units on the CPU. A unit is the triangles of a pair of blocks; its wedges (paths of two edges) are tested for
+//! the edge that closes them.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `count` | a unit: all wedges of a pair of blocks |
 //! | `wedges`, `groups` | wedges grouped by their middle vertex, so that its row is marked once |
 //! | `probe` | the inner loops, for three kinds of CPU |
 //! | `hubs` | the edges between hubs as a matrix of bits |
-//! | `tally` | what is added up: one sum, or counts for each vertex |
+//! | `tally` | what is added up: a total, or counts per vertex |
 
 pub mod count;
 pub mod groups;
@@ -24,29 +25,29 @@ use crate::memory::{Budget, Reservation};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::AtomicU64;
 
-/// Turns that each of several ranks should have with the partners of its fronts.
+/// Number of turns that each of several ranks should have with the partners of its fronts.
 const TURNS: usize = 16;
-/// Fewest entries of a part of a partner: rows of fronts are marked once for each.
+/// Minimum number of entries of a part of a partner: rows of fronts are marked once for each part.
 const LEAST_ITEM: usize = 1 << 20;
 
-/// Counts with all threads the units of one partner after another.
+/// The backend that counts on the CPU: all threads count the units of one partner after another.
 pub struct Cpu<'a> {
     counter: Counter,
     pool: ThreadPool,
     per_vertex: Option<&'a [AtomicU64]>,
     stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
-    /// Bytes of fronts that may stay in memory: what is left of the budget, though mapped pages do not count.
+    /// Maximum bytes of fronts in memory: what is left of the budget, although mapped pages do not count.
     resident: u64,
     least_item: usize,
     _scratch: Reservation,
 }
 
 impl<'a> Cpu<'a> {
-    /// For the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to `per_vertex`, if they
-    /// are asked for; `stop` names the signal that ends the counting.
+    /// Prepares to count the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to
+    /// `per_vertex`, if given. `stop` returns the signal that ends the counting.
     ///
     /// # Errors
-    /// [`Error::Limit`] where the scratch memory does not fit, [`Error::Io`] where no threads are to be had.
+    /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Io`] if no threads can be started.
     pub fn new(
         graph: &Catalogue,
         vertices: u64,
@@ -65,26 +66,26 @@ impl<'a> Cpu<'a> {
         Ok(Cpu { counter, pool, per_vertex, stop, resident: budget.free(), least_item: LEAST_ITEM, _scratch: scratch })
     }
 
-    /// The same with partners in parts of as few as `entries` entries.
+    /// Changes the minimum size of parts of partners to `entries` entries.
     #[cfg(test)]
     pub(crate) fn with_least_item(self, entries: usize) -> Self {
         Cpu { least_item: entries, ..self }
     }
 
-    /// Bytes of fronts that it holds at once, at most. Ranks that count together need the same.
+    /// Returns the maximum bytes of resident fronts. Ranks that count together need the same value.
     pub fn resident(&mut self) -> &mut u64 {
         &mut self.resident
     }
 }
 
-/// Returns the items that pass the fronts: partners, each in as many parts of about as many entries. Of several ranks each should get many
-/// turns: where there are few blocks, partners pass in parts.
+/// Returns the partners that pass the fronts, and the number of parts into which each is divided, with about the same
+/// number of entries. With several ranks each should get many turns, so if there are few blocks, partners are divided.
 fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
     let turns = if work.ranks() == 1 { 1 } else { TURNS * work.ranks() };
     let partners = work.fronts.start..work.graph.len();
     let at_least = turns.div_ceil(partners.len().max(1));
     let partners: Vec<_> = partners.filter(|&partner| work.wants_any(std::iter::once(partner))).collect();
-    // All in as many, so that ranks can tell where a partner ends.
+    // All partners have the same number of parts, so that ranks know where a partner ends.
     let entries = partners.iter().map(|&partner| work.graph.block(partner).targets.len()).max();
     (partners, at_least.min(entries.unwrap_or(0).div_ceil(least).max(1)))
 }
@@ -118,7 +119,7 @@ impl Backend for Cpu<'_> {
                 Some(per_vertex) => fronts.partner_per_vertex(tile, &wanted, per_vertex, &stopping),
                 None => fronts.partner(tile, &wanted, &stopping),
             });
-            // Its pages make room for the next.
+            // Release the pages of the partner to make room for the next.
             if !work.fronts.contains(&partner) {
                 work.graph.release(partner);
             }

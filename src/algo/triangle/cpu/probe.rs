@@ -1,35 +1,35 @@
-//! The inner loops of triangle counting, written for three kinds of CPU and chosen when the program runs.
+//! The inner loops of triangle counting, for three instruction sets; the choice is made at run time.
 #![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
 
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, Chunk, HubBits, RowBits};
 
-/// Words of a [`Marks`] bitmap: 512 KiB, so that a thread's marks stay in its L2 cache.
+/// Number of words of a [`Marks`] bitmap: 512 KiB, so that a thread's marks stay in its L2 cache.
 pub const MARK_WORDS: usize = 1 << 16;
 
 /// Ids below this can be marked.
 pub const MARK_IDS: u32 = (MARK_WORDS * 64) as u32;
 
-/// One bit for each id below [`MARK_IDS`].
+/// A bitmap with one bit for each id below [`MARK_IDS`].
 pub type Marks = [u64; MARK_WORDS];
 
-/// The instructions that the inner loops may use. Every choice gives the same counts.
+/// The instruction set of the inner loops. All give the same counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isa {
     /// AVX-512 with population counts of vectors.
     Avx512,
     /// AVX2, with scalar population counts.
     Avx2,
-    /// Whatever every CPU of the target has.
+    /// The baseline of the target.
     Plain,
 }
 
 impl Isa {
-    /// The best that this CPU has.
+    /// Returns the best instruction set of this CPU.
     pub fn detect() -> Isa {
         [Isa::Avx512, Isa::Avx2].into_iter().find(|isa| isa.is_available()).unwrap_or(Isa::Plain)
     }
 
-    /// Returns true if this CPU can run it.
+    /// Returns true if this CPU has the instruction set.
     pub fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -52,7 +52,7 @@ impl Isa {
     }
 }
 
-/// A choice of [`Isa`] that was checked against the CPU: the proof that the vector loops may be called.
+/// An [`Isa`] that was checked against the CPU: the proof that the vector loops may be called.
 #[derive(Debug, Clone, Copy)]
 pub struct Prober(Isa);
 
@@ -67,7 +67,7 @@ impl Prober {
         self.0
     }
 
-    /// Σ over `b` in `middles` of |row `b` ∩ `bits`|, by words of the hub matrix. `middles` ascends.
+    /// Returns Σ over `b` in `middles` of |row `b` ∩ `bits`|, by words of the hub matrix. `middles` is ascending.
     #[inline]
     pub fn hub_rows(self, hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
         match self.0 {
@@ -81,7 +81,7 @@ impl Prober {
         }
     }
 
-    /// Returns how many ids of `head` are marked. Every one must be below [`MARK_IDS`] for the count to be right.
+    /// Returns how many ids of `head` are marked. All must be below [`MARK_IDS`], otherwise the count is wrong.
     #[inline]
     pub fn count_marked(self, marks: &Marks, head: &[u32]) -> u64 {
         match self.0 {
@@ -93,7 +93,7 @@ impl Prober {
     }
 }
 
-/// Asks for the first lines of `head` to be brought near, since heads lie anywhere in the partner.
+/// Prefetches the first cache lines of `head`, because heads are anywhere in the partner.
 #[inline]
 pub fn prefetch(head: &[u32]) {
     #[cfg(target_arch = "x86_64")]
@@ -108,7 +108,8 @@ pub fn prefetch(head: &[u32]) {
     let _ = head;
 }
 
-/// Returns true if `id`, which must be below [`MARK_IDS`], is marked. The mask costs nothing and saves the bounds check.
+/// Returns true if `id`, which must be below [`MARK_IDS`], is marked. The mask costs nothing and avoids the bounds
+/// check.
 #[inline(always)]
 pub fn is_marked(marks: &Marks, id: u32) -> bool {
     marks[(id >> 6) as usize & (MARK_WORDS - 1)] >> (id & 63) & 1 != 0
@@ -116,7 +117,7 @@ pub fn is_marked(marks: &Marks, id: u32) -> bool {
 
 #[inline(always)]
 fn count_marked_plain(marks: &Marks, head: &[u32]) -> u64 {
-    // Several sums, so that no addition waits for the one before.
+    // Several sums, so that no addition waits for the previous one.
     let mut sums = [0u64; 4];
     let (quads, rest) = head.as_chunks::<4>();
     for quad in quads {
@@ -128,7 +129,7 @@ fn count_marked_plain(marks: &Marks, head: &[u32]) -> u64 {
 }
 
 #[cfg(target_arch = "x86_64")]
-// Not AVX2: with it the compiler makes vectors of the look-ups, moving each lane in and out by itself.
+// Without AVX2: with it, the compiler would vectorise the lookups and move each lane in and out separately.
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 fn count_marked_bmi2(marks: &Marks, head: &[u32]) -> u64 {
     count_marked_plain(marks, head)

@@ -4,20 +4,20 @@ use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
 use crate::algo::triangle::cpu::probe::{Marks, Prober, is_marked};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Takes the closed wedges of a thread. Every method returns how many there were.
+/// Counts the closed wedges of a thread. Every method returns how many there were.
 pub trait Tally: Send {
-    /// Wedges of row `c` whose `a` is in `bits` and whose `b` is in `middles`, ascending hubs.
+    /// Counts the wedges of row `c` whose `a` is in `bits` and whose `b` is in `middles`, ascending hubs.
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], c: u32) -> u64;
 
-    /// Wedges `a`, `b` of row `c` for all `a` of `head`, closed where `a` is marked. Finding `c` takes a search, so it
-    /// is asked only where it is needed.
+    /// Counts the wedges `a`, `b` of row `c` for all `a` of `head` that are marked. `c` is a closure because finding it
+    /// takes a search, which is only made if it is needed.
     fn marked(&mut self, prober: Prober, marks: &Marks, head: &[u32], b: u32, c: impl Fn() -> u32) -> u64;
 
-    /// The triangle `a`, `b`, `c`.
+    /// Counts the triangle `a`, `b`, `c`.
     fn triangle(&mut self, a: u32, b: u32, c: u32) -> u64;
 }
 
-/// Sums nothing beside the total.
+/// Counts only the total.
 #[derive(Debug, Clone, Copy)]
 pub struct Total;
 
@@ -38,8 +38,8 @@ impl Tally for Total {
     }
 }
 
-/// Adds one to each corner of each triangle. Hubs are corners so often that threads would fight for their counters:
-/// each thread has its own for them, added to the shared ones when it is dropped.
+/// Adds one to each corner of each triangle. Hubs are corners so often that threads would contend for their counters.
+/// Each thread has its own counters for hubs, which are added to the shared ones when it is dropped.
 #[derive(Debug)]
 pub struct Corners<'a> {
     shared: &'a [AtomicU64],
@@ -47,7 +47,8 @@ pub struct Corners<'a> {
 }
 
 impl<'a> Corners<'a> {
-    /// Counts into `shared`, indexed by id; ids below `hubs` are kept aside until the end.
+    /// Creates a tally that counts into `shared`, indexed by id. Counts of ids below `hubs` are kept separately until
+    /// the end.
     pub fn new(shared: &'a [AtomicU64], hubs: u32) -> Corners<'a> {
         Corners { shared, hubs: vec![0; hubs as usize] }
     }

@@ -1,6 +1,6 @@
-//! Wedges grouped by their middle: row `b` is marked in a bitmap, and the heads of all rows `c` that hold `b` (their
-//! entries before `b`) stream past it. That tests each wedge once, where marking row `c` and streaming whole rows `b`
-//! tests several times as many. It needs the entries of the partner grouped by `b` (`groups`).
+//! Tests wedges grouped by their middle: row `b` is marked in a bitmap, and the heads of all rows `c` that contain `b`
+//! (their entries before `b`) stream past it. Each wedge is tested once. Marking row `c` and streaming whole rows `b`
+//! would test several times as many. It needs the entries of the partner grouped by `b` (`groups`).
 
 use crate::algo::triangle::cpu::count::{Pace, PairCount};
 use crate::algo::triangle::cpu::groups::Entry;
@@ -10,42 +10,43 @@ use crate::graph::csr::Block;
 use crate::memory::prefetch as prefetch_line;
 use std::ops::Range;
 
-/// Heads fetched this far ahead of their use.
-const AHEAD: usize = 8;
+/// Prefetch distance, in heads.
+const PREFETCH_DISTANCE: usize = 8;
 
-/// A row is searched for what is sought where that is so many times shorter: marking looks at every id twice.
+/// A row is searched instead of marked if it is this many times longer than what is looked up. Marking touches every id
+/// twice.
 const SEARCH: usize = 8;
 
-/// Bitmap of one thread.
+/// Creates the bitmap of one thread.
 pub fn new_marks() -> Box<Marks> {
     let marks: Box<[u64]> = vec![0; MARK_WORDS].into_boxed_slice();
     let Ok(marks) = marks.try_into() else { unreachable!("made with that length") };
     marks
 }
 
-/// Rows of the partner.
+/// A range of rows of the partner.
 #[derive(Debug, Clone, Copy)]
 pub struct Tile<'a> {
-    /// Has the rows `c`.
+    /// Block of the rows `c`.
     pub partner: Block<'a>,
     /// First local row of the tile.
     pub first: usize,
-    /// One past its last.
+    /// One past the last local row of the tile.
     pub end: usize,
 }
 
 impl<'a> Tile<'a> {
-    /// All rows of `partner`.
+    /// Returns the tile of all rows of `partner`.
     pub fn whole(partner: Block<'a>) -> Tile<'a> {
         Tile { partner, first: 0, end: partner.rows() }
     }
 
-    /// Number of its entries.
+    /// Returns the number of entries.
     pub fn entries(self) -> usize {
         (self.partner.offsets[self.end] - self.partner.offsets[self.first]) as usize
     }
 
-    /// The `part`-th of `parts` tiles that this one divides into, with about as many entries each.
+    /// Returns the `part`-th of `parts` tiles into which this tile divides, with about the same number of entries each.
     pub fn part(self, part: usize, parts: usize) -> Tile<'a> {
         let offsets = &self.partner.offsets[self.first..=self.end];
         let start = offsets[0] as usize;
@@ -57,7 +58,7 @@ impl<'a> Tile<'a> {
         Tile { first: cut(part), end, ..self }
     }
 
-    /// Calls `take` with each entry in `ids`, ascending ranges, that has others before it.
+    /// Calls `take` with each entry in `ids` (ascending ranges) that has other entries before it.
     #[inline]
     pub fn each(self, ids: &[Range<u32>], mut take: impl FnMut(Entry)) {
         for local in self.first..self.end {
@@ -75,7 +76,7 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Returns the place at which `id` is or would be in `row`.
+/// Returns the place of `id` in `row`, or where it would be inserted.
 #[inline]
 pub fn position(row: &[u32], id: u32) -> usize {
     match (row.first(), row.last()) {
@@ -85,41 +86,41 @@ pub fn position(row: &[u32], id: u32) -> usize {
     }
 }
 
-/// The memory in which one thread tests wedges.
+/// Everything with which one thread tests wedges.
 pub struct Tester<'a, 'p, T> {
-    /// The inner loops.
+    /// The inner loops, with the instruction set in use.
     pub prober: Prober,
-    /// Have the rows `b`; consecutive.
+    /// Consecutive blocks of the rows `b`.
     pub fronts: &'a [Block<'a>],
-    /// Has the rows `c`.
+    /// Block of the rows `c`.
     pub partner: Block<'a>,
-    /// A bitmap without marks.
+    /// Bitmap, initially without marks.
     pub marks: &'a mut Marks,
-    /// Takes the closed wedges.
+    /// Receives the closed wedges.
     pub tally: &'a mut T,
-    /// The result with each front.
+    /// Results, one per front.
     pub counts: &'a mut [PairCount],
-    /// Asked whether to go on.
+    /// Checks whether to stop.
     pub pace: &'a mut Pace<'p>,
 }
 
 impl<T: Tally> Tester<'_, '_, T> {
-    /// Tests the wedges of these entries, which are sorted by middle.
+    /// Tests the wedges of `entries`, which are sorted by middle. Returns `None` if the work must stop.
     pub fn test(&mut self, entries: &[Entry]) -> Option<()> {
         let targets = self.partner.targets;
         let head_of = |entry: &Entry| &targets[entry.start as usize..][..entry.len as usize];
         let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, entries); 3];
-        // Each line is asked for in time, and only once what tells where it lies is there.
+        // Each line is prefetched in time, but only after its address has arrived.
         let mut ahead = |at: usize| {
-            if let Some([before, entry]) = entries.get(at + 2 * AHEAD - 1..=at + 2 * AHEAD)
+            if let Some([before, entry]) = entries.get(at + 2 * PREFETCH_DISTANCE - 1..=at + 2 * PREFETCH_DISTANCE)
                 && before.middle != entry.middle
             {
                 let (front, local) = far.find(entry.middle);
                 prefetch_line(front.offsets, local);
             }
-            if let Some(later) = entries.get(at + AHEAD) {
+            if let Some(later) = entries.get(at + PREFETCH_DISTANCE) {
                 prefetch(head_of(later));
-                if later.middle != entries[at + AHEAD - 1].middle {
+                if later.middle != entries[at + PREFETCH_DISTANCE - 1].middle {
                     let (front, local) = near.find(later.middle);
                     prefetch(front.row(local));
                 }
@@ -133,7 +134,8 @@ impl<T: Tally> Tester<'_, '_, T> {
             let same = entries[start..].iter().take_while(|entry| entry.middle == b);
             let (heads, ids) = same.fold((0, 0), |(heads, ids), entry| (heads + 1, ids + entry.len as usize));
             let mut closed = 0;
-            // One head and one row: the shorter is marked. Many ids marked for a few are searched instead.
+            // If there is one head and one row, the shorter is marked. If many ids would be marked for a few lookups,
+            // the row is searched instead.
             let search = SEARCH * ids < row.len();
             let swap = !search && heads == 1 && ids < row.len();
             let marked = if swap { head_of(&entries[start]) } else { row };
@@ -160,7 +162,7 @@ impl<T: Tally> Tester<'_, '_, T> {
     }
 }
 
-/// Finds rows of fronts whose ids ascend.
+/// Finds rows of fronts, for ascending ids.
 #[derive(Clone, Copy)]
 struct FrontRows<'a> {
     fronts: &'a [Block<'a>],
@@ -173,7 +175,7 @@ impl<'a> FrontRows<'a> {
         FrontRows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
     }
 
-    /// The front of row `b`, and its place there.
+    /// Returns the front of row `b`, and the local row.
     #[inline]
     fn find(&mut self, b: u32) -> (Block<'a>, usize) {
         while self.fronts[self.at].end_row() <= b {
@@ -184,14 +186,14 @@ impl<'a> FrontRows<'a> {
     }
 }
 
-/// The id of the row of `partner` whose targets start at `start`.
+/// Returns the id of the row of `partner` whose targets start at `start`.
 fn row_at(partner: Block<'_>, start: u32) -> u32 {
-    // Empty rows share a start with the row after them: the last of them is the one that has entries.
+    // Empty rows have the same start as the row after them. The last of these rows is the one with entries.
     let local = partner.offsets.partition_point(|&offset| offset <= start) - 1;
     partner.first_row + local as u32
 }
 
-/// Tests the ids of `head` by looking for each in `row`, in steps that double: most ids are low.
+/// Tests the ids of `head` by exponential search of each in `row`: most ids are low.
 fn searched<T: Tally>(head: &[u32], mut row: &[u32], b: u32, c: impl Fn() -> u32, tally: &mut T) -> u64 {
     let mut closed = 0;
     for &a in head {
@@ -210,7 +212,7 @@ fn searched<T: Tally>(head: &[u32], mut row: &[u32], b: u32, c: impl Fn() -> u32
     closed
 }
 
-/// Tests the ids of `stream` against the marks and, where they are too high to be marked, against `high`.
+/// Tests the ids of `stream` against the marks, and ids too high to be marked against `high`.
 #[inline]
 fn streamed<T: Tally>(
     stream: &[u32],
@@ -233,7 +235,7 @@ fn streamed<T: Tally>(
     closed
 }
 
-/// The ids that can be marked, and the others, where all are below `end`.
+/// Divides a row into the ids that can be marked and the others. All ids are below `end`.
 #[inline]
 fn split(row: &[u32], end: u32) -> (&[u32], &[u32]) {
     match row.last() {

@@ -1,8 +1,10 @@
-//! Counts units on a GPU. `kernels/triangle.cu` has the method; here is what lies where, and what waits for what.
+//! Counts units on a GPU. The method is described in `kernels/triangle.cu`; this module places the data and orders the
+//! steps.
 //!
-//! A front stays in device memory while its partners [stream](crate::stream) past, the next one copied while this one is counted.
-//! For each pair of batches the heads are grouped by front row, then the rows with many heads and those with few are
-//! counted by a kernel each (`pair`). Counts come back by pairs of stored blocks, so units do not depend on the batches.
+//! A front stays in device memory while its partners [stream](crate::stream) past; the next one is copied while the
+//! current one is counted. For each pair of batches the heads are grouped by front row. Then one kernel counts the rows
+//! with many heads and another the rows with few (`pair`). Counts are returned by pairs of stored blocks, so that units
+//! do not depend on the batches.
 
 mod arena_plan;
 mod pair;
@@ -44,28 +46,28 @@ static PROGRAM: ProgramSource = ProgramSource {
 /// All programs that counting launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
-/// Passing partners in device memory at once: one is counted, one copied.
+/// Number of streamed partners in device memory at a time: one is counted, one is copied.
 const SLOTS: usize = 2;
 
-/// Asked now and then: the signal that ends the counting.
+/// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
 type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
-/// Counts with a GPU.
+/// The backend that counts on a GPU.
 pub struct Gpu<'a> {
     gpu: MutexGuard<'a, Workspace>,
     kernels: Kernels,
     per_vertex: Option<(&'a [AtomicU64], DeviceSlice<u64>)>,
-    /// The places of blocks in the memory of this GPU, or of another rank's.
+    /// Location of each block in the memory of this GPU or of another rank's GPU.
     placement: Option<Placement>,
-    /// The relay by which ranks bring fronts from the host together.
+    /// Relay through which ranks together copy fronts from the host.
     relay: Option<Relay<'a>>,
     stop: Stop<'a>,
-    /// Bytes that the caches of all ranks' GPUs hold.
+    /// Total cache size of the GPUs of all ranks, in bytes.
     cache: u64,
     begun: Instant,
-    /// The time in which the GPU did not wait for batches.
+    /// Total time in which the GPU was not waiting for batches.
     busy: Duration,
-    /// Between what marks the ends of that.
+    /// Events that mark the ends of the interval being measured.
     clock: [Event; 2],
 }
 
@@ -77,15 +79,15 @@ impl Drop for Gpu<'_> {
 }
 
 impl<'a> Gpu<'a> {
-    /// Fewest bytes of GPU memory that counting needs: room for single rows of a graph whose longest row has `row`
-    /// entries, and for the counts of `vertices` vertices if these are asked for.
+    /// Returns the least bytes of GPU memory for counting: room for single rows of a graph whose longest row has `row`
+    /// entries, and, if requested, for the counts of `vertices` vertices.
     pub fn least_bytes(row: u64, vertices: u64, per_vertex: bool) -> u64 {
         let corners = if per_vertex { slice_bytes::<u64>(vertices) } else { 0 };
         corners + ArenaPlan::least_bytes(row)
     }
 
-    /// Returns true if a graph of this layout, its blocks of `sizes` at most, can be counted where `bytes` bytes are left beside them.
-    /// (Blocks of a graph that is not here are not cut.)
+    /// Returns true if a graph of this layout, with blocks of at most `sizes`, can be counted with `bytes` bytes left
+    /// in addition to the blocks. (Blocks on other ranks are not cut.)
     pub fn counts(layout: &Layout, sizes: &[BlockSize], bytes: u64, per_vertex: bool) -> bool {
         let row = layout.longest_row();
         let small = sizes.iter().all(|size| size.entries < 1 << 31 && size.rows < 1 << 31);
@@ -93,11 +95,11 @@ impl<'a> Gpu<'a> {
         row <= LONGEST_HEAD && small && Self::least_bytes(longest, layout.rows(), per_vertex) <= bytes
     }
 
-    /// For the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to `per_vertex`, if they
-    /// are asked for; `stop` names the signal that ends the counting. [`Self::meet`] comes next.
+    /// Prepares to count the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to
+    /// `per_vertex`, if given. `stop` returns the signal that ends the counting. [`Self::meet`] must be called next.
     ///
     /// # Errors
-    /// [`Error::Limit`] where GPU memory does not do, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
+    /// [`Error::Limit`] if GPU memory is too small, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
     pub fn new(
         graph: &Catalogue,
         vertices: u64,
@@ -123,11 +125,11 @@ impl<'a> Gpu<'a> {
         Ok(Gpu { gpu, kernels, per_vertex, placement, relay: None, stop, cache, begun, busy: Duration::ZERO, clock })
     }
 
-    /// To be called before anything is counted, once all ranks have theirs: `beside` are these, if their GPUs reach each other, for
-    /// the blocks of `graph`, which has `vertices` vertices. Collective.
+    /// Places the blocks of `graph`, which has `vertices` vertices, once all ranks have a counter and before anything
+    /// is counted. `beside` is the memory of the other ranks, if their GPUs can access each other. Collective.
     ///
     /// # Errors
-    /// [`Error::Limit`], [`Error::Lost`], those of reading blocks.
+    /// [`Error::Limit`], [`Error::Lost`], errors of reading blocks.
     pub fn meet(&mut self, graph: &Catalogue, vertices: u64, beside: Option<PeerMemory<'a>>) -> Result<()> {
         if let Some(beside) = beside.filter(|_| self.placement.is_none()) {
             let blocks = (0..graph.len()).map(|b| graph.size(b));
@@ -148,12 +150,13 @@ impl<'a> Gpu<'a> {
     }
 }
 
-/// The most entries of blocks that are not cut, as rows: they take room for offsets, heads' ends and sums of these, too.
+/// Returns the maximum number of entries of blocks that are not cut. Rows count as three entries each, because they
+/// need offsets, ends of heads and their sums.
 fn uncut(sizes: impl Iterator<Item = BlockSize>) -> u64 {
     sizes.map(|size| size.entries + 3 * size.rows).max().unwrap_or(0)
 }
 
-/// Returns the error of an arena that lacks room which it was planned to have.
+/// Returns the error for an arena without the room that was planned.
 fn too_small(gpu: &Workspace) -> Error {
     Error::Limit {
         limit: "gpu_memory",
@@ -178,12 +181,12 @@ impl Backend for Gpu<'_> {
         for front in &fronts {
             let mark = self.gpu.arena.mark();
             let done = self.count_front(work, front, plan, &mut open, found);
-            // Nothing may still run on memory that is given out anew.
+            // No kernel may still use memory that is reused next.
             let finished = self.gpu.uploader.finish().and(self.gpu.queue.finish());
             self.gpu.arena.reset(mark);
             done.and(finished)?;
         }
-        // With several ranks the rest of a unit may be another's.
+        // With several ranks, another rank may count the rest of a unit.
         if !open.parts.is_empty() {
             add_corners(&self.gpu.queue, self.per_vertex)?;
             found(&open.parts)?;
@@ -210,7 +213,7 @@ impl Gpu<'_> {
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(plan.slot / 4));
         let slots = slots.collect::<Option<Vec<_>>>().ok_or_else(|| too_small(&self.gpu))?;
         let go_on = move || work.go_on().and(stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason))));
-        // Nothing of the front before is overwritten while others copy it.
+        // Nothing of the previous front is overwritten while other ranks copy it.
         self.relay.as_ref().map_or(Ok(()), |relay| relay.begin(&go_on))?;
         let blocks: Vec<u32> = batch.segments.iter().map(|segment| segment.first_row(graph)).collect();
         self.gpu.queue.write(&blocks, front.blocks)?;
@@ -227,7 +230,7 @@ impl Gpu<'_> {
         std::thread::scope(|scope| {
             let (empty, free_slots) = channel();
             let (arrivals, arrived) = channel();
-            slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| unheard())?;
+            slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| peer_ended())?;
             let relay = relay.as_mut().map(|relay| (relay, arena.words()));
             let placement = placement.as_ref();
             let loader = Loader { graph, placement, relay, uploader, next: &next, free_slots, arrivals };
@@ -240,18 +243,19 @@ impl Gpu<'_> {
     }
 }
 
-/// A front and the partners that pass it, as they arrive. Dropped at the first error, it ends the loader.
+/// A front and the partners that pass it, as they arrive. Dropping it at the first error ends the loader.
 struct Pass<'p, 'w> {
     front: Front<'p>,
     counting: Counting<'p>,
     units: Units<'p, 'w>,
-    /// Segments of the front that have not arrived.
+    /// Segments of the front that have not arrived yet.
     awaited: &'p [(&'p Segment, SegmentPlace)],
     arrived: Receiver<Result<Arrival>>,
 }
 
 impl Pass<'_, '_> {
-    /// Counts partners in the front as soon as they are there: all their heads are before rows that are, too.
+    /// Counts the partners within the front as soon as they have arrived. All their heads refer to rows before them,
+    /// which have arrived, too.
     fn count_inside(&mut self, partners: &[RowBatch]) -> Result<()> {
         let work = self.units.work;
         while let Some(partner) = partners.get(work.next(self.front.first_row, 0, 1)?) {
@@ -274,11 +278,12 @@ impl Pass<'_, '_> {
         Ok(())
     }
 
-    /// Waits for more of the front.
+    /// Waits until more of the front arrives.
     fn arrive(&mut self) -> Result<()> {
-        let Arrival { copied, rows: Arriving::Resident(segments) } = self.arrived.recv().map_err(|_| unheard())??
+        let Arrival { copied, rows: Arriving::Resident(segments) } =
+            self.arrived.recv().map_err(|_| peer_ended())??
         else {
-            return Err(unheard());
+            return Err(peer_ended());
         };
         self.counting.arrived(&copied)?;
         let (here, awaited) = self.awaited.split_at(segments);
@@ -286,10 +291,10 @@ impl Pass<'_, '_> {
         here.iter().try_for_each(|(segment, place)| self.counting.shift(segment, place.starts, place.entry))
     }
 
-    /// Counts partners as they pass; slots of those that were counted go back to the loader through `empty`.
+    /// Counts the streamed partners as they arrive. Their slots go back to the loader through `empty`.
     fn count_outside(&mut self, partners: &[RowBatch], empty: &Sender<DeviceSlice<u32>>) -> Result<()> {
         while let Ok(arrival) = self.arrived.recv() {
-            let Arrival { copied, rows: Arriving::Passing(number, slot) } = arrival? else { return Err(unheard()) };
+            let Arrival { copied, rows: Arriving::Passing(number, slot) } = arrival? else { return Err(peer_ended()) };
             let partner = &partners[number];
             self.counting.arrived(&copied)?;
             let resident = ResidentRows::in_slot(slot, partner);
@@ -298,7 +303,7 @@ impl Pass<'_, '_> {
                 self.counting.count_heads(self.units.work, &self.front, segment, place.targets)?;
             }
             self.count(partner, resident)?;
-            // Nobody listens any more once the last is in flight.
+            // The receiver is gone once the last partner is in flight.
             let _ = empty.send(slot);
         }
         Ok(())
@@ -306,23 +311,24 @@ impl Pass<'_, '_> {
 
     fn count(&mut self, partner: &RowBatch, resident: ResidentRows) -> Result<()> {
         let numbers = self.counting.pair(self.units.work, &self.front, partner, resident)?;
-        self.units.tell(partner, &numbers, &self.counting)
+        self.units.report(partner, &numbers, &self.counting)
     }
 }
 
-/// The error of a thread whose other end is gone; that one has the cause.
-fn unheard() -> Error {
+/// Returns the error for a thread whose peer has ended. The peer reports the cause.
+fn peer_ended() -> Error {
     Error::Lost("copying to the GPU ended early".into())
 }
 
-/// Parts that were not told yet: counts at vertices do not tell units apart, so they wait until no unit is half done.
+/// Parts that are not reported yet. Counts at vertices can't be separated by unit, so parts wait until no unit is half
+/// counted.
 #[derive(Default)]
 struct Open {
     gathering: Gathering,
     parts: Vec<Part>,
 }
 
-/// Units in flight while a front batch is resident.
+/// Reports the units of a resident front batch.
 struct Units<'u, 'w> {
     work: &'u Work<'w>,
     batch: &'u RowBatch,
@@ -331,8 +337,8 @@ struct Units<'u, 'w> {
 }
 
 impl Units<'_, '_> {
-    /// Tells triangles and probes of every pair of segments, front after front.
-    fn tell(&mut self, partner: &RowBatch, numbers: &[u64], counting: &Counting<'_>) -> Result<()> {
+    /// Reports triangles and probes of every pair of segments, front by front.
+    fn report(&mut self, partner: &RowBatch, numbers: &[u64], counting: &Counting<'_>) -> Result<()> {
         let Open { gathering, parts } = &mut *self.open;
         let mut numbers = numbers.chunks_exact(2);
         for front in &self.batch.segments {

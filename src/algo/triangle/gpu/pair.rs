@@ -1,4 +1,4 @@
-//! One partner batch against the resident front: the kernels, in order.
+//! Counts one partner batch against the resident front: the kernels, in order.
 #![allow(unsafe_code)] // kernel launches
 
 use super::arena_plan::most_tasks;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-// As in kernels/triangle*.
+// These values must match kernels/triangle*.
 pub const LONGEST_HEAD: u64 = (1 << 22) - 1;
 pub const CHUNK: u64 = 4096;
 pub const FEW_HEADS: u64 = 32;
@@ -21,7 +21,8 @@ const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
 const TALLY_BYTES: u32 = 16;
 const SCATTERED: u64 = 1024;
 
-/// Partner blocks counted at once: their counts lie in shared memory, and six blocks of threads should fit there.
+/// Maximum number of partner blocks that are counted at once. Their counts are in shared memory, where six thread
+/// blocks should fit.
 pub const MOST_PARTNERS: usize = 64;
 
 /// The kernels of triangle counting.
@@ -36,7 +37,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Those for counts of all, or of each of the `corners` too.
+    /// Loads the kernels that count in total, or, with `corners`, also per vertex.
     pub fn load(gpu: &Workspace, corners: bool) -> Result<Kernels> {
         let kernel = |name| gpu.kernel(&super::PROGRAM, name);
         let (many, few) =
@@ -53,7 +54,7 @@ impl Kernels {
     }
 }
 
-/// The kernels' `Rows`.
+/// Must match the kernels' `Rows`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct DeviceRows {
@@ -65,7 +66,7 @@ struct DeviceRows {
 
 const _: () = assert!(size_of::<DeviceRows>() == 24, "the kernels have a static_assert of the same size");
 
-/// The kernels' `Pair`.
+/// Must match the kernels' `Pair`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Pair {
@@ -91,26 +92,26 @@ impl DeviceRows {
     }
 }
 
-/// A front batch in device memory, and room for what counting it needs.
+/// A front batch in device memory, and the memory for counting it.
 pub struct Front<'p> {
     pub batch: &'p RowBatch,
     pub resident: ResidentRows,
     pub first_row: u32,
-    /// The end of the heads of each row.
+    /// End of the heads of each row.
     pub ends: DeviceSlice<u32>,
-    /// Scratch for adding these up.
+    /// Scratch memory for the prefix sums of `ends`.
     pub sums: DeviceSlice<u32>,
     /// First row of each block.
     pub blocks: DeviceSlice<u32>,
     pub heads: DeviceSlice<u64>,
     pub tasks: DeviceSlice<u64>,
     pub counts: DeviceSlice<u64>,
-    /// The kernels' queue of tasks.
+    /// The kernels' task queue.
     pub words: DeviceSlice<u32>,
 }
 
 impl<'p> Front<'p> {
-    /// Gives a front its place in the arena, and room for any of `partners`. `None` if it is not there.
+    /// Places a front in the arena, with room for any of `partners`. Returns `None` if there is not enough room.
     pub fn place<'q>(
         gpu: &mut Workspace,
         graph: &Catalogue,
@@ -138,12 +139,12 @@ impl<'p> Front<'p> {
         })
     }
 
-    /// The number of heads before the rows from `row` on.
+    /// Returns the address of the head counts of the rows from `row` on.
     fn counts_from(&self, row: u32) -> u64 {
         self.ends.part(u64::from(row - self.first_row)..u64::MAX).address()
     }
 
-    /// Ranges of its rows whose units with block `partner` are wanted.
+    /// Returns the ranges of the front's rows whose units with block `partner` are wanted.
     fn windows(&self, work: &Work<'_>, partner: usize) -> Vec<Range<u32>> {
         let mut windows: Vec<Range<u32>> = Vec::new();
         for segment in self.batch.segments.iter().filter(|segment| work.wants(segment.block, partner)) {
@@ -165,20 +166,21 @@ pub struct Counting<'c> {
     pub kernels: &'c Kernels,
     pub per_vertex: Option<(&'c [AtomicU64], DeviceSlice<u64>)>,
     pub stop: &'c (dyn Fn() -> Option<&'static str> + Sync),
-    /// The time in which the GPU did not wait for copies.
+    /// Total time in which the GPU was not waiting for copies.
     pub busy: &'c mut Duration,
-    /// The events at which a batch was there, and at which it was counted.
+    /// Events at which a batch had arrived, and at which it was counted.
     pub clock: &'c mut [Event; 2],
 }
 
 impl Counting<'_> {
-    /// Makes what is queued from now on wait for copies in flight.
+    /// Makes everything queued from now on wait for copies in flight.
     pub fn arrived(&mut self, copied: &Event) -> Result<()> {
         self.queue.after(copied)?;
         self.queue.mark(&self.clock[0])
     }
 
-    /// Starts of rows that were just copied count from the start of their block: makes them count from `entry` on.
+    /// Shifts the row starts of a segment that was just copied. They are relative to their block; afterwards they are
+    /// relative to `entry`.
     pub fn shift(&self, segment: &Segment, starts: DeviceSlice<u32>, entry: u64) -> Result<()> {
         let base = (entry as u32).wrapping_sub(segment.entries.start as u32);
         if base == 0 {
@@ -190,7 +192,7 @@ impl Counting<'_> {
         unsafe { self.queue.launch(&self.kernels.shift_starts, grid, arguments) }
     }
 
-    /// Counts the heads of a segment of a partner, whose `targets` these are, before every row of the front.
+    /// Counts the heads of a partner segment, whose entries are `targets`, before every row of the front.
     pub fn count_heads(
         &self,
         work: &Work<'_>,
@@ -208,7 +210,7 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// Puts the heads of a partner to their rows of the front, once all are counted.
+    /// Groups the heads of a partner by their rows of the front, once all are counted.
     fn group_heads(
         &self,
         work: &Work<'_>,
@@ -225,7 +227,7 @@ impl Counting<'_> {
             for Range { start: low, end: high } in front.windows(work, segment.block) {
                 let (targets, heads, cursors) = (targets.address(), front.heads.address(), front.counts_from(low));
                 let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads);
-                // A warp for so many entries.
+                // One warp per `SCATTERED` entries.
                 let grid = self.queue.grid((segment.entries.len() as u64).div_ceil(SCATTERED) * 32);
                 // SAFETY: as the kernel declares them; there is room for a head for every entry.
                 unsafe { self.queue.launch(scatter_heads, grid, arguments)? };
@@ -235,8 +237,8 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// Counts a partner batch whose heads are counted against the front; returns triangles and probes of every pair of
-    /// blocks, front after front.
+    /// Counts a partner batch whose heads were counted before. Returns triangles and probes of every pair of blocks,
+    /// front by front.
     pub fn pair(
         &mut self,
         work: &Work<'_>,
@@ -276,7 +278,7 @@ impl Counting<'_> {
             self.queue.launch(count_many, grid(count_many, many)?, (pair,))?;
             self.queue.launch(count_few, grid(count_few, few)?, (pair,))?;
         }
-        // The next partner's heads are counted from zero.
+        // The heads of the next partner are counted from zero.
         self.queue.fill(front.ends, 0)?;
         self.queue.mark(&self.clock[1])?;
         self.wait()?;
@@ -287,7 +289,7 @@ impl Counting<'_> {
         Ok(numbers)
     }
 
-    /// Waits until a pair is counted and tells the kernels if they are to stop.
+    /// Waits until a pair is counted, and sets the stop flag of the kernels on a signal.
     fn wait(&mut self) -> Result<()> {
         while !self.clock[1].is_done()? {
             if (self.stop)().is_some() {
@@ -299,7 +301,7 @@ impl Counting<'_> {
     }
 }
 
-/// Moves what was counted at each vertex to the host.
+/// Adds the counts at each vertex to the counters on the host.
 pub fn add_corners(queue: &Queue, corners: Option<(&[AtomicU64], DeviceSlice<u64>)>) -> Result<()> {
     const AT_ONCE: usize = 1 << 14;
     let Some((counts, span)) = corners else { return Ok(()) };
@@ -319,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constants_are_those_of_the_kernels() {
+    fn constants_match_the_kernels() {
         let of = |name| super::super::PROGRAM.constant(name);
         assert_eq!((of("CHUNK"), of("FEW_HEADS"), of("LONGEST_HASHED")), (CHUNK, FEW_HEADS, LONGEST_HASHED));
         assert_eq!((of("SCATTERED"), (1 << of("LENGTH_BITS")) - 1), (SCATTERED, LONGEST_HEAD));

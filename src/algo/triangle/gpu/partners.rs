@@ -1,4 +1,4 @@
-//! Cuts the partners of a front into batches, before anything is copied.
+//! Divides the partners of a front into batches, before anything is copied.
 
 use super::arena_plan::ArenaPlan;
 use crate::algo::triangle::driver::Work;
@@ -6,47 +6,49 @@ use crate::stream::location::SegmentPlace;
 use crate::stream::{Cut, RowBatch, Segment, batches};
 use std::ops::Range;
 
-/// Turns that each of several ranks should have with the partners of a front: more share the work better, and mark the rows of the
-/// front more often. (At scale 29 four ranks take 1.16 s with 4 turns, 1.24 with 8, 1.5 with 16, 2.4 with 32.)
+/// Number of turns that each of several ranks should have with the partners of a front. More turns balance the work
+/// better but mark the rows of the front more often. (At scale 29 four ranks take 1.16 s with 4 turns, 1.24 with 8, 1.5
+/// with 16, 2.4 with 32.)
 const TURNS: u64 = 4;
 
-/// The first partner within a front has one in this many of its entries, or so many entries if that is more; each later one has as
-/// many as all before it together.
+/// Size limits of partners within a front. The first has one in `EARLY` of the front's entries, or `LEAST_EARLY`
+/// entries if that is more. Each later one has as many entries as all before it together.
 const EARLY: u64 = 32;
 const LEAST_EARLY: u64 = 8 << 20;
 
-/// A partner that the GPU's cache holds is read from there by all rows of the front but the first. That is worth it where it saves
-/// so many reads from memory for each row of the front that is marked for one more partner. (At scale 29: 0.31 ps a read, 17 ns a row.)
+/// If a partner fits the GPU's cache, all rows of the front but the first read it from there. Dividing partners so that
+/// they fit is worth it if it saves this many memory reads per additional marking of a row of the front. (At scale 29:
+/// 0.31 ps per read, 17 ns per row.)
 const WORTH: u64 = 55_000;
-/// One more partner costs as much as marking so many rows (1 ms).
+/// Cost of one more partner (1 ms), as a number of marked rows.
 const PARTNER: u64 = 60_000;
 
 /// The partners of a front.
 pub(super) struct Partners {
-    /// Those that are in device memory as parts of the front.
+    /// Partners that are in device memory as parts of the front.
     pub(super) inside: Vec<RowBatch>,
-    /// Those that pass it.
+    /// Partners that stream past the front.
     pub(super) outside: Vec<RowBatch>,
 }
 
-/// The sizes that the cut depends on; the same on every rank.
+/// The sizes on which the division depends. They are the same on every rank.
 pub(super) struct Cutting<'c, 'w> {
     pub(super) work: &'c Work<'w>,
     pub(super) front: &'c RowBatch,
     pub(super) plan: ArenaPlan,
-    /// Bytes that the caches of all ranks' GPUs hold.
+    /// Total cache size of the GPUs of all ranks, in bytes.
     pub(super) cache: u64,
-    /// True if the front comes from GPUs, not from the host.
+    /// Whether the front comes from GPUs instead of the host.
     pub(super) from_gpus: bool,
-    /// True if counts at vertices are asked for: a stop saves those only where no unit is half counted.
+    /// Whether counts per vertex are requested. A stop can save those only if no unit is half counted.
     pub(super) per_vertex: bool,
 }
 
 impl Cutting<'_, '_> {
-    /// Cuts all partners that are wanted. Returns `None` if a row does not fit.
+    /// Divides all wanted partners. Returns `None` if a row does not fit.
     pub(super) fn partners(&self) -> Option<Partners> {
         let fronts = &self.work.fronts;
-        // Partners that are in the front need no copy of their own.
+        // Partners within the front need no copy of their own.
         let within = if self.front.is_whole() { fronts.clone() } else { fronts.start..fronts.start };
         let outside = within.end..self.work.graph.len();
         let inside = self.cut(within, |partner| {
@@ -62,7 +64,7 @@ impl Cutting<'_, '_> {
         Some(all.into_iter().filter(wanted).collect())
     }
 
-    /// Returns true if it leaves each rank many turns, or must not be cut further.
+    /// Returns true if the partner leaves each rank many turns, or can't be divided further.
     fn is_short(&self, partner: &RowBatch) -> bool {
         let graph = self.work.graph;
         let most = match self.work.ranks() {
@@ -73,17 +75,17 @@ impl Cutting<'_, '_> {
         partner.entries <= most || uncut && partner.segments.len() == 1 && partner.is_whole()
     }
 
-    /// Returns true if it is not too long to be counted while the rest of a front comes from the host.
+    /// Returns true if the partner is short enough to be counted while the rest of the front is copied from the host.
     fn is_early(&self, partner: &RowBatch) -> bool {
         let before = partner.segments.first().map_or(0, |first| entry_in_front(self.front, first));
         let least = (self.front.entries / EARLY).max(LEAST_EARLY);
         self.from_gpus || partner.segments.len() == 1 || partner.entries <= before.max(least)
     }
 
-    /// Returns true if the cache holds it, or if it would not be worth cutting it so that it does.
+    /// Returns true if the partner fits the cache, or if dividing it so that it fits would not be worth it.
     fn suits_cache(&self, partner: &RowBatch) -> bool {
         let (graph, entries) = (self.work.graph, self.cache / 4);
-        // Rows of the front that may have heads.
+        // Number of rows of the front that may have heads.
         let marked = u64::from(partner.first_row(graph)) + partner.rows - u64::from(self.front.first_row(graph));
         let is_worth_it = entries / 2 * (partner.entries / partner.rows.max(1)) > WORTH * (marked + PARTNER);
         partner.entries <= entries || partner.segments.len() == 1 || !is_worth_it
@@ -96,8 +98,9 @@ pub(super) fn entry_in_front(front: &RowBatch, segment: &Segment) -> u64 {
     before.sum::<u64>() + segment.entries.start as u64
 }
 
-/// Groups the segments of a front by what is copied at once: enough to keep all threads busy, an eighth of all if that is more, and
-/// none beyond a partner within the front, which is counted while the next is copied.
+/// Groups the segments of a front that are copied at once. A group has enough bytes to keep all threads busy, or an
+/// eighth of all bytes if that is more. It ends at the end of a partner within the front, which is counted while the
+/// next group is copied.
 pub(super) fn steps<'s, 'b>(
     places: &'s [(&'b Segment, SegmentPlace)],
     inside: &[RowBatch],

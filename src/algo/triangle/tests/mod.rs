@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Rows of a graph numbered by descending degree, as the store would hold them.
+/// Rows of a graph whose vertices are numbered by descending degree, as in the store.
 pub(super) struct OrientedRows(Vec<Vec<u32>>);
 
 impl OrientedRows {
@@ -43,7 +43,7 @@ impl OrientedRows {
         OrientedRows(rows.into_iter().map(|row| row.into_iter().collect()).collect())
     }
 
-    /// Triangles at each vertex by the adjacency matrix: `A²` counted over the edges.
+    /// Triangles at each vertex, computed from the adjacency matrix: entries of `A²` summed over the edges.
     fn oracle(&self) -> Vec<u64> {
         let n = self.0.len();
         let mut adjacent = vec![vec![false; n]; n];
@@ -65,7 +65,7 @@ impl OrientedRows {
         self.0.iter().map(|row| row.len() as u64).map(|d| d * d.saturating_sub(1) / 2).sum()
     }
 
-    /// Blocks of at most `targets` entries and at least one row.
+    /// Divides the rows into blocks of at most `targets` entries, but at least one row.
     fn blocks(&self, targets: usize) -> Vec<(u32, Vec<u32>, Vec<u32>)> {
         let mut blocks: Vec<(u32, Vec<u32>, Vec<u32>)> = Vec::new();
         for (v, row) in self.0.iter().enumerate() {
@@ -80,7 +80,7 @@ impl OrientedRows {
         blocks
     }
 
-    /// Blocks of about `target` entries as files, and the counts of their units.
+    /// Stores the rows in block files of about `target` entries. Returns them with the counts of their units.
     pub(super) fn stored(&self, target: u64) -> (Catalogue, HashMap<u64, PairCount>, tempfile::TempDir) {
         let degree = self.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
         let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, self.0.len() as u32)]), target);
@@ -96,7 +96,7 @@ impl OrientedRows {
         (graph, self.units(&cuts), folder)
     }
 
-    /// The count of each unit, wedge by wedge, for blocks that have these rows.
+    /// Counts each unit wedge by wedge, for blocks that have these ranges of rows.
     fn units(&self, blocks: &[Range<u32>]) -> HashMap<u64, PairCount> {
         let block_of = |v: u32| blocks.iter().position(|rows| rows.contains(&v)).expect("every row is in a block");
         let pairs = (0..blocks.len()).flat_map(|partner| (0..=partner).map(move |front| unit(front, partner)));
@@ -180,7 +180,7 @@ fn closed_forms() {
 
 #[test]
 fn ids_too_high_to_be_marked() {
-    // Three rows far apart share entries that lie beyond the marks, so these are found by merging.
+    // Three rows far apart share entries beyond the marks, so these are found by merging.
     let high = crate::algo::triangle::cpu::probe::MARK_IDS;
     let rows = [vec![high - 1, high, high + 2], vec![high - 1, high, high + 2, high + 4], vec![high + 2, high + 4]];
     let mut offsets = vec![0];
@@ -206,7 +206,7 @@ fn ids_too_high_to_be_marked() {
 }
 
 #[test]
-fn stops_when_told() {
+fn a_count_stops_on_request() {
     let n = 3000u32;
     let offsets: Vec<u32> = (0..=n).map(|v| v * v.saturating_sub(1) / 2).collect();
     let targets: Vec<u32> = (0..n).flat_map(|v| 0..v).collect();
@@ -222,14 +222,14 @@ fn stops_when_told() {
 }
 
 #[test]
-fn scratch_is_no_more_than_stated() {
+fn scratch_memory_is_bounded() {
     let few = Counter::scratch_bytes(&Settings::new(3, 20), 10, 3);
     let many = Counter::scratch_bytes(&Settings::new(3, 1 << 40), 1 << 32, 1 << 17);
     assert!(few < 2 << 20 && many < 256 << 20, "{few} {many}");
 }
 
 #[test]
-fn scratch_leaves_half_of_the_memory_to_fronts_down_to_a_least_that_is_small() {
+fn scratch_memory_takes_at_most_half_down_to_a_small_minimum() {
     for (threads, entries, vertices, row) in [(1, 1 << 24, 1 << 19, 1 << 13), (16, 1 << 36, 1 << 30, 1 << 18)] {
         let bytes = |free: u64| {
             let settings = Settings::within(threads, entries, vertices, row, free);
@@ -249,7 +249,7 @@ fn scratch_leaves_half_of_the_memory_to_fronts_down_to_a_least_that_is_small() {
 }
 
 prop_compose! {
-    /// Edges that favour low numbers, so that there are hubs.
+    /// Random edges that favour low vertex numbers, so that there are hubs.
     fn graph()(vertices in 1u32..120)(
         edges in prop::collection::vec((0..vertices, 0..vertices, 0..vertices), 0..1500),
         vertices in Just(vertices),
@@ -282,7 +282,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Whatever fronts are in hand together, and whichever units an earlier run has left.
+    /// Each unit has its own count, whichever fronts are resident together and whichever units an earlier run has left.
     #[test]
     fn units_have_their_own_wedges(
         (vertices, edges) in graph(),
@@ -331,8 +331,8 @@ proptest! {
 }
 
 #[test]
-fn as_many_fronts_as_memory_is_left_for() {
-    // Every row has the 40 before it and some others, which makes 40 blocks.
+fn fronts_fill_the_memory_that_is_left() {
+    // Every row has the 40 vertices before it and some others, which makes about 40 blocks.
     let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<BTreeSet<u32>>();
     let rows = OrientedRows((0..900).map(|v| row(v).into_iter().collect()).collect());
     let (graph, expected, _folder) = rows.stored(1500);
@@ -360,12 +360,12 @@ fn as_many_fronts_as_memory_is_left_for() {
         assert_eq!(found, expected);
         calls.push(call);
     }
-    // Each front by itself; some at a time; all with each partner.
+    // One front at a time; several at a time; all fronts with each partner.
     assert!(calls[0] > calls[1] && calls[1] > calls[2] && calls[2] == graph.len(), "{calls:?}");
 }
 
 #[test]
-fn a_unit_of_which_rows_come_twice_is_never_whole() {
+fn a_unit_with_repeated_rows_is_never_complete() {
     let rows = OrientedRows((0..90).map(|v| (0..v).collect()).collect());
     let (graph, ..) = rows.stored(600);
     let all = (graph.layout.block(0).len() * graph.layout.block(1).len()) as u64;

@@ -1,4 +1,4 @@
-//! Units that ranks count in parts, by turns.
+//! Tests units that ranks count in parts, by turns.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::{self, Gathering, Part, Turns};
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 pub(super) struct Taken {
     ranks: usize,
     lists: Mutex<HashMap<u64, u64>>,
-    /// Turns after which ranks are to stop.
+    /// Number of turns after which ranks must stop.
     stop: u64,
 }
 
@@ -37,11 +37,11 @@ impl Turns for Taken {
     }
 }
 
-/// Ranks that take turns count each unit once between them, whatever part of it each got, and leave none half counted when
-/// they stop.
+/// Ranks that take turns count each unit exactly once between them, however its parts are distributed, and leave no
+/// unit half counted when they stop.
 #[test]
-fn units_are_whole_whoever_counts_their_parts() {
-    // One block in all, and then several, of which the last is shorter.
+fn units_are_complete_however_parts_are_distributed() {
+    // A single block, then several blocks, the last of which is shorter.
     units_by_three_ranks(u64::MAX, u64::MAX);
     units_by_three_ranks(u64::MAX, 1);
     for stop in [1, 2, 3, 9, 14] {
@@ -56,14 +56,14 @@ fn units_by_three_ranks(target: u64, stop: u64) {
     let (graph, expected, _folder) = rows.stored(target);
     assert_eq!(graph.len() == 1, target == u64::MAX);
     let turns = Taken::new(3, stop);
-    let told = Mutex::new((Gathering::default(), Vec::new(), HashMap::new()));
+    let reported = Mutex::new((Gathering::default(), Vec::new(), HashMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 let budget = Budget::new(1 << 30, 1).expect("enough");
                 let mut cpu = Cpu::new(&graph, 3001, 1, &budget, None, &|| None).expect("enough").with_least_item(1000);
                 let take = &mut |parts: &[Part]| {
-                    let (gathering, seen, found) = &mut *told.lock().expect("no thread panics");
+                    let (gathering, seen, found) = &mut *reported.lock().expect("no thread panics");
                     seen.extend(parts.iter().map(|part| part.pairs));
                     let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
                     units.for_each(|(unit, count)| assert_eq!(found.insert(unit, count), None, "a unit comes once"));
@@ -74,8 +74,8 @@ fn units_by_three_ranks(target: u64, stop: u64) {
             });
         }
     });
-    let (gathering, seen, found) = told.into_inner().expect("no thread panics");
-    assert!(gathering.is_empty(), "half counted, told to stop after {stop}");
+    let (gathering, seen, found) = reported.into_inner().expect("no thread panics");
+    assert!(gathering.is_empty(), "half counted, stopped after {stop}");
     assert!(found.iter().all(|(unit, count)| expected[unit] == *count));
     match stop {
         u64::MAX => assert!(found.len() == expected.len() && seen.len() > 20, "{} parts", seen.len()),

@@ -1,4 +1,4 @@
-//! The stage `merge`: rows of all neighbours of a graph that keeps direction, for tasks that take edges without it.
+//! The stage `merge`: rows of all neighbours of a directed graph, for tasks that ignore direction.
 
 use super::degree_file;
 use super::derived::{self, DerivedRows};
@@ -19,10 +19,10 @@ use std::path::Path;
 
 /// Name of the stage in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::MERGE_STAGE;
-/// Name of its folder in that of the graph.
+/// Name of its folder in the folder of the graph.
 const FOLDER: &str = "undirected";
 
-/// Returns where the rows of all neighbours lie that are made of a graph in `folder` that keeps direction, and their layout.
+/// Returns the place of the merged rows of the directed graph `graph` below `folder`, and their layout.
 ///
 /// # Errors
 /// Those of the order of vertices.
@@ -32,7 +32,7 @@ pub(crate) fn rows(graph: &Graph, folder: &Path) -> Result<(Rows, Layout)> {
     Ok((Rows { folder: folder.join(FOLDER), key: merged_key(graph.info.content)? }, layout))
 }
 
-/// Gives a graph that keeps direction rows of all neighbours, too: opens them, or builds what is missing of them. Collective.
+/// Adds merged rows to a directed graph: opens them, or builds the missing ones. Collective.
 ///
 /// # Errors
 /// Those of memory, disk and the graph's blocks; a stop.
@@ -42,7 +42,7 @@ pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
     derived::open_or_build(session, graph, &MergedRows { key, layout, weights })
 }
 
-/// Rows of all neighbours.
+/// Merged rows: all neighbours of each vertex.
 struct MergedRows {
     key: u64,
     layout: Layout,
@@ -113,8 +113,8 @@ impl DerivedRows for MergedRows {
     }
 }
 
-/// Removes the rows without direction if they are damaged. An earlier table needed them and no table of this job does, so no stage would repair
-/// them. Collective.
+/// Removes the merged rows if they are damaged. An earlier table needed them; no table of this job does, so no stage
+/// would repair them. Collective.
 ///
 /// # Errors
 /// Those of the disk; a stop.
@@ -125,7 +125,7 @@ pub(crate) fn look_over(session: &mut Session, graph: &Graph) -> Result<()> {
     if derived::are_whole(session, &MergedRows { key, layout, weights })? { Ok(()) } else { remove(session) }
 }
 
-/// Removes the rows from the job's own workdir. Collective.
+/// Removes the merged rows from the job's own workdir. Collective.
 ///
 /// # Errors
 /// [`Error::Io`].

@@ -1,4 +1,4 @@
-//! The plan of a job on a list: its length tells all.
+//! The plan of a job on a list. Its length determines all figures.
 
 use crate::algo::ListSize;
 use crate::config::Job;
@@ -14,16 +14,16 @@ use crate::job::state::record::Contents;
 use crate::list::List;
 use crate::size;
 
-/// Opens the list of a job, and returns its plan.
+/// Opens the list of a job and returns its plan.
 ///
 /// # Errors
-/// [`crate::Error::Input`] where the list can't be read.
+/// [`crate::Error::Input`] if the list can't be read.
 pub(super) fn open(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
     let list = List::open(crate::job::input::list(&job.input)?, machine.threads)?;
     plan(job, machine, &list, manifest)
 }
 
-/// Returns the plan of a job on `list`, of which earlier runs did what the manifest says.
+/// Returns the plan of a job on `list`. The manifest says what earlier runs completed.
 ///
 /// # Errors
 /// None in practice.

@@ -1,7 +1,9 @@
-//! Times of stages in earlier runs, beside those of [`crate::job::plan::cost_model`]: by the ratio, later plans are corrected.
+//! Measured times of stages in earlier runs, as ratios to the rates of [`crate::job::plan::cost_model`]. Later plans
+//! are corrected by these ratios.
 //!
-//! One small file in the user's cache folder, beside compiled kernels, for all machines that share it. It is a hint and
-//! no more: of no stage's key, ignored where it is damaged, and replaced as a whole.
+//! They are kept in one small file in the user's cache folder, next to compiled kernels, for all machines that share
+//! the folder. The file is only a hint: no stage's key depends on it, a damaged file is ignored, and it is always
+//! replaced as a whole.
 
 use crate::algo::Cost;
 use crate::config::{InputSpec, Job};
@@ -17,34 +19,35 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Changes when a record no longer means what it did: also with the rates it is a ratio to.
+/// Version of the file. It changes when a record changes its meaning, which includes a change of the rates.
 const SCHEMA: u32 = 1;
-/// Records of one stage on one machine, and all: the oldest go first.
+/// Largest number of records of one stage on one machine, and of all records. The oldest are dropped first.
 const OF_A_STAGE: usize = 8;
 const ALL: usize = 512;
-/// Records that a plan takes the median of: those of inputs of most nearly the same size.
+/// Number of records that a plan takes the median of: those of the inputs closest in size.
 const NEAREST: usize = 5;
-/// Different stages of which records say something of yet another one.
+/// Number of different stages whose records are enough to predict a stage without records.
 const MOST_STAGES: usize = 3;
-/// Bytes of a file that is not looked at.
+/// Size in bytes from which the file is ignored.
 const TOO_LARGE: u64 = 1 << 20;
-/// Seconds that tell no speed: starting threads takes a part of them. So do few that the rates say, of whatever was waited for
-/// then: a file that is synced takes as long on a graph of ten edges, which would be slow beyond all measure.
+/// Shortest measured and shortest predicted time, in seconds, from which a speed is derived. Starting threads
+/// dominates shorter runs. A predicted time can be tiny while the stage still waits for a disk: syncing a file takes
+/// as long for a graph of ten edges, which would look immensely slow.
 const TOO_SHORT: f64 = 0.03;
 const TOO_LITTLE: f64 = 0.003;
 
-/// The machine and device that a stage ran on.
+/// Machine and device that a stage ran on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Bench {
     host: String,
-    /// Model of the CPU.
+    /// CPU model.
     processor: String,
-    /// A build for debugging is slower.
+    /// `debug` or `release`; debug builds are slower.
     build: String,
     /// The GPU that did the work, or `cpu`.
     device: String,
     ranks: usize,
-    /// Of a rank.
+    /// Threads per rank.
     threads: usize,
 }
 
@@ -54,25 +57,25 @@ impl Bench {
     }
 }
 
-/// One stage of one run.
+/// Measured speed of one stage in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Record {
-    /// Its name, and what else decides its speed.
+    /// Name of the stage, with what else decides its speed.
     stage: String,
     bench: Bench,
     edges: u64,
-    /// Seconds it took for each second that the rates say.
+    /// Measured seconds divided by the seconds that the rates predict.
     ratio: f64,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Speeds {
     schema: u32,
-    /// Oldest first.
+    /// Records, oldest first.
     records: Vec<Record>,
 }
 
-/// By what a stage's time is to be multiplied, and the factor within which that is likely right.
+/// Factor by which a predicted time is multiplied, and the factor within which the result is likely right.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Correction {
     ratio: f64,
@@ -84,7 +87,7 @@ impl Speeds {
         gpu::cache().map(|folder| folder.join("speeds.json"))
     }
 
-    /// Reads what is known; what can't be read tells nothing.
+    /// Reads the file. Returns no records if it can't be read.
     fn load() -> Speeds {
         let read = || {
             let path = Speeds::path()?;
@@ -97,7 +100,7 @@ impl Speeds {
         speeds
     }
 
-    /// Adds a record, for which old ones go.
+    /// Adds a record, and drops old ones if there are too many.
     fn add(&mut self, record: Record) {
         let alike = |other: &Record| (&other.stage, &other.bench) == (&record.stage, &record.bench);
         if self.records.iter().filter(|other| alike(other)).count() >= OF_A_STAGE
@@ -117,12 +120,13 @@ impl Speeds {
         replace_volatile(&path, &serde_json::to_vec_pretty(self).ok()?).ok()
     }
 
-    /// Returns how long `stage` of `edges` edges takes on `bench` beside what the rates say: by its own runs there, else by
-    /// those on such CPUs, else by other stages there, else as the rates say.
+    /// Returns the correction for `stage` with `edges` edges on `bench`. It is taken from earlier runs of the stage
+    /// on this machine; else from runs of the stage on the same CPU model; else from other stages on this machine;
+    /// else it is 1.
     fn tell(&self, stage: &str, bench: &Bench, edges: u64) -> Correction {
         let ratios = |wanted: &dyn Fn(&Record) -> bool| {
             let apart = |record: &Record| ((edges.max(1) as f64).log2() - (record.edges.max(1) as f64).log2()).abs();
-            // The newest first, where sizes are the same.
+            // Among equal sizes the newest comes first.
             let mut found: Vec<_> =
                 self.records.iter().rev().filter(|record| wanted(record)).map(|r| (apart(r), r.ratio)).collect();
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -138,7 +142,8 @@ impl Speeds {
         if let Some(ratio) = median(&ratios(&|record| record.stage == stage && record.bench.is_like(bench))) {
             return Correction { ratio, within: 1.6 };
         }
-        // A machine that is slow at most things is likely slow at others; ingest alone also waits for the disk and for fresh memory.
+        // A machine that is slow at most stages is likely slow at the others. Three stages are required because
+        // ingest alone also waits for the disk and for fresh memory.
         let there = self.records.iter().filter(|record| record.bench == *bench);
         let stages: BTreeSet<&str> = there.map(|record| record.stage.as_str()).collect();
         match median(&ratios(&|record| record.bench == *bench)) {
@@ -153,20 +158,20 @@ fn median(found: &[(f64, f64)]) -> Option<f64> {
     (!ratios.is_empty()).then(|| report::median(&ratios))
 }
 
-/// The time of a stage.
+/// Predicted time of a stage.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Time {
-    /// Seconds, and from where to where they likely are.
+    /// Seconds, and their likely range from lowest to highest.
     pub(crate) seconds: f64,
     pub(crate) range: [f64; 2],
-    /// The time by rates alone, to be recorded when the stage has run.
+    /// Seconds predicted by the rates alone, recorded once the stage has run.
     modelled: f64,
     stage: String,
     bench: Bench,
     edges: u64,
 }
 
-/// Tells the time of stages of one job on one machine.
+/// Predicts the times of the stages of one job on one machine.
 pub(crate) struct Clock {
     speeds: Speeds,
     cpu: Bench,
@@ -178,7 +183,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Times stages of `job` on a graph of `edges` edges.
+    /// Creates the clock for stages of `job` on a graph of `edges` edges.
     pub(crate) fn new(
         job: &Job,
         machine: &Resources,
@@ -203,8 +208,8 @@ impl Clock {
         Clock { speeds: Speeds::load(), cpu, gpu, preparers, edges, formats }
     }
 
-    /// Returns the time of the stage `name` of preparing, which takes `seconds` by the rates and sends `exchange` bytes. That depends
-    /// on the size of the graph alone.
+    /// Returns the time of the preparation stage `name`, for which the rates predict `seconds` and which sends
+    /// `exchange` bytes. The work depends on the size of the graph alone, so it is not uncertain.
     pub(crate) fn of_preparing(&self, name: &str, seconds: f64, exchange: u64) -> Time {
         let label = match name {
             "dictionary" | "ingest" | "partition" => format!("{name} of {}", self.formats),
@@ -213,7 +218,7 @@ impl Clock {
         self.time(label, self.preparers.on_gpu, seconds + self.preparers.exchange(exchange), 1.0)
     }
 
-    /// Returns the time of a task, whose work is likely right within a factor of `unsure`.
+    /// Returns the time of a task whose estimated work is likely right within a factor of `unsure`.
     pub(crate) fn of_task(&self, cost: &Cost, on_gpu: bool, unsure: f64) -> Time {
         self.time(cost.label.clone(), on_gpu, cost.seconds + self.preparers.exchange(cost.exchange), unsure)
     }
@@ -227,7 +232,7 @@ impl Clock {
     }
 }
 
-/// The formats of an input's files, each once.
+/// Returns the formats of an input's files, each once.
 fn formats(input: &Input) -> String {
     let mut names: Vec<String> = Vec::new();
     for part in input.parts() {
@@ -240,12 +245,12 @@ fn formats(input: &Input) -> String {
     names.join(", ")
 }
 
-/// Returns how many times as long a stage took as the rates say, if that tells a speed.
+/// Returns the ratio of measured to predicted time; `None` if the times are too short.
 fn ratio(seconds: f64, modelled: f64) -> Option<f64> {
     (seconds >= TOO_SHORT && modelled >= TOO_LITTLE).then_some(seconds / modelled)
 }
 
-/// Notes how long stages took that ran from their begin to their end, beside what was planned. Whether it can makes no difference.
+/// Records how long each completed stage took compared with the plan. If it can't, only a debug line is logged.
 pub(crate) fn remember(planned: Vec<Stage>, ran: &[StageReport]) {
     let mut speeds = None;
     for Stage { name, time, kind, .. } in planned {
@@ -305,7 +310,7 @@ mod tests {
         assert_eq!(told.within, 2.0, "they are far apart");
     }
 
-    /// A search of a graph of ten edges takes as long as it takes to sync its columns.
+    /// A search of a graph of ten edges takes as long as syncing its columns.
     #[test]
     fn small_graphs_tell_no_speed() {
         assert_eq!(ratio(0.6, 0.3), Some(2.0));

@@ -1,4 +1,4 @@
-//! The top of a report: how the job stands, what it found, what it took, and whether to trust it.
+//! The top of a report: the state of the job, its answers, what it took, and whether to trust it.
 
 use super::page::{Mood, Page};
 use super::results::from;
@@ -12,9 +12,9 @@ use crate::quote::clip_to;
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Most characters of a name within a sentence.
+/// Largest number of characters of a name within a sentence.
 const NAME: usize = 200;
-/// Most algorithms that are told of.
+/// Largest number of algorithms that are mentioned.
 const ALGORITHMS: usize = 20;
 
 /// Returns the page of a workdir, without its sections.
@@ -59,7 +59,7 @@ pub(super) fn page(seen: &Seen) -> Page {
     }
 }
 
-/// Returns why a run ended as a sentence. What begins with the name of a file is left as it is.
+/// Returns the reason for the end of a run as a sentence. A text that starts with a file name keeps its first letter.
 fn sentence(why: &str) -> String {
     let is_word = why.split(' ').next().is_some_and(|word| word.bytes().all(|b| b.is_ascii_lowercase()));
     let begin = why.chars().next().filter(|_| is_word).map(|first| first.to_ascii_uppercase());
@@ -68,7 +68,7 @@ fn sentence(why: &str) -> String {
     format!("{}{rest}{stop}", begin.map_or(String::new(), String::from))
 }
 
-/// Says on what and on which machine the job was done, and when.
+/// Returns a sentence that says on which input and machine the job ran, and when.
 fn lead(seen: &Seen) -> String {
     let report = &seen.report;
     let count = |value: &Value| shown(value, Unit::Count);
@@ -102,7 +102,7 @@ fn lead(seen: &Seen) -> String {
     text + "."
 }
 
-/// Returns what was found, in the words of each algorithm.
+/// Returns the answers, in the words of each algorithm.
 fn answers(report: &Value) -> Vec<(String, String)> {
     let answer = |(name, result): (&String, &Value)| {
         let sentences = algo::find(name).map(|algorithm| (algorithm.sentences)(result)).unwrap_or_default();
@@ -121,7 +121,7 @@ fn answers(report: &Value) -> Vec<(String, String)> {
     results(report).into_iter().take(ALGORITHMS).map(answer).collect()
 }
 
-/// Returns words with commas in their long numbers, but for those behind a word that an id follows.
+/// Returns a text with commas in its long numbers, except after a word that an id follows.
 fn grouped(words: &str) -> String {
     let mut is_id = false;
     let one = |word: &str| {
@@ -166,7 +166,7 @@ fn costs(seen: &Seen) -> Vec<(String, String)> {
     costs
 }
 
-/// Returns the time of a result, with the number of its trials.
+/// Returns the time of a result, with the number of trials if there are several.
 fn trials(result: &Value) -> String {
     let seconds = shown(&result["seconds"], Unit::Seconds);
     match result["trials"].as_array().map_or(0, Vec::len) {
@@ -175,7 +175,7 @@ fn trials(result: &Value) -> String {
     }
 }
 
-/// Returns what speaks for or against the answers.
+/// Returns the reasons for and against trusting the answers.
 fn trust(seen: &Seen) -> Vec<String> {
     let report = &seen.report;
     let mut reasons = Vec::new();

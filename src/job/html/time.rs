@@ -1,4 +1,4 @@
-//! The part of a report about time: runs and stages.
+//! The section about time: runs and stages.
 
 use super::page::Section;
 use super::ranks::{Worker, busy};
@@ -10,22 +10,22 @@ use crate::process::metrics::{RunMetrics, Sample};
 use serde_json::Value;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Most stages that a table has a row for.
+/// Largest number of stages in a table.
 const MOST: usize = 200;
 
-/// The times of a job, in seconds since its first run began.
+/// Maps runs and samples to seconds since the first run of the job began.
 pub(super) struct Clock<'a> {
     runs: Vec<(&'a RunMetrics, f64)>,
 }
 
 impl Clock<'_> {
-    /// Makes the clock of these runs.
+    /// Creates the clock of these runs.
     pub fn of(runs: &[RunMetrics]) -> Clock<'_> {
         let first = runs.first().map_or(0.0, |run| run.began);
         let mut end = 0.0;
         let begin = |run| {
             let run: &RunMetrics = run;
-            // Clocks of hosts differ: a run never begins before the one before it ended.
+            // Clocks of hosts differ, so a run is never placed before the end of the run before it.
             let began = (run.began - first).max(end);
             end = began + run.seconds.max(0.0);
             (run, began)
@@ -33,7 +33,7 @@ impl Clock<'_> {
         Clock { runs: runs.iter().map(begin).collect() }
     }
 
-    /// Returns the axis of its times.
+    /// Returns the time axis.
     pub fn axis(&self) -> Axis {
         let parts = self.runs.iter().map(|(run, began)| (*began, began + run.seconds.max(0.0))).collect();
         let label = if self.runs.len() > 1 { "time at work" } else { "time" };
@@ -47,7 +47,7 @@ impl Clock<'_> {
     }
 }
 
-/// Returns how a run ended, in words.
+/// Returns how a run ended.
 fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
     match &run.ended {
         Some(why) => why.clone(),
@@ -56,7 +56,7 @@ fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
     }
 }
 
-/// Returns the part about runs and stages.
+/// Returns the section about runs and stages.
 pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
     let mut section = Section::new("time", "Where the time went");
     let runs = &seen.metrics.runs;

@@ -1,4 +1,4 @@
-//! The part of a report about what a job used over time: memory, processors, disks, messages and power.
+//! The section about what a job used over time: memory, processors, disks, messages and power.
 
 use super::page::Section;
 use super::seen::Seen;
@@ -6,10 +6,10 @@ use super::time::Clock;
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::process::metrics::{RunMetrics, Sample};
 
-/// Milliseconds over which the fastest transfer is looked for: shorter ones tell of caches rather than of a device.
+/// Milliseconds over which the highest transfer rate is measured. Shorter transfers show caches rather than a device.
 const SPAN: u64 = 500;
 
-/// Returns the part about memory, processors, disks and power over time.
+/// Returns the section about memory, processors, disks, messages and power over time.
 pub(super) fn section(seen: &Seen) -> Section {
     let mut section = Section::new("usage", "What it used over time");
     let clock = Clock::of(&seen.metrics.runs);
@@ -23,7 +23,7 @@ pub(super) fn section(seen: &Seen) -> Section {
     section
 }
 
-/// The samples of a job, with the time at the end of each.
+/// The samples of a job, each with the time at its end.
 struct Usage<'a> {
     clock: Clock<'a>,
     samples: Vec<(f64, &'a Sample)>,
@@ -111,14 +111,15 @@ impl Usage<'_> {
         self.has(|sample| sample.sent).then(figure)
     }
 
-    /// Returns the rate of what is told in KiB, and its highest, if it was at work for long enough.
+    /// Returns the line of a transfer rate, and a line at its maximum if it lasted long enough. `kib` returns KiB.
     fn transfer(&self, name: &str, most: &str, kib: &dyn Fn(&Sample) -> u64) -> (Line, Option<Line>) {
         let line = self.line(name, |sample| rate((kib(sample) << 10) as f64, sample));
         let highest = fastest(&self.samples, kib);
         (line, (highest > 0.0).then(|| self.limit(most, highest)))
     }
 
-    /// Draws rates, and behind them the highest of each: what a device can do is known by what the job saw of it alone.
+    /// Draws transfer rates and a line at the maximum of each. The maximum is what this job saw, because the device
+    /// itself is not measured.
     fn transfers(&self, of: &str, caption: &str, rates: Vec<(Line, Option<Line>)>) -> Figure {
         let (mut lines, most): (Vec<Line>, Vec<Option<Line>>) = rates.into_iter().unzip();
         let mut caption = caption.to_owned();
@@ -141,12 +142,13 @@ impl Usage<'_> {
     }
 }
 
-/// Returns an amount by second of a sample.
+/// Returns an amount per second of a sample.
 fn rate(amount: f64, sample: &Sample) -> f64 {
     if sample.length > 0 { 1e3 * amount / sample.length as f64 } else { 0.0 }
 }
 
-/// Returns the most bytes a second over samples of one run that cover [`SPAN`] milliseconds or a little more; 0 if no run was at work for so long.
+/// Returns the highest rate in bytes per second over samples of one run that together last at least [`SPAN`]
+/// milliseconds; 0 if no run lasted that long.
 fn fastest(samples: &[(f64, &Sample)], kib: &dyn Fn(&Sample) -> u64) -> f64 {
     let mut most = 0.0_f64;
     for first in 0..samples.len() {
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn the_fastest_transfer_is_one_over_half_a_second_within_a_run() {
         let sample = |run: u64, length: u64, read: u64| Sample { run, length, read, ..Sample::default() };
-        // A burst of 50 ms, a second of 1 MiB/s, and a burst that another run goes on with.
+        // A burst of 50 ms, a second of 1 MiB/s, and a burst that ends in another run.
         let samples =
             [sample(1, 50, 1000), sample(1, 450, 0), sample(1, 1000, 1024), sample(1, 100, 9000), sample(2, 400, 9000)];
         let timed: Vec<(f64, &Sample)> = samples.iter().map(|sample| (0.0, sample)).collect();

@@ -23,7 +23,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// Returns what the manifest says of a graph, or a list, of these contents.
+    /// Returns what the manifest says is done for a graph or list with these contents.
     ///
     /// # Errors
     /// None in practice; see [`task_key`].

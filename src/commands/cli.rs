@@ -52,7 +52,7 @@ pub enum Command {
     /// Convert an edge list or a linked list to another format, in fixed memory
     #[command(
         after_help = "Weights are kept by text, mtx, metis, gr and graph500 (in FILE.weights); the other formats hold \
-        none. Where the input has none, and the format needs lengths (gr), they are 1.\n\nExamples:\n  gpugraph convert email-Eu-core.txt.gz email.u32\n  \
+        none. If the input has none and the format needs lengths (gr), they are 1.\n\nExamples:\n  gpugraph convert email-Eu-core.txt.gz email.u32\n  \
         gpugraph convert table.csv edges.u32 --columns 2,3\n  \
         gpugraph convert successors.list successors.i32"
     )]

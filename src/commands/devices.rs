@@ -75,7 +75,7 @@ fn mpi() -> Mpi {
 impl fmt::Display for Devices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let memory = match (self.memory, self.memory_free) {
-            (0, 0) => "memory that /proc/meminfo does not tell".into(),
+            (0, 0) => "unknown memory (/proc/meminfo can't be read)".into(),
             (total, free) => format!("{} of memory, {} free", size::show(total), size::show(free)),
         };
         writeln!(f, "host    {}: {} cores ({}), {memory}", self.host, self.cores, self.instructions)?;

@@ -117,6 +117,6 @@ fn side(path: &Path, named: Option<&str>, option: &str) -> Result<Side> {
 fn list_format(path: &Path, named: Option<ListFormat>, option: &str) -> Result<ListFormat> {
     ListFormat::of(path, named).map_err(|_| {
         let path = path.display();
-        Error::Usage(format!("{path}: its ending is of no format of lists; name list, i32 or i64 with {option}"))
+        Error::Usage(format!("{path}: no list format has this ending; name list, i32 or i64 with {option}"))
     })
 }

@@ -49,7 +49,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         Some(copy) => copy.blame(e),
         None => e,
     })?;
-    tell(&args.output, done);
+    print_summary(&args.output, done);
     Ok(())
 }
 
@@ -57,7 +57,9 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
 fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<StreamCopy> {
     let format = from.or_else(|| Format::by_ending(stream.path())).ok_or_else(|| {
         let name = stream.name();
-        Error::Usage(format!("{name}: no ending says what it holds; name its format with --from, such as --from text"))
+        Error::Usage(format!(
+            "{name}: its format is unknown, as its name has no ending; name it with --from, such as --from text"
+        ))
     })?;
     shown("reading", 0, |watch, _| StreamCopy::of(stream, format, output, watch))
 }
@@ -80,7 +82,7 @@ fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
     }
 }
 
-fn tell(path: &Path, done: Converted) {
+fn print_summary(path: &Path, done: Converted) {
     let Converted { read, written, bytes } = done;
     // The file is complete, so a closed stdout is no reason to fail.
     let _ = stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
@@ -88,9 +90,9 @@ fn tell(path: &Path, done: Converted) {
 
 /// Returns the format that `option` names, otherwise the one of the ending.
 fn output_format(path: &Path, named: Option<&str>, option: &str) -> Result<Format> {
-    format_named(named, option)?.or_else(|| Format::by_ending(path)).ok_or_else(|| {
-        Error::Usage(format!("{}: its ending is of no known format; name one with {option}", path.display()))
-    })
+    format_named(named, option)?
+        .or_else(|| Format::by_ending(path))
+        .ok_or_else(|| Error::Usage(format!("{}: no format has this ending; name one with {option}", path.display())))
 }
 
 fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {

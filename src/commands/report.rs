@@ -33,7 +33,7 @@ pub fn report(args: &ReportArgs) -> Result<()> {
         (Some(output), _) => target(output)?,
         (None, Some(place)) => place,
         (None, None) => {
-            let what = "a comparison of several workdirs is no file of one of them: name one with -o FILE, or add --csv or --json";
+            let what = "a comparison of several workdirs needs an output: name it with -o FILE, or add --csv or --json";
             return Err(Error::Usage(what.into()));
         }
     };

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 /// A GPU in use, and the host memory that its driver took.
-struct InUse {
+struct OpenGpu {
     device: Device,
     /// Stages and tasks lock it one after another.
     workspace: Mutex<Workspace>,
@@ -44,7 +44,7 @@ pub fn wake(job: &Job, start: bool) {
 }
 
 /// A GPU that is being opened in the background. Meanwhile the job starts up and its ranks agree on what to do.
-struct Opening(Option<JoinHandle<Result<InUse>>>);
+struct Opening(Option<JoinHandle<Result<OpenGpu>>>);
 
 /// Starts to open the job's GPU. Returns `None` if the job computes on the CPU. Collective.
 ///
@@ -61,14 +61,14 @@ fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Opti
     // All ranks that share a GPU must read its free memory before any of them allocates.
     comm.barrier();
     let programs = programs(job);
-    let (budget, turn) = (budget.clone(), InTurn { counters: comm.shared_counters(1), rank: comm.rank() });
+    let (budget, turn) = (budget.clone(), GpuTurns { counters: comm.shared_counters(1), rank: comm.rank() });
     let open = move || {
         let share = share?;
         let workspace = Workspace::open(share.gpu, share.limit, threads, &programs, &budget, &turn)?;
         // Excludes what this crate reserves from the budget itself.
         let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free.saturating_sub(budget.free()));
         let reserved = budget.reserve(driver, "the GPU's driver")?;
-        Ok(InUse {
+        Ok(OpenGpu {
             device: workspace.device.clone(),
             name: gpu::arena_name(&workspace.arena),
             workspace: Mutex::new(workspace),
@@ -101,25 +101,26 @@ fn programs(job: &Job) -> Vec<&'static ProgramSource> {
 /// Order in which ranks of one machine start CUDA and open their GPUs: one after another. The driver would make them
 /// wait for each other anyway, and all would be ready at the same time. In turn, the first ranks read the input while
 /// others open their GPUs.
-struct InTurn {
+struct GpuTurns {
     counters: Option<SharedCounters>,
     rank: usize,
 }
 
-impl InTurn {
+impl GpuTurns {
     fn pass(&self) {
         self.counters.iter().for_each(|counters| counters.publish(0, 1));
     }
 }
 
-impl StartTurn for InTurn {
+impl StartTurn for GpuTurns {
     fn wait(&self) {
         if let (Some(counters), Some(before)) = (&self.counters, self.rank.checked_sub(1)) {
             let Ok(_) = counters.wait(before, 0, 1, || Ok::<_, Infallible>(()));
         }
     }
 
-    /// The first rank opens its GPU before the others begin, because it reads all the input that is read meanwhile.
+    /// Lets the next rank start CUDA, except on rank 0: it opens its GPU first, because it alone reads the input until
+    /// the others are ready.
     fn started(&self) {
         if self.rank > 0 {
             self.pass();
@@ -131,7 +132,7 @@ impl StartTurn for InTurn {
     }
 }
 
-impl Drop for InTurn {
+impl Drop for GpuTurns {
     /// The next rank gets its turn even after an error.
     fn drop(&mut self) {
         self.pass();
@@ -139,7 +140,7 @@ impl Drop for InTurn {
 }
 
 impl Opening {
-    fn wait(mut self) -> Result<InUse> {
+    fn wait(mut self) -> Result<OpenGpu> {
         let thread = self.0.take().ok_or_else(|| Error::internal("open the GPU", "nobody who does"))?;
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -158,7 +159,7 @@ pub struct GpuSession {
     /// True if a GPU that can't be used is an error.
     insists: bool,
     opening: Option<Opening>,
-    opened: Option<InUse>,
+    opened: Option<OpenGpu>,
     /// Why there is no GPU, although the job might use one.
     missing: Option<Error>,
     peers: Peers,
@@ -276,18 +277,18 @@ impl GpuSession {
     /// Returns the limit on GPU memory that applies, the peak taken of it, and what the driver took in addition, in
     /// bytes; all 0 without a GPU.
     pub fn memory(&self) -> [u64; 3] {
-        let memory = |used: &InUse| [used.device.limit(), used.device.peak(), used.device.beside()];
+        let memory = |used: &OpenGpu| [used.device.limit(), used.device.peak(), used.device.beside()];
         self.opened.as_ref().map_or([0; 3], memory)
     }
 }
 
 /// Returns the names of the GPUs that ranks of this machine see. Collective.
 pub fn names(comm: &Comm) -> Vec<String> {
-    type Told = (String, Vec<(String, String)>);
+    type HostGpus = (String, Vec<(String, String)>);
     let mine = gpu::probe().gpus.into_iter().map(|gpu| (gpu.uuid, gpu.name));
-    let mine: Told = (host::name(), mine.collect());
+    let mine: HostGpus = (host::name(), mine.collect());
     let all = comm.all_gather(&serde_json::to_vec(&mine).unwrap_or_default());
-    let all = all.iter().filter_map(|told| serde_json::from_slice::<Told>(told).ok());
+    let all = all.iter().filter_map(|told| serde_json::from_slice::<HostGpus>(told).ok());
     let here = all.filter(|(host, _)| *host == mine.0).flat_map(|(_, gpus)| gpus);
     here.collect::<BTreeMap<String, String>>().into_values().collect()
 }
@@ -334,7 +335,8 @@ impl GpuShare {
 }
 
 /// Returns how many of the `ranks` of a machine use the GPU with index `turn`, if they take `gpus` round robin.
-/// `turn` may be beyond `ranks`: a launcher may have counted ranks that this machine does not know by name.
+/// `turn` may be `ranks` or more, because a launcher also counts ranks in other containers of the machine, which have
+/// other host names.
 fn sharers(ranks: usize, turn: usize, gpus: usize) -> usize {
     ranks.saturating_sub(turn).div_ceil(gpus).max(1)
 }

@@ -14,7 +14,7 @@ use crate::list::List;
 /// Computes the tasks of a job on its list, except those that are done. Collective.
 ///
 /// # Errors
-/// Those of the tasks, of limits, and of the list.
+/// Errors of the tasks, of limits, and of the list.
 pub(crate) fn run(session: &mut Session) -> Result<Subject> {
     let list = List::open(input::list(&session.job.input)?, session.threads)?;
     ranks::check_input(&session.comm, &list.source.name(), list.identity)?;

@@ -23,7 +23,7 @@ const OUT_OF_REACH: Duration = Duration::from_secs(5);
 
 /// What must be the same on all ranks.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Alike {
+struct RankIdentity {
     version: String,
     job: u64,
 }
@@ -33,8 +33,8 @@ struct Alike {
 /// # Errors
 /// [`Error::Usage`].
 pub(crate) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
-    let mine = Alike { version: env!("CARGO_PKG_VERSION").into(), job: xxh3_64(format!("{job:?}").as_bytes()) };
-    refuse_others(comm, &mine, |leader: &Alike, other: &Alike| match leader.version == other.version {
+    let mine = RankIdentity { version: env!("CARGO_PKG_VERSION").into(), job: xxh3_64(format!("{job:?}").as_bytes()) };
+    refuse_others(comm, &mine, |leader: &RankIdentity, other: &RankIdentity| match leader.version == other.version {
         true => {
             "was given another job than rank 0: start all ranks with the same job file, --set and environment".into()
         }
@@ -127,7 +127,7 @@ pub(crate) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> O
 /// may use. Collective.
 pub(crate) fn threads(job: &Job, comm: &Comm) -> usize {
     let mine = resources::threads(job.limits.threads);
-    // All ranks return here or none: the condition is the same on all, and the others meet in the collectives below.
+    // All ranks return here or none, because the collectives below need all of them.
     if job.limits.threads > 0 || comm.ranks() == 1 {
         return mine;
     }

@@ -13,7 +13,7 @@ use std::time::Instant;
 /// the work. Collective.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject) -> Result<Report> {
     let seconds = started.elapsed().as_secs_f64();
     let host = report::Host {
@@ -52,7 +52,7 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
         let name = "report.json";
         let path = session.job.workdir.join(name);
         let whole = session.manifest.outputs.get(name).is_some_and(|output| output.is_of(&path));
-        if !session.began && whole && report.tells_the_same(&path) {
+        if !session.began && whole && report.has_same_results(&path) {
             report.seconds_total = session.manifest.seconds;
             return Ok(report);
         }
@@ -61,7 +61,7 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
         let output = report.save(&session.job.workdir)?;
         session.manifest.outputs.insert("report.json".into(), output);
         if let Subject::Graph(finished) = subject {
-            session.manifest.are_of(finished.info.content, &session.job.input_keys);
+            session.manifest.set_content(finished.info.content, &session.job.input_keys);
         }
     }
     Ok(report)

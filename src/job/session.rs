@@ -151,7 +151,7 @@ impl Session {
     /// act alike. Collective.
     ///
     /// # Errors
-    /// Those of `decide`.
+    /// Errors of `decide`.
     pub fn agreed<T: Serialize + DeserializeOwned>(&self, decide: impl FnOnce() -> Result<T>) -> Result<T> {
         agreed(&self.comm, decide)
     }
@@ -171,7 +171,7 @@ impl Session {
     /// Runs a stage and records its figures.
     ///
     /// # Errors
-    /// Those of the stage.
+    /// Errors of the stage.
     pub fn stage<T>(
         &mut self,
         name: &'static str,
@@ -251,7 +251,7 @@ impl Session {
         let planned = std::mem::take(&mut self.planned);
         // In a resumed job, an earlier run may have done a part of a stage.
         if self.manifest.resumes == 0 && self.comm.leads() {
-            speeds::remember(planned, &self.stages);
+            speeds::record_times(planned, &self.stages);
         }
     }
 
@@ -272,8 +272,8 @@ impl Session {
     /// retries.
     ///
     /// # Errors
-    /// Those of `open`.
-    pub fn in_sight<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
+    /// Errors of `open`.
+    pub fn retry_until_visible<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
         let there = |opened: &Result<T>| !opened.as_ref().is_err_and(Error::is_missing);
         match open() {
             Err(_) if self.comm.nodes() > 1 => {

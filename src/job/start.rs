@@ -39,9 +39,9 @@ pub(crate) fn take_up(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manife
     manifest.begin(said);
     if resumed {
         manifest.resumes += 1;
-        tracing::info!(resumes = manifest.resumes, "carrying on");
+        tracing::info!(resumes = manifest.resumes, "resuming");
     }
-    manifest.presume_lost(&job.name);
+    manifest.mark_started(&job.name);
     // A finished job is checked first, because it may have nothing to do.
     if done.is_none() {
         manifest.save(workdir)?;
@@ -55,7 +55,7 @@ fn take_up_streams(job: &Job, manifest: &mut Manifest, done: Option<&Manifest>) 
     let workdir = &job.workdir;
     let said = streams::is_streamed(&job.input) && done.is_none();
     if said {
-        manifest.presume_lost(&job.name);
+        manifest.mark_started(&job.name);
         manifest.save(workdir)?;
     }
     let taken = spool::take(job, manifest, done.is_some()).and_then(|()| {

@@ -165,13 +165,13 @@ impl JobPlace {
             Some((name, manifest.tasks.get(name)?.other_keys(&**task)))
         });
         let all = [("input", manifest.other_keys(job))].into_iter().chain(of_tasks);
-        let both = |(table, keys): (_, Vec<_>)| (table, [0, 1].map(|side| told(table, &keys, side)));
+        let both = |(table, keys): (_, Vec<_>)| (table, [0, 1].map(|side| table_values(table, &keys, side)));
         all.filter(|(_, keys)| !keys.is_empty()).map(both).collect()
     }
 }
 
 /// Returns the values of `keys` on one side, after the name of their table.
-fn told(table: &str, keys: &[[String; 2]], side: usize) -> String {
+fn table_values(table: &str, keys: &[[String; 2]], side: usize) -> String {
     let values: Vec<&str> = keys.iter().map(|both| both[side].as_str()).collect();
     format!("[{table}] {}", values.join(", "))
 }
@@ -332,10 +332,10 @@ impl fmt::Display for Look {
         };
         writeln!(f, "job       {} in {}", self.job, self.workdir.display())?;
         if let Some(asked) = &self.asked {
-            writeln!(f, "warning   the job file is of {asked}: what stands here is of {}, which ran last", self.job)?;
+            writeln!(f, "warning   the job file is for {asked}: this is the state of {}, which ran last", self.job)?;
         }
         for [before, now] in &self.differs {
-            writeln!(f, "warning   the job file has {now}: what stands here is of {before}")?;
+            writeln!(f, "warning   the job file has {now}: this is the state of {before}")?;
         }
         writeln!(f, "state     {state}")?;
         writeln!(f, "resumes   {}, {} of finished runs", self.resumes, duration(self.seconds))?;

@@ -76,7 +76,7 @@ struct TaskRunner<'s> {
 /// Computes all tasks of the job on its input, in order, except those that an earlier run completed. Collective.
 ///
 /// # Errors
-/// Those of every task and of the disk.
+/// Errors of every task and of the disk.
 pub(crate) fn compute(session: &mut Session, input: InputRef<'_>) -> Result<()> {
     TaskRunner { session, input }.all()
 }
@@ -114,7 +114,7 @@ impl TaskRunner<'_> {
         let trials = self.session.job.run.trials;
         let first = (record.seconds.len() as u32).min(trials - 1);
         if goes_on && self.session.comm.leads() && !self.has_units(name, first) {
-            tracing::info!("{name} begins anew: the run before ended before any of it was saved");
+            tracing::info!("{name} starts from the beginning: the run before ended before it saved anything");
         }
         self.session.save_manifest()?;
         for trial in first..trials {
@@ -130,7 +130,7 @@ impl TaskRunner<'_> {
             (record.device, record.figures) = (device.into(), figures);
             if is_last {
                 (record.from, record.files) = (Some(Origin::now(&self.session.job)), Some(record.outputs.len()));
-                self.session.manifest.are_of(contents(self.input).edges, &self.session.job.input_keys);
+                self.session.manifest.set_content(contents(self.input).edges, &self.session.job.input_keys);
             }
             self.session.save_manifest()?;
         }

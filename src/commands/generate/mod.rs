@@ -5,7 +5,7 @@ mod weighted;
 
 pub use args::*;
 
-use super::{format_named, lists, output_format, shown, tell};
+use super::{format_named, lists, output_format, print_summary, shown};
 use crate::convert;
 use crate::error::Result;
 use crate::formats::{EdgeGenerator, Input, Packing};
@@ -55,6 +55,6 @@ fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Resul
     let done = shown("generate", total, |watch, _| {
         generate::write(generator, &output.output, format, threads(output.threads), watch)
     })?;
-    tell(&output.output, done);
+    print_summary(&output.output, done);
     Ok(())
 }

@@ -103,7 +103,7 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
         Some(_) => pasted(&job.workdir),
     };
     stdout::print(format!(
-        "{}\nscript {}; `gpugraph status {look}` tells how far {} is",
+        "{}\nscript {}; `gpugraph status {look}` shows the progress of {}",
         String::from_utf8_lossy(&ran.stdout).trim(),
         pasted(&path),
         if array.is_some() { "the first task" } else { "it" }
@@ -128,7 +128,7 @@ fn remedy(scheduler: Scheduler, why: &str) -> &'static str {
         return "this site has defined no GPUs by that name: submit with --gpus 0 to count without one, or with --print \
                 and write in what the site's documentation asks GPUs by";
     }
-    "options for it go behind --"
+    "options for the scheduler go after --"
 }
 
 /// Returns the scheduler that was named, otherwise the one whose command is in `PATH`.

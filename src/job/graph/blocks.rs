@@ -21,7 +21,7 @@ use crate::process::signals;
 /// Opens the graph, or builds its missing blocks. `order` is given if it was just made. Collective.
 ///
 /// # Errors
-/// Those of the stages `partition` and `sort`.
+/// Errors of the stages `partition` and `sort`.
 pub(super) fn open_or_build(
     session: &mut Session,
     input: &Input,
@@ -34,7 +34,7 @@ pub(super) fn open_or_build(
     let content = info.content;
     let runs = match &order {
         Some(order) => order.order().runs.clone(),
-        None => session.in_sight(|| order::read_runs(&folder, content))?,
+        None => session.retry_until_visible(|| order::read_runs(&folder, content))?,
     };
     if info.direction.rows(runs.vertices()) >= 1 << 32 {
         let found = format!("{} vertices with edges", runs.vertices());
@@ -64,7 +64,7 @@ pub(super) fn open_or_build(
         Some(GraphWeights { kind, .. }) => input.clone().with_weights(Weights::Read(kind)),
         None => input.clone(),
     };
-    let stored_already = tell_stored(&wanted);
+    let stored_already = log_stored(&wanted);
     if stored_already == 0 {
         // Rows derived from the earlier blocks are useless without these.
         [transpose::STAGE, merge::STAGE].into_iter().for_each(|stage| session.manifest.forget(stage));
@@ -81,7 +81,7 @@ pub(super) fn open_or_build(
     }
     let order = match order {
         Some(order) => order,
-        None => Ordered::new(session.in_sight(|| order::read(&folder, content, &session.budget))?),
+        None => Ordered::new(session.retry_until_visible(|| order::read(&folder, content, &session.budget))?),
     };
     let builders = route::builders(&layout, &runs, &wanted, session.comm.ranks());
     let part = route::part(&layout, &runs, &builders, session.comm.rank());
@@ -96,7 +96,9 @@ pub(super) fn open_or_build(
         return Ok(Graph::new(folder, info, stored, catalogue));
     }
     let weights = info.weights;
-    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights))
+    session.retry_until_visible(|| {
+        Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights)
+    })
 }
 
 /// Opens a graph whose blocks an earlier run stored completely.
@@ -110,12 +112,14 @@ fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &
     session.skipped("partition");
     session.skipped("sort");
     let weights = info.weights;
-    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights))
+    session.retry_until_visible(|| {
+        Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights)
+    })
 }
 
 /// Returns the number of blocks that an earlier run stored, which are those that are not `wanted`. Logs it unless it
 /// is 0.
-pub(super) fn tell_stored(wanted: &[bool]) -> usize {
+pub(super) fn log_stored(wanted: &[bool]) -> usize {
     let stored = wanted.iter().filter(|&&wanted| !wanted).count();
     if stored > 0 {
         tracing::info!(stored, blocks = wanted.len(), "blocks of an earlier run are kept");
@@ -141,18 +145,19 @@ pub(super) fn missing(
         Ok(listed)
     })?;
     let whole = |b: usize| {
-        let block = session.in_sight(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
-            block.verify()?;
-            block.release();
-            let entries = block.block().targets.len() as u64;
-            weights.map_or(Ok(()), |weights| {
-                let open = || StoredWeights::open(folder, weights, half, layout, b, entries);
-                let weights = session.in_sight(open)?;
-                weights.verify()?;
-                weights.release();
-                Ok(())
-            })
-        });
+        let block =
+            session.retry_until_visible(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
+                block.verify()?;
+                block.release();
+                let entries = block.block().targets.len() as u64;
+                weights.map_or(Ok(()), |weights| {
+                    let open = || StoredWeights::open(folder, weights, half, layout, b, entries);
+                    let weights = session.retry_until_visible(open)?;
+                    weights.verify()?;
+                    weights.release();
+                    Ok(())
+                })
+            });
         match block {
             Err(e @ Error::Corrupt { .. }) => {
                 tracing::warn!("{e}");

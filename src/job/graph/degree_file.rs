@@ -12,11 +12,11 @@ use crate::process::signals;
 /// Rebuilds the file from the blocks if it is damaged or missing. Collective.
 ///
 /// # Errors
-/// Those of the disk and of the blocks.
+/// Errors of the disk and of the blocks.
 pub(super) fn ensure(session: &Session, rows: &Rows, layout: &Layout) -> Result<()> {
     let whole = session.agreed(|| match degrees::open(&rows.folder, rows.key) {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
-            tracing::warn!("{e}: counting degrees anew");
+            tracing::warn!("{e}: counting degrees again");
             Ok(false)
         }
         other => other.map(|_| true),
@@ -34,7 +34,7 @@ pub(super) fn ensure(session: &Session, rows: &Rows, layout: &Layout) -> Result<
 /// Stores the degrees, of which each rank has its share. Returns the bytes written by this rank. Collective.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub(super) fn write(session: &Session, degrees: &mut [u32], rows: &Rows) -> Result<u64> {
     session.comm.all_gather_shares(degrees);
     if !session.comm.leads() {
@@ -47,7 +47,7 @@ pub(super) fn write(session: &Session, degrees: &mut [u32], rows: &Rows) -> Resu
 /// of them.
 ///
 /// # Errors
-/// Those of the blocks, and of a stop.
+/// Errors of the blocks, and of a stop.
 pub(super) fn add_stored(
     session: &Session,
     degrees: &Degrees,
@@ -59,7 +59,8 @@ pub(super) fn add_stored(
     let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
     for b in stored.skip(session.comm.rank()).step_by(session.comm.ranks()) {
         signals::check()?;
-        let block = session.in_sight(|| StoredBlock::open(&rows.folder, rows.key, Half::Lower, layout, b))?;
+        let block =
+            session.retry_until_visible(|| StoredBlock::open(&rows.folder, rows.key, Half::Lower, layout, b))?;
         counter.block(block.block());
         block.release();
     }

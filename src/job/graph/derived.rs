@@ -33,7 +33,7 @@ pub(super) trait DerivedRows {
     /// Returns true if the files other than blocks and weights are whole. Collective.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// Errors of the folder.
     fn is_rest_whole(&self, _session: &Session, _rows: &Rows) -> Result<bool> {
         Ok(true)
     }
@@ -41,7 +41,7 @@ pub(super) trait DerivedRows {
     /// Builds the blocks that are `wanted`, as a stage. Collective.
     ///
     /// # Errors
-    /// Those of memory, disk and the graph's blocks; a stop.
+    /// Errors of memory, disk and the graph's blocks; a stop.
     fn build(&self, session: &mut Session, graph: &Graph, rows: &Rows, wanted: &[bool]) -> Result<()>;
 
     /// Opens the rows as a part of the graph.
@@ -60,7 +60,7 @@ pub(super) trait DerivedRows {
 /// Returns true if these rows are whole in the job's own workdir. Collective.
 ///
 /// # Errors
-/// Those of the folder; a stop.
+/// Errors of the folder; a stop.
 pub(super) fn are_whole<D: DerivedRows>(session: &Session, derived: &D) -> Result<bool> {
     let rows = derived.place(&session.graph_folder());
     let missing = blocks::missing(session, &rows, D::HALF, derived.layout(), derived.weights())?;
@@ -71,7 +71,7 @@ pub(super) fn are_whole<D: DerivedRows>(session: &Session, derived: &D) -> Resul
 /// graph and removes the files. Collective.
 ///
 /// # Errors
-/// Those of `files`.
+/// Errors of `files`.
 pub(super) fn remove(session: &mut Session, stage: &str, files: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let folder = session.graph_folder();
     session.agreed(|| {
@@ -92,7 +92,7 @@ pub(super) fn remove(session: &mut Session, stage: &str, files: impl FnOnce(&Pat
 /// built in the job's own workdir. Collective.
 ///
 /// # Errors
-/// Those of memory, disk and the graph's blocks; a stop.
+/// Errors of memory, disk and the graph's blocks; a stop.
 pub(super) fn open_or_build<D: DerivedRows>(session: &mut Session, graph: &mut Graph, derived: &D) -> Result<()> {
     let (layout, weights) = (derived.layout(), derived.weights());
     let missing = |session: &Session, rows: &Rows| blocks::missing(session, rows, D::HALF, layout, weights);
@@ -117,7 +117,7 @@ pub(super) fn open_or_build<D: DerivedRows>(session: &mut Session, graph: &mut G
         session.skipped(D::STAGE);
         return derived.open(session, graph, rows);
     }
-    blocks::tell_stored(&wanted);
+    blocks::log_stored(&wanted);
     session.manifest.forget(D::STAGE);
     derived.build(session, graph, &rows, &wanted)?;
     let (key, figures) = (rows.key, session.figures_of(D::STAGE));

@@ -25,7 +25,7 @@ const FOLDER: &str = "undirected";
 /// Returns the place of the merged rows of the directed graph `graph` below `folder`, and their layout.
 ///
 /// # Errors
-/// Those of the order of vertices.
+/// Errors of the order of vertices.
 pub(crate) fn rows(graph: &Graph, folder: &Path) -> Result<(Rows, Layout)> {
     let runs = order::read_runs(&graph.folder, graph.info.content)?;
     let layout = Layout::new(&runs, graph.info.edges - graph.info.loops, Direction::Undirected);
@@ -35,9 +35,9 @@ pub(crate) fn rows(graph: &Graph, folder: &Path) -> Result<(Rows, Layout)> {
 /// Adds merged rows to a directed graph: opens them, or builds the missing ones. Collective.
 ///
 /// # Errors
-/// Those of memory, disk and the graph's blocks; a stop.
+/// Errors of memory, disk and the graph's blocks; a stop.
 pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
-    let (Rows { key, .. }, layout) = session.in_sight(|| rows(graph, &graph.folder))?;
+    let (Rows { key, .. }, layout) = session.retry_until_visible(|| rows(graph, &graph.folder))?;
     let weights = graph.stored.weights.filter(|_| session.job.merged_has_weights()).map(merged_weights).transpose()?;
     derived::open_or_build(session, graph, &MergedRows { key, layout, weights })
 }
@@ -99,7 +99,7 @@ impl DerivedRows for MergedRows {
 
     fn open(&self, session: &Session, graph: &mut Graph, rows: Rows) -> Result<()> {
         let open = || graph.without_direction(rows.clone(), self.layout.clone(), self.weights);
-        let merged = session.in_sight(open)?;
+        let merged = session.retry_until_visible(open)?;
         graph.merged = Some(Box::new(merged));
         Ok(())
     }
@@ -117,11 +117,11 @@ impl DerivedRows for MergedRows {
 /// would repair them. Collective.
 ///
 /// # Errors
-/// Those of the disk; a stop.
+/// Errors of the disk; a stop.
 pub(crate) fn look_over(session: &mut Session, graph: &Graph) -> Result<()> {
     let key = merged_key(graph.info.content)?;
     let Some(StoreInfo { weights, .. }) = session.manifest.found(STAGE, key) else { return Ok(()) };
-    let (_, layout) = session.in_sight(|| rows(graph, &graph.folder))?;
+    let (_, layout) = session.retry_until_visible(|| rows(graph, &graph.folder))?;
     if derived::are_whole(session, &MergedRows { key, layout, weights })? { Ok(()) } else { remove(session) }
 }
 

@@ -69,7 +69,7 @@ pub(crate) enum Prepared {
 /// out to be one whose tasks are all done. Collective.
 ///
 /// # Errors
-/// Those of every stage.
+/// Errors of every stage.
 pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     let input = input::of_job(&session.job)?;
     let mut memory = addresses(&input, &session.budget)?;
@@ -143,7 +143,7 @@ impl Ordering<'_, '_> {
                 Ok(false)
             }
             Err(e) => {
-                tracing::warn!("{e}: ordering vertices anew");
+                tracing::warn!("{e}: ordering vertices again");
                 Ok(false)
             }
         })
@@ -218,7 +218,7 @@ impl Ordering<'_, '_> {
             identity,
             content,
             bytes: input.bytes(),
-            source: streams::told(&input.name(), &self.session.job.workdir, &self.session.manifest),
+            source: streams::name_streams(&input.name(), &self.session.job.workdir, &self.session.manifest),
         };
         let mut order = self.relabel(found.degrees, &mut info)?;
         if order.order().whole {

@@ -61,7 +61,7 @@ pub(crate) fn check(
     };
     let has_loop = |id: &u32| ids.binary_search(id).map_or(true, |at| looped[at] > 0);
     let why = match (input, info.loops) {
-        (None, 1..) => ", of which the kept graph has no edge: it leaves loops out",
+        (None, 1..) => ", which has no edge in the kept graph (loops are left out)",
         _ => ", which no edge has",
     };
     let lacking = named.iter().zip(&dense).find(|(_, id)| !has_loop(id));

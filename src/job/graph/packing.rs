@@ -22,7 +22,7 @@ const WINDOW_PART: u64 = 8;
 /// instead and returns false.
 ///
 /// # Errors
-/// Those of [`super::transpose::ensure`].
+/// Errors of [`super::transpose::ensure`].
 pub(super) fn pack_or_store(session: &mut Session, graph: &mut Graph, layout: &Layout) -> Result<bool> {
     let mut begun = None;
     match pack(session, graph, layout, &mut begun) {

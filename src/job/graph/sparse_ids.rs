@@ -9,7 +9,7 @@ use crate::process::progress::Unit;
 /// Runs the stage `dictionary` and opens the list. Collective.
 ///
 /// # Errors
-/// Those of the stage.
+/// Errors of the stage.
 pub(super) fn number(session: &mut Session, input: &Input, identity: u64) -> Result<Dictionary> {
     let path = dictionary::path(&session.graph_folder());
     session.stage("dictionary", input.bytes(), Unit::Bytes, |s, progress| {
@@ -28,18 +28,19 @@ pub(super) fn number(session: &mut Session, input: &Input, identity: u64) -> Res
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
 pub(super) fn open(session: &Session, identity: u64) -> Result<Dictionary> {
-    session.in_sight(|| Dictionary::open(&dictionary::path(&session.graph_folder()), identity, &session.budget))
+    session
+        .retry_until_visible(|| Dictionary::open(&dictionary::path(&session.graph_folder()), identity, &session.budget))
 }
 
 /// Rebuilds the list if it is damaged. Collective.
 ///
 /// # Errors
-/// Those of [`number`].
+/// Errors of [`number`].
 pub(super) fn ensure(session: &mut Session, input: &Input, identity: u64) -> Result<()> {
     let open = || Dictionary::open(&dictionary::path(&session.graph_folder()), identity, &session.budget);
     let whole = session.agreed(|| match open() {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
-            tracing::warn!("{e}: listing sparse ids anew");
+            tracing::warn!("{e}: listing sparse ids again");
             Ok(false)
         }
         other => other.map(|_| true),

@@ -25,10 +25,10 @@ pub const STAGE: &str = crate::job::plan::cost_model::TRANSPOSE_STAGE;
 /// there. Collective.
 ///
 /// # Errors
-/// Those of memory, disk and the graph's blocks; a stop.
+/// Errors of memory, disk and the graph's blocks; a stop.
 pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
     let content = graph.info.content;
-    let runs = session.in_sight(|| order::read_runs(&graph.folder, content))?;
+    let runs = session.retry_until_visible(|| order::read_runs(&graph.folder, content))?;
     let layout = graph.info.upper_layout(&runs);
     let weights = graph.stored.weights.filter(|_| session.job.upper_has_weights());
     if graph.catalogue.is_in_memory() && packing::pack_or_store(session, graph, &layout)? {
@@ -81,7 +81,7 @@ impl DerivedRows for UpperHalf {
             let upper = Catalogue::open(&folder, key, Half::Upper, self.layout.clone())?;
             upper.with_weights(&folder, Half::Upper, self.weights)
         };
-        graph.set_upper(session.in_sight(open)?)
+        graph.set_upper(session.retry_until_visible(open)?)
     }
 
     fn info(&self, graph: &Graph) -> UpperInfo {
@@ -97,11 +97,11 @@ impl DerivedRows for UpperHalf {
 /// repair it. Collective.
 ///
 /// # Errors
-/// Those of the disk; a stop.
+/// Errors of the disk; a stop.
 pub(crate) fn look_over(session: &mut Session, graph: &Graph) -> Result<()> {
     let content = graph.info.content;
     let Some(UpperInfo { weights, .. }) = session.manifest.found(STAGE, content) else { return Ok(()) };
-    let runs = session.in_sight(|| order::read_runs(&graph.folder, content))?;
+    let runs = session.retry_until_visible(|| order::read_runs(&graph.folder, content))?;
     let upper = UpperHalf { content, layout: graph.info.upper_layout(&runs), weights };
     if derived::are_whole(session, &upper)? { Ok(()) } else { remove(session) }
 }

@@ -1,7 +1,7 @@
 //! Compares several runs: time, speed-up, efficiency and memory, for example for a paper or an allocation request.
 
 use super::page::{Mood, Page, Section};
-use super::seen::{Seen, State, results};
+use super::seen::{State, WorkdirContents, results};
 use super::value::{cell, number};
 use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table, Unit};
 use crate::error::Result;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// A run to compare, with the contents of its workdir.
 struct Compared {
     name: String,
-    seen: Seen,
+    seen: WorkdirContents,
     /// Number of processor cores or GPUs that did the work.
     workers: f64,
     on_gpu: bool,
@@ -67,7 +67,7 @@ fn names(workdirs: &[impl AsRef<Path>]) -> Vec<String> {
 
 impl Compared {
     fn of(name: String, workdir: &Path) -> Result<Compared> {
-        let seen = Seen::at(workdir)?;
+        let seen = WorkdirContents::at(workdir)?;
         let ranks = number(&seen.report["ranks"]).unwrap_or(1.0);
         let threads = seen.metrics.runs.last().map_or(1.0, |run| run.threads as f64);
         let on_gpu = seen.report["device"] == "gpu";

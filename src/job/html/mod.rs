@@ -17,7 +17,7 @@ mod value;
 
 use crate::error::Result;
 use crate::job::html::page::Page;
-use crate::job::html::seen::{Seen, State};
+use crate::job::html::seen::{State, WorkdirContents};
 use crate::store::replace::replace_volatile;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub const FILE: &str = "report.html";
 /// # Errors
 /// [`crate::Error::Usage`] for a folder that no job worked in.
 pub fn page(workdir: &Path) -> Result<Page> {
-    let seen = Seen::at(workdir)?;
+    let seen = WorkdirContents::at(workdir)?;
     let mut page = summary::page(&seen);
     // Results come first, then the input and graph, then the machine.
     page.sections = [results::files(&seen)]

@@ -1,7 +1,7 @@
 //! The section about ranks: how busy the processors and the GPU of each rank were.
 
 use super::page::Section;
-use super::seen::Seen;
+use super::seen::WorkdirContents;
 use super::value::number;
 use crate::chart::{Axis, Bars, Cell, Column, Figure, Marks, Table, Unit};
 use serde_json::Value;
@@ -30,7 +30,7 @@ impl Worker {
 
     /// Returns the fraction of the stage's time that this worker was busy, if it was busy for `time` seconds on one
     /// rank.
-    fn share(self, seen: &Seen, stage: &Value, time: f64) -> Option<f64> {
+    fn share(self, seen: &WorkdirContents, stage: &Value, time: f64) -> Option<f64> {
         let each = match self {
             Worker::Processors => threads(seen),
             Worker::Gpu => 1.0,
@@ -41,25 +41,25 @@ impl Worker {
 }
 
 /// Returns the average busy fraction over all ranks in a stage; `None` if the last run had no part in the stage.
-pub(super) fn busy(seen: &Seen, stage: &Value, worker: Worker) -> Option<f64> {
+pub(super) fn busy(seen: &WorkdirContents, stage: &Value, worker: Worker) -> Option<f64> {
     let times = worker.times(stage).filter(|times| !times.is_empty())?;
     worker.share(seen, stage, times.iter().sum::<f64>() / times.len() as f64)
 }
 
 /// Returns the seconds of a stage in the last run. `seconds` in the report is the total over all runs.
-fn in_last_run(seen: &Seen, stage: &Value) -> Option<f64> {
+fn in_last_run(seen: &WorkdirContents, stage: &Value) -> Option<f64> {
     let spans = seen.metrics.runs.last().map_or(&[][..], |run| &run.stages);
     let of_stage = spans.iter().filter(|span| stage["name"] == *span.name).map(|span| span.to - span.from);
     Some(of_stage.sum()).filter(|&seconds: &f64| seconds > 0.0).or_else(|| number(&stage["seconds"]))
 }
 
-fn threads(seen: &Seen) -> f64 {
+fn threads(seen: &WorkdirContents) -> f64 {
     seen.metrics.runs.last().map_or(0.0, |run| run.threads as f64)
 }
 
 /// Returns the section about ranks: how busy the processors and the GPU of each rank were in the stages of the last
 /// run. For a single rank, only the GPU is shown.
-pub(super) fn section(seen: &Seen) -> Section {
+pub(super) fn section(seen: &WorkdirContents) -> Section {
     let mut section = Section::new("ranks", "Ranks");
     let texts = [
         (
@@ -70,7 +70,7 @@ pub(super) fn section(seen: &Seen) -> Section {
         (
             Worker::Gpu,
             ["GPU time of each rank", "time in which the GPU computed", "Busy share of each rank's GPU"],
-            "In the last run, by stage: time in which a kernel ran, as NVML tells from two seconds on. Ranks that share a GPU have one time.",
+            "In the last run, by stage: time in which a kernel ran, as NVML reports for stages of two seconds or more. Ranks that share a GPU share one time.",
         ),
     ];
     for (worker, [title, axis, shares], caption) in texts {
@@ -130,7 +130,7 @@ mod tests {
             { "name": "triangle", "seconds": 100.0, "cpu_seconds": [4.0, 0.0], "gpu_seconds": [3.0, 1.0] },
         ] });
         let (state, log) = (State::Finished, Vec::new);
-        let mut seen = Seen {
+        let mut seen = WorkdirContents {
             workdir: "w".into(),
             state,
             why: None,

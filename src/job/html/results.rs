@@ -1,7 +1,7 @@
 //! The sections about the result files, the input, the graph and the results.
 
 use super::page::Section;
-use super::seen::{Seen, Unfinished, results};
+use super::seen::{Unfinished, WorkdirContents, results};
 use super::value::{cell, fields, label, number, unit};
 use crate::algo;
 use crate::chart::Unit;
@@ -20,7 +20,7 @@ const BARS: usize = 20;
 
 /// Returns the section about the result files: type, rows, meaning of the values, and the line of Python that loads
 /// each file.
-pub(super) fn files(seen: &Seen) -> Section {
+pub(super) fn files(seen: &WorkdirContents) -> Section {
     let mut section = Section::new("files", "Result files");
     let row = |file: &String| {
         let path = seen.workdir.join(file);
@@ -57,7 +57,7 @@ pub(super) fn files(seen: &Seen) -> Section {
 }
 
 /// Returns the section about the input and the graph.
-pub(super) fn graph(seen: &Seen) -> Section {
+pub(super) fn graph(seen: &WorkdirContents) -> Section {
     let mut section = Section::new("graph", "Input and graph");
     let (input, graph) = (&seen.report["input"], &seen.report["graph"]);
     let facts = [
@@ -122,14 +122,14 @@ fn words(value: &Value, unit: Unit) -> Cell {
 }
 
 /// Returns a section for each result, and for each unfinished task of which something is known.
-pub(super) fn sections(seen: &Seen) -> Vec<Section> {
+pub(super) fn sections(seen: &WorkdirContents) -> Vec<Section> {
     let done = results(&seen.report).into_iter().take(MOST).enumerate();
     let done = done.map(|(at, (name, result))| of_result(at, name, result));
-    done.chain(seen.unfinished.iter().enumerate().map(|(at, task)| as_far(at, task))).collect()
+    done.chain(seen.unfinished.iter().enumerate().map(|(at, task)| unfinished_section(at, task))).collect()
 }
 
 /// Returns the section about an unfinished task, which has figures only.
-fn as_far(at: usize, task: &Unfinished) -> Section {
+fn unfinished_section(at: usize, task: &Unfinished) -> Section {
     let mut section = Section::new(&format!("unfinished-{at}"), &format!("{} as far as it came", task.name));
     section.figures = task.figures.iter().filter(|figure| !figure.is_empty()).cloned().collect();
     section

@@ -54,7 +54,7 @@ pub(super) struct Unfinished {
 }
 
 /// The contents of a workdir.
-pub(super) struct Seen {
+pub(super) struct WorkdirContents {
     /// The workdir.
     pub workdir: PathBuf,
     /// State of the job.
@@ -77,12 +77,12 @@ pub(super) struct Seen {
     pub faults: Vec<String>,
 }
 
-impl Seen {
+impl WorkdirContents {
     /// Reads a workdir.
     ///
     /// # Errors
     /// [`Error::Usage`] for a folder that no job worked in.
-    pub fn at(workdir: &Path) -> Result<Seen, Error> {
+    pub fn at(workdir: &Path) -> Result<WorkdirContents, Error> {
         if !workdir.is_dir() {
             return Err(workdir::of_no_job(workdir));
         }
@@ -97,7 +97,7 @@ impl Seen {
         let path = workdir.join("report.json");
         let report = match regular::read(&path).map(|text| serde_json::from_slice::<Value>(&text)) {
             Ok(Ok(report)) if report.is_object() => Some(report),
-            Ok(Ok(_)) => fault(&mut faults, "report.json is no report"),
+            Ok(Ok(_)) => fault(&mut faults, "report.json is not a report"),
             Ok(Err(e)) => fault(&mut faults, &format!("report.json can't be read: {e}")),
             Err(_) => None,
         };
@@ -129,7 +129,7 @@ impl Seen {
         let (state, why) = state(workdir, manifest.as_ref());
         let done = state == State::Finished;
         if done && report.is_none() {
-            faults.push("report.json is missing: it is put together from manifest.json".to_owned());
+            faults.push("report.json is missing: this report is made from manifest.json".to_owned());
         }
         if let Some(manifest) = manifest.as_ref().filter(|_| done) {
             faults.extend(lost_results(workdir, manifest));
@@ -145,7 +145,18 @@ impl Seen {
         };
         let log = log[log.len().saturating_sub(LOG_LINES)..].to_vec();
         let files = files.into_iter().collect();
-        Ok(Seen { workdir: workdir.to_owned(), state, why, report, unfinished, metrics, warnings, log, files, faults })
+        Ok(WorkdirContents {
+            workdir: workdir.to_owned(),
+            state,
+            why,
+            report,
+            unfinished,
+            metrics,
+            warnings,
+            log,
+            files,
+            faults,
+        })
     }
 }
 
@@ -184,7 +195,7 @@ fn lost_results(workdir: &Path, manifest: &Manifest) -> Vec<String> {
     let files = manifest.tasks.values().flat_map(|task| &task.outputs);
     let lost = files.filter_map(|(name, output)| match workdir.join(name).symlink_metadata() {
         Err(_) => Some(format!("{name} is missing")),
-        Ok(meta) if !meta.is_file() => Some(format!("{name} is no file any more")),
+        Ok(meta) if !meta.is_file() => Some(format!("{name} is no longer a file")),
         Ok(meta) if meta.len() != output.bytes => {
             Some(format!("{name} has {} bytes, {} were written", meta.len(), output.bytes))
         }

@@ -2,7 +2,7 @@
 
 use super::page::{Mood, Page};
 use super::results::from;
-use super::seen::{Seen, State, Unfinished, results};
+use super::seen::{State, Unfinished, WorkdirContents, results};
 use super::value::{number, shown, unit};
 use crate::algo;
 use crate::chart::Unit;
@@ -18,7 +18,7 @@ const NAME: usize = 200;
 const ALGORITHMS: usize = 20;
 
 /// Returns the page of a workdir, without its sections.
-pub(super) fn page(seen: &Seen) -> Page {
+pub(super) fn page(seen: &WorkdirContents) -> Page {
     let report = &seen.report;
     let name = report["job"].as_str().filter(|name| !name.is_empty());
     let name = name.map_or_else(
@@ -69,7 +69,7 @@ fn sentence(why: &str) -> String {
 }
 
 /// Returns a sentence that says on which input and machine the job ran, and when.
-fn lead(seen: &Seen) -> String {
+fn lead(seen: &WorkdirContents) -> String {
     let report = &seen.report;
     let count = |value: &Value| shown(value, Unit::Count);
     let mut text = String::new();
@@ -133,7 +133,7 @@ fn grouped(words: &str) -> String {
     words.split(' ').map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn costs(seen: &Seen) -> Vec<(String, String)> {
+fn costs(seen: &WorkdirContents) -> Vec<(String, String)> {
     let (report, limits) = (&seen.report, &seen.report["limits"]);
     let mut costs = Vec::new();
     let mut add = |name: &str, value: String| costs.push((name.to_owned(), value));
@@ -176,7 +176,7 @@ fn trials(result: &Value) -> String {
 }
 
 /// Returns the reasons for and against trusting the answers.
-fn trust(seen: &Seen) -> Vec<String> {
+fn trust(seen: &WorkdirContents) -> Vec<String> {
     let report = &seen.report;
     let mut reasons = Vec::new();
     for (name, result) in results(report).into_iter().take(ALGORITHMS) {

@@ -2,7 +2,7 @@
 
 use super::page::Section;
 use super::ranks::{Worker, busy};
-use super::seen::Seen;
+use super::seen::WorkdirContents;
 use super::value::{cell, number};
 use crate::chart::{Axis, Cell, Column, Figure, Marks, Scale, SpanMark, Table, Unit};
 use crate::process::log::timestamp;
@@ -57,12 +57,12 @@ fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
 }
 
 /// Returns the section about runs and stages.
-pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
+pub(super) fn stages(seen: &WorkdirContents, is_running: bool) -> Section {
     let mut section = Section::new("time", "Where the time went");
     let runs = &seen.metrics.runs;
     let clock = Clock::of(runs);
     if seen.metrics.forgotten > 0 {
-        section.text.push(format!("{} older runs of this job are not told of any more.", seen.metrics.forgotten));
+        section.text.push(format!("{} older runs of this job are not shown.", seen.metrics.forgotten));
     }
     let mut spans = Vec::new();
     for (at, (run, began)) in clock.runs.iter().enumerate() {
@@ -78,7 +78,7 @@ pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
     if !spans.is_empty() {
         section.figures.push(Figure {
             title: "Stages over all runs".into(),
-            caption: "When each stage was at work. A pale bar was broken off. A dashed band stands for the time between two runs, however long; numbers count from the begin of the first.".into(),
+            caption: "When each stage ran. A pale bar is a stage that was interrupted. A dashed band stands for the time between two runs, whatever its length; time counts from the start of the first run.".into(),
             x: clock.axis(),
             y: Axis::linear("stage", Unit::Text),
             marks: Marks::Spans(spans),
@@ -109,7 +109,7 @@ pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
     section
 }
 
-fn of_stages(seen: &Seen, stages: &[Value]) -> Table {
+fn of_stages(seen: &WorkdirContents, stages: &[Value]) -> Table {
     let names = [
         ("took", Unit::Seconds),
         ("read", Unit::Bytes),

@@ -1,7 +1,7 @@
 //! The section about what a job used over time: memory, processors, disks, messages and power.
 
 use super::page::Section;
-use super::seen::Seen;
+use super::seen::WorkdirContents;
 use super::time::Clock;
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::process::metrics::{RunMetrics, Sample};
@@ -10,7 +10,7 @@ use crate::process::metrics::{RunMetrics, Sample};
 const SPAN: u64 = 500;
 
 /// Returns the section about memory, processors, disks, messages and power over time.
-pub(super) fn section(seen: &Seen) -> Section {
+pub(super) fn section(seen: &WorkdirContents) -> Section {
     let mut section = Section::new("usage", "What it used over time");
     let clock = Clock::of(&seen.metrics.runs);
     let samples: Vec<_> = seen.metrics.samples.iter().filter_map(|s| Some((clock.at(s)?, s))).collect();
@@ -88,7 +88,7 @@ impl Usage<'_> {
 
     fn gpu(&self) -> Option<Figure> {
         let caption =
-            "The share of time in which a kernel ran on it, of whichever process, as NVML tells; from two seconds on.";
+            "The share of time in which a kernel of any process ran on it, as NVML reports; from two seconds on.";
         let lines = vec![self.line("busy", |sample| rate(sample.gpu as f64 / 1e3, sample).min(1.0))];
         let figure = || self.figure("GPU", caption.into(), Axis::linear("busy", Unit::Share), lines);
         self.has(|sample| sample.gpu).then(figure)

@@ -44,7 +44,7 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
 /// Opens the edges that a job names, with weights and direction if its graph carries them.
 ///
 /// # Errors
-/// Those of [`open`] and of [`Job::check_first_id`].
+/// Errors of [`open`] and of [`Job::check_first_id`].
 pub fn of_job(job: &Job) -> Result<Input> {
     let input = open(&job.input)?;
     job.check_first_id(input.counts_from_one(), &input.name())?;
@@ -71,7 +71,7 @@ pub fn list(spec: &InputSpec) -> Result<ListSource> {
 /// Finds the files of an input. Workdirs of gpugraph's jobs are skipped.
 ///
 /// # Errors
-/// Those of [`Input::find`].
+/// Errors of [`Input::find`].
 pub fn find(paths: &[PathBuf], format: Option<Format>, recursive: bool) -> Result<Input> {
     let own = |folder: &Path| folder.ends_with("gpugraph.work") || workdir::is_of_a_job(folder);
     Input::find(paths, format, Look { recursive, own: &own })

@@ -15,7 +15,7 @@ use crate::prepare::prepared::InputInfo;
 /// [`Error::Occupied`]; [`Error::Input`] if the job's input can't be opened.
 pub(crate) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result<()> {
     let Some(before) = manifest.input.as_ref().filter(|_| manifest.has_results()) else { return Ok(()) };
-    let refuse = || Err(refusal(job, manifest, Some(told(before)), input));
+    let refuse = || Err(refusal(job, manifest, Some(description(before)), input));
     // A list at the same place is compared later, by its version.
     let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
     let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
@@ -80,7 +80,7 @@ pub(crate) fn check_keys(job: &Job, manifest: &Manifest, before: Option<&InputIn
 
 fn refusal(job: &Job, manifest: &Manifest, before: Option<String>, input: &InputSpec) -> Error {
     let keys = manifest.other_keys(job);
-    let (input, before) = (told(input), before.filter(|before| *before != told(input)));
+    let (input, before) = (description(input), before.filter(|before| *before != description(input)));
     let other = match before {
         Some(before) => before,
         None if keys.is_empty() => format!("{input} as it was before it changed"),
@@ -93,7 +93,7 @@ fn refusal(job: &Job, manifest: &Manifest, before: Option<String>, input: &Input
     Error::Occupied { workdir: job.workdir.clone(), other: with(other, 0), input: with(input, 1) }
 }
 
-fn told(input: &InputSpec) -> String {
+fn description(input: &InputSpec) -> String {
     match input {
         InputSpec::Files { paths, .. } => match paths.as_slice() {
             [path] => path.display().to_string(),

@@ -30,20 +30,20 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// with what the results belong to. If no data comes, the results stay, and [`is_gone`] returns true.
 ///
 /// # Errors
-/// Those of [`check`], [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`], those of
+/// Errors of [`check`], [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`], those of
 /// the disk.
 pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result<()> {
     let found = streams(&job.input, manifest.spool.as_ref());
     check(&job.input, &found)?;
     let folder = job.workdir.join(SPOOL);
     if remove_leftovers(&folder)? > 0 {
-        tracing::info!("what an earlier run had read when it ended is thrown away: it was not complete");
+        tracing::info!("an incomplete copy of an earlier run is deleted");
     }
     let before = manifest.spool.take_if(|spool| spool.is_of(&found));
     manifest.spool = None;
     if let Some(spool) = before.as_ref().filter(|spool| spool.there && !finished) {
         if let Some(name) = spool.streams.iter().find(|s| !s.copy.is_of(&folder.join(&s.file))).map(|s| &s.file) {
-            tracing::warn!("{}: is not as it was written: the input is read anew", folder.join(name).display());
+            tracing::warn!("{}: is not as it was written: the input is read again", folder.join(name).display());
         } else {
             // The copies stay in the manifest even if the check below fails.
             manifest.spool = before.clone();
@@ -62,7 +62,7 @@ pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
         if copied.bytes == 0 {
             manifest.spool = before.clone().map(|before| Spool { there: false, ..before });
             if spool.streams.is_empty() && finished && before.is_some() && is_read_alike(job, manifest) {
-                tracing::info!("nothing comes from {}: the results of what it held before stand", stream.name());
+                tracing::info!("{} delivers no data: the results of its earlier data stay", stream.name());
                 return Ok(());
             }
             return Err(stream.nothing_came());
@@ -89,11 +89,7 @@ fn again(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -
         if let Some(at) = differs(stream, &folder.join(&spooled.file))? {
             return Err(Error::OtherStream { workdir: job.workdir.clone(), stream: stream.name(), at });
         }
-        tracing::info!(
-            "carrying on with the {} that came from {} before",
-            size::show(spooled.copy.bytes),
-            stream.name()
-        );
+        tracing::info!("resuming with the {} that came from {} before", size::show(spooled.copy.bytes), stream.name());
     }
     let mut spool = spool.clone();
     for (spooled, (place, stream)) in spool.streams.iter_mut().zip(streams) {

@@ -42,8 +42,9 @@ pub(crate) fn check(input: &InputSpec, streams: &[(usize, Stream)]) -> Result<()
     let InputSpec::Files { format: None, .. } = input else { return Ok(()) };
     match streams.iter().find(|(_, stream)| Format::by_ending(stream.path()).is_none()) {
         Some((_, stream)) => {
-            let what = "no ending says what it holds; name [input] format, such as \"text\" or \"u32\"";
-            Err(Error::Usage(format!("{}: {what} (how it is packed is told by its first bytes)", stream.name())))
+            let what =
+                "its format is unknown, as its name has no ending; set [input] format, such as \"text\" or \"u32\"";
+            Err(Error::Usage(format!("{}: {what} (its compression is detected from its first bytes)", stream.name())))
         }
         None => Ok(()),
     }
@@ -97,12 +98,12 @@ pub(crate) fn is_same(manifest: &Manifest) -> bool {
 pub(crate) fn nothing_came(manifest: &Manifest) -> Error {
     match manifest.spool.iter().flat_map(|spool| &spool.streams).next() {
         Some(spooled) => Stream::known(&spooled.path).nothing_came(),
-        None => Error::Usage("what came by a pipe is there no more: pipe it in again".into()),
+        None => Error::Usage("the piped input is gone; pipe it again".into()),
     }
 }
 
 /// Returns the job for checks after a run: with the copies, if they belong to its streams.
-pub(crate) fn looked_at(job: Job, manifest: &Manifest) -> Job {
+pub(crate) fn with_copies(job: Job, manifest: &Manifest) -> Job {
     let found = streams(&job.input, manifest.spool.as_ref());
     match &manifest.spool {
         Some(spool) if spool.is_of(&found) => replaced(job, manifest),
@@ -111,7 +112,7 @@ pub(crate) fn looked_at(job: Job, manifest: &Manifest) -> Job {
 }
 
 /// Returns `text` with the paths of copies replaced by those of their streams.
-pub(crate) fn told(text: &str, workdir: &Path, manifest: &Manifest) -> String {
+pub(crate) fn name_streams(text: &str, workdir: &Path, manifest: &Manifest) -> String {
     let told = |text: String, spooled: &Spooled| {
         let copy = workdir.join(SPOOL).join(&spooled.file);
         text.replace(&copy.display().to_string(), &spooled.path.display().to_string())

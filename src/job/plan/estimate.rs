@@ -84,7 +84,7 @@ pub(crate) enum StageKind {
 }
 
 /// The figures that costs are computed from: upper bounds, or exact once degrees are known.
-pub(crate) struct Sized<'a> {
+pub(crate) struct JobSize<'a> {
     pub(crate) basis: Basis,
     pub(crate) edges: u64,
     pub(crate) kept: u64,
@@ -183,7 +183,7 @@ pub(crate) struct Estimate {
 }
 
 /// Largest host memory of a rank in each stage of preparation, in bytes.
-struct MemoryOfStages {
+struct StageMemory {
     ingest: u64,
     relabel: u64,
     partition: u64,
@@ -209,7 +209,7 @@ struct Disk {
     scratch: u64,
 }
 
-impl Sized<'_> {
+impl JobSize<'_> {
     /// Returns the stages of `job` on `machine`; `tasks` are the tasks of the job.
     pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources, tasks: &[TaskCost]) -> Estimate {
         let parts = PartCost::of_all(job, machine, &self.graph, !self.is_bound());
@@ -224,7 +224,7 @@ impl Sized<'_> {
         matches!(self.basis, Basis::Size | Basis::Expected)
     }
 
-    fn memory(&self, input: &Input, machine: &Resources) -> MemoryOfStages {
+    fn memory(&self, input: &Input, machine: &Resources) -> StageMemory {
         let sparse = self.may_be_sparse;
         let (own, threads) = (machine.own(), machine.threads);
         let reading = input.scratch_bytes(threads);
@@ -249,7 +249,7 @@ impl Sized<'_> {
             false => (partition, sort),
         };
         let dictionary = if sparse { reading + Dictionary::least_bytes(threads) } else { 0 };
-        MemoryOfStages {
+        StageMemory {
             ingest: ingest + kept,
             relabel: relabel + kept,
             partition,
@@ -293,7 +293,7 @@ impl Sized<'_> {
         input: &Input,
         machine: &Resources,
         (tasks, parts): (&[TaskCost], &[PartCost]),
-        memory: &MemoryOfStages,
+        memory: &StageMemory,
         disk: &Disk,
     ) -> Vec<Stage> {
         // Bytes sent for an array of which every rank gathers the shares of all others or sends its share to all

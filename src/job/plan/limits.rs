@@ -44,7 +44,7 @@ pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
 
 /// Adds warnings about bounds that exceed a limit or the free space. `gpu_memory` is the smallest GPU memory that is
 /// enough, in bytes.
-pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
+pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
     let needed = plan.host_memory_needed;
     if needed > plan.host_memory_limit {
         let (given, needed) = (given(plan), at_least(needed));
@@ -78,7 +78,7 @@ pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
 /// which no edge would be spilled if the degrees were as they likely are. A graph that takes more spills some edges.
 ///
 /// # Errors
-/// Those of [`Plan::of`].
+/// Errors of [`Plan::of`].
 pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
     let to_come = || plan.stages.iter().filter(|stage| !stage.done);
     // With a smaller limit the process itself takes less.
@@ -156,21 +156,21 @@ fn waiting_on_gpu(machine: &Resources) -> u64 {
 /// # Errors
 /// [`Error::Limit`] that names the smallest limit that is enough, [`Error::DiskFull`].
 pub fn refuse(plan: &Plan) -> Result<()> {
-    if plan.surely.host_memory > plan.host_memory_limit {
+    if plan.certain.host_memory > plan.host_memory_limit {
         return Err(Error::Limit {
             limit: "host_memory",
             given: given(plan),
-            needed: at_least(plan.host_memory_needed.max(plan.surely.host_memory)),
+            needed: at_least(plan.host_memory_needed.max(plan.certain.host_memory)),
             purpose: format!("this input{}", how_sure(plan)),
         });
     }
     if plan.device == "gpu"
-        && let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < plan.surely.gpu_memory)
+        && let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < plan.certain.gpu_memory)
     {
         return Err(Error::Limit {
             limit: "gpu_memory",
             given: size::show(limit),
-            needed: gpu::at_least(plan.surely.gpu_memory),
+            needed: gpu::at_least(plan.certain.gpu_memory),
             purpose: plan.gpu_task.map_or_else(|| "this graph".into(), |task| format!("[{task}] on this graph")),
         });
     }
@@ -181,7 +181,7 @@ pub fn refuse(plan: &Plan) -> Result<()> {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Surely {
+pub(crate) struct CertainNeeds {
     pub(crate) host_memory: u64,
     pub(crate) gpu_memory: u64,
     pub(crate) disk: u64,
@@ -246,7 +246,7 @@ fn given(plan: &Plan) -> String {
 
 /// Returns the error for a disk that is too small for the job, if it is.
 fn full_disk(plan: &Plan) -> Option<Error> {
-    const ANYWAY: &str = "run.disk_check = false begins all the same";
+    const ANYWAY: &str = "run.disk_check = false starts the job anyway";
     let full = |path: &Path, taker: &str, most: u64, surely: u64, free: u64| {
         let surely = match surely {
             surely if surely == most => String::new(),
@@ -256,19 +256,19 @@ fn full_disk(plan: &Plan) -> Option<Error> {
         let what = format!("{taker} at most {most}{surely} here, {free} is free ({ANYWAY})");
         Error::DiskFull { path: path.to_owned(), what }
     };
-    if plan.surely.disk > plan.disk_free {
-        return Some(full(&plan.workdir, "the job takes", plan.disk, plan.surely.disk, plan.disk_free));
+    if plan.certain.disk > plan.disk_free {
+        return Some(full(&plan.workdir, "the job takes", plan.disk, plan.certain.disk, plan.disk_free));
     }
-    let free = plan.scratch_free.filter(|&free| free < plan.surely.scratch)?;
+    let free = plan.scratch_free.filter(|&free| free < plan.certain.scratch)?;
     let path = plan.scratch_path.as_deref().unwrap_or(Path::new(""));
-    Some(full(path, "the ranks of a node take", plan.scratch, plan.surely.scratch, free))
+    Some(full(path, "the ranks of a node take", plan.scratch, plan.certain.scratch, free))
 }
 
 /// Returns what a refusal says about the limit that it names.
 fn how_sure(plan: &Plan) -> String {
     match is_bound(plan) {
         true => {
-            let least = at_least(plan.surely.host_memory);
+            let least = at_least(plan.certain.host_memory);
             format!(" (upper bound; once ingest has run, less may be enough, but no less than {least})")
         }
         false => " (the smallest that works)".into(),

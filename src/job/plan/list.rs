@@ -5,7 +5,7 @@ use crate::config::Job;
 use crate::error::Result;
 use crate::job::plan::done::Done;
 use crate::job::plan::estimate::{SMALL_FILES, TaskCost};
-use crate::job::plan::limits::Surely;
+use crate::job::plan::limits::CertainNeeds;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
 use crate::job::plan::{Basis, Plan};
@@ -45,6 +45,6 @@ pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) ->
     };
     plan.take(machine, &done, stages);
     let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;
-    plan.surely = Surely { host_memory, gpu_memory, disk, scratch: 0 };
+    plan.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch: 0 };
     Ok(plan)
 }

@@ -31,10 +31,10 @@ use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::job::plan::done::Done;
-use crate::job::plan::estimate::{Estimate, Least, SMALL_FILES, Sized, Stage, TaskCost};
+use crate::job::plan::estimate::{Estimate, JobSize, Least, SMALL_FILES, Stage, TaskCost};
 use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, size_of, store_bytes};
 use crate::job::plan::input_estimate::InputEstimate;
-use crate::job::plan::limits::Surely;
+use crate::job::plan::limits::CertainNeeds;
 use crate::job::plan::part_cost::PartCost;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
@@ -135,7 +135,7 @@ pub struct Plan {
     pub(crate) disk_check: bool,
     /// Needs that are certain. Once degrees are known, these equal the figures of the plan.
     #[serde(skip)]
-    pub(crate) surely: Surely,
+    pub(crate) certain: CertainNeeds,
 }
 
 impl Plan {
@@ -162,7 +162,7 @@ impl Plan {
             let guess = input_estimate::expected(&input, expect);
             let mut plan = Plan::bounds(job, machine, &input, guess, &Done::default())?;
             // The input is elsewhere, so the job will not run on this machine either.
-            plan.surely = Surely { host_memory: plan.surely.host_memory, ..Surely::default() };
+            plan.certain = CertainNeeds { host_memory: plan.certain.host_memory, ..CertainNeeds::default() };
             plan.maybe.push(format!("{} is not here: figures are for input.expect", input.name()));
             return Ok(plan);
         }
@@ -229,7 +229,7 @@ impl Plan {
             reading: reading_in_all,
             degrees: likely,
         };
-        let sized = Sized {
+        let sized = JobSize {
             basis,
             edges,
             kept: edges,
@@ -252,11 +252,11 @@ impl Plan {
         // Blocks may be half as large if every edge is listed from both ends.
         let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
-        plan.surely = Surely { host_memory: machine.smallest(ingest, 0), disk, ..Surely::default() };
+        plan.certain = CertainNeeds { host_memory: machine.smallest(ingest, 0), disk, ..CertainNeeds::default() };
         let graph = &GraphSize { gpu_row: Some(2 * (edges.isqrt() + 1)), ..sized.graph };
         let least = |task: &Arc<dyn Task>| task.least_gpu_memory(ByInput::Graph(graph), machine.ranks);
         let gpu_memory = job.tasks.iter().filter_map(least);
-        limits::say_maybe(&mut plan, gpu_memory.max().unwrap_or(0));
+        limits::add_warnings(&mut plan, gpu_memory.max().unwrap_or(0));
         Ok(plan)
     }
 
@@ -279,7 +279,7 @@ impl Plan {
         let edges = info.edges - info.loops;
         let graph = size_of(info, edges, runs.longest_row(), layout.blocks() as u64, runs);
         let graph = GraphSize { reading: needs.reading, gpu_row: Some(layout.longest_row()), ..graph };
-        let sized = Sized {
+        let sized = JobSize {
             basis: Basis::Degrees,
             edges: info.edges,
             kept: edges,
@@ -296,7 +296,7 @@ impl Plan {
         };
         let mut plan = Plan::made(job, machine, input, &sized, done);
         let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, scratch, .. } = plan;
-        plan.surely = Surely { host_memory, gpu_memory, disk, scratch };
+        plan.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch };
         Ok(plan)
     }
 
@@ -334,7 +334,7 @@ impl Plan {
             stages
         });
         let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;
-        plan.surely = Surely { host_memory, gpu_memory, disk, scratch: 0 };
+        plan.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch: 0 };
         Ok(plan)
     }
 
@@ -380,11 +380,11 @@ impl Plan {
             kept: 0,
             maybe: machine.missing.iter().cloned().collect(),
             disk_check: job.run.disk_check,
-            surely: Surely::default(),
+            certain: CertainNeeds::default(),
         }
     }
 
-    fn made(job: &Job, machine: &Resources, input: &Input, sized: &Sized<'_>, done: &Done) -> Plan {
+    fn made(job: &Job, machine: &Resources, input: &Input, sized: &JobSize<'_>, done: &Done) -> Plan {
         let tasks = TaskCost::of_graph(job, machine, &sized.graph);
         let mut plan = Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),

@@ -49,7 +49,7 @@ impl Packing {
         let rows = 4 * edges + half + 2 * starts;
         let fits_unpacked = 8 * edges + starts <= free.max(gpu) && failpoint::hit("rows.unpacked").is_ok();
         let wanted = !fits_unpacked && rows + starts <= free;
-        // The peak that is reported is capped by what is free, so that a limit of that size still packs rows. Entries
+        // The reported peak is at most what is free, so that a limit of that size still packs rows. Entries
         // take half a byte less than is counted here; that leaves room for the rest if rows just fit.
         let peak = (rows + (block + window).max(starts)).min(free);
         let packing = Packing { peak, packed: 2 * (half + starts) };

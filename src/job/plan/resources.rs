@@ -50,12 +50,10 @@ impl Resources {
     /// [`Error::Usage`] if there are more nodes than ranks, or if no limit is set and free memory can't be read.
     pub fn here(job: &Job, ranks: usize, nodes: usize) -> Result<Resources> {
         if nodes > ranks {
-            return Err(Error::Usage(format!(
-                "{ranks} ranks on {nodes} nodes: expected a rank for each node at least"
-            )));
+            return Err(Error::Usage(format!("{ranks} ranks on {nodes} nodes: expected at least one rank per node")));
         }
         let local_ranks = ranks.div_ceil(nodes.max(1)).max(1);
-        // Ranks share the memory and threads that the job file does not limit.
+        // Unless the job file limits them, ranks share the memory and the threads of the machine.
         let host_memory = match job.limits.host_memory {
             Some(limit) => limit,
             None => host_memory(&job.limits)? / local_ranks as u64,
@@ -197,7 +195,7 @@ pub fn host_memory(limits: &Limits) -> Result<u64> {
     }
     match host::memory() {
         Memory { total: 0, free: 0, .. } => Err(Error::Usage(
-            "how much memory is free can't be read here, as /proc/meminfo tells nothing; say how much the job may take: \
+            "free memory is unknown, because /proc/meminfo can't be read; set how much the job may take: \
              [limits] host_memory = \"8GiB\" in the job, or --set limits.host_memory=8GiB"
                 .into(),
         )),

@@ -38,7 +38,7 @@ const TOO_LITTLE: f64 = 0.003;
 
 /// Machine and device that a stage ran on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Bench {
+pub(crate) struct Machine {
     host: String,
     /// CPU model.
     processor: String,
@@ -51,8 +51,8 @@ pub(crate) struct Bench {
     threads: usize,
 }
 
-impl Bench {
-    fn is_like(&self, other: &Bench) -> bool {
+impl Machine {
+    fn is_like(&self, other: &Machine) -> bool {
         (&self.processor, &self.build, &self.device) == (&other.processor, &other.build, &other.device)
     }
 }
@@ -62,7 +62,7 @@ impl Bench {
 struct Record {
     /// Name of the stage, with what else decides its speed.
     stage: String,
-    bench: Bench,
+    bench: Machine,
     edges: u64,
     /// Measured seconds divided by the seconds that the rates predict.
     ratio: f64,
@@ -123,7 +123,7 @@ impl Speeds {
     /// Returns the correction for `stage` with `edges` edges on `bench`. It is taken from earlier runs of the stage
     /// on this machine; else from runs of the stage on the same CPU model; else from other stages on this machine;
     /// else it is 1.
-    fn tell(&self, stage: &str, bench: &Bench, edges: u64) -> Correction {
+    fn correction(&self, stage: &str, bench: &Machine, edges: u64) -> Correction {
         let ratios = |wanted: &dyn Fn(&Record) -> bool| {
             let apart = |record: &Record| ((edges.max(1) as f64).log2() - (record.edges.max(1) as f64).log2()).abs();
             // Among equal sizes the newest comes first.
@@ -167,15 +167,15 @@ pub(crate) struct Time {
     /// Seconds predicted by the rates alone, recorded once the stage has run.
     modelled: f64,
     stage: String,
-    bench: Bench,
+    bench: Machine,
     edges: u64,
 }
 
 /// Predicts the times of the stages of one job on one machine.
 pub(crate) struct Clock {
     speeds: Speeds,
-    cpu: Bench,
-    gpu: Bench,
+    cpu: Machine,
+    gpu: Machine,
     preparers: Preparers,
     edges: u64,
     /// Formats of the input.
@@ -191,7 +191,7 @@ impl Clock {
         input: Option<&Input>,
         edges: u64,
     ) -> Clock {
-        let cpu = Bench {
+        let cpu = Machine {
             host: host::name(),
             processor: host::processor(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
@@ -204,7 +204,7 @@ impl Clock {
             (InputSpec::Files { .. }, Some(input)) => formats(input),
             _ => "generated".into(),
         };
-        let gpu = Bench { device: gpu, ..cpu.clone() };
+        let gpu = Machine { device: gpu, ..cpu.clone() };
         Clock { speeds: Speeds::load(), cpu, gpu, preparers, edges, formats }
     }
 
@@ -225,7 +225,7 @@ impl Clock {
 
     fn time(&self, stage: String, on_gpu: bool, modelled: f64, unsure: f64) -> Time {
         let bench = if on_gpu { &self.gpu } else { &self.cpu };
-        let Correction { ratio, within } = self.speeds.tell(&stage, bench, self.edges);
+        let Correction { ratio, within } = self.speeds.correction(&stage, bench, self.edges);
         let (seconds, within) = (modelled * ratio, within * unsure);
         let range = [seconds / within, seconds * within];
         Time { seconds, range, modelled, stage, bench: bench.clone(), edges: self.edges }
@@ -251,7 +251,7 @@ fn ratio(seconds: f64, modelled: f64) -> Option<f64> {
 }
 
 /// Records how long each completed stage took compared with the plan. If it can't, only a debug line is logged.
-pub(crate) fn remember(planned: Vec<Stage>, ran: &[StageReport]) {
+pub(crate) fn record_times(planned: Vec<Stage>, ran: &[StageReport]) {
     let mut speeds = None;
     for Stage { name, time, kind, .. } in planned {
         let each: Vec<f64> =
@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     fn record(stage: &str, edges: u64, ratio: f64, threads: usize) -> Record {
-        Record { stage: stage.into(), bench: Bench { threads, ..Bench::default() }, edges, ratio }
+        Record { stage: stage.into(), bench: Machine { threads, ..Machine::default() }, edges, ratio }
     }
 
     fn of(records: &[Record]) -> Speeds {
@@ -287,17 +287,21 @@ mod tests {
 
     #[test]
     fn runs_of_the_same_stage_there_come_first_then_such_processors_then_other_stages() {
-        let bench = |threads| Bench { threads, ..Bench::default() };
+        let bench = |threads| Machine { threads, ..Machine::default() };
         let two = [record("sort", 1 << 20, 3.0, 2), record("ingest", 1 << 20, 0.5, 2), record("sort", 1 << 20, 7.0, 4)];
-        assert_eq!(of(&two).tell("partition", &bench(2), 1 << 20).ratio, 1.0, "two stages say nothing of a third");
+        assert_eq!(
+            of(&two).correction("partition", &bench(2), 1 << 20).ratio,
+            1.0,
+            "two stages say nothing of a third"
+        );
         let speeds = of(&[&two[..], &[record("relabel", 1 << 20, 1.75, 2)]].concat());
-        assert_eq!(speeds.tell("sort", &bench(2), 1 << 20).ratio, 3.0);
-        assert_eq!(speeds.tell("sort", &bench(8), 1 << 20).ratio, 5.0);
-        assert_eq!(speeds.tell("partition", &bench(2), 1 << 20).ratio, 1.75);
-        let elsewhere = Bench { processor: "another".into(), ..bench(2) };
-        assert_eq!(speeds.tell("sort", &elsewhere, 1 << 20), Correction { ratio: 1.0, within: 2.0 });
+        assert_eq!(speeds.correction("sort", &bench(2), 1 << 20).ratio, 3.0);
+        assert_eq!(speeds.correction("sort", &bench(8), 1 << 20).ratio, 5.0);
+        assert_eq!(speeds.correction("partition", &bench(2), 1 << 20).ratio, 1.75);
+        let elsewhere = Machine { processor: "another".into(), ..bench(2) };
+        assert_eq!(speeds.correction("sort", &elsewhere, 1 << 20), Correction { ratio: 1.0, within: 2.0 });
         let within = [("sort", 2), ("sort", 8), ("partition", 2)]
-            .map(|(stage, threads)| speeds.tell(stage, &bench(threads), 1 << 20).within);
+            .map(|(stage, threads)| speeds.correction(stage, &bench(threads), 1 << 20).within);
         assert!(within[0] < within[1] && within[1] < within[2] && within[2] < 2.0, "{within:?}");
     }
 
@@ -305,9 +309,9 @@ mod tests {
     fn one_run_that_was_disturbed_and_runs_of_another_size_count_for_little() {
         let mut records = vec![record("sort", 1 << 10, 50.0, 2); 3];
         records.extend([1.0, 1.1, 9.0, 1.2, 0.9].map(|ratio| record("sort", 1 << 24, ratio, 2)));
-        let told = of(&records).tell("sort", &records[0].bench, 1 << 23);
-        assert_eq!(told.ratio, 1.1);
-        assert_eq!(told.within, 2.0, "they are far apart");
+        let found = of(&records).correction("sort", &records[0].bench, 1 << 23);
+        assert_eq!(found.ratio, 1.1);
+        assert_eq!(found.within, 2.0, "they are far apart");
     }
 
     /// A search of a graph of ten edges takes as long as syncing its columns.

@@ -165,7 +165,7 @@ impl Report {
     pub const SCHEMA: u32 = SCHEMA;
 
     /// Returns true if the report at `path` has the same job, graph and results.
-    pub(crate) fn tells_the_same(&self, path: &Path) -> bool {
+    pub(crate) fn has_same_results(&self, path: &Path) -> bool {
         let read = |text: Vec<u8>| serde_json::from_slice::<serde_json::Value>(&text).ok();
         let (there, mine) = (regular::read(path).ok().and_then(read), serde_json::to_vec(self).ok().and_then(read));
         let same = |name: &str| there.as_ref().map(|report| &report[name]) == mine.as_ref().map(|report| &report[name]);

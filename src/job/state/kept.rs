@@ -18,7 +18,7 @@ pub(crate) fn check(workdir: &Path) -> Result<()> {
         match owner.liveness() {
             Liveness::Alive => return Err(Error::Busy { workdir: workdir.to_owned(), owner: owner.to_string() }),
             Liveness::Unknown => {
-                tracing::warn!(owner = %owner, "that job may still run; its graph is read all the same")
+                tracing::warn!(owner = %owner, "that job may still run; its graph is read anyway")
             }
             Liveness::Dead => {}
         }

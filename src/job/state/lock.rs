@@ -190,7 +190,7 @@ impl Lock {
     /// Takes the workdir like [`Self::acquire`], after waiting for its owner to end. Checks every two seconds.
     ///
     /// # Errors
-    /// Those of [`Self::acquire`] except [`Error::Busy`]; [`Error::Stopped`] if a signal arrives during the wait.
+    /// Errors of [`Self::acquire`] except [`Error::Busy`]; [`Error::Stopped`] if a signal arrives during the wait.
     pub fn wait(workdir: &Path) -> Result<Lock> {
         let mut reported = false;
         loop {
@@ -214,7 +214,7 @@ impl Lock {
     /// owner's record, the kernel's lock alone guards the workdir, because freeing space must not need space.
     ///
     /// # Errors
-    /// Those of [`Self::acquire`].
+    /// Errors of [`Self::acquire`].
     pub fn acquire_to_remove(workdir: &Path) -> Result<Lock> {
         Lock::take(workdir, true)
     }

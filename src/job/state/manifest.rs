@@ -151,7 +151,7 @@ impl Manifest {
     }
 
     /// Records that a run of `job` has started. It counts as killed until it records how it ended.
-    pub fn presume_lost(&mut self, job: &str) {
+    pub fn mark_started(&mut self, job: &str) {
         self.job = job.to_owned();
         self.stopped = Some("killed or lost".into());
         self.exit_code = None;
@@ -170,7 +170,7 @@ impl Manifest {
     }
 
     /// Records which graph the results belong to, and the keys of `[input]` that they were found with.
-    pub fn are_of(&mut self, content: u64, keys: &InputKeys) {
+    pub fn set_content(&mut self, content: u64, keys: &InputKeys) {
         (self.content, self.content_keys) = (Some(hex(content)), Some(keys.clone()));
     }
 

@@ -21,7 +21,7 @@ pub struct Ordered {
 }
 
 /// State shared with the thread that writes.
-struct Behind {
+struct WriterState {
     /// Manifest to save once the order is stored; `None` if others save it by then.
     manifest: Mutex<Option<Manifest>>,
     /// Set if nobody will read the file any more.
@@ -47,7 +47,7 @@ impl Ordered {
     /// # Errors
     /// [`Error::Io`] if the system allows no more threads.
     pub fn store(&mut self, content: u64, manifest: Manifest, workdir: &Path) -> Result<()> {
-        let behind = Arc::new(Behind { manifest: Mutex::new(Some(manifest)), given_up: AtomicBool::new(false) });
+        let behind = Arc::new(WriterState { manifest: Mutex::new(Some(manifest)), given_up: AtomicBool::new(false) });
         let (shared, told, workdir) = (self.order.clone(), behind.clone(), workdir.to_owned());
         let write = move || {
             let go_on = || !told.given_up.load(Relaxed);
@@ -84,7 +84,7 @@ impl Ordered {
     /// Waits until the order is stored.
     ///
     /// # Errors
-    /// Those of storing it.
+    /// Errors of storing it.
     pub fn finish(&mut self, syncer: &Syncer) -> Result<()> {
         let Some(thread) = self.storing.take().and_then(|mut storing| storing.thread.take()) else { return Ok(()) };
         syncer.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
@@ -95,7 +95,7 @@ impl Ordered {
 /// An order that is being stored. Dropping it waits for the end.
 pub struct Storing {
     thread: Option<JoinHandle<Result<Pending>>>,
-    behind: Arc<Behind>,
+    behind: Arc<WriterState>,
 }
 
 impl Storing {

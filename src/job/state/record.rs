@@ -167,8 +167,8 @@ impl TaskRecord {
         keys.sort();
         keys.dedup();
         let differs = |key: &&&String| self.found.is_some() && before.get(key.as_str()) != now.get(key.as_str());
-        let told = |table: &Value, key: &str| format!("{key} = {}", table.get(key).unwrap_or(&Value::Null));
-        keys.iter().filter(differs).map(|key| [told(before, key), told(&now, key)]).collect()
+        let shown = |table: &Value, key: &str| format!("{key} = {}", table.get(key).unwrap_or(&Value::Null));
+        keys.iter().filter(differs).map(|key| [shown(before, key), shown(&now, key)]).collect()
     }
 
     /// Returns the key of the work. The files of its units have the same key.

@@ -17,7 +17,7 @@ pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict
         if streams::is_gone(manifest) {
             return Ok(());
         }
-        let job = &streams::looked_at(job.clone(), manifest);
+        let job = &streams::with_copies(job.clone(), manifest);
         let input = input::absolute(&job.input);
         if manifest.input.as_ref() != Some(&input) {
             occupied::check(job, &input, manifest)?;

@@ -42,7 +42,7 @@ pub(super) fn verify(
 /// Opens the list if it is unchanged since the job read it; otherwise returns why the results can't be checked
 /// against it.
 fn opened(spec: Option<&InputSpec>, manifest: &Manifest, threads: usize) -> std::result::Result<List, String> {
-    let spec = spec.ok_or("the manifest does not name the input: name the job file")?;
+    let spec = spec.ok_or("the manifest does not record the input: name the job file")?;
     let open = || List::open(crate::job::input::list(spec)?, threads);
     let list = open().map_err(|e| format!("the input is gone: {e}"))?;
     match manifest.content() {

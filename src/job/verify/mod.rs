@@ -48,20 +48,22 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     let stages = manifest.stages.len() + manifest.tasks.values().filter(|task| task.done).count();
     verdict.note("manifest.json", Ok(format!("whole; {stages} stages done")))?;
     if let Some(asked) = place.asked(&manifest) {
-        verdict
-            .warn("job", format!("the job file is of {asked}: the results are of {}, which ran last", manifest.job))?;
+        verdict.warn(
+            "job",
+            format!("the job file is for {asked}: the results belong to {}, which ran last", manifest.job),
+        )?;
     }
     asked::check(place, &manifest, verdict)?;
     let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
     let threads = resources::threads(limits.threads);
     let budget = Budget::new(resources::host_memory(&limits)?, threads)?;
 
-    let job = place.job.clone().map(|job| streams::looked_at(job, &manifest));
+    let job = place.job.clone().map(|job| streams::with_copies(job, &manifest));
     let spec = job.as_ref().map(|job| &job.input).or(manifest.input.as_ref());
     if manifest.input.as_ref().is_some_and(InputSpec::is_list) {
         units(workdir, None, &manifest, verdict)?;
         outputs(workdir, &manifest, verdict)?;
-        told(workdir, &manifest, None, verdict)?;
+        check_report(workdir, &manifest, None, verdict)?;
         return list::verify(place, spec, &manifest, &budget, verdict);
     }
     let prepared = match spec {
@@ -86,13 +88,13 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     // The other job's graph may have changed since.
     let is_same = |info: &InputInfo| manifest.content().is_none_or(|content| content == info.content);
     let finished = info.filter(is_same).zip(stored).map(|(info, stored)| Finished { info, stored });
-    told(workdir, &manifest, finished, verdict)?;
+    check_report(workdir, &manifest, finished, verdict)?;
     if !manifest.tasks.values().any(|record| record.found.is_some()) {
         return verdict.skip("results", "the job has none yet");
     }
     let keys = job.as_ref().map(|job| job.input_keys.clone()).unwrap_or_default();
     let (prepared, keys) = (prepared.as_ref(), &keys);
-    Against { workdir, spec, keys, prepared, budget: &budget, threads }.results(&manifest, verdict)
+    ResultCheck { workdir, spec, keys, prepared, budget: &budget, threads }.results(&manifest, verdict)
 }
 
 /// Opens the graph that another job kept, and checks its blocks.
@@ -108,7 +110,7 @@ fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Gr
 }
 
 /// What the results of tasks on a graph are checked against.
-struct Against<'a> {
+struct ResultCheck<'a> {
     workdir: &'a Path,
     spec: Option<&'a InputSpec>,
     /// Keys of the job file that say how the input is read.
@@ -119,10 +121,10 @@ struct Against<'a> {
     threads: usize,
 }
 
-impl Against<'_> {
+impl ResultCheck<'_> {
     /// Checks each result against the graph that it was computed on.
     fn results(&self, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
-        let Against { workdir, budget, threads, .. } = *self;
+        let ResultCheck { workdir, budget, threads, .. } = *self;
         for (name, record) in manifest.tasks_in_order() {
             let Some(found) = &record.found else { continue };
             let Some(task) = recalled(name, record).filter(|task| !task.is_on_list()) else {
@@ -172,7 +174,7 @@ fn same_graph(graph: &Graph, info: &InputInfo, weights: Option<GraphWeights>) ->
 
 const OTHER_VERSION: &str = "of an algorithm that this version does not have";
 const OTHER_GRAPH: &str =
-    "found by an older version, which did not note of which graph it is: `gpugraph run JOB.toml --fresh` finds it anew";
+    "found by an older version, which did not record its graph: `gpugraph run JOB.toml --fresh` finds it again";
 
 fn recalled(name: &str, record: &TaskRecord) -> Option<Arc<dyn Task>> {
     (algo::find(name)?.recall)(&record.table)
@@ -213,7 +215,7 @@ fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict:
             continue;
         };
         if kind == Kind::Files {
-            verdict.skip(&what, "of a task that is not done; it checks them when it goes on")?;
+            verdict.skip(&what, "belongs to an unfinished task, which checks it when it resumes")?;
             continue;
         }
         match units_hold(&folder.join(name), kind, key, info, record, &*task) {
@@ -265,13 +267,18 @@ fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Re
         verdict.note(name, output_holds(&workdir.join(name), output))?;
     }
     if !manifest.outputs.contains_key("report.json") {
-        verdict.skip("report.json", "the job has not come to its end")?;
+        verdict.skip("report.json", "the job is not finished")?;
     }
     Ok(())
 }
 
 /// Compares the report with the manifest, unless a later run was stopped before it wrote a report.
-fn told(workdir: &Path, manifest: &Manifest, finished: Option<Finished>, verdict: &mut Verdict<'_>) -> Result<()> {
+fn check_report(
+    workdir: &Path,
+    manifest: &Manifest,
+    finished: Option<Finished>,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
     match manifest.outputs.contains_key("report.json") && manifest.stopped.is_none() {
         true => verdict.note("report", report::agrees(workdir, manifest, finished)),
         false => Ok(()),

@@ -68,7 +68,7 @@ pub(crate) fn stored_graph(
     let runs = order::read_runs(&folder, info.content);
     let Ok(runs) = &runs else {
         verdict.note("graph/order", runs.map(|_| String::new()))?;
-        return verdict.skip("graph/lower.*", "which rows are in a block can't be told without graph/order");
+        return verdict.skip("graph/lower.*", "the rows of a block are unknown without graph/order");
     };
     let found = format!("whole; {} vertices in {} degrees", runs.vertices(), info.runs);
     verdict.note("graph/order", Ok(found))?;
@@ -235,7 +235,7 @@ impl Stored<'_> {
         }
         let of = self.layout.blocks();
         if whole + missing == of {
-            let weights = self.weights.map(|weights| format!("; weights of type {} beside them", weights.kind));
+            let weights = self.weights.map(|weights| format!("; with weights of type {}", weights.kind));
             let weights = weights.unwrap_or_default();
             let found = format!("{whole} of {of} blocks there and whole, {bytes} bytes; rows ascend{weights}");
             verdict.note(&name, Ok(found))?;

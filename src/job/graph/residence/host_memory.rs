@@ -29,7 +29,7 @@ pub(super) fn readable_ranks(session: &Session) -> Option<Vec<Process>> {
     let ranks: Option<Vec<Process>> = all.iter().map(reads).collect();
     let reads = session.comm.all(session.comm.nodes() == 1 && ranks.is_some());
     tracing::debug!(reads, "memory of other ranks");
-    // The barrier above ensures that every rank has read the secret.
+    // After the collective above, every rank has read the secret.
     drop(secret);
     ranks.filter(|_| reads)
 }

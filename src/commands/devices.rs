@@ -91,7 +91,7 @@ impl fmt::Display for Devices {
         if self.cuda.gpus.is_empty() {
             writeln!(f, "gpu     none; jobs compute on the CPU")?;
         } else if let Some(kernels) = &self.cuda.kernels {
-            writeln!(f, "kernels compiled ones are kept in {}", kernels.display())?;
+            writeln!(f, "kernels cached in {}", kernels.display())?;
         }
         let launchers = self.mpi.launchers.join(", ");
         let version = self.mpi.version.as_deref().unwrap_or("not built in");
@@ -103,7 +103,7 @@ impl fmt::Display for Devices {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn says_something_of_everything_anywhere() {
+    fn every_part_is_reported_on_any_machine() {
         let devices = super::look();
         assert!(devices.cores > 0 && devices.memory > 0);
         assert!(!devices.cuda.gpus.is_empty() || !devices.cuda.missing.is_empty());

@@ -20,7 +20,7 @@ pub fn help(args: &HelpArgs) -> Result<()> {
     if let Some(subcommand) = command.find_subcommand_mut(topic) {
         let mut text = subcommand.render_long_help().to_string();
         if tables().any(|table| table.name == topic) {
-            let _ = write!(text, "\n\n`gpugraph help '[{topic}]'` has the table [{topic}] of job files.");
+            let _ = write!(text, "\n\n`gpugraph help '[{topic}]'` shows the table [{topic}] of job files.");
         }
         return stdout::print(text);
     }
@@ -37,7 +37,7 @@ fn of_job_file(topic: &str) -> Option<String> {
     if let Some(TableInfo { name, about, keys }) = tables().find(|table| table.name == name) {
         let _ = writeln!(text, "[{name}]: {about}\n");
         keys.iter().for_each(|key| describe(key.name(), *key, &mut text));
-        let _ = writeln!(text, "Set one for one run: --set {name}.KEY=VALUE");
+        let _ = writeln!(text, "To set a key for one run: --set {name}.KEY=VALUE");
         return Some(text);
     }
     let (table, key) = match topic.split_once('.') {

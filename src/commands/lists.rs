@@ -45,7 +45,7 @@ pub(super) fn convert(args: &ConvertArgs, from: ListFormat, to: ListFormat) -> R
     if let Some(stream) = Stream::of(&args.input) {
         let name = stream.name();
         return Err(Error::Usage(format!(
-            "{name}: a list is read twice, so not from a pipe; write it to a file first"
+            "{name}: a list is read twice, so it can't come from a pipe; write it to a file first"
         )));
     }
     let source = ListSource::open(&args.input, Some(from))?;

@@ -31,7 +31,7 @@ struct OpenGpu {
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
 /// Loads CUDA in the background if the job may use a GPU. With `start`, also starts CUDA, before this rank's turn.
-/// Both take time, and so does the work before [`GpuSession::begin`].
+/// Both take time, so they overlap with the work before [`GpuSession::begin`].
 pub fn wake(job: &Job, start: bool) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
@@ -322,7 +322,7 @@ impl GpuShare {
                 return Err(Error::Usage(format!("{what}: {why}")));
             }
             if comm.local_rank() == 0 {
-                tracing::warn!("{what}: those that share a GPU take an equal part of its memory");
+                tracing::warn!("{what}: ranks that share a GPU take equal parts of its memory");
             }
         }
         let whole = match limit {
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_that_take_gpus_in_turns_share_those_that_several_get() {
+    fn ranks_share_gpus_if_there_are_more_ranks_than_gpus() {
         let of_each = |ranks, gpus| (0..gpus).map(|turn| sharers(ranks, turn, gpus)).collect::<Vec<_>>();
         assert_eq!((of_each(2, 1), of_each(3, 2), of_each(8, 4)), (vec![2], vec![2, 1], vec![2; 4]));
         // Four ranks of one launcher in two containers, each with its own name: the third is not among the first two.
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_loads_the_kernels_of_its_own_stages_alone() {
+    fn a_job_loads_only_the_kernels_of_its_stages() {
         let names = |text: &str| {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("job.toml");

@@ -181,7 +181,7 @@ mod tests {
     use super::part_of;
 
     #[test]
-    fn cores_granted_to_each_rank_are_not_shared_out_again() {
+    fn cores_granted_to_each_rank_are_not_divided_again() {
         let (all, none) = (vec![0xff_u8; 8], Vec::new());
         let four = || [&all; 4].into_iter();
         // 64 cores are visible, 16 are granted: to each of four ranks, or to all of them together.

@@ -338,7 +338,7 @@ impl fmt::Display for Look {
             writeln!(f, "warning   the job file has {now}: this is the state of {before}")?;
         }
         writeln!(f, "state     {state}")?;
-        writeln!(f, "resumes   {}, {} of finished runs", self.resumes, duration(self.seconds))?;
+        writeln!(f, "resumes   {}, {} in finished runs", self.resumes, duration(self.seconds))?;
         for stage in &self.stages {
             let at_work = self.state == State::Running && self.now.as_ref().is_some_and(|now| now.stage == stage.name);
             let how = match (stage.done, stage.seconds) {

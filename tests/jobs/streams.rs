@@ -295,7 +295,7 @@ fn a_job_whose_input_is_piped_in_is_not_submitted() {
     let (place, _, _) = piped();
     let submit = ["submit", "job.toml", "--scheduler", "slurm", "--print"];
     let ran = bash(&place, &format!("gpugraph {} < edges.txt", submit.join(" "))).expect(2);
-    assert!(ran.error().contains("nobody to pipe its input in"), "{}", ran.err);
+    assert!(ran.error().contains("can't pipe the input into a job"), "{}", ran.err);
     assert_eq!(ran.out, "");
     place.gpugraph(&[&submit[..], &["--set", "input.path=edges.txt"]].concat()).expect(0);
 }

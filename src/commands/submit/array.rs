@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_of_an_array_stands_where_all_tasks_look() {
+    fn the_script_of_an_array_is_in_a_folder_that_all_tasks_share() {
         for (path, found) in [("work/%a", "work"), ("a/%a/b", "a"), ("w%a", ""), ("/x/y%a", "/x")] {
             assert_eq!(shared(Path::new(path)), Path::new(found));
         }

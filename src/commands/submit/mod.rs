@@ -58,7 +58,7 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
         None => config::load(&args.job, &args.set)?,
     };
     if crate::job::input::streams::is_piped_in(&job.input) {
-        let what = "a job that a scheduler starts has nobody to pipe its input in: write it to a file and name that";
+        let what = "a scheduler can't pipe the input into a job: write it to a file and name that";
         return Err(Error::Usage(format!("input.path: {what}")));
     }
     let folder = std::env::current_dir().map_err(|e| Error::io("find", ".", e))?;

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_that_schedulers_take() {
+    fn job_names_are_accepted_by_schedulers() {
         for (job, expected) in [("web", "web"), ("s29 x/10", "s29_x_10"), ("10x", "g10x"), ("ü", "g_"), ("-a", "g-a")]
         {
             assert_eq!(name(job), expected);

@@ -27,7 +27,7 @@ pub(super) fn pack_or_store(session: &mut Session, graph: &mut Graph, layout: &L
     let mut begun = None;
     match pack(session, graph, layout, &mut begun) {
         Err(why @ Error::Limit { .. }) if graph.catalogue.is_in_memory() => {
-            tracing::info!("rows do not fit when they are packed, either, so they are stored: {why}");
+            tracing::info!("rows do not fit in memory even when packed, so they are stored: {why}");
             store(session, graph, begun)?;
             Ok(false)
         }
@@ -59,7 +59,7 @@ fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout, begun: &mut O
         let [lower, upper] = [of_lower, of_upper].map(|bytes| bytes as f64 / edges);
         tracing::info!(
             memory = size::show(of_lower + of_upper),
-            "rows are packed in memory: {lower:.2} bytes an entry in the lower half, {upper:.2} in the upper"
+            "rows are packed in memory: {lower:.2} bytes per entry in the lower half, {upper:.2} in the upper"
         );
         Ok(((), Moved { read, written: 0 }))
     })

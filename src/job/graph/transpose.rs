@@ -183,7 +183,7 @@ mod tests {
     use crate::graph::order::DegreeRuns;
 
     #[test]
-    fn every_wanted_block_is_of_one_rank() {
+    fn every_wanted_block_belongs_to_one_rank() {
         let runs = DegreeRuns::new((1..400).rev().map(|degree| (degree, 1000 / degree + 1)).collect());
         let layout = Layout::of_half(&runs, 5000, Half::Upper, Direction::Undirected);
         assert!(layout.blocks() > 20);

@@ -46,7 +46,7 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
         sections: vec![section],
         log: Vec::new(),
         made: format!(
-            "Made by gpugraph {}. gpugraph report makes it again from the same workdirs.",
+            "Made by gpugraph {}. To recreate it, run gpugraph report with the same workdirs.",
             env!("CARGO_PKG_VERSION")
         ),
     })
@@ -223,7 +223,7 @@ fn speed_up(runs: &[Compared]) -> Figure {
     Figure {
         title: "Speed-up".into(),
         caption: format!(
-            "How many times faster than {} each algorithm alone was, by {unit}: of runs with as many, the fastest.",
+            "How many times faster than {} each algorithm was without preparation, by number of {unit}. Of several runs with the same number, the fastest counts.",
             first.name
         ),
         x: Axis::linear(unit, Unit::Count),
@@ -264,7 +264,7 @@ mod tests {
     use super::names;
 
     #[test]
-    fn workdirs_of_one_name_are_told_apart() {
+    fn workdirs_with_the_same_name_get_different_labels() {
         assert_eq!(names(&["runs/s22", "/x/s23/"]), ["s22", "s23"]);
         assert_eq!(names(&["runs/h100/s22", "runs/h200/s22", "s23"]), ["h100/s22", "h200/s22", "s23"]);
         assert_eq!(names(&["/a/b/w", "/b/w", "w"]), ["a/b/w", "/b/w", "w"]);

@@ -118,7 +118,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn shares_are_of_the_time_of_the_last_run() {
+    fn shares_refer_to_the_time_of_the_last_run() {
         let span = |name: &str, from: f64, to: f64| Span { name: name.into(), from, to, done: true };
         let stages = vec![span("sort", 0.0, 2.0), span("triangle", 2.0, 4.0), span("triangle", 5.0, 7.0)];
         let mut metrics = Metrics::default();

@@ -107,7 +107,7 @@ impl WorkdirContents {
             return Err(workdir::of_no_job(workdir));
         }
         if manifest.is_none() && faults.is_empty() {
-            faults.push("manifest.json is missing: how far the job came is not known".to_owned());
+            faults.push("manifest.json is missing: the progress of the job is unknown".to_owned());
         }
         let is_damaged = faults.iter().any(|fault| fault.starts_with("metrics.json"));
         if metrics.is_none()

@@ -36,7 +36,7 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
     let mut notices: Vec<String> = seen.faults.clone();
     if let Some(why) = &seen.why {
         let again =
-            if matches!(seen.state, State::Failed(2..=8)) { "" } else { " The same command carries on from there." };
+            if matches!(seen.state, State::Failed(2..=8)) { "" } else { " The same command continues from there." };
         notices.insert(0, format!("{}{again}", sentence(why)));
     }
     Page {
@@ -51,7 +51,7 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
         sections: Vec::new(),
         log: seen.log.clone(),
         made: format!(
-            "Made by gpugraph {} from {} at {}. gpugraph report makes it again; report.json has all numbers in base units.",
+            "Made by gpugraph {} from {} at {}. gpugraph report recreates it; report.json has all numbers in base units.",
             env!("CARGO_PKG_VERSION"),
             seen.workdir.display(),
             timestamp(SystemTime::now())
@@ -81,7 +81,7 @@ fn lead(seen: &WorkdirContents) -> String {
             text += &format!("A graph of {} vertices and {} edges", count(&report["graph"]["vertices"]), count(edges));
         }
         (_, _, elements @ Value::Number(_)) => text += &format!("A list of {} elements", count(elements)),
-        _ => text += "It came to no graph and no list",
+        _ => text += "No graph or list was read",
     }
     if let Some(path) = report["input"]["path"].as_str() {
         text += &format!(" ({})", clip_to(path, NAME));
@@ -183,7 +183,7 @@ fn trust(seen: &WorkdirContents) -> Vec<String> {
         let mut told = match &result["validated"] {
             Value::Bool(true) => vec!["checked by another method within the job".to_owned()],
             Value::Bool(false) => vec!["not checked within the job (validate = false)".to_owned()],
-            _ => vec!["exact; gpugraph verify computes it again by another method".to_owned()],
+            _ => vec!["exact; gpugraph verify recomputes it by another method".to_owned()],
         };
         let trials = result["trials"].as_array().map_or(0, Vec::len);
         if trials > 1 {
@@ -194,13 +194,13 @@ fn trust(seen: &WorkdirContents) -> Vec<String> {
     for Unfinished { name, total, done, .. } in &seen.unfinished {
         let total = group(&total.to_string());
         reasons.push(match done {
-            Some(done) => format!("{name} is not done: {} of {total} units are", group(&done.to_string())),
+            Some(done) => format!("{name} is not done: {} of {total} units are done", group(&done.to_string())),
             None => format!("{name} is not done ({total} units in all)"),
         });
     }
     match number(&report["resumes"]) {
         Some(resumes) if resumes > 0.0 => reasons.push(format!(
-            "Carried on {}; what was stored is checked before it is used again",
+            "Resumed {}; stored files are checked before they are used again",
             if resumes == 1.0 { "once".to_owned() } else { format!("{resumes} times") }
         )),
         Some(_) if seen.state == State::Finished => reasons.push("Done in one run".to_owned()),
@@ -216,7 +216,7 @@ fn trust(seen: &WorkdirContents) -> Vec<String> {
         reasons.push(format!("Checksum of the input: {}", clip_to(checksum, 64)));
     }
     match seen.faults.len() {
-        0 => reasons.push("All files that the report is made from are there and whole".to_owned()),
+        0 => reasons.push("All files that the report is made from exist and are whole".to_owned()),
         faults => reasons.push(format!("{faults} files are missing or damaged, see above")),
     }
     reasons.push(format!("To check results by another method: gpugraph verify {}", seen.workdir.display()));

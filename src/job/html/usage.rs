@@ -53,7 +53,7 @@ impl Usage<'_> {
         let mut lines = vec![self.line("host memory", |sample| (sample.host_memory << 10) as f64)];
         let peak = self.samples.iter().map(|(_, sample)| sample.host_memory << 10).max().unwrap_or(0);
         let mut caption =
-            "The most that the process itself held within each sample. Clean pages of mapped files are not counted."
+            "The largest memory of the process itself within each sample. Clean pages of mapped files are not counted."
                 .to_owned();
         match self.last.host_memory {
             0 => {}
@@ -66,7 +66,8 @@ impl Usage<'_> {
     }
 
     fn gpu_memory(&self) -> Option<Figure> {
-        let caption = "The most that was taken at once within each sample, of the memory that the job holds: that is the limit as a whole, once the GPU is open.";
+        let caption =
+            "The largest amount in use within each sample. The job reserves the whole limit once the GPU is open.";
         let used = self.line("GPU memory", |sample| (sample.gpu_memory << 10) as f64);
         let lines = vec![used, self.limit("limits.gpu_memory", self.last.gpu_memory as f64)];
         let figure = || self.figure("GPU memory", caption.into(), Axis::linear("memory", Unit::Bytes), lines);
@@ -74,7 +75,7 @@ impl Usage<'_> {
     }
 
     fn processors(&self) -> Figure {
-        let caption = "Processor time a second: 1 is one core that is always busy.";
+        let caption = "Processor time per second: 1 is one core that is always busy.";
         let threads = self.last.threads;
         let busy = self.line("busy", |sample| rate(sample.cpu as f64 / 1e3, sample));
         let limit = (threads > 0).then(|| self.limit("threads", threads as f64));
@@ -95,7 +96,7 @@ impl Usage<'_> {
     }
 
     fn disk(&self) -> Option<Figure> {
-        let caption = "What the disk itself moved; what the page cache had is not in it.";
+        let caption = "Transfers of the disk itself; reads from the page cache are not counted.";
         let figure = || {
             let read = self.transfer("read from disk", "most read", &|sample| sample.read);
             let written = self.transfer("written to disk", "most written", &|sample| sample.written);
@@ -105,7 +106,8 @@ impl Usage<'_> {
     }
 
     fn sent(&self) -> Option<Figure> {
-        let caption = "What it sent to other ranks, as messages or in memory that they share; small collective operations are not counted.";
+        let caption =
+            "Data sent to other ranks, as messages or in shared memory; small collective operations are not counted.";
         let figure =
             || self.transfers("Sent", caption, vec![self.transfer("sent", "most sent", &|sample| sample.sent)]);
         self.has(|sample| sample.sent).then(figure)
@@ -127,12 +129,12 @@ impl Usage<'_> {
             caption += " \"Most\" is the highest rate over half a second or longer in this job; the device itself is not measured.";
         }
         lines.extend(most.into_iter().flatten());
-        self.figure(of, caption, Axis::linear("bytes a second", Unit::BytesPerSecond), lines)
+        self.figure(of, caption, Axis::linear("bytes per second", Unit::BytesPerSecond), lines)
     }
 
     fn power(&self) -> Option<Figure> {
         let caption =
-            "Of the processors and the GPU in use, as far as their counters can be read; from two seconds on.";
+            "Power of the processors and the GPU in use, as far as their counters can be read; from two seconds on.";
         let lines = vec![self.line("power", |sample| rate(sample.energy as f64 / 1e3, sample))];
         let figure = || Figure {
             title: "Power".into(),
@@ -169,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fastest_transfer_is_one_over_half_a_second_within_a_run() {
+    fn the_highest_rate_is_over_half_a_second_within_one_run() {
         let sample = |run: u64, length: u64, read: u64| Sample { run, length, read, ..Sample::default() };
         // A burst of 50 ms, a second of 1 MiB/s, and a burst that ends in another run.
         let samples =

@@ -37,7 +37,7 @@ pub fn is_piped_in(input: &InputSpec) -> bool {
 /// format.
 pub(crate) fn check(input: &InputSpec, streams: &[(usize, Stream)]) -> Result<()> {
     if streams.iter().filter(|(_, stream)| stream.is_standard_input()).count() > 1 {
-        return Err(Error::Usage("input.path names standard input twice, which can be read once".into()));
+        return Err(Error::Usage("input.path names standard input twice, but it can be read only once".into()));
     }
     let InputSpec::Files { format: None, .. } = input else { return Ok(()) };
     match streams.iter().find(|(_, stream)| Format::by_ending(stream.path()).is_none()) {
@@ -80,7 +80,7 @@ pub(crate) fn planned(job: &Job, manifest: &Manifest) -> Result<Job> {
     }
     let name = first.name();
     Err(Error::Usage(format!(
-        "{name}: can't be planned, as a plan does not read it; add expect = {{ edges = N, ids = N }} to [input], or name a file"
+        "{name}: can't be planned, because a plan does not read it; add expect = {{ edges = N, ids = N }} to [input], or name a file"
     )))
 }
 

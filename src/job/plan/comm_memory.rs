@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_on_the_way_is_a_small_part_of_the_limit() {
+    fn messages_take_a_small_part_of_the_limit() {
         for ranks in [1, 2, 3, 8, 16, 64, 512] {
             for nodes in [1, 2, ranks] {
                 for threads in [1, 2, 16, 64] {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_a_machine_with_much_memory_send_long_messages_and_those_with_little_take_little() {
+    fn messages_are_long_with_much_memory_and_short_with_little() {
         let [large, small] = [16 << 30, 64 << 20].map(|limit| CommMemory::expected(4, 1, 16, limit));
         assert_eq!((large.messages.words, large.messages.outgoing), (1 << 16, 32));
         assert!(small.messages() <= 4 << 20, "{small:?}");

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_divide_what_they_share_and_a_dictionary_is_made_by_one() {
+    fn ranks_share_all_stages_but_the_dictionary() {
         let path = [PathBuf::from("edges.txt")];
         let input = Input::expected(&path, None, 1 << 30, 1 << 24).unwrap();
         for on_gpu in [false, true] {

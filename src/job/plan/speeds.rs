@@ -267,7 +267,7 @@ pub(crate) fn record_times(planned: Vec<Stage>, ran: &[StageReport]) {
     if let Some(mut speeds) = speeds
         && speeds.save().is_none()
     {
-        tracing::debug!("how long stages took could not be noted for later plans");
+        tracing::debug!("the times of stages could not be recorded for later plans");
     }
 }
 
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_the_same_stage_there_come_first_then_such_processors_then_other_stages() {
+    fn corrections_prefer_the_same_stage_then_the_same_cpu_then_other_stages() {
         let bench = |threads| Machine { threads, ..Machine::default() };
         let two = [record("sort", 1 << 20, 3.0, 2), record("ingest", 1 << 20, 0.5, 2), record("sort", 1 << 20, 7.0, 4)];
         assert_eq!(
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_that_was_disturbed_and_runs_of_another_size_count_for_little() {
+    fn outliers_and_runs_of_other_sizes_have_little_weight() {
         let mut records = vec![record("sort", 1 << 10, 50.0, 2); 3];
         records.extend([1.0, 1.1, 9.0, 1.2, 0.9].map(|ratio| record("sort", 1 << 24, ratio, 2)));
         let found = of(&records).correction("sort", &records[0].bench, 1 << 23);
@@ -316,7 +316,7 @@ mod tests {
 
     /// A search of a graph of ten edges takes as long as syncing its columns.
     #[test]
-    fn small_graphs_tell_no_speed() {
+    fn short_times_give_no_speed() {
         assert_eq!(ratio(0.6, 0.3), Some(2.0));
         assert_eq!([ratio(0.2, 1e-7), ratio(0.01, 0.3)], [None; 2]);
     }

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_line_says_what_was_found_and_where_it_stands() {
+    fn the_answer_line_has_the_result_and_the_path_of_the_report() {
         let one = report(&[0.25], Ids::Input).answer(Path::new("gpugraph.work/karate"));
         assert_eq!(
             one,

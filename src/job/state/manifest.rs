@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comes_back_and_any_flipped_bit_is_noticed() {
+    fn a_manifest_round_trips_and_any_flipped_bit_is_detected() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(Manifest::load(folder.path()).expect("no manifest is fine"), None);
         let mut manifest = Manifest { job: "a \"job\"".into(), ..Manifest::default() };

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_a_jobs_by_its_manifest_or_its_lock() {
+    fn a_manifest_or_a_lock_marks_a_workdir() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
         assert!(!is_of_a_job(folder.path()));

@@ -130,7 +130,7 @@ pub(in crate::job::graph) fn map_on_gpus(
         session.store_order(ordered, info.content)?;
         return Ok(None);
     }
-    let nobody = || Error::internal("gather the map on GPUs", "no GPU, where one was found");
+    let nobody = || Error::internal("gather the map on GPUs", "no GPU, although one was found");
     let (mut workspace, arenas) = gpus(session).ok_or_else(nobody)?;
     let Workspace { arena, uploader, queue, .. } = &mut *workspace;
     arena.reset(0);

@@ -198,7 +198,7 @@ pub(super) fn sort(
     Residence { plan, mut place }: Residence,
     sorting: &Sorting<'_, '_>,
 ) -> Result<(Catalogue, Option<(DegreeSummary, u64)>)> {
-    let nobody = || Error::internal("sort on the GPU", "no GPU, where one was planned with");
+    let nobody = || Error::internal("sort on the GPU", "no GPU, although the plan uses one");
     let (mut workspace, arenas) = gpus(session).ok_or_else(nobody)?;
     let Sorting { assignment: Assignment { layout, builders, mine, .. }, bins, partition, degrees, progress } =
         *sorting;

@@ -24,9 +24,9 @@
 //! | [`commands`] | the command line; job scripts for Slurm and PBS |
 //! | [`stdout`] | prints answers |
 //!
-//! These hold everywhere: the answer, the blocks and the units depend on the input alone, never on limits, threads, device or ranks; a
-//! stored file is complete and checked, or absent; memory that grows with the graph comes from the budget; no header's claim decides an
-//! allocation before it was checked against the file.
+//! Four rules hold everywhere. The answer, the blocks and the units depend on the input alone, never on limits,
+//! threads, device or ranks. A stored file is either complete and checked, or absent. Memory that grows with the
+//! graph comes from the budget. No allocation trusts a size in a header before it was checked against the file.
 
 pub mod algo;
 pub mod chart;

@@ -25,14 +25,14 @@ pub struct Cli {
 /// All commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a job; it resumes by itself where an earlier run of the same job stopped
+    /// Run a job; it resumes where an earlier run of the same job stopped
     #[command(
         after_help = "Examples:\n  gpugraph run configs/triangle.toml --set input.path=edges.u32 --set limits.host_memory=8GiB\n  \
         gpugraph run configs/listrank.toml --set input.path=successors.list\n\n\
         Ids count from 0 in sources and results, also for formats that count from 1 (mtx, metis, gr); --set input.first_id=1 keeps the ids of the file."
     )]
     Run(RunArgs),
-    /// Print stages, memory, disk and time of a job without running it; say which limit does not fit
+    /// Print stages, memory, disk and time of a job without running it, and the limits that do not fit
     #[command(after_help = "Examples:\n  gpugraph plan configs/s29.toml\n  \
         gpugraph plan configs/hyperlink2012.toml --ranks 64 --nodes 16")]
     Plan(PlanArgs),
@@ -41,30 +41,30 @@ pub enum Command {
         after_help = "Example:\n  gpugraph submit configs/s29.toml --gpus 1 --walltime 1h -- --partition=gpu --account=graphs"
     )]
     Submit(SubmitArgs),
-    /// Show how far a job is, also while it runs elsewhere, or why it stopped
+    /// Show the progress of a job, even while it runs on another machine, or why it stopped
     #[command(after_help = "Example:\n  gpugraph status gpugraph.work/s29")]
     Status(LookArgs),
-    /// Re-read every stored file against its checksum and check the results by another method
+    /// Check every stored file against its checksum and every result by another method
     #[command(after_help = "Example:\n  gpugraph verify configs/s29.toml")]
     Verify(LookArgs),
-    /// Write a random graph, a product of two graphs or a linked list, the same file on any machine
+    /// Write a random graph, a product of two graphs or a linked list; the file is the same on any machine
     Generate(GenerateArgs),
-    /// Convert an edge list, or a linked list, between formats, in fixed memory
+    /// Convert an edge list or a linked list to another format, in fixed memory
     #[command(
         after_help = "Weights are kept by text, mtx, metis, gr and graph500 (in FILE.weights); the other formats hold \
-        none. Where the input has none, and the format needs lengths (gr), they are 1.\n\nExamples:\n  gpugraph convert email-Eu-core.txt.gz email.u32\n  \
+        none. If the input has none and the format needs lengths (gr), they are 1.\n\nExamples:\n  gpugraph convert email-Eu-core.txt.gz email.u32\n  \
         gpugraph convert table.csv edges.u32 --columns 2,3\n  \
         gpugraph convert successors.list successors.i32"
     )]
     Convert(ConvertArgs),
-    /// Remove the files of a workdir that can be made again; results and reports stay
+    /// Remove the files of a workdir that can be rebuilt; results and reports stay
     #[command(after_help = "Example:\n  gpugraph clean gpugraph.work/s29")]
     Clean(CleanArgs),
-    /// Make the report of a job again, report.html, or compare the jobs of several workdirs
+    /// Recreate report.html of a job, or compare the jobs of several workdirs
     #[command(after_help = "Examples:\n  gpugraph report gpugraph.work/s29\n  \
         gpugraph report work/1-rank work/2-ranks work/4-ranks -o scaling.html")]
     Report(ReportArgs),
-    /// Show GPUs, driver, memory and MPI, what is missing for each and how to get it
+    /// Show GPUs, driver, memory and MPI, and how to install what is missing
     #[command(after_help = "Example:\n  gpugraph devices --json")]
     Devices(DevicesArgs),
     /// Print completions for a shell
@@ -78,7 +78,7 @@ pub enum Command {
     /// Print the man pages of gpugraph and all its commands
     #[command(after_help = "Example:\n  gpugraph man | man -l -")]
     Man,
-    /// Print help of a command, or of a table or a key of job files
+    /// Print help for a command, or for a table or a key of job files
     #[command(
         after_help = "Examples:\n  gpugraph help run\n  gpugraph help '[sssp]'\n  gpugraph help limits.host_memory"
     )]
@@ -88,7 +88,8 @@ pub enum Command {
 /// Arguments of `gpugraph help`.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A command, a table such as [limits], or a key such as threads or limits.threads; all commands if it is left out
+    /// A command, a table such as [limits], or a key such as threads or limits.threads; without it, all commands are
+    /// listed
     pub topic: Option<String>,
 }
 
@@ -100,10 +101,10 @@ pub struct RunArgs {
     /// Override a key of the job file, as table.key=value
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
-    /// Discard what earlier runs left in the workdir, finished results of another input too
+    /// Discard everything that earlier runs left in the workdir, including finished results of another input
     #[arg(long)]
     pub fresh: bool,
-    /// Wait while another process uses the workdir, instead of exit 5
+    /// Wait while another process uses the workdir, instead of exiting with 5
     #[arg(long)]
     pub wait: bool,
     /// Format of log lines
@@ -125,7 +126,7 @@ pub struct PlanArgs {
     /// Ranks that share the job
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub ranks: u32,
-    /// Nodes that they are on, each like this one where the job file sets no limits
+    /// Nodes that the ranks run on, each like this machine where the job file sets no limits
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub nodes: u32,
     /// Print JSON
@@ -138,34 +139,34 @@ pub struct PlanArgs {
 pub struct SubmitArgs {
     /// The job file
     pub job: PathBuf,
-    /// Override a key of the job file, as table.key=value, for the plan and the run. The scheduler is asked for limits.host_memory as set
-    /// here; by default, for what the plan needs, up to the limit in the job file
+    /// Override a key of the job file, as table.key=value, for the plan and the run. The scheduler is asked for
+    /// limits.host_memory if it is set here; otherwise for what the plan needs, up to the limit in the job file
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
-    /// The scheduler; by default the one whose sbatch or qsub is on the path
+    /// The scheduler; by default the one whose sbatch or qsub is in PATH
     #[arg(long, value_enum)]
     pub scheduler: Option<Scheduler>,
     /// Nodes
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub nodes: u32,
-    /// Ranks of each node, several of which need a gpugraph with MPI; by default one for each GPU, or one
+    /// Ranks of each node; several need a gpugraph with MPI. By default one for each GPU, or one
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranks: Option<u32>,
-    /// GPUs of each node, at most one for each rank; by default one for each rank if run.device = "gpu", or if the plan takes a minute or more
-    /// without one and an algorithm has kernels
+    /// GPUs of each node, at most one for each rank. By default one for each rank if run.device = "gpu", or if an
+    /// algorithm has kernels and the plan takes a minute or more without a GPU
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=64))]
     pub gpus: Option<u32>,
     /// Cores of each rank; by default limits.threads, or 8
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
-    /// Walltime, as 4h or 04:00:00; by default three times the plan's and two minutes, a day at most
+    /// Walltime, as 4h or 04:00:00; by default three times the plan's plus two minutes, at most a day
     #[arg(long, value_parser = walltime)]
     pub walltime: Option<Duration>,
-    /// Print the script rather than submit it
+    /// Print the script instead of submitting it
     #[arg(long)]
     pub print: bool,
-    /// Options for sbatch or qsub, after --; in an array of jobs (--array, -J) %a is the number of the task in JOB, in --set and in job.workdir,
-    /// where it must be
+    /// Options for sbatch or qsub, after --. In an array of jobs (--array, -J), %a stands for the number of the task
+    /// in JOB, in --set and in job.workdir, where it is required
     #[arg(last = true, value_name = "OPTION")]
     pub options: Vec<String>,
 }
@@ -187,7 +188,7 @@ pub struct LookArgs {
 /// Arguments of `gpugraph report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A workdir; of several, the first is what others are compared with
+    /// A workdir; if several are given, the others are compared with the first
     #[arg(required = true, value_name = "WORKDIR")]
     pub workdirs: Vec<PathBuf>,
     /// The file to write, or - for standard output; by default report.html in the workdir
@@ -199,7 +200,7 @@ pub struct ReportArgs {
     /// Print the tables as CSV instead
     #[arg(long, conflicts_with_all = ["output", "json"])]
     pub csv: bool,
-    /// Write each picture as an SVG file to this folder instead, as for a paper
+    /// Write each figure to this folder as an SVG file instead, for example for a paper
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["output", "json", "csv"])]
     pub svg: Option<PathBuf>,
 }
@@ -207,28 +208,28 @@ pub struct ReportArgs {
 /// Arguments of `gpugraph convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// A file, a folder, a pattern, a pipe, or - for standard input (with --from); what comes by a pipe is copied beside the output
-    /// first, as it may be read twice, and the copy is gone at the end
+    /// A file, a folder, a pattern, a pipe, or - for standard input (with --from). Data from a pipe is first copied
+    /// to a file next to the output, because it may be read twice; the copy is deleted at the end
     pub input: PathBuf,
     /// The file to write
     pub output: PathBuf,
-    /// Read the subfolders of a folder, too
+    /// Also read the subfolders of a folder
     #[arg(long)]
     pub recursive: bool,
-    /// Format of the input; by default that of its ending
+    /// Format of the input; by default from its ending
     #[arg(long)]
     pub from: Option<String>,
-    /// Format of the output; by default that of its ending
+    /// Format of the output; by default from its ending
     #[arg(long)]
     pub to: Option<String>,
-    /// Columns of text or Parquet that are the ids, by number or by name: 2,3 or src,dst; by default those whose names in the heading say
-    /// so, else, of text, the first two
+    /// Columns of text or Parquet that hold the ids, by number or by name: 2,3 or src,dst. By default those whose
+    /// names in the heading say so; in text without a heading the first two
     #[arg(long, value_parser = Columns::from_str)]
     pub columns: Option<Columns>,
     /// Weights: auto (whole numbers or f32, as the input has them), none, u32 or f32
     #[arg(long, default_value = "auto", value_parser = AskedWeights::from_str)]
     pub weights: AskedWeights,
-    /// Lines to skip at the top of each file of text, comments not counted
+    /// Lines to skip at the top of each text file, not counting comments
     #[arg(long, value_name = "LINES")]
     pub skip_lines: Option<u64>,
     /// Threads; 0 for all cores of this process
@@ -241,7 +242,7 @@ pub struct ConvertArgs {
 pub struct CleanArgs {
     /// The workdir
     pub workdir: PathBuf,
-    /// Remove results and reports, too
+    /// Also remove results and reports
     #[arg(long)]
     pub all: bool,
 }
@@ -254,7 +255,7 @@ pub struct DevicesArgs {
     pub json: bool,
 }
 
-/// Parses a number of threads, with the same bound as `limits.threads` of a job file.
+/// Parses a number of threads, with the same limit as `limits.threads` in a job file.
 pub(super) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads) if threads <= MAX_THREADS => Ok(threads),

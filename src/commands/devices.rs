@@ -1,4 +1,4 @@
-//! `gpugraph devices`: the machine's cores, memory, GPUs and MPI, and how to get those that are missing.
+//! `gpugraph devices`: cores, memory, GPUs and MPI of this machine, and how to install what is missing.
 
 use crate::comm::mpi;
 use crate::gpu::{Cuda, probe_memory};
@@ -14,11 +14,11 @@ pub struct Devices {
     pub host: String,
     /// Number of cores that this process may use.
     pub cores: usize,
-    /// Bytes of host memory.
+    /// Host memory in bytes.
     pub memory: u64,
-    /// Bytes of memory that this process can still get.
+    /// Bytes of memory that this process can still allocate.
     pub memory_free: u64,
-    /// The vector instructions that triangles are counted with.
+    /// Vector instructions used to count triangles.
     pub instructions: String,
     /// CUDA and its GPUs.
     pub cuda: Cuda,
@@ -26,20 +26,20 @@ pub struct Devices {
     pub mpi: Mpi,
 }
 
-/// MPI as found on this machine.
+/// MPI on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mpi {
     /// True if this gpugraph was built with MPI.
     pub built_in: bool,
-    /// The library that it was built with.
+    /// Version of the MPI library that it was built with.
     pub version: Option<String>,
-    /// Launchers on the search path.
+    /// Launchers found in `PATH`.
     pub launchers: Vec<String>,
-    /// The parts that are missing, and how to get them.
+    /// Missing parts, each with how to install it.
     pub missing: Vec<String>,
 }
 
-/// Looks for the devices of this machine. It never fails: missing parts are described in words.
+/// Detects the devices of this machine. It never fails: missing parts are described in the result.
 pub fn look() -> Devices {
     let memory = host::memory();
     Devices {
@@ -75,7 +75,7 @@ fn mpi() -> Mpi {
 impl fmt::Display for Devices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let memory = match (self.memory, self.memory_free) {
-            (0, 0) => "memory that /proc/meminfo does not tell".into(),
+            (0, 0) => "unknown memory (/proc/meminfo can't be read)".into(),
             (total, free) => format!("{} of memory, {} free", size::show(total), size::show(free)),
         };
         writeln!(f, "host    {}: {} cores ({}), {memory}", self.host, self.cores, self.instructions)?;
@@ -91,7 +91,7 @@ impl fmt::Display for Devices {
         if self.cuda.gpus.is_empty() {
             writeln!(f, "gpu     none; jobs compute on the CPU")?;
         } else if let Some(kernels) = &self.cuda.kernels {
-            writeln!(f, "kernels compiled ones are kept in {}", kernels.display())?;
+            writeln!(f, "kernels cached in {}", kernels.display())?;
         }
         let launchers = self.mpi.launchers.join(", ");
         let version = self.mpi.version.as_deref().unwrap_or("not built in");
@@ -103,7 +103,7 @@ impl fmt::Display for Devices {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn says_something_of_everything_anywhere() {
+    fn every_part_is_reported_on_any_machine() {
         let devices = super::look();
         assert!(devices.cores > 0 && devices.memory > 0);
         assert!(!devices.cuda.gpus.is_empty() || !devices.cuda.missing.is_empty());

@@ -1,4 +1,4 @@
-//! `gpugraph help`: help of a command, of a table of job files, or of a key.
+//! `gpugraph help`: help for a command, for a table of job files, or for a key.
 
 use super::cli::{Cli, HelpArgs};
 use crate::config::{TableInfo, tables};
@@ -20,7 +20,7 @@ pub fn help(args: &HelpArgs) -> Result<()> {
     if let Some(subcommand) = command.find_subcommand_mut(topic) {
         let mut text = subcommand.render_long_help().to_string();
         if tables().any(|table| table.name == topic) {
-            let _ = write!(text, "\n\n`gpugraph help '[{topic}]'` has the table [{topic}] of job files.");
+            let _ = write!(text, "\n\n`gpugraph help '[{topic}]'` shows the table [{topic}] of job files.");
         }
         return stdout::print(text);
     }
@@ -30,14 +30,14 @@ pub fn help(args: &HelpArgs) -> Result<()> {
     }
 }
 
-/// Returns the help of a table, written with or without brackets, or of a key, with or without its table.
+/// Returns the help for a table, with or without brackets, or for a key, with or without its table.
 fn of_job_file(topic: &str) -> Option<String> {
     let name = topic.trim_start_matches('[').trim_end_matches(']');
     let mut text = String::new();
     if let Some(TableInfo { name, about, keys }) = tables().find(|table| table.name == name) {
         let _ = writeln!(text, "[{name}]: {about}\n");
         keys.iter().for_each(|key| describe(key.name(), *key, &mut text));
-        let _ = writeln!(text, "Set one for one run: --set {name}.KEY=VALUE");
+        let _ = writeln!(text, "To set a key for one run: --set {name}.KEY=VALUE");
         return Some(text);
     }
     let (table, key) = match topic.split_once('.') {
@@ -80,7 +80,7 @@ mod tests {
         let key = of_job_file("limits.threads").expect("a key");
         assert_eq!(of_job_file("threads").as_ref(), Some(&key));
         assert!(key.starts_with("limits.threads\n") && key.contains("    default: 0\n"), "{key}");
-        // Two tables have it, with the words of a choice from the same definition that reads it.
+        // Two tables have the key. The values come from the definition that also parses it.
         let both = of_job_file("method").expect("keys");
         assert!(both.contains("sssp.method\n") && both.contains("listrank.method\n"), "{both}");
         assert!(

@@ -1,4 +1,5 @@
-//! The commands that look at jobs and machines without running anything (plan, status, verify, devices), and clean.
+//! The commands that inspect jobs and machines without running anything (plan, status, verify, devices), and clean
+//! and man.
 
 use super::cli::{CleanArgs, Cli, DevicesArgs, LookArgs, PlanArgs};
 use crate::algo::Verdict;
@@ -16,28 +17,28 @@ use std::fmt::Display;
 /// `gpugraph plan`: prints the plan, whether it fits or not.
 ///
 /// # Errors
-/// [`Error::Limit`], [`Error::DiskFull`] where it does not fit; mistakes in the job file or the input.
+/// [`Error::Limit`] or [`Error::DiskFull`] if the job does not fit; mistakes in the job file or the input.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     let job = crate::config::load(&args.job, &args.set)?;
     let plan = Plan::of(&job, &Resources::here(&job, args.ranks as usize, args.nodes as usize)?)?;
     print(&plan, args.json)?;
     limits::refuse(&plan)?;
-    // Many ranks are planned where they will not run.
+    // A job of several ranks is planned on a machine where it will not run, so address space is not checked.
     if args.ranks == 1 { limits::refuse_addresses(&plan) } else { Ok(()) }
 }
 
-/// `gpugraph status`: prints how far a job is.
+/// `gpugraph status`: prints the progress of a job.
 ///
 /// # Errors
-/// [`Error::Usage`], also where no job has run, [`Error::Corrupt`] for a damaged manifest.
+/// [`Error::Usage`], also if no job has run there; [`Error::Corrupt`] for a damaged manifest.
 pub fn status(args: &LookArgs) -> Result<()> {
     print(&status::look(&JobPlace::of(&args.place, &args.set)?)?, args.json)
 }
 
-/// `gpugraph verify`: prints a line for each check, also after one has failed.
+/// `gpugraph verify`: prints a line for each check. A failed check does not stop the others.
 ///
 /// # Errors
-/// That of the first check that failed: [`Error::Corrupt`], [`Error::Validation`].
+/// The error of the first failed check: [`Error::Corrupt`] or [`Error::Validation`].
 pub fn verify(args: &LookArgs) -> Result<()> {
     let place = JobPlace::of(&args.place, &args.set)?;
     let mut verdict = Verdict::new(|check| if args.json { Ok(()) } else { print(check, false) });
@@ -49,12 +50,12 @@ pub fn verify(args: &LookArgs) -> Result<()> {
 /// `gpugraph devices`: prints the devices of this machine.
 ///
 /// # Errors
-/// [`Error::Io`] where stdout can't be written.
+/// [`Error::Io`] if stdout can't be written.
 pub fn devices(args: &DevicesArgs) -> Result<()> {
     print(&crate::commands::devices::look(), args.json)
 }
 
-/// `gpugraph clean`: removes files of a workdir that can be made again, and prints which.
+/// `gpugraph clean`: removes files of a workdir that can be rebuilt, and prints which.
 ///
 /// # Errors
 /// [`Error::Busy`], [`Error::Usage`] for a folder that is not a workdir, [`Error::Io`].
@@ -63,10 +64,10 @@ pub fn clean(args: &CleanArgs) -> Result<()> {
     stdout::print(removed)
 }
 
-/// `gpugraph man`: prints the page of the command, then those of its subcommands, each before its own.
+/// `gpugraph man`: prints the man page of gpugraph, then those of its subcommands, parents first.
 ///
 /// # Errors
-/// [`Error::Io`] where stdout can't be written.
+/// [`Error::Io`] if stdout can't be written.
 pub fn man() -> Result<()> {
     let mut command = Cli::command();
     command.build();

@@ -1,4 +1,4 @@
-//! The commands that make and convert linked lists.
+//! The commands that generate and convert linked lists.
 
 use super::cli::ConvertArgs;
 use super::generate::ListArgs;
@@ -20,7 +20,7 @@ pub(super) fn generate(args: &ListArgs) -> Result<()> {
     let named = output.format.as_deref().filter(|name| *name != "auto").map(parse).transpose()?;
     let format = list_format(&output.output, named, "--format")?;
     let source = ListSource::generated(Generated::new(args.length, args.kind, args.seed)?);
-    // An element of text is a digit and a blank at least.
+    // In text, an element takes at least a digit and a blank.
     let element = match format {
         ListFormat::List => 2,
         ListFormat::I32 => 4,
@@ -45,7 +45,7 @@ pub(super) fn convert(args: &ConvertArgs, from: ListFormat, to: ListFormat) -> R
     if let Some(stream) = Stream::of(&args.input) {
         let name = stream.name();
         return Err(Error::Usage(format!(
-            "{name}: a list is read twice, so not from a pipe; write it to a file first"
+            "{name}: a list is read twice, so it can't come from a pipe; write it to a file first"
         )));
     }
     let source = ListSource::open(&args.input, Some(from))?;
@@ -60,19 +60,19 @@ fn write(name: &str, source: &ListSource, out: &Path, format: ListFormat, with: 
     Ok(())
 }
 
-/// The format of one side of a conversion.
+/// Format of the input or output of a conversion.
 #[derive(Clone, Copy)]
 enum Side {
-    /// A format of lists alone.
+    /// A format of lists only.
     List(ListFormat),
-    /// One of edges, which was named.
+    /// A format of edges that the user named.
     NamedEdges(Format),
-    /// One of edges, or none, by the ending.
+    /// A format of edges or no known format, according to the ending.
     ByEnding(Option<Format>),
 }
 
-/// Returns the formats of both sides of a conversion of a list; `None` if neither side is of a format of lists. Text (`.txt`) is a list
-/// where the other side is one.
+/// Returns the formats of input and output if a list is converted; `None` if neither is a list format. Text (`.txt`)
+/// counts as a list if the other one is a list.
 pub(super) fn formats(args: &ConvertArgs) -> Result<Option<(ListFormat, ListFormat)>> {
     let from = side(&args.input, args.from.as_deref(), "--from")?;
     let to = side(&args.output, args.to.as_deref(), "--to")?;
@@ -83,7 +83,7 @@ pub(super) fn formats(args: &ConvertArgs) -> Result<Option<(ListFormat, ListForm
         let edges = match side {
             Side::List(format) => return Ok(format),
             Side::NamedEdges(format) => Some(format),
-            // Text is both; other endings of text are those of edges.
+            // The ending `.txt` is used for edges and lists; other endings of text are used for edges only.
             Side::ByEnding(format) => format.filter(|_| ListFormat::of(path, None).is_err()),
         };
         match edges {
@@ -113,10 +113,10 @@ fn side(path: &Path, named: Option<&str>, option: &str) -> Result<Side> {
     }
 }
 
-/// Returns the format of a list that `option` has named, else that of the ending.
+/// Returns the list format that `option` names, otherwise the one of the ending.
 fn list_format(path: &Path, named: Option<ListFormat>, option: &str) -> Result<ListFormat> {
     ListFormat::of(path, named).map_err(|_| {
         let path = path.display();
-        Error::Usage(format!("{path}: its ending is of no format of lists; name list, i32 or i64 with {option}"))
+        Error::Usage(format!("{path}: no list format has this ending; name list, i32 or i64 with {option}"))
     })
 }

@@ -1,4 +1,4 @@
-//! The commands that make and convert edge lists, and lists. They work on files, without a job.
+//! The commands. This module has those that convert edge lists and lists, which work on files without a job.
 
 pub mod cli;
 pub mod devices;
@@ -22,10 +22,10 @@ use crate::{job, stdout};
 use std::path::Path;
 use std::time::Duration;
 
-/// `gpugraph convert`: converts from any format of edges to any other, or between those of lists.
+/// `gpugraph convert`: converts between formats of edges, or between formats of lists.
 ///
 /// # Errors
-/// [`Error::Usage`] for an ending of no known format, [`Error::Input`], those of the disk.
+/// [`Error::Usage`] for an unknown ending, [`Error::Input`], those of the disk.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     convert::writable(&args.output)?;
     if let Some((from, to)) = lists::formats(args)? {
@@ -49,26 +49,28 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         Some(copy) => copy.blame(e),
         None => e,
     })?;
-    tell(&args.output, done);
+    print_summary(&args.output, done);
     Ok(())
 }
 
-/// Copies all that a stream delivers to a file beside the output.
+/// Copies all data of a stream to a file next to the output.
 fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<StreamCopy> {
     let format = from.or_else(|| Format::by_ending(stream.path())).ok_or_else(|| {
         let name = stream.name();
-        Error::Usage(format!("{name}: no ending says what it holds; name its format with --from, such as --from text"))
+        Error::Usage(format!(
+            "{name}: its format is unknown, as its name has no ending; name it with --from, such as --from text"
+        ))
     })?;
     shown("reading", 0, |watch, _| StreamCopy::of(stream, format, output, watch))
 }
 
-/// Warns that weights of the input are lost in a format that holds none, or that columns are left out that may be weights.
+/// Warns about weights that the output format can't hold, and about columns that may be weights but are not read.
 fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
     let Target { format, weights, .. } = target;
     if weights != AskedWeights::Auto {
         return;
     }
-    // The scan reports what is wrong with a file.
+    // Errors of a file are reported when it is read.
     match input.may_have_weights() {
         Ok(true) if !format.writes_weights() => {
             tracing::warn!("{}: has weights, which {format} does not hold; they are left out", input.name());
@@ -80,17 +82,17 @@ fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
     }
 }
 
-fn tell(path: &Path, done: Converted) {
+fn print_summary(path: &Path, done: Converted) {
     let Converted { read, written, bytes } = done;
     // The file is complete, so a closed stdout is no reason to fail.
     let _ = stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
 }
 
-/// Returns the format that `option` names, else that of the ending.
+/// Returns the format that `option` names, otherwise the one of the ending.
 fn output_format(path: &Path, named: Option<&str>, option: &str) -> Result<Format> {
-    format_named(named, option)?.or_else(|| Format::by_ending(path)).ok_or_else(|| {
-        Error::Usage(format!("{}: its ending is of no known format; name one with {option}", path.display()))
-    })
+    format_named(named, option)?
+        .or_else(|| Format::by_ending(path))
+        .ok_or_else(|| Error::Usage(format!("{}: no format has this ending; name one with {option}", path.display())))
 }
 
 fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {
@@ -98,7 +100,7 @@ fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {
     name.filter(|&name| name != "auto").map(parse).transpose()
 }
 
-/// Runs work with a progress bar. If a signal stops it, nothing of it is kept.
+/// Runs `work` with a progress bar. If a signal stops it, nothing is kept.
 fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch, &StageProgress) -> Result<T>) -> Result<T> {
     crate::process::log::init(crate::process::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));

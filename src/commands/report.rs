@@ -1,4 +1,4 @@
-//! `gpugraph report`: makes the report of a job again, or compares those of several.
+//! `gpugraph report`: recreates the report of a job, or compares several jobs.
 
 use super::cli::ReportArgs;
 use crate::chart::{Table, draw};
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 /// `gpugraph report`: writes the report as HTML, or prints it as JSON or CSV.
 ///
 /// # Errors
-/// [`Error::Usage`] for a folder that no job worked in, or a place to write that is no regular file, [`Error::Io`], [`Error::DiskFull`].
+/// [`Error::Usage`] for a folder that no job worked in or an output that is not a regular file; [`Error::Io`],
+/// [`Error::DiskFull`].
 pub fn report(args: &ReportArgs) -> Result<()> {
     let (page, place) = match args.workdirs.as_slice() {
         [workdir] => (html::page(workdir)?, Some(workdir.join(html::FILE))),
@@ -32,7 +33,7 @@ pub fn report(args: &ReportArgs) -> Result<()> {
         (Some(output), _) => target(output)?,
         (None, Some(place)) => place,
         (None, None) => {
-            let what = "a comparison of several workdirs is no file of one of them: name one with -o FILE, or add --csv or --json";
+            let what = "a comparison of several workdirs needs an output: name it with -o FILE, or add --csv or --json";
             return Err(Error::Usage(what.into()));
         }
     };
@@ -41,7 +42,7 @@ pub fn report(args: &ReportArgs) -> Result<()> {
     stdout::print(place.display().to_string())
 }
 
-/// Writes each picture to a file of its own, named after its part of the report and its title, and prints the names.
+/// Writes each figure to its own file, named after its section and title, and prints the names.
 fn pictures(page: &Page, folder: &Path) -> Result<()> {
     make_folder(folder)?;
     let mut names: Vec<String> = Vec::new();
@@ -60,7 +61,7 @@ fn pictures(page: &Page, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tables as CSV: of a comparison those that have a row for each run, side by side, so that they are read as one.
+/// Returns the tables as CSV. In a comparison, those with a row for each run are joined side by side into one table.
 fn csv(page: &Page, workdirs: usize) -> String {
     match page.sections.first().filter(|_| workdirs > 1) {
         Some(section) => Table::beside(section.tables.iter().map(|(_, table)| table)).csv(),

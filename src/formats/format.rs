@@ -183,7 +183,8 @@ impl Format {
         let ending = ending(path)?;
         let known = DESCRIPTIONS.iter().find(|of| of.endings.contains(&ending.as_str())).map(|of| of.format);
         // Files of KONECT are called out.NAME, where NAME is not an extension.
-        let is_of_konect = || path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("out."));
+        let is_of_konect =
+            || path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("out."));
         known.or_else(|| is_of_konect().then_some(Format::Text))
     }
 

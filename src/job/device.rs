@@ -1,4 +1,4 @@
-//! The device of a run: the GPU that the job asks for or that is there, else the CPU.
+//! Device of a run: the GPU that the job asks for or that is available, otherwise the CPU.
 
 use crate::algo::energy::Meters;
 use crate::comm::{Comm, SharedCounters, reports_for_node};
@@ -16,26 +16,26 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 /// A GPU in use, and the host memory that its driver took.
-struct InUse {
+struct OpenGpu {
     device: Device,
-    /// Stages and tasks lock it, one after another.
+    /// Stages and tasks lock it one after another.
     workspace: Mutex<Workspace>,
-    /// Host memory that it holds beside what is pinned for copies.
+    /// Host memory in bytes that the GPU's driver holds, in addition to the buffers pinned for copies.
     driver: u64,
-    /// By what other ranks reach its memory.
+    /// IPC handle of the arena, through which other ranks read it.
     name: ArenaName,
     _driver: Reservation,
 }
 
-/// Bytes of this process before CUDA was started.
+/// Host memory of this process in bytes before CUDA was started.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
-/// Loads CUDA in the background, if the job may use a GPU, and starts it if it may `start` before it is this rank's turn: that takes
-/// its time, and so does what comes before [`GpuSession::begin`].
+/// Loads CUDA in the background if the job may use a GPU. With `start`, also starts CUDA, before this rank's turn.
+/// Both take time, so they overlap with the work before [`GpuSession::begin`].
 pub fn wake(job: &Job, start: bool) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
-        // Whoever needs it starts it otherwise.
+        // If the thread can't be started, the first user of CUDA starts it.
         let _ = std::thread::Builder::new().name("cuda".into()).spawn(move || match start {
             true => drop(gpu::probe()),
             false => drop(gpu::load()),
@@ -43,32 +43,32 @@ pub fn wake(job: &Job, start: bool) {
     }
 }
 
-/// A GPU that is being opened, in the background. What else a job begins with, and what its ranks agree on, is done meanwhile.
-struct Opening(Option<JoinHandle<Result<InUse>>>);
+/// A GPU that is being opened in the background. Meanwhile the job starts up and its ranks agree on what to do.
+struct Opening(Option<JoinHandle<Result<OpenGpu>>>);
 
-/// Begins to open the GPU of the job. `None`: it computes on the CPU. Collective.
+/// Starts to open the job's GPU. Returns `None` if the job computes on the CPU. Collective.
 ///
 /// # Errors
-/// [`Error::Io`] where the system allows no more threads.
+/// [`Error::Io`] if the system allows no more threads.
 fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Option<Opening>> {
     if job.run.device == Asked::Cpu {
         return Ok(None);
     }
-    // What of it came while MPI started is counted with MPI.
+    // Memory that CUDA took while MPI started is counted with MPI.
     let asleep = ASLEEP.get().map(|bytes| bytes + comm.taken());
     let (before, free) = (asleep.unwrap_or_else(host::process_memory), budget.free());
     let share = GpuShare::of(job, comm);
-    // All who share a GPU have looked at what is free before any takes some.
+    // All ranks that share a GPU must read its free memory before any of them allocates.
     comm.barrier();
     let programs = programs(job);
-    let (budget, turn) = (budget.clone(), InTurn { counters: comm.shared_counters(1), rank: comm.rank() });
+    let (budget, turn) = (budget.clone(), GpuTurns { counters: comm.shared_counters(1), rank: comm.rank() });
     let open = move || {
         let share = share?;
         let workspace = Workspace::open(share.gpu, share.limit, threads, &programs, &budget, &turn)?;
-        // Beside what this crate takes from the budget by itself.
+        // Excludes what this crate reserves from the budget itself.
         let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free.saturating_sub(budget.free()));
         let reserved = budget.reserve(driver, "the GPU's driver")?;
-        Ok(InUse {
+        Ok(OpenGpu {
             device: workspace.device.clone(),
             name: gpu::arena_name(&workspace.arena),
             workspace: Mutex::new(workspace),
@@ -82,11 +82,11 @@ fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Opti
         .map_err(|e| Error::io("start a thread to open the GPU", "threads", e))
 }
 
-/// Returns the programs that the job's stages launch, each once.
+/// Returns the GPU programs that the job's stages launch, each once.
 fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::gpu::programs(job.carries_weights()).into_iter().filter(|_| prepares);
-    // That of a prepared graph may lack whole rows.
+    // A prepared graph may lack whole rows.
     let whole_rows = job.needs_upper().then_some(&prepare::gpu::TRANSPOSE);
     let computing = job.tasks.iter().flat_map(|task| task.programs()).copied();
     let mut all: Vec<&'static ProgramSource> = Vec::new();
@@ -98,27 +98,29 @@ fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     all
 }
 
-/// Ranks that all are on one machine start CUDA and open their GPUs in turn. Its driver would have them wait for each other anyway, and
-/// all be ready at the same time; so the first read the input while others open theirs.
-struct InTurn {
+/// Order in which ranks of one machine start CUDA and open their GPUs: one after another. The driver would make them
+/// wait for each other anyway, and all would be ready at the same time. In turn, the first ranks read the input while
+/// others open their GPUs.
+struct GpuTurns {
     counters: Option<SharedCounters>,
     rank: usize,
 }
 
-impl InTurn {
+impl GpuTurns {
     fn pass(&self) {
         self.counters.iter().for_each(|counters| counters.publish(0, 1));
     }
 }
 
-impl StartTurn for InTurn {
+impl StartTurn for GpuTurns {
     fn wait(&self) {
         if let (Some(counters), Some(before)) = (&self.counters, self.rank.checked_sub(1)) {
             let Ok(_) = counters.wait(before, 0, 1, || Ok::<_, Infallible>(()));
         }
     }
 
-    /// The first has its GPU before others begin: it reads all that there is to read meanwhile.
+    /// Lets the next rank start CUDA, except on rank 0: it opens its GPU first, because it alone reads the input until
+    /// the others are ready.
     fn started(&self) {
         if self.rank > 0 {
             self.pass();
@@ -130,15 +132,15 @@ impl StartTurn for InTurn {
     }
 }
 
-impl Drop for InTurn {
-    /// Whatever happened, the next rank has its turn.
+impl Drop for GpuTurns {
+    /// The next rank gets its turn even after an error.
     fn drop(&mut self) {
         self.pass();
     }
 }
 
 impl Opening {
-    fn wait(mut self) -> Result<InUse> {
+    fn wait(mut self) -> Result<OpenGpu> {
         let thread = self.0.take().ok_or_else(|| Error::internal("open the GPU", "nobody who does"))?;
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -151,39 +153,40 @@ impl Drop for Opening {
     }
 }
 
-/// The GPU of this rank while a job runs, and its way to those of the other ranks.
+/// The GPU of this rank while a job runs, and its access to the GPUs of other ranks.
 pub struct GpuSession {
     comm: Comm,
-    /// True if a GPU that can't be used ends the job.
+    /// True if a GPU that can't be used is an error.
     insists: bool,
     opening: Option<Opening>,
-    opened: Option<InUse>,
-    /// Why there is none, though the job might use one.
+    opened: Option<OpenGpu>,
+    /// Why there is no GPU, although the job might use one.
     missing: Option<Error>,
     peers: Peers,
 }
 
 impl GpuSession {
-    /// No GPU yet, for `job` on the ranks of `comm`.
+    /// Creates the session for `job` on the ranks of `comm`, without a GPU yet.
     pub fn new(job: &Job, comm: &Comm) -> GpuSession {
         let insists = job.run.device != Asked::Auto || job.run.gpu.is_some();
         let (opening, opened, missing) = (None, None, None);
         GpuSession { comm: comm.clone(), insists, opening, opened, missing, peers: Peers::new(comm.clone()) }
     }
 
-    /// Begins to open the GPU of the job, in the background, unless it computes on the CPU. Collective.
+    /// Starts to open the job's GPU in the background, unless it computes on the CPU. Collective.
     ///
     /// # Errors
-    /// [`Error::Io`] where the system allows no more threads.
+    /// [`Error::Io`] if the system allows no more threads.
     pub fn begin(&mut self, job: &Job, threads: usize, budget: &Budget) -> Result<()> {
         self.opening = begin(job, threads, budget, &self.comm)?;
         Ok(())
     }
 
-    /// Waits until the GPU is open, if one is to be.
+    /// Waits until the GPU is open, if one is being opened.
     ///
     /// # Errors
-    /// For `run.device = "gpu"`, what keeps it from being used. For `"auto"` that is a warning, once the ranks have met.
+    /// The reason why the GPU can't be used, for `run.device = "gpu"`. For `"auto"` that is only a warning, logged in
+    /// [`Self::meet`].
     pub fn wait(&mut self) -> Result<()> {
         match self.opening.take().map(Opening::wait) {
             None => {}
@@ -198,16 +201,17 @@ impl GpuSession {
         Ok(())
     }
 
-    /// Logs who has no GPU, and has those of all ranks reach each other; once. Collective.
+    /// Logs which ranks have no GPU, and connects the GPUs of all ranks. Later calls do nothing. Collective.
     pub fn meet(&self) {
         if self.peers.have_met() {
             return;
         }
-        // Nodes may lack other things; ranks of one lack the same.
+        // Nodes may lack different things; ranks of one node lack the same.
         let reports = reports_for_node(&self.comm, self.missing.is_some());
         let some = self.comm.any(self.opened.is_some());
         match self.missing.as_ref().filter(|_| reports) {
-            // Nobody asked for a GPU, and nobody has one: `gpugraph devices` says what is missing.
+            // Nobody asked for a GPU and there is none: a debug line is enough, because `gpugraph devices` says what
+            // is missing.
             Some(e) if !some && gpu::probe().gpus.is_empty() => tracing::debug!("computing on the CPU: {e}"),
             Some(e) => tracing::warn!("computing on the CPU: {e}"),
             None => {}
@@ -215,27 +219,27 @@ impl GpuSession {
         self.peers.meet();
     }
 
-    /// GPU memory of the other ranks.
+    /// Returns access to GPU memory of the other ranks.
     pub fn peers(&self) -> &Peers {
         &self.peers
     }
 
-    /// Returns true if this rank has a GPU that is open.
+    /// Returns true if this rank has an open GPU.
     pub fn is_open(&self) -> bool {
         self.opened.is_some()
     }
 
-    /// The GPU's memory, queues and kernels, which stages and tasks lock; `None` without a GPU.
+    /// Returns the GPU's memory, queues and kernels, which stages and tasks lock; `None` without a GPU.
     pub fn workspace(&self) -> Option<&Mutex<Workspace>> {
         self.opened.as_ref().map(|used| &used.workspace)
     }
 
-    /// Opens the meters of energy of all machines, and of the GPUs in use. Collective.
+    /// Opens the energy meters of all machines and of the GPUs in use. Collective.
     pub fn meters(&self) -> Meters {
         Meters::open(self.lock().as_ref().map(|workspace| &workspace.device), &self.comm)
     }
 
-    /// Returns what opens the meter of the GPU in use; `None` without one.
+    /// Returns a function that opens the meter of the GPU in use; `None` without a GPU.
     pub fn meter(&self) -> Option<OpenMeter> {
         let device = self.opened.as_ref()?.device.clone();
         Some(Box::new(move || {
@@ -251,17 +255,17 @@ impl GpuSession {
         }))
     }
 
-    /// Locks the GPU for what computes on it.
+    /// Locks the GPU to compute on it.
     pub fn lock(&self) -> Option<MutexGuard<'_, Workspace>> {
         self.workspace().map(|workspace| workspace.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the GPU as it prepares graphs in place of the CPU; `None` without a GPU.
+    /// Returns the GPU as an accelerator for preparing graphs; `None` without a GPU.
     pub fn accelerator(&self) -> Option<impl Accelerator + '_> {
         Some(prepare::gpu::Gpu::new(self.lock()?, &self.peers))
     }
 
-    /// Returns the resources of the GPU, for plans; `None` without a GPU.
+    /// Returns the GPU resources that plans use; `None` without a GPU.
     pub fn held(&self) -> Option<GpuResources> {
         self.opened.as_ref().map(|used| GpuResources {
             name: named(&used.device),
@@ -270,20 +274,21 @@ impl GpuSession {
         })
     }
 
-    /// Returns `limits.gpu_memory` as used, the most that was taken of it, and what the driver took beside that; all 0 without a GPU.
+    /// Returns the limit on GPU memory that applies, the peak taken of it, and what the driver took in addition, in
+    /// bytes; all 0 without a GPU.
     pub fn memory(&self) -> [u64; 3] {
-        let memory = |used: &InUse| [used.device.limit(), used.device.peak(), used.device.beside()];
+        let memory = |used: &OpenGpu| [used.device.limit(), used.device.peak(), used.device.beside()];
         self.opened.as_ref().map_or([0; 3], memory)
     }
 }
 
-/// Names of the GPUs that ranks of this machine see. Collective.
+/// Returns the names of the GPUs that ranks of this machine see. Collective.
 pub fn names(comm: &Comm) -> Vec<String> {
-    type Told = (String, Vec<(String, String)>);
+    type HostGpus = (String, Vec<(String, String)>);
     let mine = gpu::probe().gpus.into_iter().map(|gpu| (gpu.uuid, gpu.name));
-    let mine: Told = (host::name(), mine.collect());
+    let mine: HostGpus = (host::name(), mine.collect());
     let all = comm.all_gather(&serde_json::to_vec(&mine).unwrap_or_default());
-    let all = all.iter().filter_map(|told| serde_json::from_slice::<Told>(told).ok());
+    let all = all.iter().filter_map(|told| serde_json::from_slice::<HostGpus>(told).ok());
     let here = all.filter(|(host, _)| *host == mine.0).flat_map(|(_, gpus)| gpus);
     here.collect::<BTreeMap<String, String>>().into_values().collect()
 }
@@ -295,7 +300,7 @@ struct GpuShare {
 }
 
 impl GpuShare {
-    /// Ranks of a machine take its GPUs by turns; those that share one share its memory.
+    /// Assigns GPUs round robin to the ranks of a machine. Ranks that share a GPU share its memory.
     fn of(job: &Job, comm: &Comm) -> Result<GpuShare> {
         let (limit, ranks) = (job.limits.gpu_memory, comm.local_ranks());
         if ranks == 1 {
@@ -303,10 +308,10 @@ impl GpuShare {
         }
         let gpus = gpu::count();
         if gpus == 0 {
-            // Opening it says what is missing.
+            // Opening the GPU reports what is missing.
             return Ok(GpuShare { gpu: job.run.gpu, limit });
         }
-        // What the process sees alone was chosen by what the launcher says of its place.
+        // If the process sees one GPU only, the launcher chose it by the rank's place.
         let turn = gpu::visible_gpu().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
         let gpu = job.run.gpu.unwrap_or(turn as u32);
         let sharers = if job.run.gpu.is_some() { ranks } else { sharers(ranks, turn, gpus) };
@@ -317,7 +322,7 @@ impl GpuShare {
                 return Err(Error::Usage(format!("{what}: {why}")));
             }
             if comm.local_rank() == 0 {
-                tracing::warn!("{what}: those that share a GPU take an equal part of its memory");
+                tracing::warn!("{what}: ranks that share a GPU take equal parts of its memory");
             }
         }
         let whole = match limit {
@@ -329,8 +334,9 @@ impl GpuShare {
     }
 }
 
-/// Returns how many of the `ranks` of a machine get the GPU that this one gets in its turn, where they take `gpus` in turns. A launcher may have counted turns on
-/// more ranks than are on this machine by its name.
+/// Returns how many of the `ranks` of a machine use the GPU with index `turn`, if they take `gpus` round robin.
+/// `turn` may be `ranks` or more, because a launcher also counts ranks in other containers of the machine, which have
+/// other host names.
 fn sharers(ranks: usize, turn: usize, gpus: usize) -> usize {
     ranks.saturating_sub(turn).div_ceil(gpus).max(1)
 }
@@ -340,15 +346,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_that_take_gpus_in_turns_share_those_that_several_get() {
+    fn ranks_share_gpus_if_there_are_more_ranks_than_gpus() {
         let of_each = |ranks, gpus| (0..gpus).map(|turn| sharers(ranks, turn, gpus)).collect::<Vec<_>>();
         assert_eq!((of_each(2, 1), of_each(3, 2), of_each(8, 4)), (vec![2], vec![2, 1], vec![2; 4]));
-        // Four ranks of one launcher in two containers, each with a name of its own: the third is not among the first two.
+        // Four ranks of one launcher in two containers, each with its own name: the third is not among the first two.
         assert_eq!([2, 3].map(|turn| sharers(2, turn, 4)), [1, 1]);
     }
 
     #[test]
-    fn a_job_loads_the_kernels_of_its_own_stages_alone() {
+    fn a_job_loads_only_the_kernels_of_its_stages() {
         let names = |text: &str| {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("job.toml");

@@ -1,4 +1,4 @@
-//! A job on a list: nothing is prepared, its tasks read the list themselves.
+//! A job on a list. Nothing is prepared; its tasks read the list themselves.
 
 use crate::algo::ByInput;
 use crate::error::Result;
@@ -11,10 +11,10 @@ use crate::job::state::record::Contents;
 use crate::job::tasks;
 use crate::list::List;
 
-/// Computes the tasks of a job on its list, as far as they are not done. Collective.
+/// Computes the tasks of a job on its list, except those that are done. Collective.
 ///
 /// # Errors
-/// Those of the tasks, of limits, and of the list.
+/// Errors of the tasks, of limits, and of the list.
 pub(crate) fn run(session: &mut Session) -> Result<Subject> {
     let list = List::open(input::list(&session.job.input)?, session.threads)?;
     ranks::check_input(&session.comm, &list.source.name(), list.identity)?;
@@ -32,7 +32,7 @@ pub(crate) fn run(session: &mut Session) -> Result<Subject> {
     limits::refuse(&plan)?;
     session.planned = plan.stages.clone();
     tasks::compute(session, ByInput::List(&list)).map_err(|e| limits::name_limit(&plan, e))?;
-    // Nobody reads or writes any more.
+    // After this, no rank reads or writes.
     session.comm.barrier();
     Ok(subject)
 }

@@ -1,7 +1,8 @@
-//! Running a job: its stages, what makes them durable and resumable, and what can be seen of them.
+//! Runs jobs: their stages, what makes them durable and resumable, and what users can see of them.
 //!
-//! [`run`] is the way through: it takes up what the workdir remembers ([`state`]), prepares the graph ([`graph`]), computes the tasks of
-//! the job on it (`tasks`) and writes the report ([`results`]). [`session`] holds what all stages of a run share.
+//! [`run`] is the entry point. It loads the state of the workdir ([`state`]), prepares the graph ([`graph`]),
+//! computes the job's tasks on it (`tasks`) and writes the report ([`results`]). [`session`] holds the state that all
+//! stages of a run share.
 
 pub mod device;
 pub mod graph;

@@ -14,25 +14,27 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The time that a file of another node may stay invisible: network file systems ask for names this often.
+/// Time that a file of another node may stay invisible: the interval at which network file systems look up names
+/// again.
 pub(crate) const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
-/// The same in a folder that this node has for itself: it could be a mistake about the kind of file system.
+/// The same time in a folder that seems to be local to this node. Not zero, because the file system may have been
+/// misjudged.
 const OUT_OF_REACH: Duration = Duration::from_secs(5);
 
-/// The facts in which all ranks must be alike.
+/// What must be the same on all ranks.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Alike {
+struct RankIdentity {
     version: String,
     job: u64,
 }
 
-/// Refuses ranks of another version or with another job, by name.
+/// Returns an error that names a rank with another version or another job.
 ///
 /// # Errors
 /// [`Error::Usage`].
 pub(crate) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
-    let mine = Alike { version: env!("CARGO_PKG_VERSION").into(), job: xxh3_64(format!("{job:?}").as_bytes()) };
-    refuse_others(comm, &mine, |leader: &Alike, other: &Alike| match leader.version == other.version {
+    let mine = RankIdentity { version: env!("CARGO_PKG_VERSION").into(), job: xxh3_64(format!("{job:?}").as_bytes()) };
+    refuse_others(comm, &mine, |leader: &RankIdentity, other: &RankIdentity| match leader.version == other.version {
         true => {
             "was given another job than rank 0: start all ranks with the same job file, --set and environment".into()
         }
@@ -40,7 +42,8 @@ pub(crate) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
     })
 }
 
-/// Refuses ranks that see another input than the leader. `identity` is what this rank sees.
+/// Returns an error that names a rank with another input than the leader. `identity` identifies the input of this
+/// rank.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -71,10 +74,10 @@ fn refuse_others<T: Serialize + DeserializeOwned + PartialEq>(
     }
 }
 
-/// Refuses a workdir that not all ranks see: the leader leaves a file there for a moment.
+/// Returns an error if not all ranks see the workdir. The leader places a file there for a moment.
 ///
 /// # Errors
-/// [`Error::Io`], naming rank and host.
+/// [`Error::Io`] that names rank and host.
 pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     if comm.nodes() == 1 {
         return Ok(());
@@ -98,7 +101,7 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
         let (host, seen): (String, bool) = serde_json::from_slice(one).map_err(wrong)?;
         if !seen {
             if !comm.leads() {
-                // The leader says it, and ends all.
+                // The leader reports the error and ends all ranks.
                 comm.barrier();
             }
             let why = format!("rank {rank} on {host} does not see the workdir of rank 0");
@@ -109,7 +112,7 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     Ok(())
 }
 
-/// Asks again and again, for so long, for what another node may just have written.
+/// Calls `look` until it returns something that another node may just have written, for at most `patience`.
 pub(crate) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     loop {
@@ -120,10 +123,11 @@ pub(crate) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> O
     }
 }
 
-/// Threads of this rank: as configured, else its part of the cores that the ranks of this machine may use. Collective.
+/// Returns the number of threads of this rank: as configured, or its part of the cores that the ranks of this machine
+/// may use. Collective.
 pub(crate) fn threads(job: &Job, comm: &Comm) -> usize {
     let mine = resources::threads(job.limits.threads);
-    // What makes a rank leave here holds for all of them: one that is alone on its machine still meets the others below.
+    // All ranks return here or none, because the collectives below need all of them.
     if job.limits.threads > 0 || comm.ranks() == 1 {
         return mine;
     }
@@ -133,7 +137,8 @@ pub(crate) fn threads(job: &Job, comm: &Comm) -> usize {
     part_of(mine, &all[comm.rank()], local, comm.local_ranks(), host::granted().each)
 }
 
-/// The part of a rank that may use `mine` cores, those of its mask, where `ranks` ranks of these masks share a machine.
+/// Returns the number of cores for a rank that may use `mine` cores, those in its `mask`, if `ranks` ranks with these
+/// `masks` share a machine.
 fn part_of<'a>(
     mine: usize,
     mask: &[u8],
@@ -141,7 +146,7 @@ fn part_of<'a>(
     ranks: usize,
     granted_each: bool,
 ) -> usize {
-    // Ranks that were bound to cores have different ones, others have all of them in common.
+    // Ranks that are bound to cores have different masks; others have all cores in common.
     let mut cores: Vec<u8> = Vec::new();
     for mask in masks {
         cores.resize(cores.len().max(mask.len()), 0);
@@ -155,16 +160,16 @@ fn part_of<'a>(
     }
 }
 
-/// The limit of this rank in bytes: as configured, else its part of what the machine has free.
+/// Returns the memory limit of this rank in bytes: as configured, or its part of what the machine has free.
 ///
 /// # Errors
-/// [`crate::Error::Usage`] if none is configured, and free memory can't be read.
+/// [`crate::Error::Usage`] if no limit is configured and free memory can't be read.
 pub(crate) fn host_memory(job: &Job, comm: &Comm) -> Result<u64> {
     match job.limits.host_memory {
         Some(limit) => Ok(limit),
         None => {
             let free = resources::host_memory(&job.limits);
-            // All have looked before any takes some.
+            // All ranks must read free memory before any of them allocates.
             comm.barrier();
             Ok(free? / comm.local_ranks() as u64)
         }
@@ -176,17 +181,17 @@ mod tests {
     use super::part_of;
 
     #[test]
-    fn cores_granted_to_each_rank_are_not_shared_out_again() {
+    fn cores_granted_to_each_rank_are_not_divided_again() {
         let (all, none) = (vec![0xff_u8; 8], Vec::new());
         let four = || [&all; 4].into_iter();
-        // 64 cores for anybody, 16 granted: to each of four ranks, or to all of them.
+        // 64 cores are visible, 16 are granted: to each of four ranks, or to all of them together.
         assert_eq!(part_of(16, &all, four(), 4, true), 16);
         assert_eq!(part_of(16, &all, four(), 4, false), 4);
         assert_eq!(part_of(64, &all, four(), 4, true), 16);
-        // Bound to the halves of a machine.
+        // Ranks bound to the halves of a machine.
         let halves = [vec![0xff, 0], vec![0, 0xff]];
         assert_eq!(part_of(8, &halves[0], halves.iter(), 2, false), 8);
-        // Alone on a machine, and where masks can't be read.
+        // A single rank on a machine, and masks that can't be read.
         assert_eq!(part_of(64, &all, [&all].into_iter(), 1, false), 64);
         assert_eq!(part_of(2, &none, [&none; 4].into_iter(), 4, false), 1);
     }

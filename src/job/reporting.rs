@@ -1,4 +1,4 @@
-//! The report of a run, from what its session did.
+//! Builds the report of a run from its session.
 
 use crate::error::Result;
 use crate::job::device;
@@ -9,10 +9,11 @@ use crate::job::state::finished::{Finished, Subject};
 use crate::process::host;
 use std::time::Instant;
 
-/// Writes the report of a run that began at `started`, unless that of the run which did the work stands. Collective.
+/// Writes the report of a run that started at `started`. If nothing was done, keeps the report of the run that did
+/// the work. Collective.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject) -> Result<Report> {
     let seconds = started.elapsed().as_secs_f64();
     let host = report::Host {
@@ -47,26 +48,26 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
         results: Results::of(&session.manifest, session.job.run.trials as usize, &session.job.tasks),
     };
     if session.comm.leads() {
-        // Where nothing was done, the report of the run that did it stands.
+        // If nothing was done, the report of the run that did the work stays.
         let name = "report.json";
         let path = session.job.workdir.join(name);
         let whole = session.manifest.outputs.get(name).is_some_and(|output| output.is_of(&path));
-        if !session.began && whole && report.tells_the_same(&path) {
+        if !session.began && whole && report.has_same_results(&path) {
             report.seconds_total = session.manifest.seconds;
             return Ok(report);
         }
-        // The manifest, the report for eyes and this one tell the same.
+        // Marks the run as changed, so that the manifest and `report.html` are updated to match this report.
         session.began = true;
         let output = report.save(&session.job.workdir)?;
         session.manifest.outputs.insert("report.json".into(), output);
         if let Subject::Graph(finished) = subject {
-            session.manifest.are_of(finished.info.content, &session.job.input_keys);
+            session.manifest.set_content(finished.info.content, &session.job.input_keys);
         }
     }
     Ok(report)
 }
 
-/// Returns the input as the report has it.
+/// Returns the input section of the report.
 pub(crate) fn input(subject: &Subject) -> report::Input {
     match subject {
         Subject::Graph(finished) => {
@@ -88,7 +89,8 @@ pub(crate) fn input(subject: &Subject) -> report::Input {
     }
 }
 
-/// Returns the graph as the report has it, if it is one; `kept` says that it stays in the workdir.
+/// Returns the graph section of the report, unless the input is a list. `kept` says whether the graph stays in the
+/// workdir.
 pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
     let Subject::Graph(finished) = subject else { return None };
     let Finished { info, stored } = &**finished;
@@ -106,7 +108,7 @@ pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
     })
 }
 
-/// Returns the name of what computed the results: the GPU if one did any.
+/// Returns the device that computed the results: `gpu` if it computed any.
 fn device_name(session: &Session) -> &'static str {
     let of_task = |name| session.manifest.tasks.get(name).is_some_and(|task| task.device == "gpu");
     let gpu = match session.tasks().as_slice() {

@@ -1,4 +1,4 @@
-//! One run of a job: what all its stages share.
+//! One run of a job: the state that its stages share.
 
 use crate::algo;
 use crate::comm::{Comm, WorkStealing, agreed};
@@ -27,45 +27,45 @@ use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// The state of a run.
+/// State of a run.
 pub struct Session {
     /// The job as configured.
     pub job: Job,
-    /// The stages and tasks that are done.
+    /// The manifest: stages and tasks that are done.
     pub manifest: Manifest,
     /// The ranks that share the work. All of them run the same stages in the same order.
     pub comm: Comm,
-    /// Chunks of the input that ranks have begun, where they tell each other.
+    /// Chunks of the input that ranks have started, if ranks can see each other's.
     pub stealing: Option<WorkStealing>,
-    /// The host memory that is left.
+    /// Budget of host memory.
     pub budget: Budget,
-    /// Memory for what ranks do together.
+    /// Memory for communication between ranks.
     pub comm_memory: CommMemory,
     _standing: Reservation,
-    /// Threads to work with.
+    /// Number of threads to use.
     pub threads: usize,
     /// The GPU, if the job uses one.
     pub gpu: GpuSession,
-    /// The order of vertices, while it is stored behind what does not wait for it.
+    /// The order of vertices, while it is written in the background.
     pub ordered: Option<Storing>,
-    /// Bars, log lines, peaks.
+    /// Progress bars, log lines and memory peaks.
     pub progress: Progress,
-    /// Durability in the background.
+    /// Makes files durable in the background.
     pub syncer: Syncer,
     /// Stages for the report, in order.
     pub stages: Vec<StageReport>,
-    /// The plan's stages, to be noted beside what they took.
+    /// Stages of the plan, to be recorded with the time that they took.
     pub(crate) planned: Vec<Stage>,
-    /// True once a stage has begun: until then, what an earlier run did is as it was.
+    /// True once a stage has started. Until then, what earlier runs did is unchanged.
     pub began: bool,
-    /// True while the workdir's manifest still says that the job is done.
+    /// True while the manifest on the disk still says that the job is done.
     pub unsaved: bool,
-    /// True once the metrics have the meter of the GPU.
+    /// True once the metrics have the GPU's meter.
     metered: bool,
     started: Instant,
 }
 
-/// Passes progress on, and a stop back.
+/// Reports progress, and returns an error when the job must stop.
 pub struct Watched<'a>(pub &'a StageProgress);
 
 impl Watch for Watched<'_> {
@@ -79,7 +79,7 @@ impl Watch for Watched<'_> {
     }
 }
 
-/// Bytes that this rank moved in a stage.
+/// Bytes that this rank read and wrote in a stage.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moved {
     /// Bytes read.
@@ -89,10 +89,10 @@ pub struct Moved {
 }
 
 impl Session {
-    /// A run of `job`, which goes on from `manifest`.
+    /// Creates a run of `job` that continues from `manifest`.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] where `limits.host_memory` does not even hold the process.
+    /// [`crate::Error::Limit`] if `limits.host_memory` is too small for the process itself.
     pub fn new(job: Job, manifest: Manifest, comm: Comm) -> Result<Self> {
         let started = Instant::now();
         let threads = ranks::threads(&job, &comm);
@@ -113,7 +113,8 @@ impl Session {
             crate::job::input::read_ahead(&job.input);
         }
         let stealing = WorkStealing::open(&comm);
-        // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
+        // Parallel work outside of its own thread pool uses the same number of threads. Only the first call has an
+        // effect.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         Ok(Session {
             budget,
@@ -137,7 +138,7 @@ impl Session {
         })
     }
 
-    /// Saves what is done, with the time so far: a run that is killed can't add it later.
+    /// Saves the manifest with the time so far, because a run that is killed can't add it later.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -146,30 +147,31 @@ impl Session {
         if self.comm.leads() { self.manifest.save(&self.job.workdir) } else { Ok(()) }
     }
 
-    /// Returns on all ranks what `decide` says on the leader: ranks may see other things on the disk, and must do the same. Collective.
+    /// Returns on all ranks what `decide` returns on the leader. Ranks may see different things on the disk, and must
+    /// act alike. Collective.
     ///
     /// # Errors
-    /// Those of `decide`.
+    /// Errors of `decide`.
     pub fn agreed<T: Serialize + DeserializeOwned>(&self, decide: impl FnOnce() -> Result<T>) -> Result<T> {
         agreed(&self.comm, decide)
     }
 
-    /// Returns the manifest, with the time spent so far.
+    /// Updates the manifest with the time spent so far, and returns it.
     pub fn manifest_so_far(&mut self) -> &Manifest {
         self.manifest.unfinished = self.started.elapsed().as_secs_f64();
         self.manifest.spending = self.progress.spent();
         &self.manifest
     }
 
-    /// The folder of the prepared graph.
+    /// Returns the folder of the prepared graph.
     pub fn graph_folder(&self) -> PathBuf {
         self.job.workdir.join("graph")
     }
 
-    /// Runs a stage and notes its figures.
+    /// Runs a stage and records its figures.
     ///
     /// # Errors
-    /// Those of the stage.
+    /// Errors of the stage.
     pub fn stage<T>(
         &mut self,
         name: &'static str,
@@ -190,7 +192,7 @@ impl Session {
         let end = progress.finish();
         let (ranks, rank) = (self.comm.ranks(), self.comm.rank());
         self.progress.metrics().look();
-        // Each rank has two numbers of its own behind the first two.
+        // After the two sums, each rank has two entries: its processor time and its GPU time.
         let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.peak_memory]);
         (sums[0], sums[1]) = (moved.read, moved.written);
         sums[2 + rank] = os::processor_time().saturating_sub(before).as_micros() as u64;
@@ -200,7 +202,7 @@ impl Session {
         let (read, written, [host_memory_peak]) = (sums[0], sums[1], most);
         let seconds: Vec<f64> = sums[2..].iter().map(|&micros| micros as f64 / 1e6).collect();
         let (cpu_seconds, gpu_seconds) = (seconds[..ranks].to_vec(), seconds[ranks..].to_vec());
-        // Where no GPU told of any time, none can be read, or the CPU did it all.
+        // Empty if no GPU reported a time: the time can't be read, or the CPU did all the work.
         let gpu_seconds = if gpu_seconds.iter().any(|&time| time > 0.0) { gpu_seconds } else { Vec::new() };
         let figures = Figures { seconds: end.seconds, read, written, host_memory_peak };
         self.progress.add_spent(name, &figures);
@@ -208,7 +210,7 @@ impl Session {
         Ok(value)
     }
 
-    /// Has the metrics tell of the GPU, once it is open.
+    /// Adds the GPU to the metrics, once it is open.
     fn record_gpu(&mut self) {
         if !self.gpu.is_open() {
             return;
@@ -219,7 +221,7 @@ impl Session {
         }
     }
 
-    /// Notes a stage that an earlier run did.
+    /// Records a stage that an earlier run completed.
     pub fn skipped(&mut self, name: &'static str) {
         let Manifest { stages, tasks, .. } = &self.manifest;
         let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
@@ -239,21 +241,21 @@ impl Session {
         prepare.map(|stage| stage.figures.seconds).sum()
     }
 
-    /// Returns the figures of the last stage of this name that ran.
+    /// Returns the figures of the last run of stage `name` in this session.
     pub fn figures_of(&self, name: &str) -> Figures {
         self.stages.iter().rev().find(|stage| stage.name == name).map(|stage| stage.figures.clone()).unwrap_or_default()
     }
 
-    /// Notes how long stages took, for later plans.
+    /// Records how long stages took, for later plans.
     pub fn remember_speeds(&mut self) {
         let planned = std::mem::take(&mut self.planned);
-        // A job that went on may have done a part of a stage before.
+        // In a resumed job, an earlier run may have done a part of a stage.
         if self.manifest.resumes == 0 && self.comm.leads() {
-            speeds::remember(planned, &self.stages);
+            speeds::record_times(planned, &self.stages);
         }
     }
 
-    /// Returns the resources that the plan of this run is made for.
+    /// Returns the resources that the plan of this run is based on.
     pub fn machine(&self) -> Resources {
         Resources {
             host_memory: self.budget.limit(),
@@ -266,11 +268,12 @@ impl Session {
         }
     }
 
-    /// Opens what another rank wrote: on a file system of many nodes its name may be there a little later.
+    /// Opens a file that another rank wrote. On a network file system it may become visible a little later, so this
+    /// retries.
     ///
     /// # Errors
-    /// Those of `open`.
-    pub fn in_sight<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
+    /// Errors of `open`.
+    pub fn retry_until_visible<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
         let there = |opened: &Result<T>| !opened.as_ref().is_err_and(Error::is_missing);
         match open() {
             Err(_) if self.comm.nodes() > 1 => {
@@ -280,7 +283,7 @@ impl Session {
         }
     }
 
-    /// Has the leader begin to store the order of vertices.
+    /// Starts to store the order of vertices, on the leader.
     ///
     /// # Errors
     /// [`Error::Io`] if the system allows no more threads.
@@ -292,7 +295,7 @@ impl Session {
         order.store(content, manifest, &self.job.workdir)
     }
 
-    /// Returns true if anybody reads the stored degrees: some tasks do, and jobs on a kept graph.
+    /// Returns true if stored degrees are needed: some tasks read them, and so do jobs on a kept graph.
     pub fn needs_degrees(&self) -> bool {
         self.job.needs_degrees()
     }
@@ -302,7 +305,7 @@ impl Session {
         self.job.tasks.iter().map(|task| task.name()).collect()
     }
 
-    /// Returns true if tasks write results by the stored order of vertices.
+    /// Returns true if tasks need the stored order of vertices to write results.
     pub fn needs_order(&self) -> bool {
         self.job.tasks.iter().any(|task| task.needs().order)
     }

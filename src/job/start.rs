@@ -1,4 +1,4 @@
-//! The begin of a run: it takes up what earlier runs left in the workdir, and reads the streams of the input.
+//! The start of a run: reads what earlier runs left in the workdir, and the streams of the input.
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -10,7 +10,8 @@ use crate::process::status_file::Status;
 use crate::store::replace::{remove_leftovers, remove_leftovers_below};
 use std::path::Path;
 
-/// Takes up the job in its workdir, as its only writer: its manifest, and the one before where the job was done already.
+/// Takes over the workdir of the job as its only writer. Returns its manifest, and the previous manifest if the job
+/// was already done.
 pub(crate) fn take_up(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
     let workdir = &job.workdir;
     if fresh {
@@ -38,23 +39,23 @@ pub(crate) fn take_up(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manife
     manifest.begin(said);
     if resumed {
         manifest.resumes += 1;
-        tracing::info!(resumes = manifest.resumes, "carrying on");
+        tracing::info!(resumes = manifest.resumes, "resuming");
     }
-    manifest.presume_lost(&job.name);
-    // A finished job is looked at first: it may have nothing to do.
+    manifest.mark_started(&job.name);
+    // A finished job is checked first, because it may have nothing to do.
     if done.is_none() {
         manifest.save(workdir)?;
     }
     Ok((manifest, done))
 }
 
-/// Reads the streams of the input, if it has some, and returns the input as files, by paths that hold from any folder. Where its
-/// results would be in the way of others, the job is refused.
+/// Copies the streams of the input, if it has some, and returns the input as files with absolute paths. Returns an
+/// error if the job would replace the results of another input.
 fn take_up_streams(job: &Job, manifest: &mut Manifest, done: Option<&Manifest>) -> Result<InputSpec> {
     let workdir = &job.workdir;
     let said = streams::is_streamed(&job.input) && done.is_none();
     if said {
-        manifest.presume_lost(&job.name);
+        manifest.mark_started(&job.name);
         manifest.save(workdir)?;
     }
     let taken = spool::take(job, manifest, done.is_some()).and_then(|()| {
@@ -67,14 +68,15 @@ fn take_up_streams(job: &Job, manifest: &mut Manifest, done: Option<&Manifest>) 
         if said {
             manifest.ended(Some(&e));
         }
-        // The error is what counts; what can't be saved or removed now is by the next run.
+        // The error itself matters; whatever can't be saved or removed now is handled by the next run.
         let _ = if said { manifest.save(workdir) } else { Ok(()) };
         let _ = streams::remove_unnoted(workdir, done.unwrap_or(manifest));
         e
     })
 }
 
-/// A damaged manifest costs what it told, not the job: files are checked by themselves before they are used again.
+/// Loads the manifest. A damaged manifest does not stop the job, because files are verified before they are used
+/// again.
 fn load(workdir: &Path) -> Result<Option<Manifest>> {
     match Manifest::load(workdir) {
         Ok(manifest) => Ok(manifest),

@@ -1,4 +1,4 @@
-//! `gpugraph status`: how far a job is, seen from outside. Takes no lock and writes nothing, so it is in nobody's way.
+//! `gpugraph status`: progress of a job, seen from outside. Takes no lock and writes nothing, so it blocks nobody.
 
 use crate::algo::run::{Kind, Units as UnitsFile};
 use crate::config::{self, InputSpec, Job};
@@ -19,71 +19,73 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Without a sign for so long, an owner on another host may be gone: it writes its status every second.
+/// Seconds without an update after which an owner on another host may be gone. A run writes its status every second.
 const SILENT: f64 = 30.0;
 
-/// Without a sign for so long, a run on this host is said to be silent.
+/// Seconds without an update after which `status` reports a run on this host as silent.
 const QUIET: f64 = 5.0;
 
-/// Exit codes of stops that the same line does not get past: config, input, corrupt files, results of another input, limits and wrong
-/// results.
+/// Exit codes after which running the same command again would fail again: config, input, corrupt files, results of
+/// another input, limits and wrong results.
 const FOR_GOOD: [u8; 6] = [2, 3, 4, 5, 7, 8];
 
-/// The state of a job.
+/// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// A process works in it.
+    /// A process works on it.
     Running,
-    /// Held by an owner on another host that has given no sign lately.
+    /// Held by an owner on another host that has sent no update lately.
     Silent,
-    /// Ended before its end; the same command carries on.
+    /// Ended early; the same command continues it.
     Stopped,
-    /// All done.
+    /// All tasks are done.
     Finished,
 }
 
-/// The answer of `status`.
+/// What `status` reports.
 #[derive(Debug, Clone, Serialize)]
 pub struct Look {
     /// The workdir.
     pub workdir: PathBuf,
     /// Name of the job.
     pub job: String,
-    /// Name that the job file has, where the workdir is of a job with another name.
+    /// Name in the job file, if the workdir belongs to a job with another name.
     pub asked: Option<String>,
-    /// The tables of the job file whose keys have other values than those that the results are of, as both have them.
+    /// Tables of the job file whose keys differ from those of the results: first the table as the results have it,
+    /// then as the job file has it.
     pub differs: Vec<[String; 2]>,
     /// The state of the job.
     pub state: State,
     /// The process that holds the workdir, or held it last without releasing it.
     pub owner: Option<Owner>,
-    /// Seconds since the owner's last sign, by clocks that may differ between hosts.
+    /// Seconds since the owner's last update. Clocks may differ between hosts.
     pub silent_seconds: Option<f64>,
     /// Why the last run ended early.
     pub stopped: Option<String>,
-    /// Its exit code, if it could say why.
+    /// Exit code of the last run, if it could record one.
     pub exit_code: Option<u8>,
-    /// Times that the job carried on.
+    /// Number of times the job was resumed.
     pub resumes: u64,
-    /// Seconds of all runs that could say so.
+    /// Seconds of all runs that could record their time.
     pub seconds: f64,
-    /// The durable progress of the job, for programs: the same text as before a run means that it came no further.
+    /// Durable progress of the job, for programs. If the text is the same before and after a run, the run made no
+    /// progress.
     pub progress: String,
     /// All stages in order.
     pub stages: Vec<StageLook>,
-    /// Units of the task at work, until the job is done.
+    /// Units of the current task, until the job is done.
     pub units: Option<Units>,
-    /// The stage at work, or the last one.
+    /// The current stage, or the last one.
     pub now: Option<Status>,
-    /// The results of tasks that are done, as in the report.
+    /// Results of finished tasks, as in the report.
     pub results: Results,
 }
 
 /// One stage.
 #[derive(Debug, Clone, Serialize)]
 pub struct StageLook {
-    /// Its name in the report.
+    /// True if its result is stored.
     pub name: String,
     /// True if its result is there.
     pub done: bool,
@@ -91,33 +93,33 @@ pub struct StageLook {
     pub seconds: Option<f64>,
 }
 
-/// Units of a task, as its journal or checkpoint says.
+/// Units of a task, according to its journal or checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Units {
     /// Name of the task.
     pub task: String,
-    /// Units done, of the trial at work.
+    /// Units done in the current trial.
     pub done: u64,
-    /// Units of a trial.
+    /// Units per trial.
     pub total: u64,
-    /// The trial at work or done last, from 0.
+    /// The current or last trial, counted from 0.
     pub trial: u32,
 }
 
-/// A job file or a workdir, as `status` and `verify` take them.
+/// A job file or a workdir: what `status` and `verify` accept.
 #[derive(Debug, Clone)]
 pub struct JobPlace {
     /// The workdir.
     pub workdir: PathBuf,
-    /// The job, where a job file was named.
+    /// The job, if a job file was given.
     pub job: Option<Job>,
 }
 
 impl JobPlace {
-    /// Finds out which of both `path` is.
+    /// Determines whether `path` is a job file or a workdir.
     ///
     /// # Errors
-    /// [`Error::Usage`] for what is neither, and for mistakes in the job file.
+    /// [`Error::Usage`] if it is neither, or if the job file has mistakes.
     pub fn of(path: &Path, set: &[String]) -> Result<JobPlace> {
         if path.is_dir() {
             if !set.is_empty() {
@@ -133,10 +135,10 @@ impl JobPlace {
         Ok(JobPlace { workdir: job.workdir.clone(), job: Some(job) })
     }
 
-    /// The manifest of the workdir.
+    /// Returns the manifest of the workdir.
     ///
     /// # Errors
-    /// [`Error::Usage`] where no job has run, [`Error::Io`], [`Error::Corrupt`].
+    /// [`Error::Usage`] if no job has run there, [`Error::Io`], [`Error::Corrupt`].
     pub fn manifest(&self) -> Result<Manifest> {
         Manifest::load(&self.workdir)?.ok_or_else(|| {
             if self.job.is_none() {
@@ -147,14 +149,15 @@ impl JobPlace {
         })
     }
 
-    /// The name in the job file, where `manifest` is of a job with another: its results are not what was asked for.
+    /// Returns the name in the job file if `manifest` belongs to a job with another name, whose results the user did
+    /// not ask for.
     pub fn asked(&self, manifest: &Manifest) -> Option<&str> {
         let job = self.job.as_ref().filter(|job| job.name != manifest.job)?;
         Some(&job.name)
     }
 
-    /// Returns the tables of the job file whose keys have other values than those that the results in `manifest` are of: the name of each, and
-    /// what both have, first the results.
+    /// Returns the tables of the job file whose keys differ from those of the results in `manifest`. Each has its
+    /// name, its keys in the results, and its keys in the job file.
     pub fn differences(&self, manifest: &Manifest) -> Vec<(&'static str, [String; 2])> {
         let Some(job) = self.job.as_ref().filter(|_| manifest.has_results()) else { return Vec::new() };
         let of_tasks = job.tasks.iter().filter_map(|task| {
@@ -162,28 +165,28 @@ impl JobPlace {
             Some((name, manifest.tasks.get(name)?.other_keys(&**task)))
         });
         let all = [("input", manifest.other_keys(job))].into_iter().chain(of_tasks);
-        let both = |(table, keys): (_, Vec<_>)| (table, [0, 1].map(|side| told(table, &keys, side)));
+        let both = |(table, keys): (_, Vec<_>)| (table, [0, 1].map(|side| table_values(table, &keys, side)));
         all.filter(|(_, keys)| !keys.is_empty()).map(both).collect()
     }
 }
 
-/// Returns the values of keys on one side, behind the table that has them.
-fn told(table: &str, keys: &[[String; 2]], side: usize) -> String {
+/// Returns the values of `keys` on one side, after the name of their table.
+fn table_values(table: &str, keys: &[[String; 2]], side: usize) -> String {
     let values: Vec<&str> = keys.iter().map(|both| both[side].as_str()).collect();
     format!("[{table}] {}", values.join(", "))
 }
 
-/// Looks at a workdir.
+/// Reads the state of a workdir.
 ///
 /// # Errors
-/// [`Error::Usage`] where no job has run, [`Error::Corrupt`] for a damaged manifest.
+/// [`Error::Usage`] if no job has run there, [`Error::Corrupt`] if the manifest is damaged.
 pub fn look(place: &JobPlace) -> Result<Look> {
     let workdir = &place.workdir;
     let manifest = place.manifest()?;
     let owner = Lock::owner(workdir);
     let now = Status::read(workdir);
     let silent_seconds = now.as_ref().and(last_sign(workdir));
-    // A run that has just begun has said nothing yet: what stands there is of the one before.
+    // A run that has just begun has not written its status yet: the file is from the run before.
     let of_owner = |now: &Status| owner.as_ref().is_none_or(|owner| (now.pid, &now.host) == (owner.pid, &owner.host));
     let now = now.filter(of_owner);
     let state = match owner.as_ref().map(Owner::liveness) {
@@ -203,14 +206,14 @@ pub fn look(place: &JobPlace) -> Result<Look> {
         differs: place.differences(&manifest).into_iter().map(|(_, both)| both).collect(),
         state,
         silent_seconds: silent_seconds.filter(|_| running),
-        // While a job runs the manifest says that it was killed, for it may be.
+        // While a job runs, its manifest says that it was killed, in case it is killed.
         stopped: manifest.stopped.clone().filter(|_| !running),
         exit_code: manifest.exit_code.filter(|_| !running),
         resumes: manifest.resumes,
         seconds: manifest.seconds,
         stages: stages(&manifest, place.job.as_ref()),
-        // What a finished job left of them may be of an earlier attempt: with more trials, or of other results.
-        // The journal of searches has their checks beside.
+        // Units that a finished job left may be from an earlier attempt with more trials or other results. `min` is
+        // needed because the journal of searches also contains their checks.
         units: units
             .filter(|_| state != State::Finished)
             .map(|units| Units { done: units.done.min(units.total), ..units }),
@@ -220,7 +223,7 @@ pub fn look(place: &JobPlace) -> Result<Look> {
     })
 }
 
-/// Returns all stages: those of preparing, the tasks of the job, and what else was computed in this workdir.
+/// Returns all stages: preparation, the tasks of the job, and other tasks computed in this workdir.
 fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
     let prepared = |name: &str| {
         let stage = manifest.stages.get(name);
@@ -248,7 +251,8 @@ fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
     preparing.chain(tasks.into_iter().map(task)).collect()
 }
 
-/// Returns what would be lost with the workdir: the stages, trials and units that are done. It is `nothing` before the first of them.
+/// Describes what would be lost with the workdir: the stages, trials and units that are done. Returns `nothing`
+/// before the first of them.
 fn progress(workdir: &Path, manifest: &Manifest, units: Option<&Units>) -> String {
     let stages: Vec<&str> = manifest.stages.keys().map(String::as_str).collect();
     let trials: String = manifest.tasks.iter().map(|(name, task)| format!(" {name} {}", task.seconds.len())).collect();
@@ -268,13 +272,13 @@ fn progress(workdir: &Path, manifest: &Manifest, units: Option<&Units>) -> Strin
     format!("stages {} trials{trials} trial {trial} units {done}{rounds}", stages.join("+"))
 }
 
-/// Returns the bytes of the journals of rounds in algorithms' own folders.
+/// Returns the size in bytes of the journals of rounds, which are in folders of the algorithms.
 fn rounds(workdir: &Path) -> u64 {
     let entries = std::fs::read_dir(workdir.join("units")).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some(std::fs::metadata(entry.path().join("rounds")).ok()?.len())).sum()
 }
 
-/// Returns the units of the first task that is not done and has some.
+/// Returns the units of the first unfinished task that has some.
 pub(crate) fn units(workdir: &Path, manifest: &Manifest) -> Option<Units> {
     let files: Vec<String> = std::fs::read_dir(workdir.join("units"))
         .ok()?
@@ -298,12 +302,12 @@ fn units_in(path: &Path, kind: Kind, record: &TaskRecord) -> Option<u64> {
     match kind {
         Kind::Journal => Some(distinct(&journal::peek(path, key).ok()?.records).len() as u64),
         Kind::Checkpoint => Some(Saved::open(path, key).ok()?.done()),
-        // How far these are is known to the algorithm alone.
+        // Only the algorithm knows how far these files are.
         Kind::Files => None,
     }
 }
 
-/// Seconds since `status.json` was written.
+/// Returns the seconds since `status.json` was written.
 fn last_sign(workdir: &Path) -> Option<f64> {
     let written = std::fs::metadata(workdir.join("status.json")).and_then(|meta| meta.modified()).ok()?;
     Some(SystemTime::now().duration_since(written).unwrap_or_default().as_secs_f64())
@@ -320,7 +324,7 @@ impl fmt::Display for Look {
             (State::Running, _) => format!("running: {owner}"),
             (State::Silent, _) => format!("unknown: {owner} holds the workdir, silent for {silent}"),
             (State::Finished, _) => format!("finished at {}", self.ended()),
-            // "stopped by SIGINT: …" says it itself.
+            // "stopped by SIGINT: …" already starts with the word.
             (State::Stopped, Some(why)) if why.starts_with("stopped ") => why.clone(),
             (State::Stopped, Some(why)) if self.says_what_to_do(why) => format!("stopped: {why}"),
             (State::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
@@ -328,13 +332,13 @@ impl fmt::Display for Look {
         };
         writeln!(f, "job       {} in {}", self.job, self.workdir.display())?;
         if let Some(asked) = &self.asked {
-            writeln!(f, "warning   the job file is of {asked}: what stands here is of {}, which ran last", self.job)?;
+            writeln!(f, "warning   the job file is for {asked}: this is the state of {}, which ran last", self.job)?;
         }
         for [before, now] in &self.differs {
-            writeln!(f, "warning   the job file has {now}: what stands here is of {before}")?;
+            writeln!(f, "warning   the job file has {now}: this is the state of {before}")?;
         }
         writeln!(f, "state     {state}")?;
-        writeln!(f, "resumes   {}, {} of finished runs", self.resumes, duration(self.seconds))?;
+        writeln!(f, "resumes   {}, {} in finished runs", self.resumes, duration(self.seconds))?;
         for stage in &self.stages {
             let at_work = self.state == State::Running && self.now.as_ref().is_some_and(|now| now.stage == stage.name);
             let how = match (stage.done, stage.seconds) {
@@ -353,7 +357,7 @@ impl fmt::Display for Look {
             writeln!(f, "units     {done} of {total} of {task}{trial}")?;
         }
         if let (State::Running | State::Silent, Some(now)) = (self.state, &self.now) {
-            // A rank may have done some of others' share.
+            // Capped because a rank may have done a part of other ranks' share.
             let percent = (100.0 * now.done as f64 / now.total.max(1) as f64).min(100.0);
             let left = now.eta_seconds.map_or_else(|| "?".into(), duration);
             let rate = per_second(now.rate, now.unit);
@@ -371,7 +375,8 @@ impl fmt::Display for Look {
 }
 
 impl Look {
-    /// Returns true if the same line would only stop there again, or the error advises it itself.
+    /// Returns true if the same command would fail again in the same way, or if the error already says to run it
+    /// again.
     fn says_what_to_do(&self, why: &str) -> bool {
         let for_good = self.exit_code.is_some_and(|code| FOR_GOOD.contains(&code));
         for_good || why.contains("run the same line again")

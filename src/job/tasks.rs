@@ -1,4 +1,5 @@
-//! The tasks of a job on its graph or list: trials of those that are not done, and what makes their results last.
+//! Runs the tasks of a job on its graph or list: the trials that are not done yet, and what makes their results
+//! durable.
 
 use crate::algo::run::Units;
 use crate::algo::{ByInput, Devices, InputRef, Outcome, Run, Task};
@@ -30,7 +31,7 @@ fn computed_on(input: InputRef<'_>, task: &dyn Task) -> Option<ComputedOn> {
     Some(ComputedOn { info: graph.info.clone(), stored })
 }
 
-/// Returns the units of a task, and their unit.
+/// Returns the number of units of a task, and what its units are.
 fn units(input: InputRef<'_>, task: &dyn Task) -> (u64, Unit) {
     match input {
         ByInput::Graph(graph) => {
@@ -41,7 +42,7 @@ fn units(input: InputRef<'_>, task: &dyn Task) -> (u64, Unit) {
     }
 }
 
-/// Returns the bytes that a trial reads of an input.
+/// Returns the bytes of an input that a trial reads.
 fn bytes(input: InputRef<'_>) -> u64 {
     match input {
         ByInput::Graph(graph) => graph.catalogue.bytes() + graph.catalogue.weights_bytes(),
@@ -72,10 +73,10 @@ struct TaskRunner<'s> {
     input: InputRef<'s>,
 }
 
-/// Computes all tasks of the job on its input, in their order, but for those that an earlier run did. Collective.
+/// Computes all tasks of the job on its input, in order, except those that an earlier run completed. Collective.
 ///
 /// # Errors
-/// Those of every task and of the disk.
+/// Errors of every task and of the disk.
 pub(crate) fn compute(session: &mut Session, input: InputRef<'_>) -> Result<()> {
     TaskRunner { session, input }.all()
 }
@@ -105,7 +106,7 @@ impl TaskRunner<'_> {
         let record = self.session.manifest.tasks.entry(name.into()).or_default();
         let goes_on = record.is_of(key) && !record.done;
         if !record.is_of(key) {
-            // What was spent on another table or graph is not of it.
+            // Time spent on another table or graph does not belong to this work.
             self.session.manifest.spent.stages.remove(name);
         }
         let on = (contents(self.input), computed_on(self.input, task));
@@ -113,7 +114,7 @@ impl TaskRunner<'_> {
         let trials = self.session.job.run.trials;
         let first = (record.seconds.len() as u32).min(trials - 1);
         if goes_on && self.session.comm.leads() && !self.has_units(name, first) {
-            tracing::info!("{name} begins anew: the run before ended before any of it was saved");
+            tracing::info!("{name} starts from the beginning: the run before ended before it saved anything");
         }
         self.session.save_manifest()?;
         for trial in first..trials {
@@ -129,14 +130,14 @@ impl TaskRunner<'_> {
             (record.device, record.figures) = (device.into(), figures);
             if is_last {
                 (record.from, record.files) = (Some(Origin::now(&self.session.job)), Some(record.outputs.len()));
-                self.session.manifest.are_of(contents(self.input).edges, &self.session.job.input_keys);
+                self.session.manifest.set_content(contents(self.input).edges, &self.session.job.input_keys);
             }
             self.session.save_manifest()?;
         }
         Ok(())
     }
 
-    /// Runs one trial; returns its outcome, the files it wrote, and what it ran on.
+    /// Runs one trial. Returns its outcome, the files it wrote, and the device it ran on.
     fn trial(
         &mut self,
         work: &TaskWork<'_>,
@@ -177,20 +178,22 @@ impl TaskRunner<'_> {
         })
     }
 
-    /// Makes sure that what was computed on is what was written: a block that could not be made durable may have been read back as
-    /// something else. Waiting for the disk is for those who keep the graph, the others throw it away now. Collective.
+    /// Checks that what was computed on is what was written: a block that could not be made durable may have been
+    /// read back as something else. Only a job that keeps its graph waits for the disk, because others delete the
+    /// graph now. Collective.
     fn make_durable(&self) -> Result<()> {
         let durable = if self.session.job.keep { self.session.syncer.wait() } else { self.session.syncer.check() };
-        // All ranks wrote blocks; who could not ends the job before the others take it for done.
+        // All ranks wrote blocks. A rank that failed must end the job before the others count the blocks as done.
         self.session.comm.barrier();
         durable.inspect_err(|_| {
-            // What is left of them is of no use; the error says enough.
+            // The journals and checkpoints are useless now. A failure to remove them is ignored: the error itself
+            // says enough.
             let _ = std::fs::remove_dir_all(self.session.job.workdir.join("units"));
         })
     }
 
-    /// Forgets tasks of another graph or with other ids, with their files, and those that an earlier run began by another table and did not
-    /// end: what is done of another table is replaced when it is its turn.
+    /// Forgets tasks of another graph or with other ids, and removes their files. Also forgets unfinished tasks with
+    /// another table. A finished task with another table is replaced later, when its turn comes.
     fn forget_others(&mut self) -> Result<()> {
         let contents = contents(self.input);
         let of_job = self.session.job.tasks.iter().map(|task| task_key(&**task, contents));
@@ -211,7 +214,8 @@ impl TaskRunner<'_> {
         Ok(())
     }
 
-    /// Removes columns that a run wrote and was killed before it could note them, in the folder of an algorithm and in that of all.
+    /// Removes columns that a killed run wrote but could not record, in the folder of the algorithm and in `out`
+    /// itself.
     fn remove_unlisted(&self, algorithm: &str) -> Result<()> {
         let out = self.session.job.workdir.join("out");
         let listed = self.session.manifest.tasks.values().flat_map(|record| record.outputs.keys());
@@ -226,8 +230,8 @@ impl TaskRunner<'_> {
         Ok(())
     }
 
-    /// Removes the files of a task, so that none of them is taken for one of this job; what other tasks have too stays. As long as one is there,
-    /// the record tells of all.
+    /// Removes the files of a task, so that none of them is mistaken for a file of this job. Files that other tasks
+    /// also list stay. The record keeps all files listed until all are removed.
     fn forget_files(&mut self, name: &str) -> Result<()> {
         let Some(record) = self.session.manifest.tasks.get(name) else { return Ok(()) };
         let others = self.session.manifest.tasks.iter().filter(|(other, _)| *other != name);
@@ -242,7 +246,7 @@ impl TaskRunner<'_> {
         Ok(())
     }
 
-    /// Removes journals and checkpoints of a task that is done, which nobody reads and nobody would repair.
+    /// Removes journals and checkpoints of a finished task, which nobody reads or would repair.
     fn forget_units(&self, name: &str) -> Result<()> {
         for path in self.units_of(|algorithm, _| algorithm == name) {
             let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
@@ -251,12 +255,12 @@ impl TaskRunner<'_> {
         Ok(())
     }
 
-    /// Returns true if something of a trial is stored.
+    /// Returns true if a journal or checkpoint of the trial is stored.
     fn has_units(&self, name: &str, trial: u32) -> bool {
         self.units_of(|algorithm, number| (algorithm, number) == (name, trial)).next().is_some()
     }
 
-    /// Returns the files of the units of those algorithms and trials that `wants` says.
+    /// Returns the journals and checkpoints of the algorithms and trials for which `wants` returns true.
     fn units_of(&self, wants: impl Fn(&str, u32) -> bool) -> impl Iterator<Item = PathBuf> {
         let entries = std::fs::read_dir(self.session.job.workdir.join("units")).into_iter().flatten().flatten();
         let is_wanted =
@@ -265,7 +269,7 @@ impl TaskRunner<'_> {
     }
 }
 
-/// Removes a file of results, and the folders between it and `out` if they are empty now.
+/// Removes a result file, and then the folders between it and `out` that are empty.
 fn remove_output(path: &Path, out: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", path, e)),
@@ -274,7 +278,7 @@ fn remove_output(path: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes the folders between `file` and `out` that are empty now.
+/// Removes the empty folders between `file` and `out`.
 fn remove_empty_folders(file: &Path, out: &Path) {
     let between = file.ancestors().skip(1).take_while(|folder| folder.starts_with(out) && *folder != out);
     for folder in between {

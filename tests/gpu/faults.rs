@@ -369,7 +369,7 @@ fn devices_says_what_there_is_and_what_is_missing() {
     let env = [("CUDA_ON_CPU_DEVICES", "2"), ("CUDA_ON_CPU_TAKEN", "536870912")];
     let out = gpu.with(&env, &["devices"]).expect(0).out;
     let name = "CUDA on a CPU (stand-in), compute capability 9.0, 1 GiB of memory, 512 MiB free";
-    let kernels = format!("kernels compiled ones are kept in {}\n", gpu.place.path("cache/gpugraph").display());
+    let kernels = format!("kernels cached in {}\n", gpu.place.path("cache/gpugraph").display());
     for line in
         ["driver  CUDA 13.0\n", "nvrtc   13.0\n", &format!("gpu 0   {name}\n"), &format!("gpu 1   {name}\n"), &kernels]
     {

@@ -324,9 +324,12 @@ fn results_of_a_job_with_another_name_are_said_to_be_so() {
     let other =
         |command| job.does(&[command, "job.toml", "--set", "job.name=new", "--set", "job.workdir=gpugraph.work/job"]);
     let said = other("status");
-    assert!(said.contains("the job file is of new: what stands here is of job"), "{said}");
+    assert!(said.contains("the job file is for new: this is the state of job"), "{said}");
     let said = other("verify");
-    assert!(said.contains("warning job") && said.contains("the job file is of new: the results are of job"), "{said}");
+    assert!(
+        said.contains("warning job") && said.contains("the job file is for new: the results belong to job"),
+        "{said}"
+    );
     let path = job.workdir();
     assert!(!job.does(&["status", path.to_str().unwrap()]).contains("warning"), "a workdir was asked for");
 }

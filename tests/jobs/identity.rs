@@ -496,6 +496,6 @@ fn a_count_that_was_done_is_not_repeated_and_what_is_begun_anew_is_told() {
     place.write("job.toml", "[job]\nworkdir = 'list'\n[input]\nlist = { length = 99 }\n[listrank]\n");
     place.run_failing("out.rename=1:kill", &[]).expect(137);
     let ran = place.run(&[]).expect(0);
-    assert_eq!(ran.err.matches("listrank begins anew").count(), 1, "{}", ran.err);
+    assert_eq!(ran.err.matches("listrank starts from the beginning").count(), 1, "{}", ran.err);
     assert!(!place.run(&[]).expect(0).err.contains("anew"));
 }

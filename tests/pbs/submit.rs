@@ -126,7 +126,7 @@ fn the_tasks_of_an_array_need_workdirs_of_their_own() {
     assert!(slurm.contains("#SBATCH --output=%x.%A_%a.log\n") && slurm.contains("#SBATCH -a 4-5\n"), "{slurm}");
 
     let out = submit("job.toml", "pbs", &[&input[..], &workdir, &["--", "-J", "4-5"]].concat()).expect(0).out;
-    assert!(out.contains("`gpugraph status w/4` tells how far the first task is"), "{out}");
+    assert!(out.contains("`gpugraph status w/4` shows the progress of the first task"), "{out}");
     assert!(pbs.place.path("w").is_dir() && !pbs.place.path("w/%a").exists(), "{out}");
     let mut job = pbs.next().expect("an array");
     assert_eq!(job.options["-J"], "4-5");

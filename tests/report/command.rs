@@ -150,7 +150,7 @@ fn a_count_that_was_killed_shows_the_pairs_that_are_counted() {
     assert!(units["done"].as_u64() == Some(counted as u64) && counted >= 9, "{units}: {figure}");
     assert!(units["total"].as_u64() > Some(counted as u64), "{units}");
     assert!(figure["caption"].as_str().is_some_and(|caption| caption.contains("not counted yet")), "{figure}");
-    let told = format!("triangle is not done: {counted} of {} units are", units["total"]);
+    let told = format!("triangle is not done: {counted} of {} units are done", units["total"]);
     assert!(page["trust"].as_array().expect("reasons").contains(&told.as_str().into()), "{}", page["trust"]);
     check(&place.gpugraph(&["report", "work", "-o", "-"]).expect(0).out);
     // As many units as scale 29 has, half of them counted: all are in the picture, in groups of blocks.

@@ -21,7 +21,7 @@ pub struct GenerateArgs {
 /// The kinds of graphs that can be generated.
 #[derive(Debug, Subcommand)]
 pub enum GenerateKind {
-    /// R-MAT by the Graph500 parameters, ids permuted
+    /// R-MAT with the Graph500 parameters, ids permuted
     #[command(after_help = "Example:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32")]
     Kronecker(RandomArgs),
     /// Both ends of every edge drawn uniformly
@@ -33,13 +33,13 @@ pub enum GenerateKind {
         Example:\n  gpugraph generate random --vertices 16384 --edges 163840 -o random.gr"
     )]
     Random(PairsArgs),
-    /// R-MAT by given probabilities of quadrants (GTgraph's unless said), with weights
+    /// R-MAT with given probabilities of quadrants (by default those of GTgraph), with weights
     #[command(after_help = "Example:\n  gpugraph generate rmat --scale 14 -a 0.45 -b 0.15 -c 0.15 -d 0.25 -o rmat.gr")]
     Rmat(RmatArgs),
-    /// Cliques of random size, with fewer edges between them the farther they are apart, and weights (SSCA#2)
+    /// Cliques of random size, with weights and with fewer edges between cliques that are farther apart (SSCA#2)
     #[command(after_help = "Example:\n  gpugraph generate ssca2 --vertices 16384 --largest-clique 8 -o ssca2.gr")]
     Ssca2(Ssca2Args),
-    /// A grid whose cells have edges to those on all four sides, with weights: long paths, as roads have
+    /// A grid whose cells have edges to their four neighbours, with weights: long paths, like those of roads
     #[command(after_help = "Example:\n  gpugraph generate grid --rows 1024 --columns 1024 -o grid.gr")]
     Grid(GridArgs),
     /// The product of two graphs, whose triangles are 6 times the product of theirs
@@ -77,7 +77,7 @@ pub struct WeightedArgs {
     /// The smallest weight
     #[arg(long, default_value_t = *WEIGHTS.start())]
     pub min_weight: u32,
-    /// The largest weight; each from the smallest on is as likely
+    /// The largest weight; weights are uniform between both
     #[arg(long, default_value_t = *WEIGHTS.end())]
     pub max_weight: u32,
     /// Seed of the random numbers
@@ -94,7 +94,7 @@ pub struct PairsArgs {
     /// Number of vertices
     #[arg(long)]
     pub vertices: u64,
-    /// Number of edges; by default ten a vertex
+    /// Number of edges; by default ten per vertex
     #[arg(long)]
     pub edges: Option<u64>,
     #[command(flatten)]
@@ -108,19 +108,19 @@ pub struct RmatArgs {
     /// Binary logarithm of the number of vertices, from 1 to 40
     #[arg(long)]
     pub scale: u32,
-    /// Number of edges; by default ten a vertex
+    /// Number of edges; by default ten per vertex
     #[arg(long)]
     pub edges: Option<u64>,
-    /// Probability of the quadrant of both lower halves of ids
+    /// Probability of the quadrant with tail and head in the lower half of ids
     #[arg(short, default_value_t = Shape::QUADRANTS[0])]
     pub a: f64,
-    /// Probability of the quadrant of the lower half of tails and the upper of heads
+    /// Probability of the quadrant with the tail in the lower half of ids and the head in the upper
     #[arg(short, default_value_t = Shape::QUADRANTS[1])]
     pub b: f64,
-    /// Probability of the quadrant of the upper half of tails and the lower of heads
+    /// Probability of the quadrant with the tail in the upper half of ids and the head in the lower
     #[arg(short, default_value_t = Shape::QUADRANTS[2])]
     pub c: f64,
-    /// Probability of the quadrant of both upper halves
+    /// Probability of the quadrant with tail and head in the upper half of ids
     #[arg(short, default_value_t = Shape::QUADRANTS[3])]
     pub d: f64,
     #[command(flatten)]
@@ -134,13 +134,13 @@ pub struct Ssca2Args {
     /// Number of vertices
     #[arg(long)]
     pub vertices: u64,
-    /// Largest size of a clique (GTgraph's MaxCliqueSize); by default the third root of the number of vertices
+    /// Largest size of a clique (GTgraph's MaxCliqueSize); by default the cube root of the number of vertices
     #[arg(long)]
     pub largest_clique: Option<u64>,
-    /// Probability that two vertices of a clique are joined in one direction alone (ProbUnidirectional) [default: 0.2]
+    /// Probability that two vertices of a clique are joined in one direction only (ProbUnidirectional) [default: 0.2]
     #[arg(long)]
     pub one_way: Option<f64>,
-    /// Most edges from one vertex to another (MaxParallelEdges) [default: 3]
+    /// Largest number of edges from one vertex to another (MaxParallelEdges) [default: 3]
     #[arg(long)]
     pub parallel: Option<u32>,
     /// Probability of an edge to the next clique, halved with each doubling of the distance (ProbIntercliqueEdges) [default: 0.5]
@@ -172,7 +172,7 @@ pub struct ProductArgs {
     pub a: PathBuf,
     /// Second edge list
     pub b: PathBuf,
-    /// Format of both; by default that of their endings
+    /// Format of both; by default from their endings
     #[arg(long)]
     pub input_format: Option<String>,
     #[command(flatten)]
@@ -203,7 +203,7 @@ pub struct OutputArgs {
     /// The file to write
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: PathBuf,
-    /// Its format; by default that of its ending. A .gz or .zst at the end packs the file
+    /// Its format; by default from its ending. With a .gz or .zst at the end the file is compressed
     #[arg(long)]
     pub format: Option<String>,
     /// Threads; 0 for all cores of this process

@@ -1,11 +1,11 @@
-//! `gpugraph generate`: files of generated graphs and lists.
+//! `gpugraph generate`: writes generated graphs and lists to files.
 
 mod args;
 mod weighted;
 
 pub use args::*;
 
-use super::{format_named, lists, output_format, shown, tell};
+use super::{format_named, lists, output_format, print_summary, shown};
 use crate::convert;
 use crate::error::Result;
 use crate::formats::{EdgeGenerator, Input, Packing};
@@ -17,7 +17,8 @@ use std::path::Path;
 /// `gpugraph generate`: writes the file that the arguments name.
 ///
 /// # Errors
-/// [`crate::Error::Usage`] for parameters out of range, [`crate::Error::Input`] for factors that can't be read, those of the disk.
+/// [`crate::Error::Usage`] for parameters out of range, [`crate::Error::Input`] for factors that can't be read, those
+/// of the disk.
 pub fn generate(args: &GenerateArgs) -> Result<()> {
     match &args.kind {
         GenerateKind::Kronecker(r) => write(&r.output, || Generator::kronecker(r.scale, r.edge_factor, r.seed)),
@@ -42,7 +43,7 @@ fn product_of(args: &ProductArgs) -> Result<Generator> {
     Ok(Generator::Product(product))
 }
 
-/// Writes the edges of the generator that `make` makes, once it is known that they can be written.
+/// Writes the edges of the generator that `make` returns, after checking that the output can be written.
 fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Result<()> {
     convert::writable(&output.output)?;
     let format = output_format(&output.output, output.format.as_deref(), "--format")?;
@@ -54,6 +55,6 @@ fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Resul
     let done = shown("generate", total, |watch, _| {
         generate::write(generator, &output.output, format, threads(output.threads), watch)
     })?;
-    tell(&output.output, done);
+    print_summary(&output.output, done);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `gpugraph generate` of graphs with weights.
+//! `gpugraph generate` for graphs with weights.
 
 use super::{GridArgs, PairsArgs, RmatArgs, Ssca2Args, WeightedArgs, write};
 use crate::error::Result;

@@ -1,11 +1,11 @@
-//! Arrays of jobs: each task has a number, which stands for `%a` in the job file's name, in `--set` and in the workdir.
+//! Arrays of jobs: each task has a number, which replaces `%a` in the job file's name, in `--set` and in the workdir.
 
 use super::Scheduler;
 use crate::config::{self, Job};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// The numbers of two tasks of an array; the same twice where it has one task.
+/// The numbers of the first and last task of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Array {
     first: u64,
@@ -29,14 +29,14 @@ impl Array {
                 },
             };
             let spec = spec.or_else(|| options.next().map(String::as_str)).unwrap_or_default();
-            // What follows % and : is how many run at once, and a step.
+            // `%` is followed by how many tasks run at once, `:` by a step.
             let ends = spec.split('%').next().unwrap_or_default().split(',').filter_map(|part| {
                 let range = part.split(':').next().unwrap_or_default();
                 let (first, last) = range.split_once('-').unwrap_or((range, range));
                 Some((first.parse().ok()?, last.parse().ok()?))
             });
             let ends: Vec<(u64, u64)> = ends.collect();
-            // The scheduler itself refuses what is no list of numbers.
+            // The scheduler reports a list that can't be parsed.
             let (first, last) =
                 (ends.first().map_or(0, |ends| ends.0), ends.iter().map(|ends| ends.1).max().unwrap_or(1));
             return Some(Array { first, last });
@@ -44,7 +44,7 @@ impl Array {
         None
     }
 
-    /// Loads the job of the first task. Its workdir still has the `%a`.
+    /// Loads the job of the first task. Its workdir still contains the `%a`.
     ///
     /// # Errors
     /// [`Error::Usage`] if two tasks have the same workdir; those of [`config::load`].
@@ -66,12 +66,12 @@ impl Array {
         Ok(job)
     }
 
-    /// Returns the text of the first task.
+    /// Returns `text` for the first task.
     pub fn text(self, text: &str) -> String {
         with(text, self.first)
     }
 
-    /// Returns the path of the first task.
+    /// Returns `path` for the first task.
     pub fn path(self, path: &Path) -> PathBuf {
         numbered(path, self.first)
     }
@@ -85,10 +85,11 @@ fn numbered(path: &Path, task: u64) -> PathBuf {
     path.to_str().map_or_else(|| path.to_owned(), |text| with(text, task).into())
 }
 
-/// Returns the override that gives the job `workdir`, which only the job file names. A job script replaces `%a` in overrides alone.
+/// Returns the override that sets `workdir`, if only the job file names it. A job script replaces `%a` only in
+/// overrides.
 pub(super) fn workdir_set(workdir: &Path) -> Option<String> {
     let text = workdir.to_str().filter(|text| text.contains("%a"))?;
-    // As a string of TOML, in which `$$` is a `$` that begins no variable.
+    // As a TOML string, in which `$$` is a `$` that does not start a variable.
     let text = text.replace('\\', r"\\").replace('"', "\\\"").replace('$', "$$");
     Some(format!("job.workdir=\"{text}\""))
 }
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_of_an_array_stands_where_all_tasks_look() {
+    fn the_script_of_an_array_is_in_a_folder_that_all_tasks_share() {
         for (path, found) in [("work/%a", "work"), ("a/%a/b", "a"), ("w%a", ""), ("/x/y%a", "/x")] {
             assert_eq!(shared(Path::new(path)), Path::new(found));
         }

@@ -1,4 +1,4 @@
-//! `gpugraph submit`: writes a job script from the plan's figures and hands it to Slurm or PBS.
+//! `gpugraph submit`: writes a job script from the plan and submits it to Slurm or PBS.
 
 mod array;
 mod needs;
@@ -18,12 +18,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Cores of a rank, if neither the job file nor the command line sets them.
+/// Cores per rank, if neither the job file nor the command line sets them.
 const CORES: u32 = 8;
-/// Walltime for each second of the plan, which is good to a factor of two on the machine that its rates are of; and seconds to start and to save.
+/// Walltime per second of the plan, and seconds for starting and saving. The plan is good to a factor of two on the
+/// machine that its rates were measured on.
 const TIMES: f64 = 3.0;
 const STARTING: f64 = 120.0;
-/// The longest walltime asked for by default. The job goes on in the next one, and queues prefer short ones.
+/// Longest default walltime in seconds: a day. The job continues in the next one, and queues prefer short jobs.
 const LONGEST: f64 = 86_400.0;
 
 /// The schedulers that scripts are written for.
@@ -47,8 +48,8 @@ impl Scheduler {
 /// `gpugraph submit`: writes a job script into the workdir and submits it, or prints it.
 ///
 /// # Errors
-/// [`Error::Usage`] where there is no scheduler, it refuses the job, the tasks of an array share a workdir, or a path can't stand in a
-/// script; those of planning the job and of writing the script.
+/// [`Error::Usage`] if there is no scheduler, it refuses the job, the tasks of an array share a workdir, or a path
+/// can't be written in a script; those of planning the job and of writing the script.
 pub fn submit(args: &SubmitArgs) -> Result<()> {
     let scheduler = scheduler(args)?;
     let array = Array::of(&args.options, scheduler);
@@ -57,11 +58,11 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
         None => config::load(&args.job, &args.set)?,
     };
     if crate::job::input::streams::is_piped_in(&job.input) {
-        let what = "a job that a scheduler starts has nobody to pipe its input in: write it to a file and name that";
+        let what = "a scheduler can't pipe the input into a job: write it to a file and name that";
         return Err(Error::Usage(format!("input.path: {what}")));
     }
     let folder = std::env::current_dir().map_err(|e| Error::io("find", ".", e))?;
-    // Each task has its own workdir, so the script that all run stands outside them.
+    // Each task has its own workdir, so the script that all tasks run is stored outside of them.
     let (shared, ending) = (array::shared(&job.workdir).to_owned(), script::ending(scheduler));
     let path = match array {
         Some(_) => folder.join(&shared).join(format!("submit.{}.{ending}", script::name(&job.name))),
@@ -102,14 +103,14 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
         Some(_) => pasted(&job.workdir),
     };
     stdout::print(format!(
-        "{}\nscript {}; `gpugraph status {look}` tells how far {} is",
+        "{}\nscript {}; `gpugraph status {look}` shows the progress of {}",
         String::from_utf8_lossy(&ran.stdout).trim(),
         pasted(&path),
         if array.is_some() { "the first task" } else { "it" }
     ))
 }
 
-/// Returns the job file and the overrides, to be pasted after a command of gpugraph.
+/// Returns the job file and the overrides, to be pasted after a gpugraph command.
 fn status(args: &SubmitArgs, array: Option<Array>) -> String {
     let job = array.map_or_else(|| args.job.clone(), |array| array.path(&args.job));
     let mut text = pasted(&job);
@@ -127,10 +128,10 @@ fn remedy(scheduler: Scheduler, why: &str) -> &'static str {
         return "this site has defined no GPUs by that name: submit with --gpus 0 to count without one, or with --print \
                 and write in what the site's documentation asks GPUs by";
     }
-    "options for it go behind --"
+    "options for the scheduler go after --"
 }
 
-/// Returns the scheduler that was named, else the one whose command is on the path.
+/// Returns the scheduler that was named, otherwise the one whose command is in `PATH`.
 fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
     let here = |scheduler: &Scheduler| on_path(scheduler.command());
     match args.scheduler {
@@ -144,7 +145,7 @@ fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
              script for others with --scheduler pbs --print"
                 .into(),
         )),
-        // Slurm comes first, since some of its sites have a qsub that imitates PBS.
+        // Slurm comes first, because some of its sites have a qsub that imitates PBS.
         None => [Scheduler::Slurm, Scheduler::Pbs].into_iter().find(here).ok_or_else(|| {
             Error::Usage(
                 "neither sbatch (Slurm) nor qsub (PBS) is on the path: submit from a login node of the cluster, or see the script \
@@ -161,7 +162,7 @@ fn on_path(command: &str) -> bool {
     std::env::split_paths(&path).any(|folder| runs(&folder.join(command)))
 }
 
-/// Returns the script of a job; `None` where earlier runs left nothing to do.
+/// Returns the script of a job; `None` if earlier runs left nothing to do.
 fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, script: &Path) -> Result<Option<Script>> {
     let cores = args.cpus.unwrap_or(match u32::try_from(job.limits.threads).unwrap_or(0) {
         0 => CORES,
@@ -173,8 +174,8 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         Some(asked) => asked.as_secs().max(60),
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
     };
-    // The run stays within the memory that the scheduler is asked for, whatever its node has: the limit on the command line, else the
-    // plan's need. The job file's limit holds for any machine and bounds it.
+    // The run stays within the memory that the scheduler is asked for, whatever its node has. That is the limit on
+    // the command line, otherwise the plan's need. The job file's limit holds for any machine and caps it.
     let (limit, cached, planned) = match job.limits.host_memory {
         Some(limit) if args.set.iter().any(|set| sets_memory(set)) => (limit, 0, None),
         limit => {
@@ -183,7 +184,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         }
     };
     let set = args.set.iter().chain(&planned).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
-    // A job whose SITE can't be read ends, so a site.env that is not there is not named.
+    // A job whose SITE can't be read ends, so SITE is only set if site.env exists.
     let site = std::env::var_os("SITE").filter(|site| !site.is_empty()).map(|site| folder.join(site));
     let site = site.or_else(|| Some(folder.join("site.env")).filter(|path| path.exists()));
     let job_file = std::path::absolute(&args.job).map_err(|e| Error::io("find", &args.job, e))?;
@@ -210,7 +211,8 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
     }))
 }
 
-/// Returns an option of the scheduler unchanged if it can stand in a line of directives, where quoting is not reliable.
+/// Returns an option of the scheduler unchanged. Options with characters that need quoting are an error, because
+/// quoting is not reliable in directives.
 fn plain(option: &str) -> Result<String> {
     let fine = |c: char| c.is_ascii_alphanumeric() || "_-+=:,.@%/[]".contains(c);
     if !option.is_empty() && option.chars().all(fine) {
@@ -224,7 +226,7 @@ fn plain(option: &str) -> Result<String> {
 /// Parses a walltime: a duration as in job files, or `[[hours:]minutes:]seconds` as for schedulers.
 ///
 /// # Errors
-/// The mistake, for a message of the command line.
+/// A message for the command line.
 pub fn walltime(text: &str) -> Result<Duration, String> {
     let most = Duration::from_secs(366 * 86_400);
     let parts: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok().filter(|&n| n < 1 << 30)).collect();

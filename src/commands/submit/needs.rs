@@ -1,4 +1,4 @@
-//! The resources that a job needs of a node, by its plan.
+//! The resources that a job needs on a node, according to its plan.
 
 use super::SubmitArgs;
 use crate::algo::Task;
@@ -10,36 +10,37 @@ use crate::job::plan::{Plan, limits};
 use crate::memory::own_bytes;
 use std::sync::Arc;
 
-/// Memory of a rank in addition to what its limit bounds: kernel buffers and tables of its threads.
+/// Memory of a rank in bytes that its limit does not cover: kernel buffers and tables of its threads.
 const BESIDE: u64 = 4 << 20;
-/// Page tables take a 512th of the limit; this part of it is asked for.
+/// Divisor: memory asked for page tables, as a part of the limit. They really take a 512th.
 const BESIDE_PART: u64 = 256;
-/// The part of the bytes that a limit sets aside for the process that a process really takes, at most.
+/// Divisor: a process takes at most this part of the bytes that a limit sets aside for it.
 const OWN_PART: u64 = 2;
-/// Memory of a node in addition to that of its ranks: 12 MiB of code were measured; 10 MiB are a guess for the job's shell and the scheduler's
-/// daemon.
+/// Memory of a node in bytes in addition to that of its ranks: 12 MiB of code (measured), and 10 MiB for the job's
+/// shell and the scheduler's daemon (a guess).
 const OF_A_NODE: u64 = 22 << 20;
-/// Memory of the launcher on a node of several ranks: mpirun or srun, and its daemons. Two ranks and Open MPI's mpirun took 5 MiB more than
-/// the ranks reported; the rest is a guess for others.
+/// Memory in bytes of the launcher on a node of several ranks: mpirun or srun, and its daemons. Two ranks with Open
+/// MPI's mpirun took 5 MiB more than the ranks reported; the rest is a margin for other launchers.
 const LAUNCHER: u64 = 16 << 20;
-/// Memory that a GPU's driver takes of the node in addition to what counts against the limit of the rank: 3 to 11 MiB of the kernel's own on an
-/// H100, and a margin for other drivers.
+/// Memory in bytes that a GPU's driver takes of the node, in addition to what counts against the rank's limit: 3 to
+/// 11 MiB of kernel memory on an H100, and a margin for other drivers.
 const OF_A_GPU: u64 = 64 << 20;
-/// The smallest limit of a rank with a GPU: on an H100 its driver took 102 MiB of it where no kernel was cached.
+/// Smallest limit in bytes of a rank with a GPU. On an H100 its driver took 102 MiB of it when no kernel was cached.
 const LEAST_WITH_GPU: u64 = 144 << 20;
-/// Seconds of a plan on CPUs from which on a GPU is asked for, where the job file names no device: a shorter job would wait for it longer.
+/// Seconds on CPUs, according to the plan, from which a GPU is requested if the job file names no device. A shorter
+/// job would wait longer for the GPU.
 const WORTH_A_GPU: f64 = 60.0;
 
-/// Ranks and GPUs of each node.
+/// Ranks and GPUs per node.
 pub(super) struct PerNode {
     pub gpus: u32,
     pub ranks: u32,
 }
 
-/// Returns the ranks and GPUs of each node for ranks of `cores` cores; `None` where earlier runs left nothing to do.
+/// Returns the ranks and GPUs per node, for ranks of `cores` cores; `None` if earlier runs left nothing to do.
 ///
 /// # Errors
-/// [`Error::Usage`] for ranks without MPI, and for GPUs that ranks can't use or don't have; those of [`Plan::of`].
+/// [`Error::Usage`] for several ranks without MPI, and for GPUs that ranks can't use or lack; those of [`Plan::of`].
 pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Option<PerNode>> {
     let device = if job.run.device == Device::Gpu { Device::Gpu } else { Device::Cpu };
     let (_, _, by_one_rank) = plan(job, cores, device, [1, 1])?;
@@ -84,13 +85,13 @@ pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Optio
     Ok(Some(PerNode { gpus, ranks }))
 }
 
-/// Returns the memory of a node to ask for, where `limit` is that of each of its `ranks` ranks of `cores` cores, and `cached` what they read
-/// from page cache.
+/// Returns the memory in bytes to request per node. `limit` is the limit of each of its `ranks` ranks of `cores`
+/// cores, and `cached` is what they read from page cache.
 pub(super) fn of_node(limit: u64, cached: u64, [ranks, cores, gpus]: [u32; 3]) -> u64 {
     let unused = own_bytes(limit, cores as usize) / OWN_PART;
     let of_rank = limit + limit / BESIDE_PART + BESIDE - unused;
     let launcher = if ranks > 1 { LAUNCHER } else { 0 };
-    // A limit that was set is asked for in full.
+    // The total is never less than the limits themselves.
     let of_ranks = u64::from(ranks) * of_rank + OF_A_NODE + launcher;
     of_ranks.max(u64::from(ranks) * limit) + cached + u64::from(gpus) * OF_A_GPU
 }
@@ -101,17 +102,17 @@ pub(super) fn sets_memory(set: &str) -> bool {
     matches!(keys[..], ["limits"] | ["limits", "host_memory"])
 }
 
-/// Memory and seconds that one rank needs, on a GPU or the CPU.
+/// Memory and time that one rank needs, on a GPU or the CPU.
 pub(super) struct Needs {
-    /// The limit that suits the job, in bytes.
+    /// Limit of host memory that suits the job, in bytes.
     pub memory: u64,
-    /// Bytes of rows that the ranks of a node read in no order, from files that page cache should hold.
+    /// Bytes of rows that the ranks of a node read in random order, from files that should stay in page cache.
     pub cached: u64,
     pub seconds: f64,
 }
 
 impl Needs {
-    /// Returns the plan's figures for ranks of `cores` cores.
+    /// Returns the needs according to the plan, for ranks of `cores` cores.
     pub(super) fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<Needs> {
         let mut needs = Needs { memory: 0, cached: 0, seconds: 0.0 };
         let mut most = 0;
@@ -124,28 +125,28 @@ impl Needs {
         for device in devices {
             let (job, machine, plan) = plan(job, cores, device, [ranks, nodes])?;
             limits::refuse(&plan)?;
-            // On the CPU in place of its GPU the job may be slower, but does not fail.
+            // If the CPU replaces the GPU, the job may be slower, but must not fail.
             needs.memory = needs.memory.max(match gpu && device == Device::Cpu {
                 true => plan.host_memory_needed,
                 false => limits::suggested(&job, &machine, &plan)?,
             });
             if device == Device::Gpu {
-                // The node that submits may have no GPU, whose driver the plan would count.
+                // The node that submits may have no GPU, so the plan may not include the driver.
                 needs.memory = needs.memory.max(LEAST_WITH_GPU);
             }
             needs.seconds = needs.seconds.max(plan.seconds);
             needs.cached = needs.cached.max(limits::read_in_no_order(&plan) / nodes as u64);
             most = most.max(plan.host_memory_limit);
         }
-        // A smaller limit bounds this, too: rows then come from the disk more often.
+        // A smaller limit caps this, too: rows are then read from the disk more often.
         let ranks_of_node = ranks.div_ceil(nodes) as u64;
         needs.cached = needs.cached.min(ranks_of_node * most.saturating_sub(needs.memory));
         Ok(needs)
     }
 }
 
-/// Returns the plan of a job for ranks of `cores` cores on a device, with the job and the machine that it is made for. If it needs more
-/// memory than this node has, it assumes a node that has it.
+/// Returns the plan of a job for ranks of `cores` cores on `device`, with the job and the machine that it is made
+/// for. If it needs more memory than this node has, a node with enough memory is assumed.
 fn plan(job: &Job, cores: u32, device: Device, [ranks, nodes]: [usize; 2]) -> Result<(Job, Resources, Plan)> {
     let mut job = job.clone();
     job.limits.threads = cores as usize;

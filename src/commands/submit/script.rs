@@ -1,4 +1,4 @@
-//! The text of a job script: directives, values of this job, and the body that the shipped scripts source.
+//! Text of a job script: directives, the values of this job, and the body that the shipped scripts source.
 
 use super::Scheduler;
 use crate::error::{Error, Result};
@@ -9,11 +9,12 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-/// The part of every job script that does not depend on its scheduler.
+/// The part of every job script that is the same for all schedulers.
 const BODY: &str = include_str!("../../../scheduler/run.sh");
 const PBS: &str = include_str!("../../../scheduler/pbs.sh");
 const SLURM: &str = include_str!("../../../scheduler/slurm.sh");
-/// Fewest and most seconds before the walltime at which the job is told to save; between them it is a tenth of the walltime.
+/// Smallest and largest number of seconds before the walltime at which the job is told to save. In between, it is a
+/// tenth of the walltime.
 const GRACE: RangeInclusive<u64> = 20..=120;
 
 /// The values that differ between job scripts. Paths and arguments are quoted for a shell.
@@ -21,13 +22,13 @@ pub(super) struct Script {
     pub scheduler: Scheduler,
     pub name: String,
     pub nodes: u32,
-    /// Ranks of a node.
+    /// Ranks per node.
     pub ranks: u32,
-    /// Cores of a rank.
+    /// Cores per rank.
     pub cores: u32,
-    /// GPUs of a node.
+    /// GPUs per node.
     pub gpus: u32,
-    /// Bytes of memory of a node.
+    /// Memory per node in bytes.
     pub memory: u64,
     pub minutes: u64,
     pub options: Vec<String>,
@@ -37,7 +38,7 @@ pub(super) struct Script {
     pub folder: String,
     pub config: String,
     pub gpugraph: String,
-    /// Empty if the folder of the job has none.
+    /// Empty if there is no site.env.
     pub site: String,
     /// Path of this script.
     pub script: String,
@@ -45,7 +46,7 @@ pub(super) struct Script {
     pub seconds: f64,
 }
 
-/// Returns the ending of the script's name.
+/// Returns the file name ending of the script.
 pub(super) fn ending(scheduler: Scheduler) -> &'static str {
     match scheduler {
         Scheduler::Pbs => "pbs",
@@ -53,10 +54,11 @@ pub(super) fn ending(scheduler: Scheduler) -> &'static str {
     }
 }
 
-/// Quotes a text as one word of a shell.
+/// Quotes a text as one shell word.
 ///
 /// # Errors
-/// [`Error::Usage`] for text with a newline or another control character, or not of UTF-8: no line of a script can reliably hold these.
+/// [`Error::Usage`] for text that is not UTF-8 or contains a newline or another control character, because no line of
+/// a script can reliably hold it.
 pub(super) fn quoted(what: &str, text: &OsStr) -> Result<String> {
     match text.to_str().filter(|text| !text.chars().any(char::is_control)) {
         Some(text) => Ok(format!("'{}'", text.replace('\'', r"'\''"))),
@@ -66,7 +68,8 @@ pub(super) fn quoted(what: &str, text: &OsStr) -> Result<String> {
     }
 }
 
-/// Returns a path to be pasted into a shell, quoted if necessary. Quotes by `{:?}` what no word of a shell can hold.
+/// Returns a path to be pasted into a shell, quoted if necessary. A path that no shell word can hold is formatted
+/// with `{:?}`.
 pub(super) fn pasted(path: &Path) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-+=:,.@%/".contains(c);
     match path.to_str() {
@@ -75,7 +78,7 @@ pub(super) fn pasted(path: &Path) -> String {
     }
 }
 
-/// Returns a name that every scheduler accepts: it begins with a letter and has at most 15 characters.
+/// Returns a name that every scheduler accepts: it starts with a letter and has at most 15 characters.
 pub(super) fn name(job: &str) -> String {
     let fine = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
     let name: String = job.chars().map(fine).collect();
@@ -150,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_that_schedulers_take() {
+    fn job_names_are_accepted_by_schedulers() {
         for (job, expected) in [("web", "web"), ("s29 x/10", "s29_x_10"), ("10x", "g10x"), ("ü", "g_"), ("-a", "g-a")]
         {
             assert_eq!(name(job), expected);

@@ -1,4 +1,4 @@
-//! The blocks of the graph: opened where an earlier run stored them, built where they are missing.
+//! The blocks of the graph: opened if an earlier run stored them, otherwise built.
 
 use super::build::{self, Assignment, Edges};
 use super::{degree_file, merge, transpose};
@@ -18,10 +18,10 @@ use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, Rows, StoreInfo};
 use crate::process::signals;
 
-/// Opens the graph, or builds what is missing of its blocks. `order` is there if it was just made. Collective.
+/// Opens the graph, or builds its missing blocks. `order` is given if it was just made. Collective.
 ///
 /// # Errors
-/// Those of the stages `partition` and `sort`.
+/// Errors of the stages `partition` and `sort`.
 pub(super) fn open_or_build(
     session: &mut Session,
     input: &Input,
@@ -34,7 +34,7 @@ pub(super) fn open_or_build(
     let content = info.content;
     let runs = match &order {
         Some(order) => order.order().runs.clone(),
-        None => session.in_sight(|| order::read_runs(&folder, content))?,
+        None => session.retry_until_visible(|| order::read_runs(&folder, content))?,
     };
     if info.direction.rows(runs.vertices()) >= 1 << 32 {
         let found = format!("{} vertices with edges", runs.vertices());
@@ -54,7 +54,7 @@ pub(super) fn open_or_build(
     if let Some(stored) = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights)
         && !wanted.contains(&true)
     {
-        // Of the tasks that are left, the plan says what they take.
+        // The plan covers only the tasks that are left.
         let done = Done::of(&session.job, &session.manifest, Contents::of(&info))?;
         limits::refuse(&Plan::after(&session.job, &session.machine(), input, &info, (&runs, &layout), &done)?)?;
         return open(session, info, stored, &layout);
@@ -64,12 +64,12 @@ pub(super) fn open_or_build(
         Some(GraphWeights { kind, .. }) => input.clone().with_weights(Weights::Read(kind)),
         None => input.clone(),
     };
-    let stored_already = tell_stored(&wanted);
+    let stored_already = log_stored(&wanted);
     if stored_already == 0 {
-        // Rows that were made of the earlier blocks are of no use without them.
+        // Rows derived from the earlier blocks are useless without these.
         [transpose::STAGE, merge::STAGE].into_iter().for_each(|stage| session.manifest.forget(stage));
     }
-    // Now that degrees are known, the figures are no bounds any more.
+    // Degrees are known now, so the figures are no longer bounds.
     let done = Done::of(&session.job, &session.manifest, Contents::of(&info))?.without_blocks();
     let plan = Plan::after(&session.job, &session.machine(), input, &info, (&runs, &layout), &done)?;
     limits::refuse(&plan)?;
@@ -81,7 +81,7 @@ pub(super) fn open_or_build(
     }
     let order = match order {
         Some(order) => order,
-        None => Ordered::new(session.in_sight(|| order::read(&folder, content, &session.budget))?),
+        None => Ordered::new(session.retry_until_visible(|| order::read(&folder, content, &session.budget))?),
     };
     let builders = route::builders(&layout, &runs, &wanted, session.comm.ranks());
     let part = route::part(&layout, &runs, &builders, session.comm.rank());
@@ -96,10 +96,12 @@ pub(super) fn open_or_build(
         return Ok(Graph::new(folder, info, stored, catalogue));
     }
     let weights = info.weights;
-    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights))
+    session.retry_until_visible(|| {
+        Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights)
+    })
 }
 
-/// Opens a graph of which an earlier run stored all blocks.
+/// Opens a graph whose blocks an earlier run stored completely.
 fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &Layout) -> Result<Graph> {
     if session.needs_degrees() {
         degree_file::ensure(session, &Rows { folder: session.graph_folder(), key: info.content }, layout)?;
@@ -110,11 +112,14 @@ fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &
     session.skipped("partition");
     session.skipped("sort");
     let weights = info.weights;
-    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights))
+    session.retry_until_visible(|| {
+        Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights)
+    })
 }
 
-/// Logs how many blocks an earlier run stored, those that are not `wanted`, if it stored some; returns their number.
-pub(super) fn tell_stored(wanted: &[bool]) -> usize {
+/// Returns the number of blocks that an earlier run stored, which are those that are not `wanted`. Logs it unless it
+/// is 0.
+pub(super) fn log_stored(wanted: &[bool]) -> usize {
     let stored = wanted.iter().filter(|&&wanted| !wanted).count();
     if stored > 0 {
         tracing::info!(stored, blocks = wanted.len(), "blocks of an earlier run are kept");
@@ -122,7 +127,8 @@ pub(super) fn tell_stored(wanted: &[bool]) -> usize {
     stored
 }
 
-/// Returns true for every block of a half of `rows` that is not there, or not whole, or lacks its weights if there are some. Collective.
+/// Returns for every block whether it must be built: it is missing, damaged, or lacks its weights if there are some.
+/// Collective.
 pub(super) fn missing(
     session: &Session,
     Rows { folder, key }: &Rows,
@@ -139,18 +145,19 @@ pub(super) fn missing(
         Ok(listed)
     })?;
     let whole = |b: usize| {
-        let block = session.in_sight(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
-            block.verify()?;
-            block.release();
-            let entries = block.block().targets.len() as u64;
-            weights.map_or(Ok(()), |weights| {
-                let open = || StoredWeights::open(folder, weights, half, layout, b, entries);
-                let weights = session.in_sight(open)?;
-                weights.verify()?;
-                weights.release();
-                Ok(())
-            })
-        });
+        let block =
+            session.retry_until_visible(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
+                block.verify()?;
+                block.release();
+                let entries = block.block().targets.len() as u64;
+                weights.map_or(Ok(()), |weights| {
+                    let open = || StoredWeights::open(folder, weights, half, layout, b, entries);
+                    let weights = session.retry_until_visible(open)?;
+                    weights.verify()?;
+                    weights.release();
+                    Ok(())
+                })
+            });
         match block {
             Err(e @ Error::Corrupt { .. }) => {
                 tracing::warn!("{e}");
@@ -159,7 +166,7 @@ pub(super) fn missing(
             other => other.is_ok(),
         }
     };
-    // Reading them takes a while: every rank looks at some, and a signal is heeded in between.
+    // Checking blocks takes a while, so ranks share the work and check for signals in between.
     let mut missing = vec![0; layout.blocks()];
     for b in (session.comm.rank()..layout.blocks()).step_by(session.comm.ranks()) {
         signals::check()?;

@@ -1,5 +1,5 @@
-//! The stages `partition` and `sort`: from edges and the order of vertices to blocks. Every rank sends the edges of its share of the
-//! input to the ranks that build their blocks.
+//! The stages `partition` and `sort`: from edges and the order of vertices to blocks. Every rank reads its share of
+//! the input and sends each edge to the rank that builds its block.
 
 use super::residence::{self, Residence};
 use super::{degree_file, sparse_ids};
@@ -31,17 +31,17 @@ pub(super) struct Edges<'a, 'm> {
     pub(super) info: &'a InputInfo,
 }
 
-/// The blocks of a graph, and which rank builds each that is not stored yet.
+/// The blocks of a graph, and the rank that builds each block that is not stored yet.
 pub(super) struct Assignment<'a> {
     pub(super) layout: &'a Layout,
     pub(super) builders: Vec<u32>,
-    /// True for the blocks that this rank builds.
+    /// True for each block that this rank builds.
     pub(super) mine: Vec<bool>,
-    /// About what part of all edges comes to this rank.
+    /// Approximate fraction of all edges that this rank receives.
     pub(super) part: f64,
 }
 
-/// Filled bins, and what becomes of them.
+/// Filled bins, and what is needed to sort them.
 #[derive(Clone, Copy)]
 pub(super) struct Sorting<'a, 'p> {
     pub(super) assignment: &'a Assignment<'a>,
@@ -51,7 +51,8 @@ pub(super) struct Sorting<'a, 'p> {
     pub(super) progress: &'a StageProgress,
 }
 
-/// Places all edges in bins and sorts these into rows: into blocks in files, or into a graph that stays in memory. Collective.
+/// Places all edges in bins and sorts them into rows: into blocks in files, or into a graph that stays in memory.
+/// Collective.
 ///
 /// # Errors
 /// [`Error::Limit`], and those of both stages.
@@ -71,7 +72,8 @@ pub(super) fn partition_and_sort(
     let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| assignment.mine[b]).collect();
     let device_lines = residence::device_lines(session, assignment, &bins, info)?;
     if ranks == 1 {
-        // All of it is filled before the pool is. (Of several ranks, some may fill more of their parts than others.)
+        // The GPU's lines are filled before the pool is. (With several ranks, some may fill more of their part than
+        // others.)
         sizes.spare(device_lines.as_ref().map_or(0, |device| device.lines().len() as usize));
     }
     let pooled = sizes.pooled(cache, session.threads, own);
@@ -87,12 +89,12 @@ pub(super) fn partition_and_sort(
         &spill_file(session)?,
         device_lines.as_ref(),
     )?;
-    // A rank that gets more edges than planned has no memory for the rows of those that it spills.
+    // A rank that gets more edges than planned has no memory for the rows of its spilled edges.
     if sizes.spill > 0 {
         partition.keep_rows_in_memory();
     }
     partition.expect(pooled.adopted);
-    // Chunks of the input that are done make room for bins.
+    // Finished chunks of the input give their memory to bins.
     let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| cache.release(slab));
     cache.take_spare().into_iter().for_each(done);
 
@@ -114,7 +116,7 @@ pub(super) fn partition_and_sort(
     Ok((stored, graph))
 }
 
-/// The map from ids to vertices: all of it on the host, or on the GPU in its place.
+/// The map from ids to vertices: complete on the host, or on the GPU instead.
 #[derive(Clone, Copy)]
 struct Map<'a> {
     host: &'a [u32],
@@ -157,7 +159,8 @@ fn partition_stage<'m>(
     })
 }
 
-/// Sends the edges of this rank's share of the input on their way to bins; returns what was seen of it, and loops.
+/// Routes the edges of this rank's share of the input to bins. Returns what was seen of the share, and the number of
+/// loops.
 fn place_edges(
     session: &Session,
     Edges { input, info, .. }: &Edges<'_, '_>,
@@ -185,16 +188,16 @@ fn place_edges(
     Ok((seen, loops))
 }
 
-/// Waits for the file of the order of vertices, or lets it be written on behind what follows. Collective.
+/// Waits for the file of the order of vertices, or lets it be written in the background. Collective.
 fn settle_order(session: &mut Session, mut ordered: Ordered, is_resident: bool, rows: u64, content: u64) -> Result<()> {
-    // Who keeps no files need not wait for this one, if there is room for it meanwhile.
+    // If no files are kept, nothing needs to wait for this one, unless memory is short meanwhile.
     let waits = session.needs_degrees() || session.needs_order() || session.budget.free() < 8 * rows;
     let waits = session.comm.any(waits);
     if is_resident && !waits {
         session.ordered = ordered.let_go_on();
         return Ok(());
     }
-    // Blocks in files are of use with the order alone.
+    // Blocks in files are useless without the order.
     if !ordered.order().whole {
         ordered.complete(&session.comm);
         session.store_order(&mut ordered, content)?;
@@ -245,7 +248,7 @@ fn sort_stage(
     Ok((StoreInfo { edges, blocks, degrees, weights, summary }, resident))
 }
 
-/// Sorts bins into stored blocks; returns the bytes of these.
+/// Sorts bins into stored blocks. Returns the bytes written.
 fn sort_to_blocks(
     session: &Session,
     sorting: &Sorting<'_, '_>,
@@ -274,8 +277,8 @@ fn sort_to_blocks(
     Ok(written)
 }
 
-/// Returns how this rank divides its memory between map, bins and sorting, and how many bytes that is. The map, what is kept and what will be on its
-/// way to other ranks are reserved already.
+/// Returns how this rank divides its memory between map, bins and sorting, and the total in bytes. The map, cached
+/// input and memory for messages to other ranks are already reserved.
 fn shares(
     session: &Session,
     Edges { input, cache, info }: &Edges<'_, '_>,
@@ -293,10 +296,10 @@ fn shares(
     Ok((shares, own))
 }
 
-/// Returns where bins that find no room go: a file of this rank alone.
+/// Returns the path of the file to which this rank spills bins that do not fit in memory.
 ///
 /// # Errors
-/// [`Error::Io`] where its folder is not there and can't be made.
+/// [`Error::Io`] if its folder does not exist and can't be created.
 fn spill_file(session: &Session) -> Result<PathBuf> {
     let folder = session.job.scratch.clone().unwrap_or_else(|| session.graph_folder());
     std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder for spilled edges", &folder, e))?;

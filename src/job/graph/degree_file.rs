@@ -1,4 +1,4 @@
-//! The degrees of all vertices in a file beside the blocks, for who reads them: some tasks, and jobs on a kept graph.
+//! The file with the degrees of all vertices. Some tasks and jobs on a kept graph read it.
 
 use crate::error::{Error, Result};
 use crate::graph::degrees::{self, Degrees};
@@ -9,14 +9,14 @@ use crate::job::session::Session;
 use crate::prepare::prepared::Rows;
 use crate::process::signals;
 
-/// Makes the file anew from the blocks if it is damaged or not there. Collective.
+/// Rebuilds the file from the blocks if it is damaged or missing. Collective.
 ///
 /// # Errors
-/// Those of the disk and of the blocks.
+/// Errors of the disk and of the blocks.
 pub(super) fn ensure(session: &Session, rows: &Rows, layout: &Layout) -> Result<()> {
     let whole = session.agreed(|| match degrees::open(&rows.folder, rows.key) {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
-            tracing::warn!("{e}: counting degrees anew");
+            tracing::warn!("{e}: counting degrees again");
             Ok(false)
         }
         other => other.map(|_| true),
@@ -31,10 +31,10 @@ pub(super) fn ensure(session: &Session, rows: &Rows, layout: &Layout) -> Result<
     write(session, &mut degrees, rows).map(drop)
 }
 
-/// Stores degrees of which each rank knows its share, and returns the bytes written by this rank. Collective.
+/// Stores the degrees, of which each rank has its share. Returns the bytes written by this rank. Collective.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub(super) fn write(session: &Session, degrees: &mut [u32], rows: &Rows) -> Result<u64> {
     session.comm.all_gather_shares(degrees);
     if !session.comm.leads() {
@@ -43,10 +43,11 @@ pub(super) fn write(session: &Session, degrees: &mut [u32], rows: &Rows) -> Resu
     Ok(session.syncer.push(degrees::write(&rows.folder, rows.key, degrees)?).bytes)
 }
 
-/// Counts the degrees of the blocks that an earlier run stored, those that are not `wanted`: every rank some of them.
+/// Adds the degrees of blocks that an earlier run stored, which are those that are not `wanted`. Every rank adds some
+/// of them.
 ///
 /// # Errors
-/// Those of the blocks, and of a stop.
+/// Errors of the blocks, and of a stop.
 pub(super) fn add_stored(
     session: &Session,
     degrees: &Degrees,
@@ -58,7 +59,8 @@ pub(super) fn add_stored(
     let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
     for b in stored.skip(session.comm.rank()).step_by(session.comm.ranks()) {
         signals::check()?;
-        let block = session.in_sight(|| StoredBlock::open(&rows.folder, rows.key, Half::Lower, layout, b))?;
+        let block =
+            session.retry_until_visible(|| StoredBlock::open(&rows.folder, rows.key, Half::Lower, layout, b))?;
         counter.block(block.block());
         block.release();
     }

@@ -1,4 +1,5 @@
-//! Rows that a stage makes of a graph's blocks, for tasks that need them: opened where an earlier run stored them, or the job that kept the graph; else built.
+//! Rows that a stage derives from a graph's blocks, for tasks that need them. They are opened if an earlier run or
+//! the job that kept the graph stored them; otherwise they are built.
 
 use super::blocks;
 use crate::error::{Error, Result};
@@ -11,28 +12,28 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Rows of one kind: the upper half, or rows of all neighbours.
+/// One kind of derived rows: the upper half, or merged rows (all neighbours).
 pub(super) trait DerivedRows {
-    /// Name of the stage that makes them, in the manifest and the report.
+    /// Name of the stage that builds them, in the manifest and the report.
     const STAGE: &'static str;
     /// The half of rows that their blocks are stored as.
     const HALF: Half;
-    /// The figures that the manifest has of them.
+    /// Their figures in the manifest.
     type Info: Serialize + DeserializeOwned;
 
     /// Returns the layout of their blocks.
     fn layout(&self) -> &Layout;
 
-    /// Returns the weights beside them, if somebody reads these.
+    /// Returns the weights stored with them, if a task reads weights.
     fn weights(&self) -> Option<GraphWeights>;
 
-    /// Returns where they lie, by the folder of a graph.
+    /// Returns their place below `folder`, the folder of a graph.
     fn place(&self, folder: &Path) -> Rows;
 
-    /// Returns true if what is stored beside blocks and weights is whole. Collective.
+    /// Returns true if the files other than blocks and weights are whole. Collective.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// Errors of the folder.
     fn is_rest_whole(&self, _session: &Session, _rows: &Rows) -> Result<bool> {
         Ok(true)
     }
@@ -40,10 +41,10 @@ pub(super) trait DerivedRows {
     /// Builds the blocks that are `wanted`, as a stage. Collective.
     ///
     /// # Errors
-    /// Those of memory, disk and the graph's blocks; a stop.
+    /// Errors of memory, disk and the graph's blocks; a stop.
     fn build(&self, session: &mut Session, graph: &Graph, rows: &Rows, wanted: &[bool]) -> Result<()>;
 
-    /// Opens them as a part of the graph.
+    /// Opens the rows as a part of the graph.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -52,30 +53,30 @@ pub(super) trait DerivedRows {
     /// Returns their figures, once they are a part of the graph.
     fn info(&self, graph: &Graph) -> Self::Info;
 
-    /// Returns the weights that figures of an earlier run name.
+    /// Returns the weights that the figures of an earlier run name.
     fn weights_of(info: &Self::Info) -> Option<GraphWeights>;
 }
 
 /// Returns true if these rows are whole in the job's own workdir. Collective.
 ///
 /// # Errors
-/// Those of the folder; a stop.
+/// Errors of the folder; a stop.
 pub(super) fn are_whole<D: DerivedRows>(session: &Session, derived: &D) -> Result<bool> {
     let rows = derived.place(&session.graph_folder());
     let missing = blocks::missing(session, &rows, D::HALF, derived.layout(), derived.weights())?;
     Ok(!missing.contains(&true) && derived.is_rest_whole(session, &rows)?)
 }
 
-/// Removes rows from the job's own workdir, and forgets the stage that made them. `files` gets the folder of the graph and removes the files.
-/// Collective.
+/// Removes rows from the job's own workdir, and forgets the stage that built them. `files` receives the folder of the
+/// graph and removes the files. Collective.
 ///
 /// # Errors
-/// Those of `files`.
+/// Errors of `files`.
 pub(super) fn remove(session: &mut Session, stage: &str, files: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let folder = session.graph_folder();
     session.agreed(|| {
         files(&folder)?;
-        // If nothing else is in it, it was made for them.
+        // Removes the folder only if it is empty: it was created for these rows.
         let _ = std::fs::remove_dir(&folder);
         Ok(())
     })?;
@@ -87,10 +88,11 @@ pub(super) fn remove(session: &mut Session, stage: &str, files: impl FnOnce(&Pat
     Ok(())
 }
 
-/// Gives a graph these rows. Those of a graph that another job kept are taken from there if they are whole, else made in the job's own workdir. Collective.
+/// Adds these rows to a graph. For a graph that another job kept, they are opened there if they are whole, otherwise
+/// built in the job's own workdir. Collective.
 ///
 /// # Errors
-/// Those of memory, disk and the graph's blocks; a stop.
+/// Errors of memory, disk and the graph's blocks; a stop.
 pub(super) fn open_or_build<D: DerivedRows>(session: &mut Session, graph: &mut Graph, derived: &D) -> Result<()> {
     let (layout, weights) = (derived.layout(), derived.weights());
     let missing = |session: &Session, rows: &Rows| blocks::missing(session, rows, D::HALF, layout, weights);
@@ -115,7 +117,7 @@ pub(super) fn open_or_build<D: DerivedRows>(session: &mut Session, graph: &mut G
         session.skipped(D::STAGE);
         return derived.open(session, graph, rows);
     }
-    blocks::tell_stored(&wanted);
+    blocks::log_stored(&wanted);
     session.manifest.forget(D::STAGE);
     derived.build(session, graph, &rows, &wanted)?;
     let (key, figures) = (rows.key, session.figures_of(D::STAGE));

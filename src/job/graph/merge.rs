@@ -1,4 +1,4 @@
-//! The stage `merge`: rows of all neighbours of a graph that keeps direction, for tasks that take edges without it.
+//! The stage `merge`: rows of all neighbours of a directed graph, for tasks that ignore direction.
 
 use super::degree_file;
 use super::derived::{self, DerivedRows};
@@ -19,30 +19,30 @@ use std::path::Path;
 
 /// Name of the stage in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::MERGE_STAGE;
-/// Name of its folder in that of the graph.
+/// Name of its folder in the folder of the graph.
 const FOLDER: &str = "undirected";
 
-/// Returns where the rows of all neighbours lie that are made of a graph in `folder` that keeps direction, and their layout.
+/// Returns the place of the merged rows of the directed graph `graph` below `folder`, and their layout.
 ///
 /// # Errors
-/// Those of the order of vertices.
+/// Errors of the order of vertices.
 pub(crate) fn rows(graph: &Graph, folder: &Path) -> Result<(Rows, Layout)> {
     let runs = order::read_runs(&graph.folder, graph.info.content)?;
     let layout = Layout::new(&runs, graph.info.edges - graph.info.loops, Direction::Undirected);
     Ok((Rows { folder: folder.join(FOLDER), key: merged_key(graph.info.content)? }, layout))
 }
 
-/// Gives a graph that keeps direction rows of all neighbours, too: opens them, or builds what is missing of them. Collective.
+/// Adds merged rows to a directed graph: opens them, or builds the missing ones. Collective.
 ///
 /// # Errors
-/// Those of memory, disk and the graph's blocks; a stop.
+/// Errors of memory, disk and the graph's blocks; a stop.
 pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
-    let (Rows { key, .. }, layout) = session.in_sight(|| rows(graph, &graph.folder))?;
+    let (Rows { key, .. }, layout) = session.retry_until_visible(|| rows(graph, &graph.folder))?;
     let weights = graph.stored.weights.filter(|_| session.job.merged_has_weights()).map(merged_weights).transpose()?;
     derived::open_or_build(session, graph, &MergedRows { key, layout, weights })
 }
 
-/// Rows of all neighbours.
+/// Merged rows: all neighbours of each vertex.
 struct MergedRows {
     key: u64,
     layout: Layout,
@@ -99,7 +99,7 @@ impl DerivedRows for MergedRows {
 
     fn open(&self, session: &Session, graph: &mut Graph, rows: Rows) -> Result<()> {
         let open = || graph.without_direction(rows.clone(), self.layout.clone(), self.weights);
-        let merged = session.in_sight(open)?;
+        let merged = session.retry_until_visible(open)?;
         graph.merged = Some(Box::new(merged));
         Ok(())
     }
@@ -113,19 +113,19 @@ impl DerivedRows for MergedRows {
     }
 }
 
-/// Removes the rows without direction if they are damaged. An earlier table needed them and no table of this job does, so no stage would repair
-/// them. Collective.
+/// Removes the merged rows if they are damaged. An earlier table needed them; no table of this job does, so no stage
+/// would repair them. Collective.
 ///
 /// # Errors
-/// Those of the disk; a stop.
+/// Errors of the disk; a stop.
 pub(crate) fn look_over(session: &mut Session, graph: &Graph) -> Result<()> {
     let key = merged_key(graph.info.content)?;
     let Some(StoreInfo { weights, .. }) = session.manifest.found(STAGE, key) else { return Ok(()) };
-    let (_, layout) = session.in_sight(|| rows(graph, &graph.folder))?;
+    let (_, layout) = session.retry_until_visible(|| rows(graph, &graph.folder))?;
     if derived::are_whole(session, &MergedRows { key, layout, weights })? { Ok(()) } else { remove(session) }
 }
 
-/// Removes the rows from the job's own workdir. Collective.
+/// Removes the merged rows from the job's own workdir. Collective.
 ///
 /// # Errors
 /// [`Error::Io`].

@@ -1,4 +1,5 @@
-//! The stages that prepare a graph: each is skipped where the manifest says it is done and what it left still holds.
+//! The stages that prepare a graph. A stage is skipped if the manifest says that it is done and its result is still
+//! valid.
 //!
 //! | file | holds |
 //! |---|---|
@@ -7,8 +8,9 @@
 //! | `named` | a check that the input has the vertices that tables name |
 //! | `blocks`, `build` | `partition` and `sort`: opening blocks, and building those that are missing |
 //! | `residence` | graphs whose blocks stay in memory |
-//! | `degree_file` | degrees beside the blocks |
-//! | `derived`, `transpose`, `merge` | rows that are made of the blocks: the upper half, and rows of all neighbours |
+//! | `degree_file` | the file of degrees next to the blocks |
+//! | `derived`, `transpose`, `merge` | rows derived from the blocks: the upper half, and merged rows (all neighbours)
+//! |
 //! | `packing` | rows packed in memory |
 
 mod blocks;
@@ -45,7 +47,8 @@ use crate::prepare::relabel::{self, relabel};
 use crate::prepare::{Accelerator, order};
 use crate::process::progress::Unit;
 
-/// Names of the stages of every graph in the manifest and the report; `transpose` and `merge` are more, for tasks that need the parts that these make.
+/// Names of the stages of every graph, in the manifest and the report. `transpose` and `merge` are additional stages
+/// for tasks that need derived rows.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 
 /// Returns the names of the stages that prepare a graph for the tasks of `job`.
@@ -54,19 +57,19 @@ pub(crate) fn stages(job: &Job) -> impl Iterator<Item = &'static str> + use<> {
     STAGES.into_iter().chain(job.needs_upper().then_some(transpose::STAGE)).chain(merges.then_some(merge::STAGE))
 }
 
-/// The outcome of preparation.
+/// Outcome of preparation.
 pub(crate) enum Prepared {
-    /// A graph to work with.
+    /// A graph to compute on.
     Graph(Box<Graph>),
-    /// Results that an earlier run found of the same contents.
+    /// Results that an earlier run found for the same contents.
     Finished(Box<Finished>),
 }
 
-/// Prepares the graph of the job, or opens it where that is done. An input that only looks changed may turn out to be one of which
-/// all is done. Collective.
+/// Prepares the graph of the job, or opens it if it is already prepared. An input that only looks changed may turn
+/// out to be one whose tasks are all done. Collective.
 ///
 /// # Errors
-/// Those of every stage.
+/// Errors of every stage.
 pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     let input = input::of_job(&session.job)?;
     let mut memory = addresses(&input, &session.budget)?;
@@ -80,7 +83,7 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
         return Ok(Prepared::Finished(Box::new(done)));
     }
     let graph = blocks::open_or_build(session, &input, &cache, info, order).inspect_err(|e| {
-        // The first pass took it as it was, so what it found holds no more: the next run makes it anew.
+        // The first pass accepted the input, so its result is no longer valid: the next run repeats it.
         if matches!(e, Error::Input { .. }) {
             ["ingest", "relabel"].into_iter().for_each(|name| session.manifest.forget(name));
         }
@@ -88,7 +91,7 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     Ok(Prepared::Graph(Box::new(graph)))
 }
 
-/// Refuses to make a graph anew that a job of another workdir reads. Collective.
+/// Returns an error if a job in another workdir reads the graph that is about to be replaced. Collective.
 ///
 /// # Errors
 /// [`Error::Busy`].
@@ -96,7 +99,7 @@ fn refuse_readers(session: &Session) -> Result<()> {
     session.agreed(|| Reader::refuse(&session.job.workdir))
 }
 
-/// The first pass over the edges, and the order of vertices that follows from it.
+/// Runs the first pass over the edges and orders the vertices by its result.
 struct Ordering<'s, 'm> {
     session: &'s mut Session,
     input: &'s Input,
@@ -104,7 +107,8 @@ struct Ordering<'s, 'm> {
 }
 
 impl Ordering<'_, '_> {
-    /// Finds the stages `ingest` and `relabel` done, or runs them; the order comes along where it was just made.
+    /// Skips the stages `ingest` and `relabel` if they are done, otherwise runs them. The order is returned if it was
+    /// just made.
     fn open_or_run(mut self) -> Result<(InputInfo, Option<Ordered>)> {
         let identity = input::version_key(self.input, &self.session.job.input_keys)?;
         ranks::check_input(&self.session.comm, &self.input.name(), identity)?;
@@ -129,7 +133,7 @@ impl Ordering<'_, '_> {
         Ok((info, Some(order)))
     }
 
-    /// Returns true if the order of vertices that an earlier run stored is there and whole.
+    /// Returns true if the order of vertices that an earlier run stored exists and is whole.
     fn is_stored(&self, info: &InputInfo) -> Result<bool> {
         let folder = self.session.graph_folder();
         self.session.agreed(|| match order::read_runs(&folder, info.content) {
@@ -139,7 +143,7 @@ impl Ordering<'_, '_> {
                 Ok(false)
             }
             Err(e) => {
-                tracing::warn!("{e}: ordering vertices anew");
+                tracing::warn!("{e}: ordering vertices again");
                 Ok(false)
             }
         })
@@ -164,7 +168,7 @@ impl Ordering<'_, '_> {
         let checked =
             occupied::check_content(&self.session.job, &self.session.manifest, content_of(&found)?, Some(reversed));
         if let Err(e) = checked {
-            // If nothing is in it, it was made above.
+            // Removes the folder only if it is empty, that is, if it was created above.
             let _ = std::fs::remove_dir(&folder);
             return Err(e);
         }
@@ -214,7 +218,7 @@ impl Ordering<'_, '_> {
             identity,
             content,
             bytes: input.bytes(),
-            source: streams::told(&input.name(), &self.session.job.workdir, &self.session.manifest),
+            source: streams::name_streams(&input.name(), &self.session.job.workdir, &self.session.manifest),
         };
         let mut order = self.relabel(found.degrees, &mut info)?;
         if order.order().whole {
@@ -223,7 +227,7 @@ impl Ordering<'_, '_> {
         Ok((info, order))
     }
 
-    /// Returns the weights that the graph of these contents carries, if it carries some.
+    /// Returns the weights that the graph with hash `content` carries, if it carries some.
     fn weights(&self, content: u64, found: &Ingested) -> Result<Option<GraphWeights>> {
         let job = &self.session.job;
         if !job.carries_weights() {
@@ -232,7 +236,7 @@ impl Ordering<'_, '_> {
         let name = self.input.name();
         match job.input.weights().decide_by(found.weights, found.edges, self.input)? {
             Some(kind) => weights_of(content, kind, found.weights_checksum).map(Some),
-            // A graph without edges has weights of any type.
+            // A graph without edges fits any type of weights.
             None if found.edges == 0 => weights_of(content, WeightType::U32, found.weights_checksum).map(Some),
             None => {
                 let reads = job.tasks.iter().find(|task| task.needs().weights);
@@ -267,7 +271,7 @@ impl Ordering<'_, '_> {
         })
     }
 
-    /// Orders vertices by degree, and notes both stages in the manifest.
+    /// Orders vertices by degree, and records both stages in the manifest.
     fn relabel(&mut self, degrees: Buffer<u32>, info: &mut InputInfo) -> Result<Ordered> {
         let session = &mut *self.session;
         self.cache.make_room(&session.budget, relabel::scratch_bytes(session.threads, info.edges));
@@ -283,7 +287,8 @@ impl Ordering<'_, '_> {
             let written = order::body_bytes(info.ids, info.runs);
             Ok((order, Moved { read: 0, written: if s.comm.leads() { written } else { 0 } }))
         })?;
-        // Both at once: what ingest found in memory is kept by the order of vertices alone.
+        // Both are recorded together, because the result of ingest is only in memory until the order of vertices is
+        // stored.
         for name in ["ingest", "relabel"] {
             let figures = session.figures_of(name);
             session.manifest.done(name, info.identity, figures, &*info)?;

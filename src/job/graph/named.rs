@@ -1,7 +1,9 @@
-//! A check that the input has the vertices that tables name, so that nobody waits for rows to learn of one that it lacks.
+//! Checks that the input has the vertices that tables name. This runs early, so that nobody waits for rows only to
+//! learn that a vertex is missing.
 //!
-//! An id with an edge is a vertex, and so is every id that the input declares. A list of edges declares none. Of its ids without a degree those
-//! are vertices that have loops, which degrees leave out: the edges are read once more if a table names such an id and there are loops.
+//! An id with an edge is a vertex, and so is every id that the input declares. An edge list declares none. Among its
+//! ids without a degree, those with a loop are vertices, but degrees leave loops out. The edges are therefore read
+//! once more if a table names such an id and there are loops.
 
 use crate::algo::sources::{self, Named};
 use crate::error::Result;
@@ -15,11 +17,12 @@ use crate::prepare::relabel::{ISOLATED, vertex};
 use crate::process::progress::Unit;
 use std::path::Path;
 
-/// Makes sure that the input has all vertices that tables name. `order` is there if it was just made, else it is in `folder`. `input` is
-/// there unless another job kept the graph. Collective.
+/// Checks that the input has all vertices that tables name. `order` is given if it was just made, otherwise it is
+/// read from `folder`. `input` is `None` if another job kept the graph. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Input`] for one that it lacks; those of the order, of the list of sparse ids, and of reading the input.
+/// [`crate::Error::Input`] for a vertex that is missing; errors of the order, of the list of sparse ids, and of
+/// reading the input.
 pub(crate) fn check(
     session: &mut Session,
     info: &InputInfo,
@@ -30,13 +33,13 @@ pub(crate) fn check(
     let named: Vec<Named> = session.job.tasks.iter().flat_map(|task| task.named()).collect();
     let dense: Vec<u32> =
         session.agreed(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
-    // The list of sparse ids has those of loops, too.
+    // The list of sparse ids includes those that only have loops.
     if info.declared || info.sparse || dense.is_empty() {
         return Ok(());
     }
     let mut without_degree: Vec<u64> = match order.map(Ordered::order) {
         Some(order) => {
-            // A rank may have those of its share alone.
+            // A rank may have only its own share of the order.
             let mine = if order.whole { 0..order.map.len() } else { session.comm.share(order.map.len()) };
             let is_one = |id: usize| mine.contains(&id) && order.map[id] == ISOLATED;
             dense.iter().map(|&id| is_one(id as usize).into()).collect()
@@ -58,14 +61,14 @@ pub(crate) fn check(
     };
     let has_loop = |id: &u32| ids.binary_search(id).map_or(true, |at| looped[at] > 0);
     let why = match (input, info.loops) {
-        (None, 1..) => ", of which the kept graph has no edge: it leaves loops out",
+        (None, 1..) => ", which has no edge in the kept graph (loops are left out)",
         _ => ", which no edge has",
     };
     let lacking = named.iter().zip(&dense).find(|(_, id)| !has_loop(id));
     lacking.map_or(Ok(()), |(&named, _)| Err(sources::unknown(named, why, info)))
 }
 
-/// Reads the edges, and returns 1 for each of these sorted ids that has a loop, else 0. Collective.
+/// Reads the edges. Returns 1 for each of the sorted `ids` that has a loop, otherwise 0. Collective.
 fn with_loops(session: &mut Session, (input, cache): (&Input, &InputCache<'_>), ids: &[u32]) -> Result<Vec<u64>> {
     let (comm, bytes) = (session.comm.clone(), input.bytes() / session.comm.ranks() as u64);
     let mut looped = session.stage("ingest", bytes, Unit::Bytes, |s, progress| {
@@ -85,7 +88,7 @@ fn with_loops(session: &mut Session, (input, cache): (&Input, &InputCache<'_>), 
     Ok(looped)
 }
 
-/// Looks for loops at some ids, in one thread's edges.
+/// Finds loops at the sorted `ids`, in the edges of one thread.
 struct Loops<'a> {
     ids: &'a [u32],
     looped: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Rows of both halves packed in memory, where they find no room otherwise (`job/plan/packing.rs` says when).
+//! Packs rows of both halves in memory, if they do not fit otherwise (`job/plan/packing.rs` decides when).
 
 use super::transpose::{STAGE, Upper};
 use crate::error::{Error, Result};
@@ -15,19 +15,19 @@ use crate::process::signals;
 use crate::{failpoint, size};
 use rayon::prelude::*;
 
-/// A window of rows takes this part of free memory at most, if no GPU makes them.
+/// Divisor: without a GPU, a window of rows takes at most this part of free memory.
 const WINDOW_PART: u64 = 8;
 
-/// Packs the rows of a graph whose lower half is in memory. If they take more than was expected, its blocks are stored instead, and it returns
-/// false.
+/// Packs the rows of a graph whose lower half is in memory. If they take more memory than expected, stores the blocks
+/// instead and returns false.
 ///
 /// # Errors
-/// Those of [`super::transpose::ensure`].
+/// Errors of [`super::transpose::ensure`].
 pub(super) fn pack_or_store(session: &mut Session, graph: &mut Graph, layout: &Layout) -> Result<bool> {
     let mut begun = None;
     match pack(session, graph, layout, &mut begun) {
         Err(why @ Error::Limit { .. }) if graph.catalogue.is_in_memory() => {
-            tracing::info!("rows do not fit when they are packed, either, so they are stored: {why}");
+            tracing::info!("rows do not fit in memory even when packed, so they are stored: {why}");
             store(session, graph, begun)?;
             Ok(false)
         }
@@ -35,17 +35,18 @@ pub(super) fn pack_or_store(session: &mut Session, graph: &mut Graph, layout: &L
     }
 }
 
-/// Packs both halves, the upper as it is made of the lower. If memory has no room for the lower one, what became of that is in `begun`.
+/// Packs both halves, the upper one while it is derived from the lower one. If the lower half does not fit, `begun`
+/// receives the part that was packed.
 fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout, begun: &mut Option<Box<HalfPacked>>) -> Result<()> {
     session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
         let wanted = vec![true; layout.blocks()];
         let packer = Packer::new(layout.blocks(), &s.budget)?;
-        // A test may take memory away.
+        // A test may take the memory away.
         if failpoint::hit("packed.rows").is_err() {
             s.budget.reserve(u64::MAX / 2, "packed rows")?;
         }
         let of = Upper { graph, layout, wanted: &wanted, weights: None, to: Destination::Packed(&packer) };
-        // A window for the case that no GPU does it: what is packed has the rest.
+        // The window is needed only if no GPU does the work. Packed rows get the rest of the memory.
         let Transposed { passes, .. } = of.make(s, s.budget.free() / WINDOW_PART, progress)?;
         let read = passes * graph.catalogue.bytes();
         let (upper, edges) = (packer.finish()?, graph.stored.edges.max(1) as f64);
@@ -58,13 +59,13 @@ fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout, begun: &mut O
         let [lower, upper] = [of_lower, of_upper].map(|bytes| bytes as f64 / edges);
         tracing::info!(
             memory = size::show(of_lower + of_upper),
-            "rows are packed in memory: {lower:.2} bytes an entry in the lower half, {upper:.2} in the upper"
+            "rows are packed in memory: {lower:.2} bytes per entry in the lower half, {upper:.2} in the upper"
         );
         Ok(((), Moved { read, written: 0 }))
     })
 }
 
-/// Writes the blocks of the lower half to files, packed or not.
+/// Writes the blocks of the lower half to files, whether packed or not.
 fn store(session: &Session, graph: &mut Graph, begun: Option<Box<HalfPacked>>) -> Result<()> {
     let (folder, key, layout) = (session.graph_folder(), graph.info.content, graph.catalogue.layout.clone());
     let write = |b: usize, lengths: &[u32], targets: &[u32]| {

@@ -1,4 +1,4 @@
-//! The list of ids that occur, where they are sparse: it numbers them densely.
+//! The sorted list of the ids that occur, if they are sparse. Positions in it number the ids densely.
 
 use crate::error::{Error, Result};
 use crate::formats::Input;
@@ -6,14 +6,14 @@ use crate::job::session::{Moved, Session, Watched};
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::process::progress::Unit;
 
-/// Runs the stage `dictionary`, and opens the list. Collective.
+/// Runs the stage `dictionary` and opens the list. Collective.
 ///
 /// # Errors
-/// Those of the stage.
+/// Errors of the stage.
 pub(super) fn number(session: &mut Session, input: &Input, identity: u64) -> Result<Dictionary> {
     let path = dictionary::path(&session.graph_folder());
     session.stage("dictionary", input.bytes(), Unit::Bytes, |s, progress| {
-        // One rank for all: the list is small beside the edges.
+        // One rank builds it for all, because the list is small compared with the edges.
         if !s.comm.leads() {
             return Ok(((), Moved::default()));
         }
@@ -28,18 +28,19 @@ pub(super) fn number(session: &mut Session, input: &Input, identity: u64) -> Res
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
 pub(super) fn open(session: &Session, identity: u64) -> Result<Dictionary> {
-    session.in_sight(|| Dictionary::open(&dictionary::path(&session.graph_folder()), identity, &session.budget))
+    session
+        .retry_until_visible(|| Dictionary::open(&dictionary::path(&session.graph_folder()), identity, &session.budget))
 }
 
-/// Makes the list anew if it is damaged. Collective.
+/// Rebuilds the list if it is damaged. Collective.
 ///
 /// # Errors
-/// Those of [`number`].
+/// Errors of [`number`].
 pub(super) fn ensure(session: &mut Session, input: &Input, identity: u64) -> Result<()> {
     let open = || Dictionary::open(&dictionary::path(&session.graph_folder()), identity, &session.budget);
     let whole = session.agreed(|| match open() {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
-            tracing::warn!("{e}: listing sparse ids anew");
+            tracing::warn!("{e}: listing sparse ids again");
             Ok(false)
         }
         other => other.map(|_| true),

@@ -1,4 +1,4 @@
-//! The stage `transpose`: the upper half of rows, for tasks that need it.
+//! The stage `transpose`: builds the upper half of rows, for tasks that need it.
 
 use super::derived::{self, DerivedRows};
 use super::packing;
@@ -21,13 +21,14 @@ use std::path::Path;
 /// Name of the stage in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::TRANSPOSE_STAGE;
 
-/// Opens the upper half of the graph's rows, or builds what is missing of it; rows that are in memory are packed there. Collective.
+/// Opens the upper half of the graph's rows, or builds its missing blocks. If the rows are in memory, packs them
+/// there. Collective.
 ///
 /// # Errors
-/// Those of memory, disk and the graph's blocks; a stop.
+/// Errors of memory, disk and the graph's blocks; a stop.
 pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
     let content = graph.info.content;
-    let runs = session.in_sight(|| order::read_runs(&graph.folder, content))?;
+    let runs = session.retry_until_visible(|| order::read_runs(&graph.folder, content))?;
     let layout = graph.info.upper_layout(&runs);
     let weights = graph.stored.weights.filter(|_| session.job.upper_has_weights());
     if graph.catalogue.is_in_memory() && packing::pack_or_store(session, graph, &layout)? {
@@ -36,9 +37,9 @@ pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
     derived::open_or_build(session, graph, &UpperHalf { content, layout, weights })
 }
 
-/// The upper half of rows in files.
+/// The upper half of rows, stored in files.
 struct UpperHalf {
-    /// The key of the graph.
+    /// Key of the graph.
     content: u64,
     layout: Layout,
     weights: Option<GraphWeights>,
@@ -80,7 +81,7 @@ impl DerivedRows for UpperHalf {
             let upper = Catalogue::open(&folder, key, Half::Upper, self.layout.clone())?;
             upper.with_weights(&folder, Half::Upper, self.weights)
         };
-        graph.set_upper(session.in_sight(open)?)
+        graph.set_upper(session.retry_until_visible(open)?)
     }
 
     fn info(&self, graph: &Graph) -> UpperInfo {
@@ -92,14 +93,15 @@ impl DerivedRows for UpperHalf {
     }
 }
 
-/// Removes the upper half if it is damaged. An earlier table needed it and no table of this job does, so no stage would repair it. Collective.
+/// Removes the upper half if it is damaged. An earlier table needed it; no table of this job does, so no stage would
+/// repair it. Collective.
 ///
 /// # Errors
-/// Those of the disk; a stop.
+/// Errors of the disk; a stop.
 pub(crate) fn look_over(session: &mut Session, graph: &Graph) -> Result<()> {
     let content = graph.info.content;
     let Some(UpperInfo { weights, .. }) = session.manifest.found(STAGE, content) else { return Ok(()) };
-    let runs = session.in_sight(|| order::read_runs(&graph.folder, content))?;
+    let runs = session.retry_until_visible(|| order::read_runs(&graph.folder, content))?;
     let upper = UpperHalf { content, layout: graph.info.upper_layout(&runs), weights };
     if derived::are_whole(session, &upper)? { Ok(()) } else { remove(session) }
 }
@@ -118,7 +120,7 @@ pub(crate) fn remove(session: &mut Session) -> Result<()> {
     })
 }
 
-/// The upper half of the rows of a graph, to be made.
+/// Inputs for building the upper half of the rows of a graph.
 pub(super) struct Upper<'a> {
     pub(super) graph: &'a Graph,
     pub(super) layout: &'a Layout,
@@ -128,12 +130,12 @@ pub(super) struct Upper<'a> {
 }
 
 impl Upper<'_> {
-    /// Makes it on the GPU, or in `free` bytes of host memory, or the fewest that do.
+    /// Builds it on the GPU, or on the CPU in `free` bytes of host memory (at least the smallest that is enough).
     pub(super) fn make(&self, session: &Session, free: u64, progress: &StageProgress) -> Result<Transposed> {
         let Upper { graph, layout, wanted, weights, to } = *self;
         let (lower, entries) = (&graph.catalogue, graph.stored.edges);
         let (shape, bins) = TransposeShape::and_bins(layout, entries, lower.len() as u64, weights.is_some());
-        // A part of free memory is no less than what does.
+        // A part of free memory could be less than the smallest that is enough.
         let free = free.max(shape.least()).min(session.budget.free());
         let memory = TransposeMemory::new(&shape, session.threads, free).map_err(|least| Error::Limit {
             limit: "host_memory",
@@ -161,7 +163,7 @@ impl Upper<'_> {
     }
 }
 
-/// Returns the blocks that this rank builds: consecutive ones, by the bounds of their entries.
+/// Returns the blocks that this rank builds. They are consecutive and divided by the bounds of their entries.
 fn own_share(layout: &Layout, wanted: &[bool], rank: usize, ranks: usize) -> Vec<bool> {
     let bound = |b: usize| if wanted[b] { layout.block(b).bound + layout.block(b).len() as u64 } else { 0 };
     let total = (0..wanted.len()).map(bound).sum::<u64>().max(1);
@@ -181,7 +183,7 @@ mod tests {
     use crate::graph::order::DegreeRuns;
 
     #[test]
-    fn every_wanted_block_is_of_one_rank() {
+    fn every_wanted_block_belongs_to_one_rank() {
         let runs = DegreeRuns::new((1..400).rev().map(|degree| (degree, 1000 / degree + 1)).collect());
         let layout = Layout::of_half(&runs, 5000, Half::Upper, Direction::Undirected);
         assert!(layout.blocks() > 20);

@@ -1,7 +1,7 @@
-//! Several runs side by side: time, speed-up, efficiency and memory, as for a paper or an allocation request.
+//! Compares several runs: time, speed-up, efficiency and memory, for example for a paper or an allocation request.
 
 use super::page::{Mood, Page, Section};
-use super::seen::{Seen, State, results};
+use super::seen::{State, WorkdirContents, results};
 use super::value::{cell, number};
 use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table, Unit};
 use crate::error::Result;
@@ -10,16 +10,16 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A run and what it says of itself.
+/// A run to compare, with the contents of its workdir.
 struct Compared {
     name: String,
-    seen: Seen,
-    /// Number of processor cores, or of GPUs, that computed.
+    seen: WorkdirContents,
+    /// Number of processor cores or GPUs that did the work.
     workers: f64,
     on_gpu: bool,
 }
 
-/// Compares the jobs of some workdirs with that of the first.
+/// Compares the jobs of several workdirs with the job of the first.
 ///
 /// # Errors
 /// [`crate::Error::Usage`] for a folder that no job worked in.
@@ -46,13 +46,13 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
         sections: vec![section],
         log: Vec::new(),
         made: format!(
-            "Made by gpugraph {}. gpugraph report makes it again from the same workdirs.",
+            "Made by gpugraph {}. To recreate it, run gpugraph report with the same workdirs.",
             env!("CARGO_PKG_VERSION")
         ),
     })
 }
 
-/// Returns a name for each workdir: the ends of their paths, as much of them as tells all apart.
+/// Returns a name for each workdir: the shortest ends of the paths that are all different.
 fn names(workdirs: &[impl AsRef<Path>]) -> Vec<String> {
     let components = |workdir: &Path| workdir.components().count();
     let longest = workdirs.iter().map(|workdir| components(workdir.as_ref())).max().unwrap_or(0);
@@ -67,7 +67,7 @@ fn names(workdirs: &[impl AsRef<Path>]) -> Vec<String> {
 
 impl Compared {
     fn of(name: String, workdir: &Path) -> Result<Compared> {
-        let seen = Seen::at(workdir)?;
+        let seen = WorkdirContents::at(workdir)?;
         let ranks = number(&seen.report["ranks"]).unwrap_or(1.0);
         let threads = seen.metrics.runs.last().map_or(1.0, |run| run.threads as f64);
         let on_gpu = seen.report["device"] == "gpu";
@@ -82,12 +82,12 @@ impl Compared {
         results(self.report())
     }
 
-    /// Returns the seconds of an algorithm alone.
+    /// Returns the seconds of an algorithm without preparation.
     fn seconds(&self, algorithm: &str) -> Option<f64> {
         number(&self.report()["results"][algorithm]["seconds"]).filter(|&seconds| seconds > 0.0)
     }
 
-    /// Returns true if both runs are of the same edges, or of the same list.
+    /// Returns true if both runs have the same edges or the same list as input.
     fn has_input_of(&self, other: &Compared) -> bool {
         let (mine, others) = (self.report(), other.report());
         mine["input"]["checksum"] == others["input"]["checksum"] && mine["graph"]["edges"] == others["graph"]["edges"]
@@ -98,7 +98,7 @@ impl Compared {
     }
 }
 
-/// Returns the algorithms that any of the runs has, in the order of the first that has them.
+/// Returns all algorithms of the runs, in order of first appearance.
 fn algorithms(runs: &[Compared]) -> Vec<&str> {
     let mut names = Vec::new();
     for (name, _) in runs.iter().flat_map(Compared::results) {
@@ -109,7 +109,8 @@ fn algorithms(runs: &[Compared]) -> Vec<&str> {
     names
 }
 
-/// Returns tables that each have a row for each run, in the same order: narrow ones, for paper and small windows.
+/// Returns tables with a row for each run, always in the same order. They are narrow enough for paper and small
+/// windows.
 fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
     let table = |columns: Vec<Column>, cells: &dyn Fn(&Compared) -> Vec<Cell>| Table {
         columns: [Column::text("run")].into_iter().chain(columns).collect(),
@@ -164,7 +165,8 @@ fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
     tables
 }
 
-/// Returns how many times faster than the first run another one was, by the times of both; `None` for runs of different inputs.
+/// Returns how many times faster `run` was than `first`, by the times that `seconds` returns; `None` if their inputs
+/// differ.
 fn faster(first: &Compared, run: &Compared, seconds: &dyn Fn(&Compared) -> Option<f64>) -> Option<f64> {
     let ratio = || Some(seconds(first)? / seconds(run)?);
     run.has_input_of(first).then(ratio).flatten()
@@ -174,13 +176,13 @@ fn positive(value: &Value) -> Cell {
     if number(value).is_some_and(|number| number > 0.0) { cell(value) } else { Cell::Nothing }
 }
 
-/// Returns the stages of all runs as bars.
+/// Returns a bar chart of the stages of all runs.
 fn by_stage(runs: &[Compared]) -> Figure {
     let mut stages: Vec<&str> = Vec::new();
     let of = |run: &Compared, stage: &str| {
         let all = run.seen.report["stages"].as_array().into_iter().flatten();
         let times = all.filter(|one| one["name"] == stage).filter_map(|one| number(&one["seconds"]));
-        // A run without the stage has no time of it, which is not 0.
+        // If a run lacks the stage, its time is unknown, not 0.
         times.reduce(|sum, more| sum + more).unwrap_or(f64::NAN)
     };
     for stage in runs.iter().flat_map(|run| run.report()["stages"].as_array().into_iter().flatten()) {
@@ -199,7 +201,7 @@ fn by_stage(runs: &[Compared]) -> Figure {
     }
 }
 
-/// Returns the speed-up of each algorithm by what computed, beside what would be ideal.
+/// Returns the speed-up of each algorithm by number of cores or GPUs, with the ideal speed-up.
 fn speed_up(runs: &[Compared]) -> Figure {
     let first = &runs[0];
     let alike = || runs.iter().filter(|run| run.on_gpu == first.on_gpu && run.has_input_of(first));
@@ -209,7 +211,7 @@ fn speed_up(runs: &[Compared]) -> Figure {
         for name in algorithms(runs) {
             let point = |run: &Compared| Some((run.workers, faster(first, run, &|run| run.seconds(name))?));
             let mut points: Vec<(f64, f64)> = alike().filter_map(point).collect();
-            // Of as many workers, the run that was fastest.
+            // Keep the fastest of the runs with the same number of workers.
             points.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
             points.dedup_by_key(|point| point.0);
             lines.extend(Some(Line::new(name, Style::Line, points)).filter(|line| !line.points.is_empty()));
@@ -221,7 +223,7 @@ fn speed_up(runs: &[Compared]) -> Figure {
     Figure {
         title: "Speed-up".into(),
         caption: format!(
-            "How many times faster than {} each algorithm alone was, by {unit}: of runs with as many, the fastest.",
+            "How many times faster than {} each algorithm was without preparation, by number of {unit}. Of several runs with the same number, the fastest counts.",
             first.name
         ),
         x: Axis::linear(unit, Unit::Count),
@@ -230,7 +232,7 @@ fn speed_up(runs: &[Compared]) -> Figure {
     }
 }
 
-/// Returns why the runs should not be compared.
+/// Returns reasons why the runs should not be compared.
 fn differences(runs: &[Compared]) -> Vec<String> {
     let mut notices: Vec<String> = Vec::new();
     let first = &runs[0];
@@ -262,7 +264,7 @@ mod tests {
     use super::names;
 
     #[test]
-    fn workdirs_of_one_name_are_told_apart() {
+    fn workdirs_with_the_same_name_get_different_labels() {
         assert_eq!(names(&["runs/s22", "/x/s23/"]), ["s22", "s23"]);
         assert_eq!(names(&["runs/h100/s22", "runs/h200/s22", "s23"]), ["h100/s22", "h200/s22", "s23"]);
         assert_eq!(names(&["/a/b/w", "/b/w", "w"]), ["a/b/w", "/b/w", "w"]);

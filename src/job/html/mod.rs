@@ -1,8 +1,8 @@
-//! `report.html`: what a job did, for eyes. It is made from what the workdir holds, without the input, and also of a job that was stopped, failed
-//! or lost some of its files.
+//! `report.html`: a report of a job for people. It is made from the contents of the workdir, without the input. It is
+//! also made for a job that was stopped, failed, or lost some of its files.
 //!
-//! It knows no algorithm: results are tables of their fields, and their pictures those that the algorithm describes
-//! ([`Algorithm::figures`](crate::algo::Algorithm::figures)).
+//! The report does not depend on particular algorithms. Results are shown as tables of their fields, and each
+//! algorithm describes its figures ([`Algorithm::figures`](crate::algo::Algorithm::figures)).
 
 pub mod compare;
 pub mod page;
@@ -17,7 +17,7 @@ mod value;
 
 use crate::error::Result;
 use crate::job::html::page::Page;
-use crate::job::html::seen::{Seen, State};
+use crate::job::html::seen::{State, WorkdirContents};
 use crate::store::replace::replace_volatile;
 use std::path::Path;
 
@@ -29,9 +29,9 @@ pub const FILE: &str = "report.html";
 /// # Errors
 /// [`crate::Error::Usage`] for a folder that no job worked in.
 pub fn page(workdir: &Path) -> Result<Page> {
-    let seen = Seen::at(workdir)?;
+    let seen = WorkdirContents::at(workdir)?;
     let mut page = summary::page(&seen);
-    // What was found comes first, then what it was found in, then the machine.
+    // Results come first, then the input and graph, then the machine.
     page.sections = [results::files(&seen)]
         .into_iter()
         .chain(results::sections(&seen))
@@ -42,12 +42,13 @@ pub fn page(workdir: &Path) -> Result<Page> {
     Ok(page)
 }
 
-/// Returns a report as HTML.
+/// Renders a report as HTML.
 pub fn html(page: &Page) -> String {
     render::page(page)
 }
 
-/// Leaves `report.html` in the workdir of a run that has ended, however it did. What goes wrong with that is no reason to fail.
+/// Writes `report.html` to the workdir of a run that has ended, successfully or not. A failure to write it is only a
+/// warning.
 pub(crate) fn leave(workdir: &Path) {
     let written = page(workdir).and_then(|page| replace_volatile(&workdir.join(FILE), html(&page).as_bytes()));
     if let Err(e) = written {

@@ -1,33 +1,33 @@
-//! The contents of a report before it is drawn: the same for HTML, JSON and CSV.
+//! The contents of a report before rendering. HTML, JSON and CSV are made from the same contents.
 
 use crate::chart::table::field;
 use crate::chart::{Figure, Table};
 use serde::Serialize;
 
-/// A report.
+/// Contents of a report.
 #[derive(Debug, Clone, Serialize)]
 pub struct Page {
-    /// The job's name.
+    /// Name of the job.
     pub title: String,
-    /// How the job stands, in a word or two.
+    /// State of the job, in a word or two.
     pub state: String,
-    /// How good that is.
+    /// How good the state is.
     pub mood: Mood,
     /// A sentence about what was done.
     pub lead: String,
-    /// Sentences about what is missing or damaged, or went wrong.
+    /// Sentences about missing or damaged files, and errors.
     pub notices: Vec<String>,
-    /// The answers: what was found, and the rest of it.
+    /// Answers: the first sentence of each, and the rest.
     pub answers: Vec<(String, String)>,
-    /// Figures of what it took: name and value.
+    /// What the job took: name and value.
     pub costs: Vec<(String, String)>,
-    /// Reasons for and against trust in the answers.
+    /// Reasons for and against trusting the answers.
     pub trust: Vec<String>,
-    /// The parts of the report.
+    /// Sections of the report.
     pub sections: Vec<Section>,
-    /// The last lines of the log.
+    /// Last lines of the log.
     pub log: Vec<String>,
-    /// A sentence about what made the report.
+    /// Sentence that says which program made the report, and when.
     pub made: String,
 }
 
@@ -37,50 +37,50 @@ pub struct Page {
 pub enum Mood {
     /// All is well.
     Good,
-    /// Something went wrong.
+    /// Something failed.
     Bad,
-    /// It is not done.
+    /// The job is not done.
     Wait,
 }
 
-/// A part of a report.
+/// A section of a report.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Section {
-    /// Its place in the page.
+    /// Anchor in the page.
     pub id: String,
-    /// Its heading.
+    /// Heading.
     pub title: String,
-    /// Sentences before its figures.
+    /// Sentences above the figures.
     pub text: Vec<String>,
-    /// A table of facts, which stands on top.
+    /// Table of facts at the top.
     pub facts: Option<Table>,
-    /// Tables, each with its caption, which stand below the figures.
+    /// Tables below the figures, each with its caption.
     pub tables: Vec<(String, Table)>,
-    /// Pictures.
+    /// Figures.
     pub figures: Vec<Figure>,
-    /// The numbers of the first picture, where there are more than its marks show.
+    /// Table of numbers for the first figure, if there are more numbers than its marks show.
     pub numbers: Option<Table>,
 }
 
 impl Section {
-    /// Makes a part without anything in it.
+    /// Creates an empty section.
     pub fn new(id: &str, title: &str) -> Section {
         Section { id: id.to_owned(), title: title.to_owned(), ..Section::default() }
     }
 
-    /// Returns the numbers of a picture, if they are not those of its marks.
+    /// Returns the separate table of numbers for the figure at index `at`, if it has one.
     pub fn numbers_of(&self, at: usize) -> Option<&Table> {
         self.numbers.as_ref().filter(|_| at == 0)
     }
 
-    /// Returns true if there is nothing in it.
+    /// Returns true if the section has no content.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.facts.is_none() && self.tables.is_empty() && self.figures.is_empty()
     }
 }
 
 impl Page {
-    /// Returns all tables, those of figures too, as CSV: a line with its heading before each.
+    /// Returns all tables, including those of figures, as CSV. A heading line precedes each table.
     pub fn csv(&self) -> String {
         let mut text = String::new();
         for section in &self.sections {

@@ -1,25 +1,25 @@
-//! The part of a report about ranks: how busy the processors and the GPU of each were.
+//! The section about ranks: how busy the processors and the GPU of each rank were.
 
 use super::page::Section;
-use super::seen::Seen;
+use super::seen::WorkdirContents;
 use super::value::number;
 use crate::chart::{Axis, Bars, Cell, Column, Figure, Marks, Table, Unit};
 use serde_json::Value;
 
-/// Most ranks that are shown.
+/// Largest number of ranks that are shown.
 const MOST: usize = 200;
 
-/// The parts of a rank that work.
+/// The part of a rank that does the work.
 #[derive(Clone, Copy)]
 pub(super) enum Worker {
-    /// Its threads.
+    /// The threads of the rank.
     Processors,
-    /// Its GPU.
+    /// The GPU of the rank.
     Gpu,
 }
 
 impl Worker {
-    /// Returns the time that each rank's were at work in a stage of the last run, where that is known.
+    /// Returns for each rank how long this worker was busy in a stage of the last run, in seconds, if known.
     fn times(self, stage: &Value) -> Option<Vec<f64>> {
         let key = match self {
             Worker::Processors => "cpu_seconds",
@@ -28,8 +28,9 @@ impl Worker {
         Some(stage[key].as_array()?.iter().filter_map(number).collect())
     }
 
-    /// Returns the share of time that they were at work, of the time of a rank.
-    fn share(self, seen: &Seen, stage: &Value, time: f64) -> Option<f64> {
+    /// Returns the fraction of the stage's time that this worker was busy, if it was busy for `time` seconds on one
+    /// rank.
+    fn share(self, seen: &WorkdirContents, stage: &Value, time: f64) -> Option<f64> {
         let each = match self {
             Worker::Processors => threads(seen),
             Worker::Gpu => 1.0,
@@ -39,26 +40,26 @@ impl Worker {
     }
 }
 
-/// Returns the share of its workers that a stage kept busy, over all ranks; `None` of one that the last run had no part in.
-pub(super) fn busy(seen: &Seen, stage: &Value, worker: Worker) -> Option<f64> {
+/// Returns the average busy fraction over all ranks in a stage; `None` if the last run had no part in the stage.
+pub(super) fn busy(seen: &WorkdirContents, stage: &Value, worker: Worker) -> Option<f64> {
     let times = worker.times(stage).filter(|times| !times.is_empty())?;
     worker.share(seen, stage, times.iter().sum::<f64>() / times.len() as f64)
 }
 
-/// Returns the seconds of a stage in the last run: `seconds` of the report are those of all runs.
-fn in_last_run(seen: &Seen, stage: &Value) -> Option<f64> {
+/// Returns the seconds of a stage in the last run. `seconds` in the report is the total over all runs.
+fn in_last_run(seen: &WorkdirContents, stage: &Value) -> Option<f64> {
     let spans = seen.metrics.runs.last().map_or(&[][..], |run| &run.stages);
     let of_stage = spans.iter().filter(|span| stage["name"] == *span.name).map(|span| span.to - span.from);
     Some(of_stage.sum()).filter(|&seconds: &f64| seconds > 0.0).or_else(|| number(&stage["seconds"]))
 }
 
-fn threads(seen: &Seen) -> f64 {
+fn threads(seen: &WorkdirContents) -> f64 {
     seen.metrics.runs.last().map_or(0.0, |run| run.threads as f64)
 }
 
-/// Returns the part about ranks: how busy the processors and the GPU of each were in the stages of the last run. A rank by itself has but its GPU
-/// told here.
-pub(super) fn section(seen: &Seen) -> Section {
+/// Returns the section about ranks: how busy the processors and the GPU of each rank were in the stages of the last
+/// run. For a single rank, only the GPU is shown.
+pub(super) fn section(seen: &WorkdirContents) -> Section {
     let mut section = Section::new("ranks", "Ranks");
     let texts = [
         (
@@ -69,7 +70,7 @@ pub(super) fn section(seen: &Seen) -> Section {
         (
             Worker::Gpu,
             ["GPU time of each rank", "time in which the GPU computed", "Busy share of each rank's GPU"],
-            "In the last run, by stage: time in which a kernel ran, as NVML tells from two seconds on. Ranks that share a GPU have one time.",
+            "In the last run, by stage: time in which a kernel ran, as NVML reports for stages of two seconds or more. Ranks that share a GPU share one time.",
         ),
     ];
     for (worker, [title, axis, shares], caption) in texts {
@@ -100,7 +101,7 @@ pub(super) fn section(seen: &Seen) -> Section {
             let shares = stages.iter().map(|stage| Cell::from(share(stage, rank)));
             [Cell::Text(name.clone())].into_iter().chain(shares).collect()
         };
-        // Without metrics nobody knows how many threads there were.
+        // Without metrics the number of threads is unknown.
         if stages.iter().all(|(stage, _)| busy(seen, stage, worker).is_none()) {
             continue;
         }
@@ -117,19 +118,19 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn shares_are_of_the_time_of_the_last_run() {
+    fn shares_refer_to_the_time_of_the_last_run() {
         let span = |name: &str, from: f64, to: f64| Span { name: name.into(), from, to, done: true };
         let stages = vec![span("sort", 0.0, 2.0), span("triangle", 2.0, 4.0), span("triangle", 5.0, 7.0)];
         let mut metrics = Metrics::default();
         metrics.runs = vec![RunMetrics::default(), RunMetrics { threads: 4, stages, ..RunMetrics::default() }];
-        // Earlier runs had a part in the seconds of triangle.
+        // Earlier runs contributed to the seconds of triangle.
         let report = json!({ "stages": [
             { "name": "ingest", "seconds": 9.0 },
             { "name": "sort", "seconds": 2.0, "cpu_seconds": [8.0, 4.0] },
             { "name": "triangle", "seconds": 100.0, "cpu_seconds": [4.0, 0.0], "gpu_seconds": [3.0, 1.0] },
         ] });
         let (state, log) = (State::Finished, Vec::new);
-        let mut seen = Seen {
+        let mut seen = WorkdirContents {
             workdir: "w".into(),
             state,
             why: None,
@@ -150,7 +151,7 @@ mod tests {
         let stage = |at: usize| &seen.report["stages"][at];
         let shares = [0, 1, 2].map(|at| [Worker::Processors, Worker::Gpu].map(|worker| busy(&seen, stage(at), worker)));
         assert_eq!(shares, [[None, None], [Some(0.75), None], [Some(0.125), Some(0.5)]]);
-        // A rank by itself has its GPU told, and a report without metrics no shares.
+        // For a single rank the GPU is shown. Without metrics there are no processor shares.
         seen.report =
             json!({ "stages": [{ "name": "bfs", "seconds": 2.0, "cpu_seconds": [1.0], "gpu_seconds": [1.5] }] });
         seen.metrics = Metrics::default();

@@ -1,4 +1,4 @@
-//! A report as one HTML file: no script, no font, nothing from a network.
+//! Renders a report as one HTML file without scripts, fonts or network access.
 
 use super::page::{Mood, Page, Section};
 use crate::chart::draw;
@@ -6,10 +6,11 @@ use crate::quote::{clip_to, printable_lines};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
-/// Nothing is loaded and nothing runs, whatever stands in names: this style and the empty icon alone are allowed.
+/// Content security policy: nothing is loaded and no script runs, whatever names contain. Only this style and the
+/// empty icon are allowed.
 const POLICY: &str =
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-/// Most characters of a sentence.
+/// Largest number of characters of a sentence.
 const SENTENCE: usize = 1000;
 
 fn shown(text: &str) -> String {

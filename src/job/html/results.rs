@@ -1,7 +1,7 @@
-//! The parts of a report about the input, the graph and the results.
+//! The sections about the result files, the input, the graph and the results.
 
 use super::page::Section;
-use super::seen::{Seen, Unfinished, results};
+use super::seen::{Unfinished, WorkdirContents, results};
 use super::value::{cell, fields, label, number, unit};
 use crate::algo;
 use crate::chart::Unit;
@@ -9,17 +9,18 @@ use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table};
 use crate::results::about::{Shape, about_file};
 use serde_json::Value;
 
-/// Most rows of a list in a result.
+/// Largest number of rows of a list in a result.
 const MOST: usize = 64;
-/// Fields that name what a row is of.
+/// Fields that name the subject of a row.
 const NAMES: [&str; 5] = ["source", "name", "kind", "step", "from"];
-/// Most columns of it.
+/// Largest number of columns of a list in a result.
 const COLUMNS: usize = 16;
-/// Most trials that are drawn with a bar each.
+/// Largest number of trials that are drawn as bars.
 const BARS: usize = 20;
 
-/// Returns the part about the files of results: each with its type, its rows, what its values are, and the line of Python that loads it.
-pub(super) fn files(seen: &Seen) -> Section {
+/// Returns the section about the result files: type, rows, meaning of the values, and the line of Python that loads
+/// each file.
+pub(super) fn files(seen: &WorkdirContents) -> Section {
     let mut section = Section::new("files", "Result files");
     let row = |file: &String| {
         let path = seen.workdir.join(file);
@@ -55,8 +56,8 @@ pub(super) fn files(seen: &Seen) -> Section {
     section
 }
 
-/// Returns the part about the input and the graph.
-pub(super) fn graph(seen: &Seen) -> Section {
+/// Returns the section about the input and the graph.
+pub(super) fn graph(seen: &WorkdirContents) -> Section {
     let mut section = Section::new("graph", "Input and graph");
     let (input, graph) = (&seen.report["input"], &seen.report["graph"]);
     let facts = [
@@ -97,7 +98,7 @@ pub(super) fn graph(seen: &Seen) -> Section {
     section
 }
 
-/// Returns what became of the edges of the input.
+/// Returns a figure of how many edges of the input were kept or dropped.
 fn edges(input: &Value, graph: &Value) -> Option<Figure> {
     let edges =
         [("edges of the graph", &graph["edges"]), ("repeats", &input["duplicates"]), ("loops", &input["self_loops"])];
@@ -112,7 +113,7 @@ fn edges(input: &Value, graph: &Value) -> Option<Figure> {
     })
 }
 
-/// Returns a value as a cell of a table whose rows have units of their own.
+/// Returns a value as a cell of a table in which each row has its own unit.
 fn words(value: &Value, unit: Unit) -> Cell {
     match (unit, cell(value)) {
         (Unit::Text, text) | (Unit::Count, text @ Cell::Whole(_)) => text,
@@ -120,21 +121,21 @@ fn words(value: &Value, unit: Unit) -> Cell {
     }
 }
 
-/// Returns a part for each result, and for each task that is not done and of which something is known.
-pub(super) fn sections(seen: &Seen) -> Vec<Section> {
+/// Returns a section for each result, and for each unfinished task of which something is known.
+pub(super) fn sections(seen: &WorkdirContents) -> Vec<Section> {
     let done = results(&seen.report).into_iter().take(MOST).enumerate();
     let done = done.map(|(at, (name, result))| of_result(at, name, result));
-    done.chain(seen.unfinished.iter().enumerate().map(|(at, task)| as_far(at, task))).collect()
+    done.chain(seen.unfinished.iter().enumerate().map(|(at, task)| unfinished_section(at, task))).collect()
 }
 
-/// Returns the part about a task that is not done: its pictures alone.
-fn as_far(at: usize, task: &Unfinished) -> Section {
+/// Returns the section about an unfinished task, which has figures only.
+fn unfinished_section(at: usize, task: &Unfinished) -> Section {
     let mut section = Section::new(&format!("unfinished-{at}"), &format!("{} as far as it came", task.name));
     section.figures = task.figures.iter().filter(|figure| !figure.is_empty()).cloned().collect();
     section
 }
 
-/// Returns what there is to draw of a result.
+/// Returns the figures of a result.
 fn figures(name: &str, result: &Value) -> Vec<Figure> {
     let figures = algo::find(name).map(|algorithm| (algorithm.figures)(result)).unwrap_or_default();
     figures.into_iter().filter(|figure| !figure.is_empty()).collect()
@@ -146,7 +147,7 @@ fn of_result(at: usize, name: &str, result: &Value) -> Section {
     section.facts = Some(fields(result));
     section.text.extend(from(result).map(|from| format!("Found {from}; the job that ran last has no table [{name}].")));
     let drawn = figures(name, result);
-    // What is drawn has the table of its picture.
+    // A field that is drawn gets the table of its figure instead.
     let is_drawn = |key: &str| {
         let begin = key.trim_end_matches('s');
         drawn.iter().any(|figure| figure.title.to_lowercase().starts_with(begin))
@@ -154,7 +155,7 @@ fn of_result(at: usize, name: &str, result: &Value) -> Section {
     let tables = result.as_object().into_iter().flatten().filter(|(key, _)| *key != "from" && !is_drawn(key));
     for (key, inner) in tables.clone().filter(|(_, value)| value.is_object()) {
         let table = fields(inner);
-        // What has lists is for pictures.
+        // Objects that contain lists are drawn instead.
         let is_plain = inner.as_object().is_some_and(|inner| inner.values().all(|value| !value.is_array()));
         if is_plain && !table.rows.is_empty() {
             section.tables.push((key.replace('_', " "), table));
@@ -163,7 +164,7 @@ fn of_result(at: usize, name: &str, result: &Value) -> Section {
     if let Some(trials) = result["trials"].as_array().filter(|trials| trials.len() > 1) {
         section.figures.push(of_trials(name, trials));
     }
-    // Lists of objects are tables, whatever they are of.
+    // Lists of objects become tables, whatever they contain.
     for (key, list) in tables {
         let list: Vec<&Value> = list.as_array().into_iter().flatten().filter(|one| one.is_object()).collect();
         if let Some(table) = of_list(&list) {
@@ -177,13 +178,13 @@ fn of_result(at: usize, name: &str, result: &Value) -> Section {
     section
 }
 
-/// Returns when and by which job a result was found, if not by the job that ran last.
+/// Returns when and by which job a result was found, unless the job that ran last has its table.
 pub(super) fn from(result: &Value) -> Option<String> {
     let [job, time] = ["job", "time"].map(|key| result["from"][key].as_str());
     Some(format!("by {} at {}", job?, time?))
 }
 
-/// Returns the time of each trial: bars, or dots where there are many.
+/// Returns a figure of the time of each trial: bars, or dots if there are many.
 fn of_trials(name: &str, trials: &[Value]) -> Figure {
     let seconds = || trials.iter().enumerate().filter_map(|(at, seconds)| Some((at + 1, number(seconds)?)));
     let (time, trial) = (Axis::linear("time", Unit::Seconds), |unit| Axis::linear("trial", unit));
@@ -202,15 +203,15 @@ fn of_trials(name: &str, trials: &[Value]) -> Figure {
     Figure { title: format!("Trials of {name}"), caption, x, y, marks }
 }
 
-/// Returns a list of objects as a table, by those of their fields that are neither lists nor objects.
+/// Returns a list of objects as a table of those fields that are neither lists nor objects.
 fn of_list(list: &[&Value]) -> Option<Table> {
     let first = list.first()?.as_object()?;
     let plain = |value: &&Value| !value.is_array() && !value.is_object();
     let mut keys: Vec<&String> =
         first.iter().filter(|(_, value)| plain(value)).map(|(key, _)| key).take(COLUMNS).collect();
-    // What they are of comes first.
+    // The subject of a row comes first.
     keys.sort_by_key(|key| !NAMES.contains(&key.as_str()));
-    // Ids are no amounts, and names no numbers: what leads a row is told as it stands.
+    // Ids are not amounts, so the first column is shown as text.
     let column = |(at, key): (usize, &&String)| Column::new(&label(key), if at == 0 { Unit::Text } else { unit(key) });
     let row = |one: &&Value| {
         let cells = keys.iter().enumerate().map(|(at, key)| match (at, cell(&one[key.as_str()])) {

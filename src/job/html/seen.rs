@@ -1,4 +1,5 @@
-//! The contents of a workdir for its report, whole or not: a damaged or missing file is told of, and costs only what it had to tell.
+//! The contents of a workdir that its report is made from. A damaged or missing file is noted, and only its own data
+//! is lost.
 
 use crate::algo;
 use crate::chart::Figure;
@@ -18,70 +19,70 @@ use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of the log that are looked at, from its end, and most lines of it that are shown.
+/// Bytes at the end of the log that are read, and lines at its end that are shown.
 const LOG_BYTES: u64 = 256 << 10;
 const LOG_LINES: usize = 60;
-/// Most characters of a line.
+/// Largest number of characters of a log line.
 const LINE: usize = 300;
 
-/// How a job stands.
+/// State of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
-    /// All is done.
+    /// All tasks are done.
     Finished,
-    /// A process is at work.
+    /// A process works on it.
     Running,
     /// A signal stopped it.
     Stopped,
     /// An error ended it.
     Failed(u8),
-    /// It was killed, or its machine was lost.
+    /// It was killed, or its machine failed.
     Killed,
-    /// Nothing that says so can be read.
+    /// The manifest can't be read.
     Unknown,
 }
 
-/// A task that is not done.
+/// An unfinished task.
 pub(super) struct Unfinished {
     /// Name of the task.
     pub name: String,
-    /// Units of a trial, and how many are done of the one at work, where that is known.
+    /// Units per trial, and units done in the current trial, if known.
     pub total: u64,
     pub done: Option<u64>,
-    /// Figures of the units that are done.
+    /// Figures of the finished units.
     pub figures: Vec<Figure>,
 }
 
 /// The contents of a workdir.
-pub(super) struct Seen {
+pub(super) struct WorkdirContents {
     /// The workdir.
     pub workdir: PathBuf,
-    /// How the job stands.
+    /// State of the job.
     pub state: State,
-    /// Why it ended early.
+    /// Why the last run ended early.
     pub why: Option<String>,
-    /// `report.json`, or as much of one as there is of a job that is not done.
+    /// `report.json`. For an unfinished job, a report made from what is known so far.
     pub report: Value,
-    /// The tasks that are not done.
+    /// Unfinished tasks.
     pub unfinished: Vec<Unfinished>,
-    /// The runs and samples.
+    /// Runs and samples.
     pub metrics: Metrics,
-    /// Warnings and errors of the part of the log that was looked at.
+    /// Warnings and errors in the part of the log that was read.
     pub warnings: Vec<String>,
-    /// Its last lines.
+    /// Last lines of the log.
     pub log: Vec<String>,
-    /// Files of results, by their paths in the workdir.
+    /// Result files, by paths relative to the workdir.
     pub files: Vec<String>,
-    /// Sentences about what is missing or damaged.
+    /// Sentences about missing or damaged files.
     pub faults: Vec<String>,
 }
 
-impl Seen {
-    /// Looks at a workdir.
+impl WorkdirContents {
+    /// Reads a workdir.
     ///
     /// # Errors
     /// [`Error::Usage`] for a folder that no job worked in.
-    pub fn at(workdir: &Path) -> Result<Seen, Error> {
+    pub fn at(workdir: &Path) -> Result<WorkdirContents, Error> {
         if !workdir.is_dir() {
             return Err(workdir::of_no_job(workdir));
         }
@@ -96,7 +97,7 @@ impl Seen {
         let path = workdir.join("report.json");
         let report = match regular::read(&path).map(|text| serde_json::from_slice::<Value>(&text)) {
             Ok(Ok(report)) if report.is_object() => Some(report),
-            Ok(Ok(_)) => fault(&mut faults, "report.json is no report"),
+            Ok(Ok(_)) => fault(&mut faults, "report.json is not a report"),
             Ok(Err(e)) => fault(&mut faults, &format!("report.json can't be read: {e}")),
             Err(_) => None,
         };
@@ -106,7 +107,7 @@ impl Seen {
             return Err(workdir::of_no_job(workdir));
         }
         if manifest.is_none() && faults.is_empty() {
-            faults.push("manifest.json is missing: how far the job came is not known".to_owned());
+            faults.push("manifest.json is missing: the progress of the job is unknown".to_owned());
         }
         let is_damaged = faults.iter().any(|fault| fault.starts_with("metrics.json"));
         if metrics.is_none()
@@ -128,7 +129,7 @@ impl Seen {
         let (state, why) = state(workdir, manifest.as_ref());
         let done = state == State::Finished;
         if done && report.is_none() {
-            faults.push("report.json is missing: it is put together from manifest.json".to_owned());
+            faults.push("report.json is missing: this report is made from manifest.json".to_owned());
         }
         if let Some(manifest) = manifest.as_ref().filter(|_| done) {
             faults.extend(lost_results(workdir, manifest));
@@ -144,11 +145,22 @@ impl Seen {
         };
         let log = log[log.len().saturating_sub(LOG_LINES)..].to_vec();
         let files = files.into_iter().collect();
-        Ok(Seen { workdir: workdir.to_owned(), state, why, report, unfinished, metrics, warnings, log, files, faults })
+        Ok(WorkdirContents {
+            workdir: workdir.to_owned(),
+            state,
+            why,
+            report,
+            unfinished,
+            metrics,
+            warnings,
+            log,
+            files,
+            faults,
+        })
     }
 }
 
-/// Returns the results of a report, each under its algorithm's name, in the order in which algorithms run.
+/// Returns the results in a report, each with the name of its algorithm, in the order of the registry.
 pub(super) fn results(report: &Value) -> Vec<(&String, &Value)> {
     let mut results: Vec<_> = report["results"].as_object().into_iter().flatten().collect();
     let place = |name: &str| algo::ALGORITHMS.iter().position(|algorithm| algorithm.name == name);
@@ -161,7 +173,7 @@ fn fault<T>(faults: &mut Vec<String>, what: &str) -> Option<T> {
     None
 }
 
-/// Returns how a job stands, and why it ended early.
+/// Returns the state of a job, and why its last run ended early.
 fn state(workdir: &Path, manifest: Option<&Manifest>) -> (State, Option<String>) {
     let others =
         |owner: &crate::job::state::lock::Owner| owner.pid != std::process::id() && owner.liveness() == Liveness::Alive;
@@ -178,12 +190,12 @@ fn state(workdir: &Path, manifest: Option<&Manifest>) -> (State, Option<String>)
     (state, Some(why.clone()))
 }
 
-/// Returns the results that are not there as they were written, by their lengths: their contents are for `verify`.
+/// Returns messages about result files that are missing or have another length. `verify` checks their contents.
 fn lost_results(workdir: &Path, manifest: &Manifest) -> Vec<String> {
     let files = manifest.tasks.values().flat_map(|task| &task.outputs);
     let lost = files.filter_map(|(name, output)| match workdir.join(name).symlink_metadata() {
         Err(_) => Some(format!("{name} is missing")),
-        Ok(meta) if !meta.is_file() => Some(format!("{name} is no file any more")),
+        Ok(meta) if !meta.is_file() => Some(format!("{name} is no longer a file")),
         Ok(meta) if meta.len() != output.bytes => {
             Some(format!("{name} has {} bytes, {} were written", meta.len(), output.bytes))
         }
@@ -192,7 +204,7 @@ fn lost_results(workdir: &Path, manifest: &Manifest) -> Vec<String> {
     lost.take(20).collect()
 }
 
-/// Returns the tasks that are not done, as far as they came.
+/// Returns the unfinished tasks with their progress.
 fn unfinished(workdir: &Path, manifest: &Manifest) -> Vec<Unfinished> {
     let at_work = status::units(workdir, manifest);
     let left = manifest.tasks_in_order().filter(|(_, record)| !record.done);
@@ -210,7 +222,7 @@ fn unfinished(workdir: &Path, manifest: &Manifest) -> Vec<Unfinished> {
     left.map(task).collect()
 }
 
-/// Returns the lines at the end of a log; `None` where it can't be read.
+/// Returns the last lines of a log; `None` if it can't be read.
 fn tail(path: &Path) -> Option<Vec<String>> {
     let mut file = regular::open(path).ok()?;
     let length = file.metadata().ok()?.len();
@@ -219,12 +231,12 @@ fn tail(path: &Path) -> Option<Vec<String>> {
     let mut bytes = Vec::new();
     file.take(LOG_BYTES).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    // The first line may be cut.
+    // The first line may be incomplete.
     let lines = text.lines().skip(usize::from(from > 0));
     Some(lines.map(|line| clip_to(line, LINE)).collect())
 }
 
-/// Returns as much of a report as there is of a job that is not done.
+/// Returns a report of an unfinished job, from what is known so far.
 fn so_far(manifest: &Manifest, metrics: &Metrics) -> Value {
     let mut spent = manifest.spent.clone();
     spent.add(&manifest.spending);

@@ -1,8 +1,8 @@
-//! The top of a report: how the job stands, what it found, what it took, and whether to trust it.
+//! The top of a report: the state of the job, its answers, what it took, and whether to trust it.
 
 use super::page::{Mood, Page};
 use super::results::from;
-use super::seen::{Seen, State, Unfinished, results};
+use super::seen::{State, Unfinished, WorkdirContents, results};
 use super::value::{number, shown, unit};
 use crate::algo;
 use crate::chart::Unit;
@@ -12,13 +12,13 @@ use crate::quote::clip_to;
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Most characters of a name within a sentence.
+/// Largest number of characters of a name within a sentence.
 const NAME: usize = 200;
-/// Most algorithms that are told of.
+/// Largest number of algorithms that are mentioned.
 const ALGORITHMS: usize = 20;
 
 /// Returns the page of a workdir, without its sections.
-pub(super) fn page(seen: &Seen) -> Page {
+pub(super) fn page(seen: &WorkdirContents) -> Page {
     let report = &seen.report;
     let name = report["job"].as_str().filter(|name| !name.is_empty());
     let name = name.map_or_else(
@@ -36,7 +36,7 @@ pub(super) fn page(seen: &Seen) -> Page {
     let mut notices: Vec<String> = seen.faults.clone();
     if let Some(why) = &seen.why {
         let again =
-            if matches!(seen.state, State::Failed(2..=8)) { "" } else { " The same command carries on from there." };
+            if matches!(seen.state, State::Failed(2..=8)) { "" } else { " The same command continues from there." };
         notices.insert(0, format!("{}{again}", sentence(why)));
     }
     Page {
@@ -51,7 +51,7 @@ pub(super) fn page(seen: &Seen) -> Page {
         sections: Vec::new(),
         log: seen.log.clone(),
         made: format!(
-            "Made by gpugraph {} from {} at {}. gpugraph report makes it again; report.json has all numbers in base units.",
+            "Made by gpugraph {} from {} at {}. gpugraph report recreates it; report.json has all numbers in base units.",
             env!("CARGO_PKG_VERSION"),
             seen.workdir.display(),
             timestamp(SystemTime::now())
@@ -59,7 +59,7 @@ pub(super) fn page(seen: &Seen) -> Page {
     }
 }
 
-/// Returns why a run ended as a sentence. What begins with the name of a file is left as it is.
+/// Returns the reason for the end of a run as a sentence. A text that starts with a file name keeps its first letter.
 fn sentence(why: &str) -> String {
     let is_word = why.split(' ').next().is_some_and(|word| word.bytes().all(|b| b.is_ascii_lowercase()));
     let begin = why.chars().next().filter(|_| is_word).map(|first| first.to_ascii_uppercase());
@@ -68,8 +68,8 @@ fn sentence(why: &str) -> String {
     format!("{}{rest}{stop}", begin.map_or(String::new(), String::from))
 }
 
-/// Says on what and on which machine the job was done, and when.
-fn lead(seen: &Seen) -> String {
+/// Returns a sentence that says on which input and machine the job ran, and when.
+fn lead(seen: &WorkdirContents) -> String {
     let report = &seen.report;
     let count = |value: &Value| shown(value, Unit::Count);
     let mut text = String::new();
@@ -81,7 +81,7 @@ fn lead(seen: &Seen) -> String {
             text += &format!("A graph of {} vertices and {} edges", count(&report["graph"]["vertices"]), count(edges));
         }
         (_, _, elements @ Value::Number(_)) => text += &format!("A list of {} elements", count(elements)),
-        _ => text += "It came to no graph and no list",
+        _ => text += "No graph or list was read",
     }
     if let Some(path) = report["input"]["path"].as_str() {
         text += &format!(" ({})", clip_to(path, NAME));
@@ -102,7 +102,7 @@ fn lead(seen: &Seen) -> String {
     text + "."
 }
 
-/// Returns what was found, in the words of each algorithm.
+/// Returns the answers, in the words of each algorithm.
 fn answers(report: &Value) -> Vec<(String, String)> {
     let answer = |(name, result): (&String, &Value)| {
         let sentences = algo::find(name).map(|algorithm| (algorithm.sentences)(result)).unwrap_or_default();
@@ -121,7 +121,7 @@ fn answers(report: &Value) -> Vec<(String, String)> {
     results(report).into_iter().take(ALGORITHMS).map(answer).collect()
 }
 
-/// Returns words with commas in their long numbers, but for those behind a word that an id follows.
+/// Returns a text with commas in its long numbers, except after a word that an id follows.
 fn grouped(words: &str) -> String {
     let mut is_id = false;
     let one = |word: &str| {
@@ -133,7 +133,7 @@ fn grouped(words: &str) -> String {
     words.split(' ').map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn costs(seen: &Seen) -> Vec<(String, String)> {
+fn costs(seen: &WorkdirContents) -> Vec<(String, String)> {
     let (report, limits) = (&seen.report, &seen.report["limits"]);
     let mut costs = Vec::new();
     let mut add = |name: &str, value: String| costs.push((name.to_owned(), value));
@@ -166,7 +166,7 @@ fn costs(seen: &Seen) -> Vec<(String, String)> {
     costs
 }
 
-/// Returns the time of a result, with the number of its trials.
+/// Returns the time of a result, with the number of trials if there are several.
 fn trials(result: &Value) -> String {
     let seconds = shown(&result["seconds"], Unit::Seconds);
     match result["trials"].as_array().map_or(0, Vec::len) {
@@ -175,15 +175,15 @@ fn trials(result: &Value) -> String {
     }
 }
 
-/// Returns what speaks for or against the answers.
-fn trust(seen: &Seen) -> Vec<String> {
+/// Returns the reasons for and against trusting the answers.
+fn trust(seen: &WorkdirContents) -> Vec<String> {
     let report = &seen.report;
     let mut reasons = Vec::new();
     for (name, result) in results(report).into_iter().take(ALGORITHMS) {
         let mut told = match &result["validated"] {
             Value::Bool(true) => vec!["checked by another method within the job".to_owned()],
             Value::Bool(false) => vec!["not checked within the job (validate = false)".to_owned()],
-            _ => vec!["exact; gpugraph verify computes it again by another method".to_owned()],
+            _ => vec!["exact; gpugraph verify recomputes it by another method".to_owned()],
         };
         let trials = result["trials"].as_array().map_or(0, Vec::len);
         if trials > 1 {
@@ -194,13 +194,13 @@ fn trust(seen: &Seen) -> Vec<String> {
     for Unfinished { name, total, done, .. } in &seen.unfinished {
         let total = group(&total.to_string());
         reasons.push(match done {
-            Some(done) => format!("{name} is not done: {} of {total} units are", group(&done.to_string())),
+            Some(done) => format!("{name} is not done: {} of {total} units are done", group(&done.to_string())),
             None => format!("{name} is not done ({total} units in all)"),
         });
     }
     match number(&report["resumes"]) {
         Some(resumes) if resumes > 0.0 => reasons.push(format!(
-            "Carried on {}; what was stored is checked before it is used again",
+            "Resumed {}; stored files are checked before they are used again",
             if resumes == 1.0 { "once".to_owned() } else { format!("{resumes} times") }
         )),
         Some(_) if seen.state == State::Finished => reasons.push("Done in one run".to_owned()),
@@ -216,7 +216,7 @@ fn trust(seen: &Seen) -> Vec<String> {
         reasons.push(format!("Checksum of the input: {}", clip_to(checksum, 64)));
     }
     match seen.faults.len() {
-        0 => reasons.push("All files that the report is made from are there and whole".to_owned()),
+        0 => reasons.push("All files that the report is made from exist and are whole".to_owned()),
         faults => reasons.push(format!("{faults} files are missing or damaged, see above")),
     }
     reasons.push(format!("To check results by another method: gpugraph verify {}", seen.workdir.display()));

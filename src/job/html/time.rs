@@ -1,8 +1,8 @@
-//! The part of a report about time: runs and stages.
+//! The section about time: runs and stages.
 
 use super::page::Section;
 use super::ranks::{Worker, busy};
-use super::seen::Seen;
+use super::seen::WorkdirContents;
 use super::value::{cell, number};
 use crate::chart::{Axis, Cell, Column, Figure, Marks, Scale, SpanMark, Table, Unit};
 use crate::process::log::timestamp;
@@ -10,22 +10,22 @@ use crate::process::metrics::{RunMetrics, Sample};
 use serde_json::Value;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Most stages that a table has a row for.
+/// Largest number of stages in a table.
 const MOST: usize = 200;
 
-/// The times of a job, in seconds since its first run began.
+/// Maps runs and samples to seconds since the first run of the job began.
 pub(super) struct Clock<'a> {
     runs: Vec<(&'a RunMetrics, f64)>,
 }
 
 impl Clock<'_> {
-    /// Makes the clock of these runs.
+    /// Creates the clock of these runs.
     pub fn of(runs: &[RunMetrics]) -> Clock<'_> {
         let first = runs.first().map_or(0.0, |run| run.began);
         let mut end = 0.0;
         let begin = |run| {
             let run: &RunMetrics = run;
-            // Clocks of hosts differ: a run never begins before the one before it ended.
+            // Clocks of hosts differ, so a run is never placed before the end of the run before it.
             let began = (run.began - first).max(end);
             end = began + run.seconds.max(0.0);
             (run, began)
@@ -33,7 +33,7 @@ impl Clock<'_> {
         Clock { runs: runs.iter().map(begin).collect() }
     }
 
-    /// Returns the axis of its times.
+    /// Returns the time axis.
     pub fn axis(&self) -> Axis {
         let parts = self.runs.iter().map(|(run, began)| (*began, began + run.seconds.max(0.0))).collect();
         let label = if self.runs.len() > 1 { "time at work" } else { "time" };
@@ -47,7 +47,7 @@ impl Clock<'_> {
     }
 }
 
-/// Returns how a run ended, in words.
+/// Returns how a run ended.
 fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
     match &run.ended {
         Some(why) => why.clone(),
@@ -56,13 +56,13 @@ fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
     }
 }
 
-/// Returns the part about runs and stages.
-pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
+/// Returns the section about runs and stages.
+pub(super) fn stages(seen: &WorkdirContents, is_running: bool) -> Section {
     let mut section = Section::new("time", "Where the time went");
     let runs = &seen.metrics.runs;
     let clock = Clock::of(runs);
     if seen.metrics.forgotten > 0 {
-        section.text.push(format!("{} older runs of this job are not told of any more.", seen.metrics.forgotten));
+        section.text.push(format!("{} older runs of this job are not shown.", seen.metrics.forgotten));
     }
     let mut spans = Vec::new();
     for (at, (run, began)) in clock.runs.iter().enumerate() {
@@ -78,7 +78,7 @@ pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
     if !spans.is_empty() {
         section.figures.push(Figure {
             title: "Stages over all runs".into(),
-            caption: "When each stage was at work. A pale bar was broken off. A dashed band stands for the time between two runs, however long; numbers count from the begin of the first.".into(),
+            caption: "When each stage ran. A pale bar is a stage that was interrupted. A dashed band stands for the time between two runs, whatever its length; time counts from the start of the first run.".into(),
             x: clock.axis(),
             y: Axis::linear("stage", Unit::Text),
             marks: Marks::Spans(spans),
@@ -109,7 +109,7 @@ pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
     section
 }
 
-fn of_stages(seen: &Seen, stages: &[Value]) -> Table {
+fn of_stages(seen: &WorkdirContents, stages: &[Value]) -> Table {
     let names = [
         ("took", Unit::Seconds),
         ("read", Unit::Bytes),

@@ -1,16 +1,16 @@
-//! The part of a report about what a job used over time: memory, processors, disks, messages and power.
+//! The section about what a job used over time: memory, processors, disks, messages and power.
 
 use super::page::Section;
-use super::seen::Seen;
+use super::seen::WorkdirContents;
 use super::time::Clock;
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::process::metrics::{RunMetrics, Sample};
 
-/// Milliseconds over which the fastest transfer is looked for: shorter ones tell of caches rather than of a device.
+/// Milliseconds over which the highest transfer rate is measured. Shorter transfers show caches rather than a device.
 const SPAN: u64 = 500;
 
-/// Returns the part about memory, processors, disks and power over time.
-pub(super) fn section(seen: &Seen) -> Section {
+/// Returns the section about memory, processors, disks, messages and power over time.
+pub(super) fn section(seen: &WorkdirContents) -> Section {
     let mut section = Section::new("usage", "What it used over time");
     let clock = Clock::of(&seen.metrics.runs);
     let samples: Vec<_> = seen.metrics.samples.iter().filter_map(|s| Some((clock.at(s)?, s))).collect();
@@ -23,7 +23,7 @@ pub(super) fn section(seen: &Seen) -> Section {
     section
 }
 
-/// The samples of a job, with the time at the end of each.
+/// The samples of a job, each with the time at its end.
 struct Usage<'a> {
     clock: Clock<'a>,
     samples: Vec<(f64, &'a Sample)>,
@@ -53,7 +53,7 @@ impl Usage<'_> {
         let mut lines = vec![self.line("host memory", |sample| (sample.host_memory << 10) as f64)];
         let peak = self.samples.iter().map(|(_, sample)| sample.host_memory << 10).max().unwrap_or(0);
         let mut caption =
-            "The most that the process itself held within each sample. Clean pages of mapped files are not counted."
+            "The largest memory of the process itself within each sample. Clean pages of mapped files are not counted."
                 .to_owned();
         match self.last.host_memory {
             0 => {}
@@ -66,7 +66,8 @@ impl Usage<'_> {
     }
 
     fn gpu_memory(&self) -> Option<Figure> {
-        let caption = "The most that was taken at once within each sample, of the memory that the job holds: that is the limit as a whole, once the GPU is open.";
+        let caption =
+            "The largest amount in use within each sample. The job reserves the whole limit once the GPU is open.";
         let used = self.line("GPU memory", |sample| (sample.gpu_memory << 10) as f64);
         let lines = vec![used, self.limit("limits.gpu_memory", self.last.gpu_memory as f64)];
         let figure = || self.figure("GPU memory", caption.into(), Axis::linear("memory", Unit::Bytes), lines);
@@ -74,7 +75,7 @@ impl Usage<'_> {
     }
 
     fn processors(&self) -> Figure {
-        let caption = "Processor time a second: 1 is one core that is always busy.";
+        let caption = "Processor time per second: 1 is one core that is always busy.";
         let threads = self.last.threads;
         let busy = self.line("busy", |sample| rate(sample.cpu as f64 / 1e3, sample));
         let limit = (threads > 0).then(|| self.limit("threads", threads as f64));
@@ -88,14 +89,14 @@ impl Usage<'_> {
 
     fn gpu(&self) -> Option<Figure> {
         let caption =
-            "The share of time in which a kernel ran on it, of whichever process, as NVML tells; from two seconds on.";
+            "The share of time in which a kernel of any process ran on it, as NVML reports; from two seconds on.";
         let lines = vec![self.line("busy", |sample| rate(sample.gpu as f64 / 1e3, sample).min(1.0))];
         let figure = || self.figure("GPU", caption.into(), Axis::linear("busy", Unit::Share), lines);
         self.has(|sample| sample.gpu).then(figure)
     }
 
     fn disk(&self) -> Option<Figure> {
-        let caption = "What the disk itself moved; what the page cache had is not in it.";
+        let caption = "Transfers of the disk itself; reads from the page cache are not counted.";
         let figure = || {
             let read = self.transfer("read from disk", "most read", &|sample| sample.read);
             let written = self.transfer("written to disk", "most written", &|sample| sample.written);
@@ -105,20 +106,22 @@ impl Usage<'_> {
     }
 
     fn sent(&self) -> Option<Figure> {
-        let caption = "What it sent to other ranks, as messages or in memory that they share; small collective operations are not counted.";
+        let caption =
+            "Data sent to other ranks, as messages or in shared memory; small collective operations are not counted.";
         let figure =
             || self.transfers("Sent", caption, vec![self.transfer("sent", "most sent", &|sample| sample.sent)]);
         self.has(|sample| sample.sent).then(figure)
     }
 
-    /// Returns the rate of what is told in KiB, and its highest, if it was at work for long enough.
+    /// Returns the line of a transfer rate, and a line at its maximum if it lasted long enough. `kib` returns KiB.
     fn transfer(&self, name: &str, most: &str, kib: &dyn Fn(&Sample) -> u64) -> (Line, Option<Line>) {
         let line = self.line(name, |sample| rate((kib(sample) << 10) as f64, sample));
         let highest = fastest(&self.samples, kib);
         (line, (highest > 0.0).then(|| self.limit(most, highest)))
     }
 
-    /// Draws rates, and behind them the highest of each: what a device can do is known by what the job saw of it alone.
+    /// Draws transfer rates and a line at the maximum of each. The maximum is what this job saw, because the device
+    /// itself is not measured.
     fn transfers(&self, of: &str, caption: &str, rates: Vec<(Line, Option<Line>)>) -> Figure {
         let (mut lines, most): (Vec<Line>, Vec<Option<Line>>) = rates.into_iter().unzip();
         let mut caption = caption.to_owned();
@@ -126,12 +129,12 @@ impl Usage<'_> {
             caption += " \"Most\" is the highest rate over half a second or longer in this job; the device itself is not measured.";
         }
         lines.extend(most.into_iter().flatten());
-        self.figure(of, caption, Axis::linear("bytes a second", Unit::BytesPerSecond), lines)
+        self.figure(of, caption, Axis::linear("bytes per second", Unit::BytesPerSecond), lines)
     }
 
     fn power(&self) -> Option<Figure> {
         let caption =
-            "Of the processors and the GPU in use, as far as their counters can be read; from two seconds on.";
+            "Power of the processors and the GPU in use, as far as their counters can be read; from two seconds on.";
         let lines = vec![self.line("power", |sample| rate(sample.energy as f64 / 1e3, sample))];
         let figure = || Figure {
             title: "Power".into(),
@@ -141,12 +144,13 @@ impl Usage<'_> {
     }
 }
 
-/// Returns an amount by second of a sample.
+/// Returns an amount per second of a sample.
 fn rate(amount: f64, sample: &Sample) -> f64 {
     if sample.length > 0 { 1e3 * amount / sample.length as f64 } else { 0.0 }
 }
 
-/// Returns the most bytes a second over samples of one run that cover [`SPAN`] milliseconds or a little more; 0 if no run was at work for so long.
+/// Returns the highest rate in bytes per second over samples of one run that together last at least [`SPAN`]
+/// milliseconds; 0 if no run lasted that long.
 fn fastest(samples: &[(f64, &Sample)], kib: &dyn Fn(&Sample) -> u64) -> f64 {
     let mut most = 0.0_f64;
     for first in 0..samples.len() {
@@ -167,9 +171,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fastest_transfer_is_one_over_half_a_second_within_a_run() {
+    fn the_highest_rate_is_over_half_a_second_within_one_run() {
         let sample = |run: u64, length: u64, read: u64| Sample { run, length, read, ..Sample::default() };
-        // A burst of 50 ms, a second of 1 MiB/s, and a burst that another run goes on with.
+        // A burst of 50 ms, a second of 1 MiB/s, and a burst that ends in another run.
         let samples =
             [sample(1, 50, 1000), sample(1, 450, 0), sample(1, 1000, 1024), sample(1, 100, 9000), sample(2, 400, 9000)];
         let timed: Vec<(f64, &Sample)> = samples.iter().map(|sample| (0.0, sample)).collect();

@@ -1,22 +1,22 @@
-//! Reading a report, of which any part may be missing or of another kind.
+//! Reads values of a report, any part of which may be missing or of an unexpected type.
 
 use crate::chart::{Cell, Column, Table, Unit};
 use serde_json::Value;
 
-/// Most fields of an object.
+/// Largest number of fields of an object that are shown.
 const MOST: usize = 100;
 
-/// Returns a number.
+/// Returns a finite number.
 pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite())
 }
 
-/// Returns a number as people read it in this unit, or a dash.
+/// Returns a number formatted in `unit`, or a dash.
 pub(super) fn shown(value: &Value, unit: Unit) -> String {
     cell(value).show(unit)
 }
 
-/// Returns a number, a text or nothing as a cell.
+/// Returns a cell: a number or text; lists, objects and null give an empty cell.
 pub(super) fn cell(value: &Value) -> Cell {
     match value {
         Value::Number(number) if number.to_string().bytes().all(|digit| digit.is_ascii_digit()) => {
@@ -29,7 +29,7 @@ pub(super) fn cell(value: &Value) -> Cell {
     }
 }
 
-/// Returns the unit of a field by its name: ids and checksums are no amounts, and told as words are.
+/// Returns the unit of a field, judged by its name. Ids and checksums are not amounts, so they are shown as text.
 pub(super) fn unit(name: &str) -> Unit {
     let has = |word: &str| name.split('_').any(|part| part == word);
     match name {
@@ -42,7 +42,7 @@ pub(super) fn unit(name: &str) -> Unit {
     }
 }
 
-/// Returns a field's name as people read it: values are shown in units of their own, so that seconds are a time.
+/// Returns a field's name as a label. Values are shown in their own units, so "seconds" becomes "time".
 pub(super) fn label(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "seconds" => "time",
@@ -52,10 +52,10 @@ pub(super) fn label(name: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the fields of an object that are neither lists nor objects: a table with a row for each.
+/// Returns a table with a row for each field of an object that is neither a list nor an object.
 pub(super) fn fields(value: &Value) -> Table {
     let plain = value.as_object().into_iter().flatten().filter(|(key, value)| {
-        // The answer stands on top of the page.
+        // The answer is shown at the top of the page.
         !value.is_array() && !value.is_object() && key.as_str() != "answer"
     });
     let row = |(key, value): (&String, &Value)| {

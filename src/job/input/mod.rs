@@ -1,4 +1,4 @@
-//! From `[input]` to edges, or to a list.
+//! Opens what `[input]` names: edges or a list.
 
 pub mod occupied;
 pub mod spool;
@@ -15,7 +15,7 @@ use crate::job::state::workdir;
 use crate::list::ListSource;
 use std::path::{Path, PathBuf};
 
-/// Opens the edges that a job names; `prepared` is not among them.
+/// Opens the edges that a job names. A prepared graph is not accepted.
 ///
 /// # Errors
 /// [`Error::Input`] for files that are missing or of unknown format.
@@ -41,10 +41,10 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
     }
 }
 
-/// Opens the edges that a job names, with their weights and their direction if its graph carries these.
+/// Opens the edges that a job names, with weights and direction if its graph carries them.
 ///
 /// # Errors
-/// Those of [`open`] and of [`Job::check_first_id`].
+/// Errors of [`open`] and of [`Job::check_first_id`].
 pub fn of_job(job: &Job) -> Result<Input> {
     let input = open(&job.input)?;
     job.check_first_id(input.counts_from_one(), &input.name())?;
@@ -68,27 +68,28 @@ pub fn list(spec: &InputSpec) -> Result<ListSource> {
     }
 }
 
-/// Finds the files of an input; folders that gpugraph's jobs work in are none of it.
+/// Finds the files of an input. Workdirs of gpugraph's jobs are skipped.
 ///
 /// # Errors
-/// As [`Input::find`].
+/// Errors of [`Input::find`].
 pub fn find(paths: &[PathBuf], format: Option<Format>, recursive: bool) -> Result<Input> {
     let own = |folder: &Path| folder.ends_with("gpugraph.work") || workdir::is_of_a_job(folder);
     Input::find(paths, format, Look { recursive, own: &own })
 }
 
-/// Bytes of the input that the system begins to read at once: what fast disks read while a GPU is opened.
+/// Bytes of the input to read ahead: about what fast disks read while a GPU is opened.
 const AHEAD: u64 = 1 << 30;
 
-/// Has the system begin to read what a job names, in the background, while the run still prepares for it.
+/// Starts reading a job's input ahead in the background, while the run still starts up.
 pub fn read_ahead(spec: &InputSpec) {
     let spec = spec.clone();
-    // What is wrong with the input is said by who reads it.
+    // Errors of the input are reported when it is read.
     let begin = move || drop(open(&spec).map(|input| input.read_ahead(AHEAD)));
     let _ = std::thread::Builder::new().name("ahead".into()).spawn(begin);
 }
 
-/// Returns the expected size of the input as the job file gives it, where that is needed: none of the files is here.
+/// Returns the expected size of the input from the job file, if it is needed because none of the files is available
+/// here.
 ///
 /// # Errors
 /// [`Error::Input`] for files of unknown format.
@@ -96,7 +97,7 @@ pub fn expected(job: &Job) -> Result<Option<(Input, Expect)>> {
     match (&job.input, job.expect) {
         (InputSpec::Files { paths, format, recursive, .. }, Some(expect)) => {
             let format = named(format.as_deref())?;
-            // A pattern is no path, and may have files; a stream is there, and tells nothing.
+            // A pattern is not a path, but may match files. A stream exists, but does not show its size.
             let streamed = crate::job::input::streams::is_streamed(&job.input);
             if streamed {
                 return Ok(Some((Input::expected(paths, format, expect.edges, expect.ids)?, expect)));
@@ -114,7 +115,7 @@ fn named(format: Option<&str>) -> Result<Option<Format>> {
     format.map(str::parse).transpose().map_err(|e| Error::Usage(format!("input.format: {e}")))
 }
 
-/// The input by paths that mean the same from any folder.
+/// Returns the input with absolute paths.
 pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match input {
@@ -131,11 +132,11 @@ pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
     }
 }
 
-/// Returns the key of the stage `ingest`: it differs for another input, another version of it, and another way to read it, its weights
-/// and its direction. `keys` are those of the job that reads it.
+/// Returns the key of the stage `ingest`. It changes with the input, its version, and the way to read it, including
+/// weights and direction. `keys` are the keys of the job that reads it.
 ///
 /// # Errors
-/// [`Error::Input`] where it can't be read.
+/// [`Error::Input`] if the input can't be read.
 pub fn version_key(input: &Input, keys: &InputKeys) -> Result<u64> {
     let (identity, reading) = (input.identity()?, reading(input, keys));
     let stage = if input.keeps_direction { "ingest arcs" } else { "ingest" };
@@ -146,8 +147,9 @@ pub fn version_key(input: &Input, keys: &InputKeys) -> Result<u64> {
     }
 }
 
-/// Returns how bytes are read: the format of every file, named or known by its ending, and the columns of text, as runs of the
-/// same; then the keys of `[input]` that say more. The same bytes are other edges if they are read otherwise.
+/// Returns how the bytes of the input are read: the format of every file (named, or derived from its ending) and the
+/// columns of text, as runs of equal entries; then other keys of `[input]` that matter. The same bytes read in
+/// another way are other edges.
 pub(crate) fn reading(input: &Input, keys: &InputKeys) -> Vec<(String, u64)> {
     let mut runs: Vec<(String, u64)> = Vec::new();
     for format in input.parts().iter().map(Part::reading) {

@@ -1,4 +1,4 @@
-//! Keeps finished results from being replaced by those of another input, unless `--fresh` asks for it.
+//! Prevents a job from replacing finished results of another input, unless `--fresh` asks for it.
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -8,29 +8,30 @@ use crate::job::input::{of_job, version_key};
 use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::InputInfo;
 
-/// Refuses a job whose workdir holds the finished results of another input, by what can be told before edges are read: files of
-/// another length. `input` is the job's, by paths that hold from any folder.
+/// Returns an error if the workdir holds finished results of another input, as far as that is visible before edges
+/// are read: by paths and file sizes. `input` is the job's input with absolute paths.
 ///
 /// # Errors
-/// [`Error::Occupied`]; [`Error::Input`] where the job's input can't be opened.
+/// [`Error::Occupied`]; [`Error::Input`] if the job's input can't be opened.
 pub(crate) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result<()> {
     let Some(before) = manifest.input.as_ref().filter(|_| manifest.has_results()) else { return Ok(()) };
-    let refuse = || Err(refusal(job, manifest, Some(told(before)), input));
-    // Of a list at the same place its version will tell.
+    let refuse = || Err(refusal(job, manifest, Some(description(before)), input));
+    // A list at the same place is compared later, by its version.
     let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
     let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
     let Some(info) = manifest.last::<InputInfo>("relabel") else { return if same_place { Ok(()) } else { refuse() } };
     let found = of_job(&Job { input: input.clone(), ..job.clone() })?;
-    // Of as many bytes it may be what was read, touched or moved: its contents will tell.
+    // A file of the same size may be what was read before, touched or moved. Its contents are compared later.
     if version_key(&found, &job.input_keys)? == info.identity || found.bytes() == info.bytes {
         return Ok(());
     }
     refuse()
 }
 
-/// The same once the edges are read: `content` tells which graph they are. A file that was touched or copied over holds what it
-/// held before, and its results stay. `reversed` is the graph of the same edges that has no direction where that one keeps it, or the
-/// other way round: what is of that one is in the way only if `directed` was changed, and not if tables need direction or `keep` keeps it.
+/// The same check once the edges are read: `content` identifies the graph. A file that was touched or copied over has
+/// the same contents, so its results stay. `reversed` is the graph of the same edges with direction if the job's has
+/// none, or without if it has. Results of that graph are refused only if `directed` was changed, not if direction was
+/// switched by the tables or by `keep`.
 ///
 /// # Errors
 /// [`Error::Occupied`].
@@ -43,7 +44,7 @@ pub(crate) fn check_content(job: &Job, manifest: &Manifest, content: u64, revers
     Err(refusal(job, manifest, source, &job.input))
 }
 
-/// The same for weights that are in a file of their own, of a graph of these contents.
+/// The same check for weights in a separate file, of a graph with hash `content`.
 ///
 /// # Errors
 /// [`Error::Occupied`].
@@ -55,11 +56,11 @@ pub(crate) fn check_weights(job: &Job, manifest: &Manifest, content: u64, weight
     }
 }
 
-/// Refuses a job that reads the input in another way than the job that found the results, though it may be the same input: by the keys of
-/// `[input]` that are written otherwise and say something else. `before` is what the first pass found then.
+/// Returns an error if the job reads the input in another way than the job that found the results. Keys of `[input]`
+/// that are written differently but mean the same are accepted. `before` is what the first pass found then.
 ///
 /// # Errors
-/// [`Error::Occupied`]; [`Error::Input`] where the job's input can't be opened.
+/// [`Error::Occupied`]; [`Error::Input`] if the job's input can't be opened.
 pub(crate) fn check_keys(job: &Job, manifest: &Manifest, before: Option<&InputInfo>) -> Result<()> {
     if manifest.other_keys(job).is_empty() {
         return Ok(());
@@ -79,7 +80,7 @@ pub(crate) fn check_keys(job: &Job, manifest: &Manifest, before: Option<&InputIn
 
 fn refusal(job: &Job, manifest: &Manifest, before: Option<String>, input: &InputSpec) -> Error {
     let keys = manifest.other_keys(job);
-    let (input, before) = (told(input), before.filter(|before| *before != told(input)));
+    let (input, before) = (description(input), before.filter(|before| *before != description(input)));
     let other = match before {
         Some(before) => before,
         None if keys.is_empty() => format!("{input} as it was before it changed"),
@@ -92,7 +93,7 @@ fn refusal(job: &Job, manifest: &Manifest, before: Option<String>, input: &Input
     Error::Occupied { workdir: job.workdir.clone(), other: with(other, 0), input: with(input, 1) }
 }
 
-fn told(input: &InputSpec) -> String {
+fn description(input: &InputSpec) -> String {
     match input {
         InputSpec::Files { paths, .. } => match paths.as_slice() {
             [path] => path.display().to_string(),

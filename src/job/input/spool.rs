@@ -1,9 +1,10 @@
-//! Standard input, pipes and devices as the input of a job: what comes by them is copied to `WORKDIR/spool` before anything else, so
-//! that it can be read twice, by all ranks, and after a kill.
+//! Standard input, pipes and devices as the input of a job. Their data is copied to `WORKDIR/spool` first, so that it
+//! can be read twice, by all ranks, and after a kill.
 //!
-//! A copy has its name, and a place in the manifest with length and checksum, only when it is complete; what a run had read when it was
-//! killed is thrown away by the next one. A job that carries on takes the copy, and waits for nobody to pipe it in again; what does
-//! come must be the same. The copies go when the job is done. The manifest then still says what they held.
+//! A copy gets its name, and an entry in the manifest with length and checksum, only when it is complete. A partial
+//! copy of a killed run is deleted by the next run. A resumed job uses the copy, and does not wait for the data to be
+//! piped in again; if data does come, it must be the same. The copies are deleted when the job is done. The manifest
+//! still records what they contained.
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -21,29 +22,30 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The time that a run with its copies waits for a stream that may hold something else now.
+/// Time that a resumed run waits for data on a stream, to compare it with the copy.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Copies what comes by the streams of a job, or finds the copies of an earlier run whole, and notes them in the manifest. Only the
-/// leader calls it. With `finished` the manifest is of a job that is done: what comes is copied anew, to be compared with what the
-/// results are of; if nothing comes, these stand, and [`is_gone`] holds.
+/// Copies the streams of a job, or verifies the copies of an earlier run, and records them in the manifest. Only the
+/// leader calls it. With `finished`, the manifest belongs to a finished job: the data is copied again and compared
+/// with what the results belong to. If no data comes, the results stay, and [`is_gone`] returns true.
 ///
 /// # Errors
-/// Those of [`check`], [`Error::Input`] for a stream that can't be read or holds nothing, [`Error::OtherStream`], those of the disk.
+/// Errors of [`check`], [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`], those of
+/// the disk.
 pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result<()> {
     let found = streams(&job.input, manifest.spool.as_ref());
     check(&job.input, &found)?;
     let folder = job.workdir.join(SPOOL);
     if remove_leftovers(&folder)? > 0 {
-        tracing::info!("what an earlier run had read when it ended is thrown away: it was not complete");
+        tracing::info!("an incomplete copy of an earlier run is deleted");
     }
     let before = manifest.spool.take_if(|spool| spool.is_of(&found));
     manifest.spool = None;
     if let Some(spool) = before.as_ref().filter(|spool| spool.there && !finished) {
         if let Some(name) = spool.streams.iter().find(|s| !s.copy.is_of(&folder.join(&s.file))).map(|s| &s.file) {
-            tracing::warn!("{}: is not as it was written: the input is read anew", folder.join(name).display());
+            tracing::warn!("{}: is not as it was written: the input is read again", folder.join(name).display());
         } else {
-            // They stay whatever comes now.
+            // The copies stay in the manifest even if the check below fails.
             manifest.spool = before.clone();
             manifest.spool = Some(again(job, &found, spool, &folder)?);
             return Ok(());
@@ -60,7 +62,7 @@ pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
         if copied.bytes == 0 {
             manifest.spool = before.clone().map(|before| Spool { there: false, ..before });
             if spool.streams.is_empty() && finished && before.is_some() && is_read_alike(job, manifest) {
-                tracing::info!("nothing comes from {}: the results of what it held before stand", stream.name());
+                tracing::info!("{} delivers no data: the results of its earlier data stay", stream.name());
                 return Ok(());
             }
             return Err(stream.nothing_came());
@@ -76,27 +78,23 @@ pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
     Ok(())
 }
 
-/// Returns true if the job reads its input as the run did that the manifest tells of: by the same names and formats.
+/// Returns true if the job reads its input with the same names and formats as the run that the manifest records.
 fn is_read_alike(job: &Job, manifest: &Manifest) -> bool {
     manifest.input.as_ref() == Some(&crate::job::input::absolute(&replaced(job.clone(), manifest).input))
 }
 
-/// Takes the copies of an earlier run, unless something else comes by their streams now.
+/// Uses the copies of an earlier run, unless their streams now deliver other data.
 fn again(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -> Result<Spool> {
     for (spooled, (_, stream)) in spool.streams.iter().zip(streams) {
         if let Some(at) = differs(stream, &folder.join(&spooled.file))? {
             return Err(Error::OtherStream { workdir: job.workdir.clone(), stream: stream.name(), at });
         }
-        tracing::info!(
-            "carrying on with the {} that came from {} before",
-            size::show(spooled.copy.bytes),
-            stream.name()
-        );
+        tracing::info!("resuming with the {} that came from {} before", size::show(spooled.copy.bytes), stream.name());
     }
     let mut spool = spool.clone();
     for (spooled, (place, stream)) in spool.streams.iter_mut().zip(streams) {
         spooled.path = absolute(stream.path());
-        // The job file may name another format by now.
+        // The job file may name another format now.
         let file = name_of(job, stream, *place, packing(&spooled.file));
         if file != spooled.file {
             let path = folder.join(&spooled.file);
@@ -107,8 +105,8 @@ fn again(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -
     Ok(spool)
 }
 
-/// Returns the first byte in which what comes by a stream differs from its copy. Nothing at all differs in none, and a stream that can't
-/// be opened any more, or by which nothing comes for a while, has nothing.
+/// Returns the position of the first byte in which a stream differs from its copy. A stream that can't be opened, or
+/// delivers nothing for a while, does not differ.
 fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
     let Ok(mut reader) = stream.open() else { return Ok(None) };
     let by_hand = stream.is_standard_input() && std::io::stdin().is_terminal();
@@ -127,7 +125,7 @@ fn packing(file: &str) -> Packing {
     Packing::of(Path::new(file))
 }
 
-/// Returns the name of a copy, whose endings say format and packing.
+/// Returns the name of a copy. Its endings give format and compression.
 fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> String {
     let named = match &job.input {
         InputSpec::Files { format, .. } => format.as_deref().and_then(|format| format.parse().ok()),
@@ -137,7 +135,7 @@ fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> Strin
     format!("{number}.{}{}", format.map_or("txt", Format::ending), packing.ending())
 }
 
-/// Copies one stream; the name of the copy, which it has once it is complete and durable.
+/// Copies one stream. Returns the name of the copy, which it gets once it is complete and durable.
 fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(String, Copied)> {
     let name = stream.name();
     let temporary = temp_path(&folder.join(number.to_string()));
@@ -172,7 +170,7 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
             stream,
             number,
             match copied.packing {
-                // What claims to be packed is refused where it is not.
+                // If the name claims compression but the data is plain, reading the copy reports the error.
                 Packing::Plain => Packing::of(stream.path()),
                 packing => packing,
             },
@@ -187,7 +185,7 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
         Ok((named, copied))
     })();
     copied.inspect_err(|_| {
-        // A copy that is not complete is of no use.
+        // A partial copy is useless.
         let _ = std::fs::remove_file(&temporary);
     })
 }

@@ -1,4 +1,4 @@
-//! Standard input, pipes and devices among the paths of a job's input, and the copies that stand for them.
+//! Standard input, pipes and devices among the paths of a job's input, and the copies that replace them.
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -10,7 +10,8 @@ use crate::job::state::workdir::SPOOL;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Returns the streams among the paths of an input, with their places; also those that are there no more, if they were copied.
+/// Returns the streams among the paths of an input, with their positions. Streams that no longer exist are included
+/// if they were copied.
 pub(crate) fn streams(input: &InputSpec, spool: Option<&Spool>) -> Vec<(usize, Stream)> {
     let InputSpec::Files { paths, .. } = input else { return Vec::new() };
     let was_copied = |path: &Path| spool.is_some_and(|spool| spool.streams.iter().any(|s| s.path == absolute(path)));
@@ -19,35 +20,37 @@ pub(crate) fn streams(input: &InputSpec, spool: Option<&Spool>) -> Vec<(usize, S
     paths.iter().enumerate().filter_map(|(place, path)| Some((place, stream(path)?))).collect()
 }
 
-/// Returns true if some of the input comes by a stream.
+/// Returns true if a part of the input comes from a stream.
 pub fn is_streamed(input: &InputSpec) -> bool {
     !streams(input, None).is_empty()
 }
 
-/// Returns true if some of the input comes from what started this process: no scheduler could.
+/// Returns true if a part of the input is piped in by the process that started this one. A scheduler can't do that.
 pub fn is_piped_in(input: &InputSpec) -> bool {
     streams(input, None).iter().any(|(_, stream)| stream.is_anonymous())
 }
 
-/// Refuses streams that can't be read, before any is.
+/// Returns an error for streams that can't be read, before any of them is read.
 ///
 /// # Errors
-/// [`Error::Usage`] for standard input twice, and for a stream of which neither name nor job file says the format.
+/// [`Error::Usage`] if standard input is named twice, or if neither a stream's name nor the job file gives its
+/// format.
 pub(crate) fn check(input: &InputSpec, streams: &[(usize, Stream)]) -> Result<()> {
     if streams.iter().filter(|(_, stream)| stream.is_standard_input()).count() > 1 {
-        return Err(Error::Usage("input.path names standard input twice, which can be read once".into()));
+        return Err(Error::Usage("input.path names standard input twice, but it can be read only once".into()));
     }
     let InputSpec::Files { format: None, .. } = input else { return Ok(()) };
     match streams.iter().find(|(_, stream)| Format::by_ending(stream.path()).is_none()) {
         Some((_, stream)) => {
-            let what = "no ending says what it holds; name [input] format, such as \"text\" or \"u32\"";
-            Err(Error::Usage(format!("{}: {what} (how it is packed is told by its first bytes)", stream.name())))
+            let what =
+                "its format is unknown, as its name has no ending; set [input] format, such as \"text\" or \"u32\"";
+            Err(Error::Usage(format!("{}: {what} (its compression is detected from its first bytes)", stream.name())))
         }
         None => Ok(()),
     }
 }
 
-/// Returns the job with the copies in place of its streams, which are those of the manifest.
+/// Returns the job with its streams replaced by the copies in the manifest.
 pub(crate) fn replaced(mut job: Job, manifest: &Manifest) -> Job {
     if let (InputSpec::Files { paths, .. }, Some(spool)) = (&mut job.input, &manifest.spool) {
         let folder = job.workdir.join(SPOOL);
@@ -60,11 +63,11 @@ pub(crate) fn replaced(mut job: Job, manifest: &Manifest) -> Job {
     job
 }
 
-/// Returns the job as it can be planned before it runs: with the copies that an earlier run made, or its streams where
-/// `input.expect` tells of them. No stream is read.
+/// Returns the job for a plan: with the copies of an earlier run, or with its streams if `input.expect` describes
+/// them. Reads no stream.
 ///
 /// # Errors
-/// [`Error::Usage`] where nothing tells what comes.
+/// [`Error::Usage`] if neither exists.
 pub(crate) fn planned(job: &Job, manifest: &Manifest) -> Result<Job> {
     let found = streams(&job.input, manifest.spool.as_ref());
     check(&job.input, &found)?;
@@ -77,30 +80,30 @@ pub(crate) fn planned(job: &Job, manifest: &Manifest) -> Result<Job> {
     }
     let name = first.name();
     Err(Error::Usage(format!(
-        "{name}: can't be planned, as a plan does not read it; add expect = {{ edges = N, ids = N }} to [input], or name a file"
+        "{name}: can't be planned, because a plan does not read it; add expect = {{ edges = N, ids = N }} to [input], or name a file"
     )))
 }
 
-/// Returns true if the manifest tells of streams whose copies are there no more.
+/// Returns true if the manifest records streams whose copies were deleted.
 pub(crate) fn is_gone(manifest: &Manifest) -> bool {
     manifest.spool.as_ref().is_some_and(|spool| !spool.there)
 }
 
-/// Returns true if what came is what the results of the finished job are of, read in the same way.
+/// Returns true if the streams delivered what the results of the finished job belong to, read in the same way.
 pub(crate) fn is_same(manifest: &Manifest) -> bool {
     manifest.spool.as_ref().is_some_and(|spool| spool.same)
 }
 
-/// Returns the error of a job that needs what came by a stream, and finds nothing there.
+/// Returns the error for a job that needs the data of a stream that delivers nothing.
 pub(crate) fn nothing_came(manifest: &Manifest) -> Error {
     match manifest.spool.iter().flat_map(|spool| &spool.streams).next() {
         Some(spooled) => Stream::known(&spooled.path).nothing_came(),
-        None => Error::Usage("what came by a pipe is there no more: pipe it in again".into()),
+        None => Error::Usage("the piped input is gone; pipe it again".into()),
     }
 }
 
-/// Returns the job as it can be checked after a run: with its copies, if these are of its streams.
-pub(crate) fn looked_at(job: Job, manifest: &Manifest) -> Job {
+/// Returns the job for checks after a run: with the copies, if they belong to its streams.
+pub(crate) fn with_copies(job: Job, manifest: &Manifest) -> Job {
     let found = streams(&job.input, manifest.spool.as_ref());
     match &manifest.spool {
         Some(spool) if spool.is_of(&found) => replaced(job, manifest),
@@ -108,8 +111,8 @@ pub(crate) fn looked_at(job: Job, manifest: &Manifest) -> Job {
     }
 }
 
-/// Returns `text` with the paths of streams in place of those of their copies.
-pub(crate) fn told(text: &str, workdir: &Path, manifest: &Manifest) -> String {
+/// Returns `text` with the paths of copies replaced by those of their streams.
+pub(crate) fn name_streams(text: &str, workdir: &Path, manifest: &Manifest) -> String {
     let told = |text: String, spooled: &Spooled| {
         let copy = workdir.join(SPOOL).join(&spooled.file);
         text.replace(&copy.display().to_string(), &spooled.path.display().to_string())
@@ -117,7 +120,7 @@ pub(crate) fn told(text: &str, workdir: &Path, manifest: &Manifest) -> String {
     manifest.spool.iter().flat_map(|spool| &spool.streams).fold(text.to_owned(), told)
 }
 
-/// Returns an error about a copy as one about its stream.
+/// Turns an error about a copy into one about its stream.
 pub(crate) fn came_by(error: Error, workdir: &Path, manifest: &Manifest) -> Error {
     let came_by = |error: Error, spooled: &Spooled| {
         let copy = workdir.join(SPOOL).join(&spooled.file);
@@ -136,14 +139,14 @@ pub(crate) fn came_by(error: Error, workdir: &Path, manifest: &Manifest) -> Erro
     manifest.spool.iter().flat_map(|spool| &spool.streams).fold(error, came_by)
 }
 
-/// Notes that the copies are needed no more; [`remove_unnoted`] then removes them.
+/// Records that the copies are no longer needed; [`remove_unnoted`] then removes them.
 pub(crate) fn done_with(manifest: &mut Manifest) {
     if let Some(spool) = &mut manifest.spool {
         spool.there = false;
     }
 }
 
-/// Removes copies that the manifest does not tell of, and no file of another name.
+/// Removes copies that the manifest does not record. Other files stay.
 ///
 /// # Errors
 /// [`Error::Io`].

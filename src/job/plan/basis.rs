@@ -1,18 +1,18 @@
-//! The source of a plan's figures.
+//! How the figures of a plan were obtained.
 
 use serde::Serialize;
 
-/// The source of a plan's figures.
+/// How the figures of a plan were obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// Bounds from what the job file says of an input that is not here.
+    /// Upper bounds from `input.expect`; the input itself is not available here.
     Expected,
-    /// Bounds from the input's size and a look at some of it.
+    /// Upper bounds from the input's size and samples of it.
     Size,
-    /// The degrees, as ingest found them.
+    /// The degrees that ingest found.
     Degrees,
-    /// The stored graph of another job.
+    /// The graph that another job stored.
     Prepared,
     /// The length of a list.
     Length,

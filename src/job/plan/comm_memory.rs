@@ -1,39 +1,42 @@
-//! Memory of a rank for what ranks do together: MPI, collectives and messages in flight. It is the same in a plan and in the run.
+//! Memory of a rank for communication: MPI, collectives and messages in flight. Plan and run use the same figures.
 
 use crate::comm::{Comm, Shape};
 use crate::prepare::partition::route::Route;
 
-/// Edges in flight take at most one part in this many of a rank's limit: with less memory there are fewer and shorter messages.
+/// Divisor: edges in flight take at most this part of a rank's limit. With less memory there are fewer and shorter
+/// messages.
 const PART: u64 = 16;
-/// Collective operations hold at most one part in this many of it.
+/// Divisor: collective operations take at most this part of the limit.
 const SCRATCH_PART: u64 = 32;
-/// Bytes that collective operations hold at least: with less they are slow.
+/// Smallest buffer of collective operations in bytes. With less they are slow.
 const LEAST_SCRATCH: u64 = 1 << 20;
-/// Words of a message that keeps a network busy, and those that do where memory is scarce.
+/// Words per message: smallest possible, smallest efficient, and largest.
 const WORDS: [usize; 3] = [1 << 10, 1 << 12, 1 << 16];
 
-/// Memory for MPI and for what ranks send to each other.
+/// Memory for MPI and for messages between ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct CommMemory {
     ranks: usize,
     nodes: usize,
     threads: usize,
-    /// Bytes of MPI itself.
+    /// Bytes that MPI itself takes.
     mpi: u64,
-    /// Bytes that collective operations hold.
+    /// Bytes that collective operations take.
     scratch: u64,
-    /// Messages of edges.
+    /// Shape of the messages that carry edges.
     pub messages: Shape,
 }
 
 impl CommMemory {
-    /// Before there are ranks: of `ranks` ranks on `nodes` nodes, each of `threads` threads and with `host_memory` bytes.
+    /// Returns the expected memory, before ranks exist: `ranks` ranks on `nodes` nodes, each with `threads` threads
+    /// and `host_memory` bytes.
     pub fn expected(ranks: usize, nodes: usize, threads: usize, host_memory: u64) -> CommMemory {
         let mpi = if ranks == 1 { 0 } else { Comm::expected_bytes(ranks.div_ceil(nodes.max(1))) };
         CommMemory::new(ranks, nodes, threads, mpi, host_memory)
     }
 
-    /// Of the ranks that there are, by the one with fewest bytes and the one with most threads: messages are of one size.
+    /// Returns the memory for the actual ranks. Messages have one size, so it is based on the rank with least memory
+    /// and the one with most threads.
     pub(crate) fn agreed(comm: &Comm, threads: usize, host_memory: u64) -> CommMemory {
         let (mut least, mut most) = ([host_memory], [threads as u64]);
         comm.all_min(&mut least);
@@ -54,7 +57,7 @@ impl CommMemory {
         comm_memory
     }
 
-    /// Shorter messages, then fewer, then shorter ones still; false where there are no less.
+    /// Makes messages shorter, then fewer, then shorter still. Returns false if they can't be reduced further.
     fn lessen(&mut self) -> bool {
         let Shape { words, outgoing, incoming, takers } = &mut self.messages;
         if *words > WORDS[1] {
@@ -70,17 +73,17 @@ impl CommMemory {
         true
     }
 
-    /// The same ranks, if each had `host_memory` bytes.
+    /// Returns the memory for the same ranks if each had `host_memory` bytes.
     pub(crate) fn at(&self, host_memory: u64) -> CommMemory {
         CommMemory::new(self.ranks, self.nodes, self.threads, self.mpi, host_memory)
     }
 
-    /// Bytes taken from the start of a job to its end.
+    /// Returns the bytes taken from the start of a job to its end.
     pub fn standing(&self) -> u64 {
         if self.ranks == 1 { 0 } else { self.mpi + self.scratch }
     }
 
-    /// Bytes of edges in flight between ranks, while there are some.
+    /// Returns the bytes of edges in flight between ranks, while there are some.
     pub fn messages(&self) -> u64 {
         let CommMemory { ranks, nodes, threads, messages, .. } = *self;
         messages.bytes(ranks, nodes) + Route::bytes(ranks, threads, messages.words)
@@ -92,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_on_the_way_is_a_small_part_of_the_limit() {
+    fn messages_take_a_small_part_of_the_limit() {
         for ranks in [1, 2, 3, 8, 16, 64, 512] {
             for nodes in [1, 2, ranks] {
                 for threads in [1, 2, 16, 64] {
@@ -116,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_a_machine_with_much_memory_send_long_messages_and_those_with_little_take_little() {
+    fn messages_are_long_with_much_memory_and_short_with_little() {
         let [large, small] = [16 << 30, 64 << 20].map(|limit| CommMemory::expected(4, 1, 16, limit));
         assert_eq!((large.messages.words, large.messages.outgoing), (1 << 16, 32));
         assert!(small.messages() <= 4 << 20, "{small:?}");

@@ -1,48 +1,50 @@
-//! Rates of preparation, for estimates of time where no job has run on such a machine yet ([`crate::job::plan::speeds`]). Each
-//! algorithm has rates of its own ([`crate::algo::Cost`]).
+//! Rates of preparation, for estimates of time if no job has run on such a machine yet
+//! ([`crate::job::plan::speeds`]). Each algorithm has its own rates ([`crate::algo::Cost`]).
 //!
-//! Those of a CPU were measured in release builds on one core of a Zen 3 server with AVX2: CPU time, Kronecker
-//! and uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges each; those of a GPU on an H200 with 16 cores, scales
-//! 22 to 29; the input in page cache. `gpugraph run` logs the same rates for any machine. Good to a factor of two there.
+//! CPU rates were measured in release builds on one core of a Zen 3 server with AVX2: CPU time, Kronecker and uniform
+//! graphs of 2^16 to 2^22 vertices with 3 to 64 edges each. GPU rates were measured on an H200 with 16 cores, scales
+//! 22 to 29. The input was in page cache. `gpugraph run` logs the same rates for any machine. On the measured
+//! machines the rates are good to a factor of two.
 
 use crate::formats::{Format, Input, Packing};
 
-/// Nanoseconds of a thread for each edge: looks into tables that fit the caches, and what each doubling of the ids beyond
-/// so many takes on top.
+/// Nanoseconds per thread and edge: `cached` while the tables fit the caches, plus `doubling` for each doubling of
+/// the ids beyond `ids`.
 const INGEST: Growing = Growing { cached: 8.5, doubling: 1.0, ids: 1 << 19 };
 const PARTITION: Growing = Growing { cached: 18.0, doubling: 5.0, ids: 1 << 18 };
 const SORT: Growing = Growing { cached: 18.0, doubling: 1.5, ids: 1 << 20 };
-/// The part that partition and sort take longer by where edges have weights, by the CPU alone: scale 20, 16 edges each, Graph500's files.
+/// Factor by which partition and sort take longer if edges have weights, on the CPU. Measured at scale 20, 16 edges
+/// each, with Graph500's files.
 pub(crate) const WEIGHTED: f64 = 1.6;
-/// The upper half of rows, by the CPU alone.
+/// Building the upper half of rows on the CPU.
 const TRANSPOSE: Growing = Growing { cached: 12.0, doubling: 1.0, ids: 1 << 20 };
-/// Edges a second and thread.
+/// Edges per second and thread.
 const DICTIONARY: f64 = 5e6;
-/// Edges a second and GPU. They go there in 8 bytes each.
+/// Edges per second and GPU. Each takes 8 bytes of transfer to the GPU.
 const INGEST_ON_GPU: f64 = 32e9 / 8.0;
 const PARTITION_ON_GPU: f64 = 5.4e9 / 2.0;
 const SORT_ON_GPU: f64 = 5.4e9 / 1.35;
-/// Ids a second and thread.
+/// Ids per second and thread.
 const RELABEL: f64 = 200e6;
-/// Edges a second and thread that a generator makes.
+/// Generated edges per second and thread.
 const GENERATED: f64 = 40e6;
-/// Bytes a second and thread of text, and of packed files, of which one thread unpacks each.
+/// Bytes per second and thread: of text, and of compressed files, each of which one thread decompresses.
 const TEXT: f64 = 300e6;
 const UNPACKED: f64 = 60e6;
-/// Bytes a second of a node's spill files, written or read.
+/// Bytes per second of a node's spill files, written or read.
 const SPILL: f64 = 1e9;
-/// Bytes a second that a node sends to others: four fifths of 100 Gbit/s. Not measured.
+/// Bytes per second that a node sends to others: four fifths of 100 Gbit/s. Not measured.
 const NETWORK: f64 = 10e9;
 
-/// Name of the stage that makes the upper half of rows.
+/// Name of the stage that builds the upper half of rows.
 pub(crate) const TRANSPOSE_STAGE: &str = "transpose";
 
-/// Name of the stage that makes rows of all neighbours.
+/// Name of the stage that builds merged rows (all neighbours).
 pub(crate) const MERGE_STAGE: &str = "merge";
-/// Nanoseconds of a thread for each edge that is merged. Not measured yet.
+/// Nanoseconds per thread and merged edge. Not measured yet.
 const MERGE: f64 = 8.0;
 
-/// Time that grows with tables as they outgrow caches.
+/// Time per edge that grows as tables outgrow the caches.
 struct Growing {
     cached: f64,
     doubling: f64,
@@ -50,30 +52,31 @@ struct Growing {
 }
 
 impl Growing {
-    /// Returns the nanoseconds of one thread with tables of `ids` ids.
+    /// Returns the nanoseconds that one thread takes per edge with tables of `ids` ids.
     fn nanoseconds(&self, ids: f64) -> f64 {
         self.cached + self.doubling * (ids / self.ids as f64).log2().max(0.0)
     }
 }
 
-/// The ranks that prepare: as many on each node, with as many threads each.
+/// The ranks that prepare a graph: equally many on each node, with equally many threads each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Preparers {
     pub(crate) ranks: usize,
     pub(crate) nodes: usize,
-    /// Of a rank.
+    /// Threads per rank.
     pub(crate) threads: usize,
-    /// True if every rank has a GPU that prepares.
+    /// True if every rank prepares on a GPU.
     pub(crate) on_gpu: bool,
 }
 
 impl Preparers {
-    /// All threads.
+    /// Returns the number of threads of all ranks.
     fn threads(&self) -> f64 {
         (self.ranks * self.threads) as f64
     }
 
-    /// Seconds of all for `edges` edges, by what one takes a thread with tables of `ids` ids, and the rate of a GPU.
+    /// Returns the seconds that all ranks take for `edges` edges with tables of `ids` ids. `thread` is the rate of a
+    /// thread, `gpu` that of a GPU.
     fn preparing(&self, edges: u64, ids: u64, thread: &Growing, gpu: f64) -> f64 {
         match self.on_gpu {
             true => edges as f64 / gpu / self.ranks as f64,
@@ -81,43 +84,43 @@ impl Preparers {
         }
     }
 
-    /// The first pass.
+    /// Returns the seconds of the first pass.
     pub(crate) fn ingest(&self, edges: u64, ids: u64, bytes: u64, input: &Input) -> f64 {
         self.preparing(edges, ids, &INGEST, INGEST_ON_GPU) + self.parsing(bytes, input)
     }
 
-    /// Sorting sparse ids, which one rank does for all.
+    /// Returns the seconds of sorting sparse ids, which one rank does for all.
     pub(crate) fn dictionary(&self, edges: u64) -> f64 {
         edges as f64 / DICTIONARY / self.threads as f64
     }
 
-    /// Ordering vertices.
+    /// Returns the seconds of ordering vertices.
     pub(crate) fn relabel(&self, ids: u64) -> f64 {
         ids as f64 / RELABEL / self.threads()
     }
 
-    /// The second pass, where ranks spill `spill` bytes together.
+    /// Returns the seconds of the second pass, in which all ranks together spill `spill` bytes.
     pub(crate) fn partition(&self, edges: u64, ids: u64, bytes: u64, spill: u64, input: &Input) -> f64 {
         let placing = self.preparing(edges, ids, &PARTITION, PARTITION_ON_GPU);
         placing + self.spilled(spill) + self.parsing(bytes, input)
     }
 
-    /// Rows from bins.
+    /// Returns the seconds of sorting bins into rows.
     pub(crate) fn sort(&self, edges: u64, ids: u64, spill: u64) -> f64 {
         self.preparing(edges, ids, &SORT, SORT_ON_GPU) + self.spilled(spill)
     }
 
-    /// The upper half of rows of a graph of `edges` edges.
+    /// Returns the seconds of building the upper half of rows of a graph of `edges` edges.
     pub(crate) fn transpose(&self, edges: u64, vertices: u64) -> f64 {
         edges as f64 * TRANSPOSE.nanoseconds(vertices as f64) / 1e9 / self.threads()
     }
 
-    /// Rows of all neighbours of a graph of `edges` edges that keeps direction.
+    /// Returns the seconds of merging the rows of a directed graph of `edges` edges.
     pub(crate) fn merge(&self, edges: u64) -> f64 {
         edges as f64 * MERGE / 1e9 / self.threads()
     }
 
-    /// Sending `bytes` bytes, of all ranks together, to other ranks.
+    /// Returns the seconds of sending `bytes` bytes, the total over all ranks, to other ranks.
     pub(crate) fn exchange(&self, bytes: u64) -> f64 {
         bytes as f64 / NETWORK / self.nodes as f64
     }
@@ -146,7 +149,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// Figures of an H200 in docs/performance.md, in seconds.
+    /// Measured times are those of an H200 in docs/performance.md, in seconds.
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         let gpu = Preparers { ranks: 1, nodes: 1, threads: 16, on_gpu: true };
@@ -163,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_divide_what_they_share_and_a_dictionary_is_made_by_one() {
+    fn ranks_share_all_stages_but_the_dictionary() {
         let path = [PathBuf::from("edges.txt")];
         let input = Input::expected(&path, None, 1 << 30, 1 << 24).unwrap();
         for on_gpu in [false, true] {

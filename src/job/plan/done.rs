@@ -1,4 +1,4 @@
-//! Stages of a plan that earlier runs did.
+//! The stages of a plan that are already done.
 
 use crate::config::Job;
 use crate::error::Result;
@@ -8,14 +8,14 @@ use crate::job::state::manifest::{Manifest, merged_key, merged_weights};
 use crate::job::state::record::{Contents, task_key};
 use crate::prepare::prepared::{StoreInfo, UpperInfo};
 
-/// The parts of a job that earlier runs did, or this one before its plan is made.
+/// The parts of a job that earlier runs completed, or that this run completed before its plan is made.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Done {
     /// The order of vertices.
     order: bool,
     /// All blocks.
     blocks: bool,
-    /// The upper half of rows, and rows of all neighbours.
+    /// The upper half of rows, and the merged rows (all neighbours).
     upper: bool,
     merged: bool,
     /// Each of the job's tasks.
@@ -23,7 +23,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// Returns what the manifest says of a graph, or a list, of these contents.
+    /// Returns what the manifest says is done for a graph or list with these contents.
     ///
     /// # Errors
     /// None in practice; see [`task_key`].
@@ -52,12 +52,13 @@ impl Done {
         })
     }
 
-    /// Returns the same without blocks, and all that is made of them.
+    /// Returns the same without blocks and the rows derived from them.
     pub(crate) fn without_blocks(self) -> Done {
         Done { blocks: false, upper: false, merged: false, ..self }
     }
 
-    /// Returns the same for a workdir without the order of vertices, which is made again unless nothing needs it.
+    /// Returns the same for a workdir that lacks the order of vertices. The order counts as done only if nothing
+    /// needs it.
     pub(crate) fn without_order(self) -> Done {
         Done { order: self.blocks, ..self }
     }

@@ -1,4 +1,4 @@
-//! The cost of every stage: host memory of a rank, disk, bytes that ranks send to each other, time.
+//! Cost of every stage: host memory per rank, disk, bytes that ranks send to each other, time.
 
 use crate::algo::{ByInput, Cost, Crew, GraphSize, ListSize, Task};
 use crate::config::Job;
@@ -17,103 +17,104 @@ use crate::prepare::{ingest, order, relabel};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Bytes of manifest, report, log and status, with room to spare.
+/// Bytes of manifest, report, log and status (upper bound).
 pub(crate) const SMALL_FILES: u64 = 256 << 10;
 
-/// The factor within which the work of an algorithm is likely right before degrees are known.
+/// Factor within which the estimated work of an algorithm is likely right before degrees are known.
 const UNSURE: f64 = 1.6;
 
-/// A stage to come.
+/// A stage of a plan.
 #[derive(Debug, Clone, Serialize)]
 pub struct Stage {
     /// Its name in the report.
     pub name: &'static str,
-    /// True if an earlier run did it.
+    /// True if an earlier run completed it.
     pub done: bool,
-    /// Most bytes of host memory of a rank while it runs.
+    /// Largest host memory of a rank while the stage runs, in bytes.
     pub host_memory: u64,
-    /// Fewest bytes that do.
+    /// Smallest host memory with which the stage can run.
     #[serde(skip)]
     pub(crate) least: Least,
-    /// Most bytes of a GPU's memory.
+    /// Largest memory of a GPU, in bytes.
     pub gpu_memory: u64,
-    /// Most bytes in the workdir while it runs.
+    /// Largest size of the workdir while the stage runs, in bytes.
     pub disk: u64,
-    /// About how many bytes ranks send to others, all together.
+    /// Bytes that all ranks together send to other ranks (approximate).
     pub exchange: u64,
-    /// Bytes of files that it reads in no order.
+    /// Bytes of files that all ranks together read in random order.
     #[serde(skip)]
     pub(crate) cached: u64,
-    /// About how many seconds it takes.
+    /// Seconds that the stage takes (approximate).
     pub seconds: f64,
-    /// From where to where the seconds likely are.
+    /// Likely range of the seconds, from lowest to highest.
     pub seconds_range: [f64; 2],
-    /// The same, to be noted beside what it then takes.
+    /// The same time with what is needed to record the measured time next to it.
     #[serde(skip)]
     pub(crate) time: Time,
-    /// The part of the job that it belongs to.
+    /// Part of the job that the stage belongs to.
     #[serde(skip)]
     pub(crate) kind: StageKind,
 }
 
-/// Fewest bytes of host memory of a rank that do for a stage, beside what is taken before any stage.
+/// Smallest host memory of a rank with which a stage can run, in bytes, in addition to what is taken before any
+/// stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Least {
-    /// In all.
+    /// Total.
     pub(crate) bytes: u64,
-    /// Beside edges in flight to other ranks, while there are some.
+    /// Part that is needed in addition to edges in flight to other ranks, while there are some.
     pub(crate) exchanging: u64,
 }
 
 impl Least {
-    /// Returns so many bytes of a stage in which no edges are in flight.
+    /// Returns the needs of a stage that takes `bytes` bytes and has no edges in flight.
     pub(crate) fn of(bytes: u64) -> Least {
         Least { bytes, exchanging: 0 }
     }
 }
 
-/// The parts of a job that its stages belong to.
+/// Parts of a job that stages belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StageKind {
-    /// They read the input and order its vertices.
+    /// Reads the input and orders its vertices.
     Order,
-    /// They make the blocks.
+    /// Builds the blocks.
     Blocks,
-    /// It makes a part of the graph for tasks that need it.
+    /// Builds a part of the graph that only some tasks need.
     Part,
-    /// One of the job's tasks, by its place: so many trials.
+    /// A task of the job: its place among the tasks, and its number of trials.
     Task(usize, u32),
 }
 
-/// The figures that costs are computed from, bounds or truth.
-pub(crate) struct Sized<'a> {
+/// The figures that costs are computed from: upper bounds, or exact once degrees are known.
+pub(crate) struct JobSize<'a> {
     pub(crate) basis: Basis,
     pub(crate) edges: u64,
     pub(crate) kept: u64,
-    /// Edges that a rank has room for in bins, of those that are kept.
+    /// Number of kept edges that a rank's bins have room for.
     pub(crate) share: u64,
     pub(crate) ids: u64,
-    /// True if ids may turn out to be sparse, so that a dictionary is made and its index is in memory.
+    /// True if ids may turn out to be sparse. A dictionary is then built, and its index is in memory.
     pub(crate) may_be_sparse: bool,
     pub(crate) runs: u64,
     pub(crate) sizes: Result<Sizes, u64>,
-    /// Fewest bytes for partitioning, beside edges in flight between ranks, and for sorting.
+    /// Smallest memory in bytes for partitioning (in addition to edges in flight between ranks) and for sorting.
     pub(crate) least: [u64; 2],
-    /// Blocks, or about as many.
+    /// Number of blocks; approximate until degrees are known.
     pub(crate) blocks: u64,
     pub(crate) block_bytes: u64,
     /// True if edges have weights.
     pub(crate) weighted: bool,
-    /// The graph that tasks are computed on.
+    /// Size of the graph that tasks compute on.
     pub(crate) graph: GraphSize<'a>,
 }
 
-/// A task of a plan.
+/// Cost of one task of the plan.
 pub(crate) struct TaskCost {
     pub(crate) name: &'static str,
     pub(crate) crew: Crew,
     pub(crate) cost: Cost,
-    /// Fewest bytes of GPU memory, if it uses one.
+    /// Smallest GPU memory in bytes that is enough, if the task uses a GPU.
     pub(crate) gpu_memory: Option<u64>,
 }
 
@@ -148,8 +149,8 @@ impl TaskCost {
         job.tasks.iter().map(one).collect()
     }
 
-    /// Returns their stages, one after the other, on a disk that holds `disk` bytes before. The work is likely right within a factor
-    /// of `unsure`.
+    /// Returns the stages of these tasks, which run one after another on a disk that already holds `disk` bytes. The
+    /// estimated work is likely right within a factor of `unsure`.
     pub(crate) fn stages(
         all: &[TaskCost],
         machine: &Resources,
@@ -181,45 +182,45 @@ impl TaskCost {
     }
 }
 
-/// All stages.
+/// All stages of a job and their common figures.
 pub(crate) struct Estimate {
-    /// In order.
+    /// The stages in order.
     pub(crate) stages: Vec<Stage>,
-    /// Bytes of input that may be kept within the limit.
+    /// Bytes of input that may be cached within the limit.
     pub(crate) kept: u64,
-    /// Bytes that the ranks of a node spill to its scratch.
+    /// Bytes that the ranks of a node spill to the scratch folder.
     pub(crate) scratch: u64,
 }
 
-/// Most bytes of host memory of a rank in each stage of preparation.
-struct MemoryOfStages {
+/// Largest host memory of a rank in each stage of preparation, in bytes.
+struct StageMemory {
     ingest: u64,
     relabel: u64,
     partition: u64,
     sort: u64,
-    /// Bytes of input that may be kept from ingest to partition.
+    /// Bytes of input that may be cached from ingest to partition.
     kept: u64,
-    /// Fewest bytes that do for ingest, with the dictionary of sparse ids that it may take, and for relabel.
+    /// Smallest memory that is enough for ingest, including the dictionary of sparse ids, and for relabel.
     least_ingest: u64,
     least_relabel: u64,
 }
 
-/// Bytes on the disks.
+/// Bytes on the disks at different times.
 struct Disk {
     /// The list of sparse ids.
     ids: u64,
-    /// All that is there before the blocks.
+    /// Everything stored before the blocks.
     order: u64,
-    /// All that is there when the blocks are.
+    /// Everything stored once the blocks are.
     blocks: u64,
-    /// Edges that all ranks spill, and those of them that go to the workdir and to the scratch of a node.
+    /// Edges that all ranks spill: in total, to the workdir, and to the scratch folder of a node.
     spilled: u64,
     spilled_to_workdir: u64,
     scratch: u64,
 }
 
-impl Sized<'_> {
-    /// Returns the stages of `job` on `machine`; `tasks` are those of the job.
+impl JobSize<'_> {
+    /// Returns the stages of `job` on `machine`; `tasks` are the tasks of the job.
     pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources, tasks: &[TaskCost]) -> Estimate {
         let parts = PartCost::of_all(job, machine, &self.graph, !self.is_bound());
         let memory = self.memory(input, machine);
@@ -228,19 +229,19 @@ impl Sized<'_> {
         Estimate { stages, kept: memory.kept, scratch: disk.scratch }
     }
 
-    /// Returns true if the figures are bounds, as degrees are not known.
+    /// Returns true if the figures are upper bounds because degrees are not known yet.
     fn is_bound(&self) -> bool {
         matches!(self.basis, Basis::Size | Basis::Expected)
     }
 
-    fn memory(&self, input: &Input, machine: &Resources) -> MemoryOfStages {
+    fn memory(&self, input: &Input, machine: &Resources) -> StageMemory {
         let sparse = self.may_be_sparse;
         let (own, threads) = (machine.own(), machine.threads);
         let reading = input.scratch_bytes(threads);
         let index = looking_up(sparse, self.ids);
         let samples = ingest::samples_bytes(threads, input);
         let least_ingest = samples + reading + ingest::degrees_bytes(self.ids) + index;
-        // The threads' own counters are as large as the limit allows.
+        // The counters of each thread are as large as the limit allows.
         let ingest = own + least_ingest + ingest::counters_bytes(self.ids, threads);
         let least_relabel = 4 * self.ids + relabel::scratch_bytes(threads, self.edges);
         let relabel = own + least_relabel;
@@ -251,14 +252,14 @@ impl Sized<'_> {
         let most_kept =
             if self.is_bound() && !self.graph.sparse { InputCache::most_bytes(input, machine.ranks) } else { 0 };
         let (kept, with_cached) = kept(most_kept, self.sizes, machine, input.chunk() as u64, ingest.max(relabel));
-        // How much each of both takes depends on degrees: one bound for both.
+        // How partition and sort divide the memory depends on degrees, so both get the same bound.
         let (partition, sort) = match self.is_bound() {
             true if self.spilled_by_rank() > 0 => (u64::MAX, u64::MAX),
             true => (partition.max(sort).max(with_cached), partition.max(sort).max(with_cached)),
             false => (partition, sort),
         };
         let dictionary = if sparse { reading + Dictionary::least_bytes(threads) } else { 0 };
-        MemoryOfStages {
+        StageMemory {
             ingest: ingest + kept,
             relabel: relabel + kept,
             partition,
@@ -269,11 +270,11 @@ impl Sized<'_> {
         }
     }
 
-    /// Bytes of edges that the rank with most of them spills.
+    /// Returns the bytes of edges that the rank with most edges spills.
     fn spilled_by_rank(&self) -> u64 {
         match self.sizes {
             Ok(sizes) => sizes.spill,
-            // All edges may have to be spilled then.
+            // In this case a rank may have to spill all its edges.
             Err(_) => edge_bytes(self.weighted) * (self.share + LINE as u64),
         }
     }
@@ -284,8 +285,8 @@ impl Sized<'_> {
         let degrees = 4 * self.graph.vertices + PAGE;
         let packing = Packing::of(machine, job, (self.graph.edges, self.graph.vertices, self.graph.direction));
         let blocks = if packing.is_some() { 0 } else { self.block_bytes };
-        // Each rank spills to a file of its own. Together they have room for an eighth more than there is, and those with
-        // fewer edges than the one with most spill a smaller part of them, too.
+        // Each rank spills to its own file. All ranks together have room for an eighth more edges than there are.
+        // Ranks with fewer edges than the largest rank also spill a smaller part of them.
         let full_ranks = 1.125 * self.kept as f64 / self.share.max(1) as f64;
         let spilled_by = |ranks: usize| (self.spilled_by_rank() as f64 * full_ranks.min(ranks as f64)) as u64;
         let spilled = spilled_by(machine.ranks);
@@ -302,10 +303,11 @@ impl Sized<'_> {
         input: &Input,
         machine: &Resources,
         (tasks, parts): (&[TaskCost], &[PartCost]),
-        memory: &MemoryOfStages,
+        memory: &StageMemory,
         disk: &Disk,
     ) -> Vec<Stage> {
-        // An array of which every rank gets its share from all others, or gives its own to all others.
+        // Bytes sent for an array of which every rank gathers the shares of all others or sends its share to all
+        // others.
         let others = machine.ranks as u64 - 1;
         let shared = |entries: u64| others * 4 * entries;
         let moved = edge_bytes(self.weighted) * self.kept / machine.ranks as u64 * others;
@@ -333,12 +335,12 @@ impl Sized<'_> {
             });
         };
         if self.graph.sparse {
-            // Sorted runs of all ends, then the ids.
+            // The disk first holds sorted runs of all edge ends, then the ids.
             let taken = machine.own() + input.scratch_bytes(machine.threads);
             let free = machine.host_memory.saturating_sub(taken);
             let memory = taken + Dictionary::build_bytes(2 * self.edges, machine.threads, free);
             let disk = 16 * self.edges + disk.ids + SMALL_FILES;
-            // What it takes at least is in that of ingest.
+            // Its smallest memory is included in that of ingest.
             let memory = (memory, Least::default());
             stage("dictionary", StageKind::Order, memory, disk, 0, crew.dictionary(self.edges));
         }

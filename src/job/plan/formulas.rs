@@ -1,4 +1,4 @@
-//! Bytes of memory and disk for parts of a job, by the functions that size its buffers.
+//! Memory and disk in bytes for parts of a job, from the functions that size its buffers.
 
 use crate::algo::GraphSize;
 use crate::config::Job;
@@ -13,10 +13,11 @@ use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::{MemoryDemand, Sizes};
 use crate::prepare::prepared::InputInfo;
 
-/// Files take whole pages on the disk.
+/// Page size in bytes. Files take whole pages on the disk.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Returns the needs by which partition and sort are sized on a rank that gets about this `part` of all edges.
+/// Returns the demand by which partition and sort are sized, on a rank that gets about the fraction `part` of all
+/// edges.
 pub(crate) fn needs(
     info: &InputInfo,
     input: &Input,
@@ -37,13 +38,14 @@ pub(crate) fn needs(
     }
 }
 
-/// Edges of a rank that gets about this `part` of `edges`: an eighth more than it should be; what is beyond that spills.
+/// Returns the number of edges to plan for on a rank that gets about the fraction `part` of `edges`: an eighth more
+/// than expected. Edges beyond that are spilled.
 pub(crate) fn share_of(edges: u64, part: f64) -> u64 {
     if part < 1.0 { (edges as f64 * (1.125 * part).min(1.0)) as u64 } else { edges }
 }
 
-/// Returns how many of `most` bytes of the input may be kept between passes on `machine`, in slabs of `slab` bytes, where the
-/// first pass takes `beside` bytes; and what the second pass then takes at most.
+/// Returns how many of `most` bytes of the input may be cached between passes on `machine`, in slabs of `slab` bytes,
+/// if the first pass takes `beside` bytes. Also returns the largest memory that the second pass then takes.
 pub(crate) fn kept(most: u64, sizes: Result<Sizes, u64>, machine: &Resources, slab: u64, beside: u64) -> (u64, u64) {
     let Ok(sizes) = sizes else { return (0, 0) };
     let start = sizes.beside[0] + sizes.at_start(machine.threads, slab);
@@ -58,7 +60,7 @@ pub(crate) fn looking_up(sparse: bool, ids: u64) -> u64 {
     if sparse { Dictionary::index_bytes(ids) } else { 0 }
 }
 
-/// Bytes of the files of a prepared graph, with its weights, without order and degrees.
+/// Returns the bytes of the files of a prepared graph with its weights, without order and degrees.
 pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
     let bodies: u64 = (0..layout.blocks()).map(|b| stored::body_bytes(layout.block(b).len() as u64, 0)).sum();
     let blocks = layout.blocks() as u64;
@@ -66,13 +68,14 @@ pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
     bodies + (128 + PAGE) * blocks + 4 * info.distinct_at_most + weights
 }
 
-/// Returns the input as its second pass reads it, which takes the most memory: with weights, if the job's graph carries some.
+/// Returns the input as its second pass reads it: with weights if the job's graph carries some. That takes the most
+/// memory.
 pub(crate) fn as_read(job: &Job, input: &Input) -> Input {
     let weights = if job.carries_weights() { Weights::Read(WeightType::U32) } else { Weights::Skip };
     input.clone().with_weights(weights)
 }
 
-/// Returns the size of a graph whose input is known, of so many edges, as if no task read the input once more.
+/// Returns the size of a graph of `edges` edges whose input is known. It assumes that no task reads the input again.
 pub(crate) fn size_of<'r>(
     info: &InputInfo,
     edges: u64,

@@ -1,4 +1,4 @@
-//! Estimates of an input before it is read: how many edges it has, and how large its ids are.
+//! Estimates of an input before it is read: its number of edges and the size of its ids.
 
 use crate::config::{Expect, InputSpec};
 use crate::error::{Error, Result};
@@ -12,46 +12,46 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Places of a plain file that are looked at, and bytes at each.
+/// Number of samples of an uncompressed file, and bytes of each.
 const PLACES: u64 = 64;
 const WINDOW: u64 = 16 << 10;
-/// Edges looked at in a packed file, all at its start.
+/// Number of edges read from the start of a compressed file.
 const ENOUGH: u64 = 1 << 20;
 
-/// Edges and ids of an input that was not read yet.
+/// Estimated edges and ids of an input that has not been read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputEstimate {
-    /// What the figures are from.
+    /// How the figures were obtained.
     pub basis: Basis,
-    /// Edges, loops and repeats included, at most.
+    /// Edges, including loops and repeats (upper bound).
     pub edges: u64,
-    /// The same as estimated: equal where the format tells exactly.
+    /// Edges, as estimated. Exact if the format implies the number.
     pub edges_about: u64,
-    /// Distinct edges that the file can hold, at most.
+    /// Distinct edges that the file can hold (upper bound).
     pub distinct: u64,
-    /// Length of the map from ids, at most.
+    /// Length of the map from ids (upper bound).
     pub ids: u64,
-    /// The same, at least.
+    /// Length of the map from ids (lower bound).
     pub ids_at_least: u64,
-    /// Rows of results per vertex, at most: a header may name more vertices than have edges.
+    /// Rows of results per vertex (upper bound). A header may name more vertices than have edges.
     pub rows: u64,
-    /// True if ids are likely sparse, so that a dictionary is made.
+    /// True if ids are likely sparse, so that a dictionary is built.
     pub sparse: bool,
-    /// True if that is not ruled out.
+    /// True if ids may turn out to be sparse.
     pub may_be_sparse: bool,
-    /// Degrees of a graph of this size.
+    /// Likely degrees of a graph of this size.
     pub likely: DegreeRuns,
 }
 
-/// Looks at an input.
+/// Estimates an input from its size and samples.
 ///
 /// # Errors
-/// [`Error::Input`] where it can't be read.
+/// [`Error::Input`] if it can't be read.
 pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
     let about = input.estimate_edges()?;
     let exact = input.parts().iter().all(|part| part.packing() == Packing::Plain && is_binary(part));
     let packed = input.parts().iter().any(|part| part.packing() != Packing::Plain);
-    // Estimates come from samples: lines of text vary little, packed files are known by their start alone.
+    // Estimates come from samples: lines of text vary little, compressed files are sampled at their start only.
     let (edges, fewest) = match (exact, packed) {
         (true, _) => (about, about),
         (false, false) => (about + about / 8 + 4096, (about - about / 8).saturating_sub(4096)),
@@ -61,18 +61,18 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
     let found = match spec {
         InputSpec::Kronecker(r) | InputSpec::Uniform(r) => {
             let all = 1u64 << r.scale;
-            // With a few edges a vertex the largest id is close to the last.
+            // With a few edges per vertex, the largest id is close to the last possible one.
             Ids { at_most: all, at_least: if r.edge_factor >= 1.0 { all / 2 } else { 0 }, declared: 0 }
         }
         InputSpec::Weighted(spec) => {
             let all = spec.shape.vertices();
-            // Vertices of R-MAT may be without an edge, and so may those of a random graph with few edges.
+            // An R-MAT graph may have vertices without an edge, and so may a random graph with few edges.
             let is_full = matches!(spec.shape, Shape::Ssca2(_) | Shape::Grid { .. });
             Ids { at_most: all, at_least: if is_full || about >= all { all / 2 } else { 0 }, declared: 0 }
         }
         _ => ids(input, packed, about)?,
     };
-    // What a header declares is not known of all that have one.
+    // Not every format with a header declares its vertices.
     let declared = input.declares_vertices();
     let sparse = ingest::sparse(found.at_least.max(1) - 1, edges, input.wide(), declared);
     let dense = ingest::most_dense(edges, false, declared);
@@ -92,7 +92,7 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
         basis: Basis::Size,
         edges,
         edges_about: about,
-        // Such files name each edge from both ends.
+        // METIS files list each edge from both ends.
         distinct: if metis { edges / 2 + 1 } else { edges },
         ids,
         ids_at_least: if sparse { 0 } else { found.at_least.min(dense) },
@@ -103,7 +103,7 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
     })
 }
 
-/// Returns the estimate of an input that is not here, by what the job file expects of it.
+/// Returns the estimate of an input that is not available here, from `expect` in the job file.
 pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> InputEstimate {
     let sparse = ingest::sparse(ids - 1, edges, input.wide(), input.declares_vertices());
     let (ids, ids_at_least) = if sparse { (edges.saturating_mul(2).min(u64::from(u32::MAX)), 0) } else { (ids, ids) };
@@ -126,12 +126,12 @@ fn is_binary(part: &Part) -> bool {
     matches!(part.format(), Format::U32 | Format::U64 | Format::Graph500 | Format::Parquet) || part.format().is_arrays()
 }
 
-/// Largest id + 1.
+/// Largest id + 1: bounds and the header's value.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ids {
     at_most: u64,
     at_least: u64,
-    /// Vertices that a header names, as far as it was seen.
+    /// Vertices that a header declares, if the header was read.
     declared: u64,
 }
 
@@ -142,7 +142,7 @@ fn ids(input: &Input, packed: bool, edges: u64) -> Result<Ids> {
         let largest = input.parts().iter().map(sampled).collect::<Result<Vec<_>>>()?;
         (largest.into_iter().max().unwrap_or(0), 0)
     };
-    // All of a small plain file was seen; otherwise something larger may lie between what was.
+    // A small uncompressed file was read completely. In other files a larger id may be between the samples.
     let at_most = match (packed, edges <= ENOUGH / 2) {
         (false, true) => seen,
         (false, false) => seen.saturating_add(seen / 8),
@@ -151,7 +151,7 @@ fn ids(input: &Input, packed: bool, edges: u64) -> Result<Ids> {
     Ok(Ids { at_most, at_least: seen, declared })
 }
 
-/// Largest id + 1 among edges at many places of a plain file.
+/// Returns the largest id + 1 in samples of an uncompressed file.
 fn sampled(part: &Part) -> Result<u64> {
     if part.format().is_arrays() || part.format() == Format::Parquet {
         return part.largest_of_arrays();
@@ -162,7 +162,7 @@ fn sampled(part: &Part) -> Result<u64> {
     let mut largest = 0;
     for place in 0..PLACES {
         let last = part.bytes().saturating_sub(WINDOW);
-        // Binary records begin at multiples of their length.
+        // Binary records start at multiples of their length.
         let offset = (last as u128 * u128::from(place) / u128::from(PLACES - 1)) as u64 / 48 * 48;
         let read = file.read_at(&mut window, offset).map_err(|e| Error::unreadable(part.path(), &e))?;
         let window = &window[..read];
@@ -181,7 +181,7 @@ fn words<const N: usize>(window: &[u8]) -> u64 {
     window.chunks_exact(N).map(word).max().unwrap_or(0)
 }
 
-/// Twelve bytes an edge: two low words, then the high halves of both.
+/// Returns the largest id of packed edges. Each has twelve bytes: two low words, then the high halves of both.
 fn packed_words(window: &[u8]) -> u64 {
     let low = |bytes: &[u8]| u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
     let high = |bytes: &[u8]| u64::from(u16::from_le_bytes([bytes[0], bytes[1]]));
@@ -189,7 +189,8 @@ fn packed_words(window: &[u8]) -> u64 {
     window.chunks_exact(12).map(ends).max().unwrap_or(0)
 }
 
-/// The largest of the first two whole numbers of every whole line. Headers are read too, and name the vertices.
+/// Returns the largest of the first two integers of every complete line. Header lines are included; they name the
+/// vertices.
 fn text(window: &[u8], inside: bool) -> u64 {
     let lines = window.split(|&byte| byte == b'\n').skip(usize::from(inside));
     let numbers = |line: &[u8]| {
@@ -205,7 +206,8 @@ fn text(window: &[u8], inside: bool) -> u64 {
         .unwrap_or(0)
 }
 
-/// Largest id + 1 among the first edges, by reading them as the job will, and the vertices that a header names if that was all.
+/// Reads the first edges as the job will. Returns the largest id + 1, and the number of vertices that a header
+/// declares if the whole file was read.
 fn start(input: &Input) -> Result<(u64, u64)> {
     struct Largest<'a>(u64, u64, &'a AtomicBool);
     impl Visitor for Largest<'_> {

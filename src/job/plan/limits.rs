@@ -17,15 +17,18 @@ use crate::process::host;
 use crate::size;
 use std::path::{Path, PathBuf};
 
-/// The part of its expected edges that a rank of several has room for without a spill, within the limit that [`suggested`] returns.
+/// With several ranks, the factor by which a rank has room for more than its expected edges before it spills, within
+/// the limit that [`suggested`] returns.
 const SHARE: f64 = 1.02;
 
-/// GPU memory that a node is expected to have where the plan is made without it: the GPUs of clusters have more.
+/// GPU memory in bytes that a node is assumed to have if the plan is made without its GPU. GPUs of clusters have
+/// more.
 const LEAST_GPU: u64 = 8 << 30;
-/// The part of a GPU's memory that edges surely find room in while they wait to be sorted.
+/// Divisor: edges that wait for sorting certainly find room in this part of a GPU's memory.
 const WAITING_PART: u64 = 2;
 
-/// A stage's error with the limit that does for all stages in place of its own: one correction is enough.
+/// Replaces the limit in a stage's error by the limit that is enough for all stages, so that one correction is
+/// enough.
 pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
     match error {
         Error::Limit { limit: limit @ "host_memory", purpose, .. }
@@ -39,14 +42,15 @@ pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
     }
 }
 
-/// Says what may not fit: its bound exceeds a limit, or what is free. `gpu_memory` is that of the fewest bytes of GPU memory.
-pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
+/// Adds warnings about bounds that exceed a limit or the free space. `gpu_memory` is the smallest GPU memory that is
+/// enough, in bytes.
+pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
     let needed = plan.host_memory_needed;
     if needed > plan.host_memory_limit {
         let (given, needed) = (given(plan), at_least(needed));
         plan.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} is enough (upper bound)"));
     }
-    // A limit that is not set is a part of what is free.
+    // If no limit is set, the limit is a part of what is free.
     let free = host::memory().free;
     if (1..plan.host_memory_node).contains(&free) {
         let [given, taken, free] = [plan.host_memory_limit, plan.host_memory_node, free].map(size::show);
@@ -67,16 +71,16 @@ pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
     }
 }
 
-/// Returns a limit of host memory for the stages that `plan` has to do: one that is surely enough, and of which the run then uses most.
-/// `machine` has as much memory as the job may take.
+/// Returns a limit of host memory for the stages of `plan` that are still to run. It is certainly enough, and the run
+/// uses most of it. `machine` has as much memory as the job may take.
 ///
 /// Before ingest has run, the plan's stages are upper bounds, several times what most graphs take. The limit is therefore the smallest with
 /// which no edge would be spilled if the degrees were as they likely are. A graph that takes more spills some edges.
 ///
 /// # Errors
-/// Those of [`Plan::of`].
+/// Errors of [`Plan::of`].
 pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
-    // The process takes less where the limit is less.
+    // With a smaller limit the process itself takes less.
     let beside_own = plan.to_come().map(|stage| stage.host_memory.saturating_sub(machine.own())).max().unwrap_or(0);
     let all = smallest_limit(|limit| machine.at(limit).own() + beside_own).next_multiple_of(1 << 20);
     let limit = match plan.to_come().any(|stage| stage.kind == StageKind::Blocks) {
@@ -86,14 +90,15 @@ pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
     Ok(limit.min(plan.host_memory_limit).max(plan.host_memory_needed))
 }
 
-/// Returns the bytes of files that a stage to come reads in no order, all ranks together. Schedulers that bound a job's memory by a cgroup
-/// count page cache: a job with `[bfs]` of scale 22, whose rows are 512 MiB, took 8.9 and 9.3 s in 586 MiB, 4.0 and 4.7 s in 850 MiB.
+/// Returns the bytes of files that a remaining stage reads in random order, for all ranks together. Schedulers
+/// that limit a job's memory by a cgroup count page cache: a job with `[bfs]` at scale 22, whose rows are 512 MiB,
+/// took 8.9 and 9.3 s in 586 MiB, and 4.0 and 4.7 s in 850 MiB.
 pub fn read_in_no_order(plan: &Plan) -> u64 {
     plan.to_come().map(|stage| stage.cached).max().unwrap_or(0)
 }
 
-/// Returns about the smallest limit of host memory, in whole MiB, with which no edge is spilled; `None` if some are within the memory of
-/// `machine`, too.
+/// Returns approximately the smallest limit of host memory, in whole MiB, with which no edge is spilled; `None` if
+/// some are spilled even with all memory of `machine`.
 fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     if job.input.is_list() || matches!(job.input, InputSpec::Prepared(_)) {
         return Ok(None);
@@ -113,7 +118,7 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     let (input, threads) = (as_read(job, &input), machine.threads);
     let layout = Layout::new(likely, edges.saturating_sub(1), job.direction());
     let (shape, _) = LayoutShape::and_bins(&layout);
-    // A run has room for an eighth more where it can; what it likely gets is within this.
+    // A run reserves an eighth more if it can; the expected edges fit in this share.
     let part = route::largest_part(&layout, likely, machine.ranks);
     let share = (edges as f64 * (SHARE * part).min(1.0)) as u64;
     let reading = input.scratch_bytes(threads) + looking_up(sparse, ids);
@@ -130,32 +135,33 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     Ok(candidates.chain([most]).find(|&mib| is_enough(mib)).map(|mib| mib << 20))
 }
 
-/// Returns the bytes of edges that wait to be sorted in the memory of a GPU rather than of its rank. Of several ranks any may get more.
+/// Returns how many bytes of edges wait for sorting in GPU memory instead of host memory. With several ranks, 0: any
+/// rank may get more edges than its GPU holds.
 fn waiting_on_gpu(machine: &Resources) -> u64 {
     let memory = machine.gpu.as_ref().map_or(0, |gpu| gpu.memory.unwrap_or(LEAST_GPU));
     if machine.ranks == 1 { memory / WAITING_PART } else { 0 }
 }
 
-/// Refuses what does not fit.
+/// Returns an error if the plan does not fit.
 ///
 /// # Errors
-/// [`Error::Limit`] naming the smallest that would do, [`Error::DiskFull`].
+/// [`Error::Limit`] that names the smallest limit that is enough, [`Error::DiskFull`].
 pub fn refuse(plan: &Plan) -> Result<()> {
-    if plan.surely.host_memory > plan.host_memory_limit {
+    if plan.certain.host_memory > plan.host_memory_limit {
         return Err(Error::Limit {
             limit: "host_memory",
             given: given(plan),
-            needed: at_least(plan.host_memory_needed.max(plan.surely.host_memory)),
+            needed: at_least(plan.host_memory_needed.max(plan.certain.host_memory)),
             purpose: format!("this input{}", how_sure(plan)),
         });
     }
     if plan.device == "gpu"
-        && let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < plan.surely.gpu_memory)
+        && let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < plan.certain.gpu_memory)
     {
         return Err(Error::Limit {
             limit: "gpu_memory",
             given: size::show(limit),
-            needed: gpu::at_least(plan.surely.gpu_memory),
+            needed: gpu::at_least(plan.certain.gpu_memory),
             purpose: plan.gpu_task.map_or_else(|| "this graph".into(), |task| format!("[{task}] on this graph")),
         });
     }
@@ -166,31 +172,31 @@ pub fn refuse(plan: &Plan) -> Result<()> {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Surely {
+pub(crate) struct CertainNeeds {
     pub(crate) host_memory: u64,
     pub(crate) gpu_memory: u64,
     pub(crate) disk: u64,
     pub(crate) scratch: u64,
 }
 
-/// The bounds that `ulimit -v` sets to a job.
+/// Limits on address space that `ulimit -v` sets for a job.
 #[derive(Debug, Clone)]
 pub(crate) struct Addresses {
-    /// True if the limit of host memory is a part of the addresses that are left.
+    /// True if the limit of host memory was derived from the address space that is left.
     are_the_limit: bool,
-    /// A file of the input with more bytes than that, and its bytes.
+    /// A file of the input that is larger than the address space left, and its bytes.
     unmapped: Option<(PathBuf, u64)>,
 }
 
 impl Addresses {
-    /// Returns the bounds for `job`, on `input` if that is here.
+    /// Returns the limits for `job`, on `input` if it is available here.
     pub fn of(job: &Job, input: Option<&Input>) -> Addresses {
         let are_the_limit = job.limits.host_memory.is_none() && host::memory().by_addresses;
         Addresses { are_the_limit, unmapped: input.and_then(Input::beyond_addresses) }
     }
 }
 
-/// Refuses a limit of host memory that `ulimit -v` leaves no addresses for.
+/// Returns an error if `ulimit -v` leaves too little address space for `limit` bytes of host memory.
 ///
 /// # Errors
 /// [`Error::Addresses`].
@@ -204,7 +210,8 @@ pub(crate) fn check_addresses(limit: u64) -> Result<()> {
     }
 }
 
-/// Refuses what `ulimit -v` leaves no addresses for, if the job is to run under it.
+/// Returns an error if the plan needs more address space than `ulimit -v` leaves. Skipped if the job will run
+/// elsewhere.
 ///
 /// # Errors
 /// [`Error::Addresses`].
@@ -228,9 +235,9 @@ fn given(plan: &Plan) -> String {
     }
 }
 
-/// The error of a disk that has no room for the job.
+/// Returns the error for a disk that is too small for the job, if it is.
 fn full_disk(plan: &Plan) -> Option<Error> {
-    const ANYWAY: &str = "run.disk_check = false begins all the same";
+    const ANYWAY: &str = "run.disk_check = false starts the job anyway";
     let full = |path: &Path, taker: &str, most: u64, surely: u64, free: u64| {
         let surely = match surely {
             surely if surely == most => String::new(),
@@ -240,31 +247,31 @@ fn full_disk(plan: &Plan) -> Option<Error> {
         let what = format!("{taker} at most {most}{surely} here, {free} is free ({ANYWAY})");
         Error::DiskFull { path: path.to_owned(), what }
     };
-    if plan.surely.disk > plan.disk_free {
-        return Some(full(&plan.workdir, "the job takes", plan.disk, plan.surely.disk, plan.disk_free));
+    if plan.certain.disk > plan.disk_free {
+        return Some(full(&plan.workdir, "the job takes", plan.disk, plan.certain.disk, plan.disk_free));
     }
-    let free = plan.scratch_free.filter(|&free| free < plan.surely.scratch)?;
+    let free = plan.scratch_free.filter(|&free| free < plan.certain.scratch)?;
     let path = plan.scratch_path.as_deref().unwrap_or(Path::new(""));
-    Some(full(path, "the ranks of a node take", plan.scratch, plan.surely.scratch, free))
+    Some(full(path, "the ranks of a node take", plan.scratch, plan.certain.scratch, free))
 }
 
-/// Returns what a refusal says of the limit that it names.
+/// Returns what a refusal says about the limit that it names.
 fn how_sure(plan: &Plan) -> String {
     match is_bound(plan) {
         true => {
-            let least = at_least(plan.surely.host_memory);
+            let least = at_least(plan.certain.host_memory);
             format!(" (upper bound; once ingest has run, less may be enough, but no less than {least})")
         }
         false => " (the smallest that works)".into(),
     }
 }
 
-/// Returns true if memory and disk are bounds that hold for any graph of such a size, as degrees are not known.
+/// Returns true if memory and disk are upper bounds for any graph of this size, because degrees are not known.
 pub(crate) fn is_bound(plan: &Plan) -> bool {
     matches!(plan.basis, Basis::Size | Basis::Expected)
 }
 
-/// Says that the disk may fill up where the job file has it begin all the same.
+/// Warns that the disk may fill up, if the job file turns the check of the disk off.
 pub(crate) fn warn_of_disk(plan: &Plan) {
     if let Some(e) = full_disk(plan).filter(|_| !plan.disk_check) {
         tracing::warn!("{e}");

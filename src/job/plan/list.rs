@@ -1,11 +1,11 @@
-//! The plan of a job on a list: its length tells all.
+//! The plan of a job on a list. Its length determines all figures.
 
 use crate::algo::ListSize;
 use crate::config::Job;
 use crate::error::Result;
 use crate::job::plan::done::Done;
 use crate::job::plan::estimate::{SMALL_FILES, TaskCost};
-use crate::job::plan::limits::Surely;
+use crate::job::plan::limits::CertainNeeds;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
 use crate::job::plan::{Basis, Plan};
@@ -14,16 +14,16 @@ use crate::job::state::record::Contents;
 use crate::list::List;
 use crate::size;
 
-/// Opens the list of a job, and returns its plan.
+/// Opens the list of a job and returns its plan.
 ///
 /// # Errors
-/// [`crate::Error::Input`] where the list can't be read.
+/// [`crate::Error::Input`] if the list can't be read.
 pub(super) fn open(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
     let list = List::open(crate::job::input::list(&job.input)?, machine.threads)?;
     plan(job, machine, &list, manifest)
 }
 
-/// Returns the plan of a job on `list`, of which earlier runs did what the manifest says.
+/// Returns the plan of a job on `list`. The manifest says what earlier runs completed.
 ///
 /// # Errors
 /// None in practice.
@@ -45,6 +45,6 @@ pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) ->
     };
     plan.take(machine, &done, stages);
     let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;
-    plan.surely = Surely { host_memory, gpu_memory, disk, scratch: 0 };
+    plan.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch: 0 };
     Ok(plan)
 }

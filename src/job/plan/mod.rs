@@ -1,9 +1,10 @@
-//! The plan of a job before it runs: memory, disk and time of every stage. `gpugraph plan` prints it, and `run`
-//! refuses by it what does not fit. Of many ranks, memory is that of the one with most, disk and time are of all.
+//! Plan of a job before it runs: memory, disk and time of every stage. `gpugraph plan` prints it; `run` refuses jobs
+//! that do not fit. Memory is that of the rank that needs most; disk and time are totals over all ranks.
 //!
-//! Before the first pass over the input, figures are bounds made from what the file tells cheaply (`Plan::before`).
-//! After it, degrees are known, and the same functions that size the run's buffers give its figures (`Plan::after`).
-//! A bound may be far above the truth, so a job is refused only for what it surely needs; `maybe` says the rest.
+//! Before the first pass over the input, figures are upper bounds computed from what the file shows cheaply
+//! (`Plan::before`). After it, degrees are known, and the functions that size the run's buffers give the figures
+//! (`Plan::after`). A bound may be far too high, so a job is refused only for certain needs; `maybe` lists the other
+//! limits that may be too small.
 
 mod basis;
 pub mod comm_memory;
@@ -30,117 +31,116 @@ use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::job::plan::done::Done;
-use crate::job::plan::estimate::{Estimate, Least, SMALL_FILES, Sized, Stage, TaskCost};
+use crate::job::plan::estimate::{Estimate, JobSize, Least, SMALL_FILES, Stage, TaskCost};
 use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, size_of, store_bytes};
 use crate::job::plan::input_estimate::InputEstimate;
-use crate::job::plan::limits::Surely;
+use crate::job::plan::limits::CertainNeeds;
 use crate::job::plan::part_cost::PartCost;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
-use crate::job::state::manifest::Manifest;
-use crate::job::state::{kept, record::Contents, workdir};
+use crate::job::state::{kept, manifest::Manifest, record::Contents, workdir};
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
-use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo};
-use crate::prepare::{ingest, order};
+use crate::prepare::{ingest, order, partition::route};
 use crate::process::host;
 use crate::size;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 
-/// Limits that are looked at to find the smallest that does.
+/// Number of limits to try when searching for the smallest one that works.
 const LIMITS: usize = 16;
 
-/// The needs of a job.
+/// Memory, disk and time that a job needs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
     /// Name of the job.
     pub job: String,
-    /// Its workdir.
+    /// Workdir of the job.
     pub workdir: PathBuf,
-    /// The input, in words.
+    /// Description of the input.
     pub input: String,
-    /// The source of the figures.
+    /// How the figures were obtained.
     pub basis: Basis,
-    /// Elements of the list, where it is one.
+    /// Elements of the list, if the input is a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elements: Option<u64>,
-    /// Edges of the input, at most.
+    /// Edges of the input (upper bound).
     pub edges: u64,
-    /// Ids that the map spans, at most.
+    /// Ids that the map spans (upper bound).
     pub ids: u64,
-    /// Blocks; about as many where degrees are not known yet.
+    /// Blocks; approximate until degrees are known.
     pub blocks: u64,
-    /// Units of all tasks, likewise.
+    /// Units of all tasks; approximate until degrees are known.
     pub units: u64,
-    /// Ranks that share the job.
+    /// Number of ranks that share the job.
     pub ranks: usize,
-    /// Nodes that they are on.
+    /// Number of nodes that the ranks run on.
     pub nodes: usize,
-    /// Threads of a rank.
+    /// Threads per rank.
     pub threads: usize,
     /// The device of the tasks: `gpu` if it computes any, else `cpu`.
     pub device: &'static str,
-    /// The GPU of a rank, in words.
+    /// Description of a rank's GPU.
     pub gpu: Option<String>,
-    /// The limit, of a rank.
+    /// Limit of host memory per rank, in bytes.
     pub host_memory_limit: u64,
-    /// The bounds that `ulimit -v` sets.
+    /// Limits on address space that `ulimit -v` sets.
     #[serde(skip)]
     pub(super) addresses: limits::Addresses,
-    /// Most host memory of all stages, of a rank.
+    /// Largest host memory of any stage, in bytes per rank.
     pub host_memory: u64,
-    /// The same of all ranks of a node.
+    /// Largest host memory of any stage, in bytes for all ranks of a node.
     pub host_memory_node: u64,
-    /// The smallest limit of a rank that does for all that is left to do.
+    /// Smallest limit per rank, in bytes, that is enough for all stages still to run.
     pub host_memory_needed: u64,
-    /// The limit of GPU memory, where there is a GPU.
+    /// Limit of GPU memory in bytes, if there is a GPU.
     pub gpu_memory_limit: Option<u64>,
-    /// Most GPU memory of all stages.
+    /// Largest GPU memory of any stage, in bytes.
     pub gpu_memory: u64,
-    /// The fewest that do, as far as that is known.
+    /// Smallest GPU memory that is enough, in bytes, as far as it is known.
     #[serde(skip)]
     pub(crate) gpu_memory_needed: u64,
-    /// The task that takes most of it.
+    /// Task that needs the most GPU memory.
     #[serde(skip)]
     pub(crate) gpu_task: Option<&'static str>,
-    /// Most bytes in the workdir.
+    /// Largest size of the workdir, in bytes.
     pub disk: u64,
-    /// Bytes that the workdir may have: what is free, and what is in it.
+    /// Bytes that the workdir may take: free space plus what it already contains.
     pub disk_free: u64,
-    /// Most bytes in `job.scratch` on a node.
+    /// Largest size of the files in `job.scratch` on one node, in bytes.
     pub scratch: u64,
-    /// Bytes free there, if it is on this machine.
+    /// Bytes free in `job.scratch`, if it is on this machine.
     pub scratch_free: Option<u64>,
-    /// The folder of spill files, unless it is in the workdir.
+    /// Folder of spill files, unless they are in the workdir.
     pub scratch_path: Option<PathBuf>,
-    /// Bytes that ranks send to others, of all together.
+    /// Bytes that all ranks together send to other ranks.
     pub exchange: u64,
-    /// Seconds of all stages to come.
+    /// Seconds of all stages still to run.
     pub seconds: f64,
-    /// From where to where they likely are.
+    /// Likely range of those seconds, from lowest to highest.
     pub seconds_range: [f64; 2],
-    /// The stages.
+    /// Stages in the order in which they run.
     pub stages: Vec<Stage>,
-    /// Bytes of host memory in which what comes from the disk is kept between passes, at most.
+    /// Host memory for input that is cached between passes, in bytes (upper bound).
     #[serde(skip)]
     pub(crate) kept: u64,
-    /// Limits that may be too small, as the bound exceeds them and the truth may not, or too large for this machine.
+    /// Warnings about limits that may be too small (only the bound exceeds them) or too large for this machine.
     pub maybe: Vec<String>,
-    /// True if a disk that is too small is a reason not to begin.
+    /// True if the job must not start when the disk is too small.
     #[serde(skip)]
     pub(crate) disk_check: bool,
-    /// The needs that are certain; equal to the bounds once degrees are known.
+    /// Needs that are certain. Once degrees are known, these equal the figures of the plan.
     #[serde(skip)]
-    pub(crate) surely: Surely,
+    pub(crate) certain: CertainNeeds,
 }
 
 impl Plan {
-    /// The plan of a job, by what is known: the degrees where ingest has run on this input, else its size.
+    /// Returns the plan of `job`, from the degrees if ingest has run on this input, otherwise from its size.
     ///
     /// # Errors
-    /// [`crate::Error::Input`] where the input can't be read; [`crate::Error::Io`], [`crate::Error::Corrupt`] of a prepared graph.
+    /// [`crate::Error::Input`] if the input can't be read; [`crate::Error::Io`] or [`crate::Error::Corrupt`] for a
+    /// prepared graph.
     pub fn of(job: &Job, machine: &Resources) -> Result<Plan> {
         if let InputSpec::Prepared(other) = &job.input {
             let mut graph = kept::open(other)?;
@@ -149,7 +149,7 @@ impl Plan {
             let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
             return Plan::prepared(job, machine, other, &graph, &manifest);
         }
-        // A damaged manifest tells nothing, to the run neither.
+        // A damaged manifest is ignored, here as in a run.
         let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
         if job.input.is_list() {
             return list::open(job, machine, &manifest);
@@ -158,8 +158,8 @@ impl Plan {
         if let Some((input, expect)) = crate::job::input::expected(job)? {
             let guess = input_estimate::expected(&input, expect);
             let mut plan = Plan::bounds(job, machine, &input, guess, &Done::default())?;
-            // Where the input is not, this is not the machine that the job will run on either.
-            plan.surely = Surely { host_memory: plan.surely.host_memory, ..Surely::default() };
+            // The input is elsewhere, so the job will not run on this machine either.
+            plan.certain = CertainNeeds { host_memory: plan.certain.host_memory, ..CertainNeeds::default() };
             plan.maybe.push(format!("{} is not here: figures are for input.expect", input.name()));
             return Ok(plan);
         }
@@ -176,7 +176,7 @@ impl Plan {
         Plan::after(job, machine, &input, &info, (&runs, &info.layout(&runs)), &done)
     }
 
-    /// From the size of the input and a look at some of it. Earlier runs did what `done` says.
+    /// Plans from the size of the input and a sample of it. `done` says what earlier runs completed.
     ///
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
@@ -195,9 +195,9 @@ impl Plan {
         let direction = job.direction();
         let shape = LayoutShape::at_most(edges, connected, direction);
         let target = Layout::block_target(edges);
-        // A graph without a single loop is rare, and a power of two of edges is a size of its own.
+        // Most graphs have a loop. Without `- 1`, a power of two of edges would get the layout of the next size.
         let blocks = Layout::new(likely, edges_about.saturating_sub(1), direction).blocks() as u64;
-        // Blocks are not divided, and later ones have more edges than earlier ones.
+        // Blocks are not split between ranks, and later blocks have more edges than earlier ones.
         let part = if machine.ranks == 1 { 1.0 } else { 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64 };
         let share = share_of(edges, part);
         let reading_in_all = reading + looking_up(may_be_sparse, ids);
@@ -226,7 +226,7 @@ impl Plan {
             reading: reading_in_all,
             degrees: likely,
         };
-        let sized = Sized {
+        let sized = JobSize {
             basis,
             edges,
             kept: edges,
@@ -246,12 +246,12 @@ impl Plan {
             graph,
         };
         let mut plan = Plan::made(job, machine, input, &sized, done);
-        // Blocks may come out half as large where every edge is listed from both ends.
+        // Blocks may be half as large if every edge is listed from both ends.
         let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
-        plan.surely = Surely { host_memory: machine.smallest(ingest, 0), disk, ..Surely::default() };
+        plan.certain = CertainNeeds { host_memory: machine.smallest(ingest, 0), disk, ..CertainNeeds::default() };
         let graph = GraphSize { gpu_row: Some(2 * (edges.isqrt() + 1)), ..sized.graph };
-        limits::say_maybe(&mut plan, TaskCost::least_gpu_memory(job, machine, &graph));
+        limits::add_warnings(&mut plan, TaskCost::least_gpu_memory(job, machine, &graph));
         Ok(plan)
     }
 
@@ -260,10 +260,10 @@ impl Plan {
         self.stages.iter().filter(|stage| !stage.done)
     }
 
-    /// From the degrees, for a run or before one; some of it may be `done`.
+    /// Plans from the degrees, before or during a run. `done` says what earlier runs completed.
     ///
     /// # Errors
-    /// None in practice; [`crate::Error::Io`] where free disk can't be told.
+    /// None in practice; [`crate::Error::Io`] if free disk space can't be determined.
     pub(crate) fn after(
         job: &Job,
         machine: &Resources,
@@ -279,7 +279,7 @@ impl Plan {
         let edges = info.edges - info.loops;
         let graph = size_of(info, edges, runs.longest_row(), layout.blocks() as u64, runs);
         let graph = GraphSize { reading: needs.reading, gpu_row: Some(layout.longest_row()), ..graph };
-        let sized = Sized {
+        let sized = JobSize {
             basis: Basis::Degrees,
             edges: info.edges,
             kept: edges,
@@ -296,14 +296,14 @@ impl Plan {
         };
         let mut plan = Plan::made(job, machine, input, &sized, done);
         let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, scratch, .. } = plan;
-        plan.surely = Surely { host_memory, gpu_memory, disk, scratch };
+        plan.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch };
         Ok(plan)
     }
 
-    /// Of a job on `graph`, which the job of the workdir `other` kept. Earlier runs did the tasks that the manifest says.
+    /// Plans a job on `graph`, which the job in `other` kept. The manifest says which tasks are done.
     ///
     /// # Errors
-    /// [`crate::Error::Io`], [`crate::Error::Corrupt`] of its files.
+    /// [`crate::Error::Io`], [`crate::Error::Corrupt`] for the files of the graph.
     pub(crate) fn prepared(
         job: &Job,
         machine: &Resources,
@@ -334,7 +334,7 @@ impl Plan {
             stages
         });
         let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;
-        plan.surely = Surely { host_memory, gpu_memory, disk, scratch: 0 };
+        plan.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch: 0 };
         Ok(plan)
     }
 
@@ -342,7 +342,7 @@ impl Plan {
         let on_gpu = || tasks.iter().filter(|task| task.crew.on_gpu);
         let most = on_gpu().max_by_key(|task| task.gpu_memory);
         let uses_gpu = on_gpu().next().is_some() || (tasks.is_empty() && machine.computes(job, 0));
-        // Where free disk can't be told, a full disk will tell.
+        // If free disk space can't be determined, a full disk is reported when it occurs.
         let free = host::free_disk(&job.workdir).unwrap_or(u64::MAX / 2);
         Plan {
             job: job.name.clone(),
@@ -380,11 +380,11 @@ impl Plan {
             kept: 0,
             maybe: machine.missing.iter().cloned().collect(),
             disk_check: job.run.disk_check,
-            surely: Surely::default(),
+            certain: CertainNeeds::default(),
         }
     }
 
-    fn made(job: &Job, machine: &Resources, input: &Input, sized: &Sized<'_>, done: &Done) -> Plan {
+    fn made(job: &Job, machine: &Resources, input: &Input, sized: &JobSize<'_>, done: &Done) -> Plan {
         let tasks = TaskCost::of_graph(job, machine, &sized.graph);
         let mut plan = Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),
@@ -405,7 +405,7 @@ impl Plan {
         plan
     }
 
-    /// Takes over the stages that `on` returns for a machine.
+    /// Fills in the stages that `on` returns for a machine, and the totals over them.
     fn take(&mut self, machine: &Resources, done: &Done, on: impl Fn(&Resources) -> Vec<Stage>) {
         let marked = |machine: &Resources| {
             let mut stages = on(machine);
@@ -419,7 +419,7 @@ impl Plan {
             let [bytes, exchanging] = [bytes, exchanging].map(|of| to_come().map(of).max().unwrap_or(0));
             machine.smallest(bytes, exchanging)
         };
-        // Within another limit stages may be done in another way, which takes less or more.
+        // With another limit, a stage may work in another way that takes less or more memory.
         let mut limit = needed(&stages);
         let mut rises = false;
         for _ in 0..LIMITS {
@@ -432,7 +432,7 @@ impl Plan {
             limit = there;
         }
         self.host_memory_needed = limit;
-        // No stage exceeds the limit: one that can't keep within it does not begin.
+        // No stage exceeds the limit: a stage that can't stay within it does not start.
         for stage in &mut stages {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
         }
@@ -442,7 +442,7 @@ impl Plan {
         self.gpu_memory = stages.iter().map(|s| s.gpu_memory).max().unwrap_or(0);
         self.disk = stages.iter().map(|s| s.disk).max().unwrap_or(0);
         self.stages = stages;
-        // The sum of nothing would be -0.
+        // Adding 0.0 matters: the sum of an empty iterator is -0.
         let to_come = || self.stages.iter().filter(|stage| !stage.done);
         self.seconds = 0.0 + to_come().map(|stage| stage.seconds).sum::<f64>();
         self.seconds_range = [0, 1].map(|end| 0.0 + to_come().map(|stage| stage.seconds_range[end]).sum::<f64>());

@@ -1,8 +1,9 @@
-//! Rows that are packed in host memory: for which graphs, and what they take.
+//! Decides which graphs have their rows packed in host memory, and how much memory that takes.
 //!
-//! A GPU that has no room for whole rows reads them from pinned memory of the host. Where that has no room for them either, they are packed
-//! there, if that helps: the lower half stays in memory as it is sorted, the upper is packed as it is made of it, then the lower. Nothing of
-//! them goes to the disk, and a job that is broken off prepares them anew.
+//! A GPU that has no room for whole rows reads them from pinned host memory. If they do not fit there either, they
+//! are packed there if that helps. The lower half stays in memory after sorting. The upper half is packed while it is
+//! derived from the lower one; then the lower half is packed. None of it goes to the disk, and an interrupted job
+//! prepares it again.
 
 use crate::config::{InputSpec, Job};
 use crate::failpoint;
@@ -12,22 +13,24 @@ use crate::graph::packed::Packer;
 use crate::job::plan::resources::Resources;
 use crate::prepare::transpose::TransposeShape;
 
-/// Bytes of packed entries, in halves: 1.9 bytes each were measured at scale 24 of Graph500 in the upper half and 2.1 in the lower, and 0.07
-/// more at each scale. A graph whose entries take more is stored after all.
+/// Bytes per packed entry, times two. At scale 24 of Graph500, 1.9 bytes per entry were measured in the upper half
+/// and 2.1 in the lower, and 0.07 more for each further scale. A graph whose entries take more is stored instead.
 const HALVES_OF_BYTES: u64 = 5;
 
-/// The memory of packed rows.
+/// Memory of packed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packing {
-    /// Bytes of host memory while rows are packed: the lower half as it was sorted, the upper packed, and what making it takes.
+    /// Host memory in bytes while rows are packed: the lower half as sorted, the upper half packed, and the buffers
+    /// for deriving it.
     pub(crate) peak: u64,
-    /// Bytes of both halves packed.
+    /// Bytes of both halves when packed.
     pub(crate) packed: u64,
 }
 
 impl Packing {
-    /// Returns the memory of the packed rows of a graph of `edges` edges, if they are to be packed: whole rows fit neither the GPU nor the
-    /// host, packed ones do, and the GPU computes all tasks on them.
+    /// Returns the memory of packed rows for a graph of `edges` edges, or `None` if they should not be packed. They
+    /// are packed if whole rows fit neither the GPU nor the host, packed rows fit the host, and the GPU computes all
+    /// tasks on them.
     pub(crate) fn of(
         machine: &Resources,
         job: &Job,
@@ -46,8 +49,8 @@ impl Packing {
         let rows = 4 * edges + half + 2 * starts;
         let fits_unpacked = 8 * edges + starts <= free.max(gpu) && failpoint::hit("rows.unpacked").is_ok();
         let wanted = !fits_unpacked && rows + starts <= free;
-        // Within the peak that is told they are wanted, too. Entries take half a byte less than is counted: that is room for the rest where
-        // rows just fit.
+        // The reported peak is at most what is free, so that a limit of that size still packs rows. Entries
+        // take half a byte less than is counted here; that leaves room for the rest if rows just fit.
         let peak = (rows + (block + window).max(starts)).min(free);
         let packing = Packing { peak, packed: 2 * (half + starts) };
         (wanted && job.tasks.iter().all(|task| task.takes_packed(vertices, edges, gpu))).then_some(packing)

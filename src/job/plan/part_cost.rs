@@ -1,4 +1,4 @@
-//! Cost of the parts of a graph that are made of its lower half, for tasks that read them.
+//! Cost of rows derived from the lower half of a graph, for tasks that need them.
 
 use crate::algo::GraphSize;
 use crate::config::Job;
@@ -16,10 +16,11 @@ use crate::prepare::memory_plan::LayoutShape;
 use crate::prepare::merge;
 use crate::prepare::transpose::{TransposeMemory, TransposeShape};
 
-/// The stage of a plan that makes a part of a graph.
+/// Cost of the stage that builds one kind of derived rows.
 pub(crate) struct PartCost {
     name: &'static str,
-    /// Bytes of host memory beside what is taken before any stage, and the fewest that do.
+    /// Host memory in bytes in addition to what is taken before any stage: what the stage uses, and the smallest with
+    /// which it can run.
     memory: u64,
     least: u64,
     /// Bytes of its files.
@@ -28,15 +29,15 @@ pub(crate) struct PartCost {
 }
 
 impl PartCost {
-    /// Returns what the parts of `graph` take that tasks of the job need, in the order of their stages. Degrees are likely ones where they are
-    /// not `known`.
+    /// Returns the cost of the derived rows of `graph` that the job's tasks need, in the order of their stages. If
+    /// degrees are not `known`, likely ones are used.
     pub(crate) fn of_all(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool) -> Vec<PartCost> {
         let upper = job.needs_upper().then(|| PartCost::upper(job, machine, graph, known));
         let merged = job.merges(graph.direction).then(|| PartCost::merged(job, machine, graph, known));
         upper.into_iter().chain(merged).collect()
     }
 
-    /// Returns what the upper half of rows takes.
+    /// Returns the cost of the upper half of rows.
     fn upper(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool) -> PartCost {
         let rows = graph.direction.rows(graph.vertices);
         let weighted = job.upper_has_weights();
@@ -59,13 +60,13 @@ impl PartCost {
         }
     }
 
-    /// Returns what rows of all neighbours take, which are merged from out-rows and in-rows.
+    /// Returns the cost of merged rows (all neighbours), built from out-rows and in-rows.
     fn merged(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool) -> PartCost {
         let weighted = job.merged_has_weights();
         let layout = Layout::new(graph.degrees, graph.edges, Direction::Undirected);
         let (block, blocks) = match known {
             true => (merge::largest_block(&layout, weighted), layout.blocks() as u64),
-            // One block in flight has the same rows, and as many entries.
+            // A block in flight has the same rows and as many entries.
             false => {
                 let shape = LayoutShape::at_most(graph.edges, graph.vertices, Direction::Undirected);
                 (merge::block_bytes(0, shape.in_flight[0] / 4, weighted), graph.blocks)
@@ -76,7 +77,7 @@ impl PartCost {
             name: MERGE_STAGE,
             memory: memory.min(machine.free_for_edges()).max(least),
             least,
-            // Degrees, too.
+            // Includes the degrees.
             disk: 4 * (2 * graph.vertices + graph.edges)
                 + files_bytes(blocks + 1)
                 + weights_bytes(graph.edges, blocks, weighted),
@@ -84,7 +85,7 @@ impl PartCost {
         }
     }
 
-    /// Returns the stage, on a disk that holds `disk` bytes before.
+    /// Returns the stage, on a disk that already holds `disk` bytes.
     pub(crate) fn stage(&self, machine: &Resources, clock: &Clock, disk: u64) -> Stage {
         let time = clock.of_preparing(self.name, self.seconds, 0);
         let Time { seconds, range: seconds_range, .. } = time;
@@ -104,7 +105,8 @@ impl PartCost {
         }
     }
 
-    /// Returns the stages of all parts, on a disk that holds `disk` bytes before, and the bytes that it holds then.
+    /// Returns the stages of all derived rows, on a disk that already holds `disk` bytes, and the bytes on the disk
+    /// afterwards.
     pub(crate) fn stages(parts: &[PartCost], machine: &Resources, clock: &Clock, mut disk: u64) -> (Vec<Stage>, u64) {
         let mut stages = Vec::new();
         for part in parts {
@@ -115,12 +117,12 @@ impl PartCost {
     }
 }
 
-/// Returns the bytes of the weights of `edges` edges, if these have some, in a file beside each of so many blocks.
+/// Returns the bytes of the weights of `edges` edges, if they have some, in one file for each of `blocks` blocks.
 pub(crate) fn weights_bytes(edges: u64, blocks: u64, weighted: bool) -> u64 {
     if weighted { 4 * edges + (stored_weights::body_bytes(0) + 128 + PAGE) * blocks } else { 0 }
 }
 
-/// Returns the bytes of so many files of blocks beside rows and entries.
+/// Returns the bytes of `blocks` block files without rows and entries.
 fn files_bytes(blocks: u64) -> u64 {
     (stored::body_bytes(0, 0) + 192 + PAGE) * blocks
 }

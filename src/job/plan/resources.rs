@@ -1,4 +1,4 @@
-//! The resources that a plan is made for: memory and threads of the host, and the GPU that the job would have.
+//! The resources that a plan is made for: memory and threads of the host, and the GPU that the job would use.
 
 use crate::algo::Crew;
 use crate::config::{Device as Asked, Job, Limits};
@@ -9,7 +9,7 @@ use crate::job::plan::cost_model::Preparers;
 use crate::memory::{own_bytes, smallest_limit};
 use crate::process::host::{self, Memory};
 
-/// About what a driver takes of host memory.
+/// Host memory that a GPU driver takes, in bytes (approximate).
 const DRIVER: u64 = 256 << 20;
 
 /// The resources that a job may use.
@@ -17,45 +17,43 @@ const DRIVER: u64 = 256 << 20;
 pub struct Resources {
     /// `limits.host_memory` of a rank in bytes.
     pub host_memory: u64,
-    /// Threads of a rank.
+    /// Threads per rank.
     pub threads: usize,
-    /// Ranks that share the job.
+    /// Number of ranks that share the job.
     pub ranks: usize,
-    /// Ranks of a node, on the one with most.
+    /// Ranks on the node that has most.
     pub local_ranks: usize,
-    /// Memory for what ranks do together.
+    /// Memory for communication between ranks.
     pub comm_memory: CommMemory,
-    /// The GPU of a rank, unless the job computes on the CPU.
+    /// GPU of a rank, unless the job computes on the CPU.
     pub gpu: Option<GpuResources>,
-    /// Why there is no GPU, where one was asked for.
+    /// Why there is no GPU, if the job asked for one.
     pub missing: Option<String>,
 }
 
-/// The memory of a GPU for a job, and the memory of the host that it takes for as long as the job runs.
+/// Memory of a GPU that a job may use, and the host memory that the GPU takes while the job runs.
 #[derive(Debug, Clone)]
 pub struct GpuResources {
-    /// In words.
+    /// Name of the GPU in plans.
     pub name: String,
-    /// `limits.gpu_memory` in bytes, all of which is taken at once; unknown where the GPU is not here.
+    /// `limits.gpu_memory` in bytes, all of which is taken at once; unknown if the GPU is not available here.
     pub memory: Option<u64>,
-    /// Host memory of its driver, beside what is pinned for copies.
+    /// Host memory of its driver in bytes, in addition to buffers pinned for copies.
     pub driver: u64,
 }
 
 impl Resources {
-    /// This one, for a job of `ranks` ranks on `nodes` nodes like it. A GPU is opened to see what it has; nothing of it is
-    /// taken.
+    /// Returns the resources of a job of `ranks` ranks on `nodes` nodes like this machine. Opens the GPU to see what
+    /// it has, but takes none of its memory.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more nodes than ranks, and if no limit is set and free memory can't be read.
+    /// [`Error::Usage`] if there are more nodes than ranks, or if no limit is set and free memory can't be read.
     pub fn here(job: &Job, ranks: usize, nodes: usize) -> Result<Resources> {
         if nodes > ranks {
-            return Err(Error::Usage(format!(
-                "{ranks} ranks on {nodes} nodes: expected a rank for each node at least"
-            )));
+            return Err(Error::Usage(format!("{ranks} ranks on {nodes} nodes: expected at least one rank per node")));
         }
         let local_ranks = ranks.div_ceil(nodes.max(1)).max(1);
-        // What is not set ranks share.
+        // Unless the job file limits them, ranks share the memory and the threads of the machine.
         let host_memory = match job.limits.host_memory {
             Some(limit) => limit,
             None => host_memory(&job.limits)? / local_ranks as u64,
@@ -81,13 +79,13 @@ impl Resources {
             Ok(device) => {
                 let driver = host::process_memory().saturating_sub(before);
                 let gpus = if job.run.gpu.is_some() { 1 } else { found.gpus.len().max(1) };
-                // On other nodes there may be more.
+                // Other nodes may have more GPUs.
                 let sharers = if self.nodes() == 1 { self.ranks.div_ceil(gpus) } else { 1 };
                 let (name, memory) = (named(&device), Some(device.limit() / sharers as u64));
                 self.gpu = Some(GpuResources { name, memory, driver });
             }
             Err(e) => {
-                // A plan may be made where the job will not run, as on a login node.
+                // A plan may be made on a machine where the job will not run, such as a login node.
                 let held = GpuResources { name: "a GPU".into(), memory: job.limits.gpu_memory, driver: DRIVER };
                 self.gpu = (job.run.device == Asked::Gpu || job.run.gpu.is_some()).then_some(held);
                 self.missing = Some(e.to_string());
@@ -95,20 +93,20 @@ impl Resources {
         }
     }
 
-    /// Nodes that the ranks are on.
+    /// Returns the number of nodes that the ranks run on.
     pub fn nodes(&self) -> usize {
         self.ranks.div_ceil(self.local_ranks)
     }
 
-    /// Returns who prepares a graph of `ids` ids.
+    /// Returns the ranks, threads and device that prepare a graph of `ids` ids.
     pub(crate) fn preparers(&self, ids: u64) -> Preparers {
-        // The map from ids and what works beside it must fit.
+        // The map from ids must fit, with the buffers next to it.
         let fits = |gpu: &GpuResources| gpu.memory.is_none_or(|memory| 5 * ids <= memory);
         let on_gpu = self.gpu.as_ref().is_some_and(fits);
         Preparers { ranks: self.ranks, nodes: self.nodes(), threads: self.threads, on_gpu }
     }
 
-    /// Returns who computes a task that takes `least` bytes of GPU memory, `None` if it does not use one.
+    /// Returns the resources for a task that needs `least` bytes of GPU memory, `None` if it does not use a GPU.
     pub(crate) fn crew(&self, job: &Job, least: Option<u64>) -> Crew {
         let on_gpu = least.is_some_and(|least| self.computes(job, least));
         Crew {
@@ -124,29 +122,32 @@ impl Resources {
         }
     }
 
-    /// Bytes of a rank for the map and for edges, in flight to other ranks and between partition and sort.
+    /// Returns the bytes of a rank for the map and for edges, both those in flight to other ranks and those between
+    /// partition and sort.
     pub(crate) fn free_for_edges(&self) -> u64 {
         self.host_memory.saturating_sub(self.own())
     }
 
-    /// Host memory that is taken before the first stage begins.
+    /// Returns the host memory in bytes that is taken before the first stage starts.
     pub fn own(&self) -> u64 {
         self.alone(self.host_memory) + self.comm_memory.standing()
     }
 
-    /// Host memory that is taken within a limit of `limit` bytes, without what ranks do together.
+    /// Returns the host memory that the process and the GPU driver take within a limit of `limit` bytes, without
+    /// memory for communication.
     fn alone(&self, limit: u64) -> u64 {
         let gpu = self.gpu.as_ref().map_or(0, |gpu| gpu.driver + pinned(self.threads, limit));
         own_bytes(limit, self.threads) + gpu
     }
 
-    /// The same machine under another limit.
+    /// Returns the same machine with another limit of host memory.
     pub(crate) fn at(&self, limit: u64) -> Resources {
         Resources { host_memory: limit, comm_memory: self.comm_memory.at(limit), ..self.clone() }
     }
 
-    /// The smallest limit that does for what takes `least` bytes of host memory beside all that is taken before, and for what
-    /// takes `exchanging` beside that while edges are in flight. The process, and what ranks do together, take less where the limit is less.
+    /// Returns the smallest limit within which a stage can run that needs `least` bytes of host memory, or
+    /// `exchanging` bytes while edges are in flight, in addition to what is taken before it. With a smaller limit,
+    /// the process and communication take less.
     pub(crate) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
         smallest_limit(|limit| {
             let comm_memory = self.comm_memory.at(limit);
@@ -154,12 +155,13 @@ impl Resources {
         })
     }
 
-    /// Bytes that a job takes of the GPU's memory: all that it may have, from its start to its end.
+    /// Returns the bytes of GPU memory that a job takes: all that it may have, from start to end.
     pub(crate) fn gpu_memory(&self) -> u64 {
         self.gpu.as_ref().and_then(|gpu| gpu.memory).unwrap_or(0)
     }
 
-    /// Returns true if the job uses its GPU for what takes `least` bytes there: with "auto" a CPU does where it is too small.
+    /// Returns true if the job uses its GPU for a task that needs `least` bytes there. With "auto" the CPU takes over
+    /// if the GPU is too small.
     pub(crate) fn computes(&self, job: &Job, least: u64) -> bool {
         let does = |gpu: &GpuResources| {
             job.run.device == Asked::Gpu || gpu.memory.is_none_or(|memory| whole_pieces(memory) >= least)
@@ -168,7 +170,7 @@ impl Resources {
     }
 }
 
-/// Host memory that is pinned for a GPU within a limit of `limit` bytes.
+/// Returns the host memory in bytes that is pinned for a GPU within a limit of `limit` bytes.
 pub(crate) fn pinned(threads: usize, limit: u64) -> u64 {
     Uploader::bytes(threads, limit) + StopFlag::BYTES
 }
@@ -178,22 +180,22 @@ pub(crate) fn named(device: &Device) -> String {
     format!("GPU {} ({})", device.gpu().index, device.gpu().name)
 }
 
-/// Threads to use where the job file says `configured`: 0 is all that this process has.
+/// Returns the number of threads to use; 0 in the job file means all that this process has.
 pub fn threads(configured: usize) -> usize {
     if configured == 0 { host::cores() } else { configured }
 }
 
-/// The limit in bytes: the job's, or 80 % of what the machine or cgroup has free.
+/// Returns the limit in bytes: that of the job, or 80 % of what the machine or cgroup has free.
 ///
 /// # Errors
-/// [`Error::Usage`] if the job sets none, and what is free can't be read.
+/// [`Error::Usage`] if the job sets no limit and free memory can't be read.
 pub fn host_memory(limits: &Limits) -> Result<u64> {
     if let Some(limit) = limits.host_memory {
         return Ok(limit);
     }
     match host::memory() {
         Memory { total: 0, free: 0, .. } => Err(Error::Usage(
-            "how much memory is free can't be read here, as /proc/meminfo tells nothing; say how much the job may take: \
+            "free memory is unknown, because /proc/meminfo can't be read; set how much the job may take: \
              [limits] host_memory = \"8GiB\" in the job, or --set limits.host_memory=8GiB"
                 .into(),
         )),

@@ -1,7 +1,9 @@
-//! Times of stages in earlier runs, beside those of [`crate::job::plan::cost_model`]: by the ratio, later plans are corrected.
+//! Measured times of stages in earlier runs, as ratios to the rates of [`crate::job::plan::cost_model`]. Later plans
+//! are corrected by these ratios.
 //!
-//! One small file in the user's cache folder, beside compiled kernels, for all machines that share it. It is a hint and
-//! no more: of no stage's key, ignored where it is damaged, and replaced as a whole.
+//! They are kept in one small file in the user's cache folder, next to compiled kernels, for all machines that share
+//! the folder. The file is only a hint: no stage's key depends on it, a damaged file is ignored, and it is always
+//! replaced as a whole.
 
 use crate::algo::Cost;
 use crate::config::{InputSpec, Job};
@@ -17,62 +19,63 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Changes when a record no longer means what it did: also with the rates it is a ratio to.
+/// Version of the file. It changes when a record changes its meaning, which includes a change of the rates.
 const SCHEMA: u32 = 1;
-/// Records of one stage on one machine, and all: the oldest go first.
+/// Largest number of records of one stage on one machine, and of all records. The oldest are dropped first.
 const OF_A_STAGE: usize = 8;
 const ALL: usize = 512;
-/// Records that a plan takes the median of: those of inputs of most nearly the same size.
+/// Number of records that a plan takes the median of: those of the inputs closest in size.
 const NEAREST: usize = 5;
-/// Different stages of which records say something of yet another one.
+/// Number of different stages whose records are enough to predict a stage without records.
 const MOST_STAGES: usize = 3;
-/// Bytes of a file that is not looked at.
+/// Size in bytes from which the file is ignored.
 const TOO_LARGE: u64 = 1 << 20;
-/// Seconds that tell no speed: starting threads takes a part of them. So do few that the rates say, of whatever was waited for
-/// then: a file that is synced takes as long on a graph of ten edges, which would be slow beyond all measure.
+/// Shortest measured and shortest predicted time, in seconds, from which a speed is derived. Starting threads
+/// dominates shorter runs. A predicted time can be tiny while the stage still waits for a disk: syncing a file takes
+/// as long for a graph of ten edges, which would look immensely slow.
 const TOO_SHORT: f64 = 0.03;
 const TOO_LITTLE: f64 = 0.003;
 
-/// The machine and device that a stage ran on.
+/// Machine and device that a stage ran on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Bench {
+pub(crate) struct Machine {
     host: String,
-    /// Model of the CPU.
+    /// CPU model.
     processor: String,
-    /// A build for debugging is slower.
+    /// `debug` or `release`; debug builds are slower.
     build: String,
     /// The GPU that did the work, or `cpu`.
     device: String,
     ranks: usize,
-    /// Of a rank.
+    /// Threads per rank.
     threads: usize,
 }
 
-impl Bench {
-    fn is_like(&self, other: &Bench) -> bool {
+impl Machine {
+    fn is_like(&self, other: &Machine) -> bool {
         (&self.processor, &self.build, &self.device) == (&other.processor, &other.build, &other.device)
     }
 }
 
-/// One stage of one run.
+/// Measured speed of one stage in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Record {
-    /// Its name, and what else decides its speed.
+    /// Name of the stage, with what else decides its speed.
     stage: String,
-    bench: Bench,
+    bench: Machine,
     edges: u64,
-    /// Seconds it took for each second that the rates say.
+    /// Measured seconds divided by the seconds that the rates predict.
     ratio: f64,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Speeds {
     schema: u32,
-    /// Oldest first.
+    /// Records, oldest first.
     records: Vec<Record>,
 }
 
-/// By what a stage's time is to be multiplied, and the factor within which that is likely right.
+/// Factor by which a predicted time is multiplied, and the factor within which the result is likely right.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Correction {
     ratio: f64,
@@ -84,7 +87,7 @@ impl Speeds {
         gpu::cache().map(|folder| folder.join("speeds.json"))
     }
 
-    /// Reads what is known; what can't be read tells nothing.
+    /// Reads the file. Returns no records if it can't be read.
     fn load() -> Speeds {
         let read = || {
             let path = Speeds::path()?;
@@ -97,7 +100,7 @@ impl Speeds {
         speeds
     }
 
-    /// Adds a record, for which old ones go.
+    /// Adds a record, and drops old ones if there are too many.
     fn add(&mut self, record: Record) {
         let alike = |other: &Record| (&other.stage, &other.bench) == (&record.stage, &record.bench);
         if self.records.iter().filter(|other| alike(other)).count() >= OF_A_STAGE
@@ -117,12 +120,13 @@ impl Speeds {
         replace_volatile(&path, &serde_json::to_vec_pretty(self).ok()?).ok()
     }
 
-    /// Returns how long `stage` of `edges` edges takes on `bench` beside what the rates say: by its own runs there, else by
-    /// those on such CPUs, else by other stages there, else as the rates say.
-    fn tell(&self, stage: &str, bench: &Bench, edges: u64) -> Correction {
+    /// Returns the correction for `stage` with `edges` edges on `bench`. It is taken from earlier runs of the stage
+    /// on this machine; else from runs of the stage on the same CPU model; else from other stages on this machine;
+    /// else it is 1.
+    fn correction(&self, stage: &str, bench: &Machine, edges: u64) -> Correction {
         let ratios = |wanted: &dyn Fn(&Record) -> bool| {
             let apart = |record: &Record| ((edges.max(1) as f64).log2() - (record.edges.max(1) as f64).log2()).abs();
-            // The newest first, where sizes are the same.
+            // Among equal sizes the newest comes first.
             let mut found: Vec<_> =
                 self.records.iter().rev().filter(|record| wanted(record)).map(|r| (apart(r), r.ratio)).collect();
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -138,7 +142,8 @@ impl Speeds {
         if let Some(ratio) = median(&ratios(&|record| record.stage == stage && record.bench.is_like(bench))) {
             return Correction { ratio, within: 1.6 };
         }
-        // A machine that is slow at most things is likely slow at others; ingest alone also waits for the disk and for fresh memory.
+        // A machine that is slow at most stages is likely slow at the others. Three stages are required because
+        // ingest alone also waits for the disk and for fresh memory.
         let there = self.records.iter().filter(|record| record.bench == *bench);
         let stages: BTreeSet<&str> = there.map(|record| record.stage.as_str()).collect();
         match median(&ratios(&|record| record.bench == *bench)) {
@@ -153,24 +158,24 @@ fn median(found: &[(f64, f64)]) -> Option<f64> {
     (!ratios.is_empty()).then(|| report::median(&ratios))
 }
 
-/// The time of a stage.
+/// Predicted time of a stage.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Time {
-    /// Seconds, and from where to where they likely are.
+    /// Seconds, and their likely range from lowest to highest.
     pub(crate) seconds: f64,
     pub(crate) range: [f64; 2],
-    /// The time by rates alone, to be recorded when the stage has run.
+    /// Seconds predicted by the rates alone, recorded once the stage has run.
     modelled: f64,
     stage: String,
-    bench: Bench,
+    bench: Machine,
     edges: u64,
 }
 
-/// Tells the time of stages of one job on one machine.
+/// Predicts the times of the stages of one job on one machine.
 pub(crate) struct Clock {
     speeds: Speeds,
-    cpu: Bench,
-    gpu: Bench,
+    cpu: Machine,
+    gpu: Machine,
     preparers: Preparers,
     edges: u64,
     /// Formats of the input.
@@ -178,7 +183,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Times stages of `job` on a graph of `edges` edges.
+    /// Creates the clock for stages of `job` on a graph of `edges` edges.
     pub(crate) fn new(
         job: &Job,
         machine: &Resources,
@@ -186,7 +191,7 @@ impl Clock {
         input: Option<&Input>,
         edges: u64,
     ) -> Clock {
-        let cpu = Bench {
+        let cpu = Machine {
             host: host::name(),
             processor: host::processor(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
@@ -199,12 +204,12 @@ impl Clock {
             (InputSpec::Files { .. }, Some(input)) => formats(input),
             _ => "generated".into(),
         };
-        let gpu = Bench { device: gpu, ..cpu.clone() };
+        let gpu = Machine { device: gpu, ..cpu.clone() };
         Clock { speeds: Speeds::load(), cpu, gpu, preparers, edges, formats }
     }
 
-    /// Returns the time of the stage `name` of preparing, which takes `seconds` by the rates and sends `exchange` bytes. That depends
-    /// on the size of the graph alone.
+    /// Returns the time of the preparation stage `name`, for which the rates predict `seconds` and which sends
+    /// `exchange` bytes. The work depends on the size of the graph alone, so it is not uncertain.
     pub(crate) fn of_preparing(&self, name: &str, seconds: f64, exchange: u64) -> Time {
         let label = match name {
             "dictionary" | "ingest" | "partition" => format!("{name} of {}", self.formats),
@@ -213,21 +218,21 @@ impl Clock {
         self.time(label, self.preparers.on_gpu, seconds + self.preparers.exchange(exchange), 1.0)
     }
 
-    /// Returns the time of a task, whose work is likely right within a factor of `unsure`.
+    /// Returns the time of a task whose estimated work is likely right within a factor of `unsure`.
     pub(crate) fn of_task(&self, cost: &Cost, on_gpu: bool, unsure: f64) -> Time {
         self.time(cost.label.clone(), on_gpu, cost.seconds + self.preparers.exchange(cost.exchange), unsure)
     }
 
     fn time(&self, stage: String, on_gpu: bool, modelled: f64, unsure: f64) -> Time {
         let bench = if on_gpu { &self.gpu } else { &self.cpu };
-        let Correction { ratio, within } = self.speeds.tell(&stage, bench, self.edges);
+        let Correction { ratio, within } = self.speeds.correction(&stage, bench, self.edges);
         let (seconds, within) = (modelled * ratio, within * unsure);
         let range = [seconds / within, seconds * within];
         Time { seconds, range, modelled, stage, bench: bench.clone(), edges: self.edges }
     }
 }
 
-/// The formats of an input's files, each once.
+/// Returns the formats of an input's files, each once.
 fn formats(input: &Input) -> String {
     let mut names: Vec<String> = Vec::new();
     for part in input.parts() {
@@ -240,13 +245,13 @@ fn formats(input: &Input) -> String {
     names.join(", ")
 }
 
-/// Returns how many times as long a stage took as the rates say, if that tells a speed.
+/// Returns the ratio of measured to predicted time; `None` if the times are too short.
 fn ratio(seconds: f64, modelled: f64) -> Option<f64> {
     (seconds >= TOO_SHORT && modelled >= TOO_LITTLE).then_some(seconds / modelled)
 }
 
-/// Notes how long stages took that ran from their begin to their end, beside what was planned. Whether it can makes no difference.
-pub(crate) fn remember(planned: Vec<Stage>, ran: &[StageReport]) {
+/// Records how long each completed stage took compared with the plan. If it can't, only a debug line is logged.
+pub(crate) fn record_times(planned: Vec<Stage>, ran: &[StageReport]) {
     let mut speeds = None;
     for Stage { name, time, kind, .. } in planned {
         let each: Vec<f64> =
@@ -262,7 +267,7 @@ pub(crate) fn remember(planned: Vec<Stage>, ran: &[StageReport]) {
     if let Some(mut speeds) = speeds
         && speeds.save().is_none()
     {
-        tracing::debug!("how long stages took could not be noted for later plans");
+        tracing::debug!("the times of stages could not be recorded for later plans");
     }
 }
 
@@ -271,7 +276,7 @@ mod tests {
     use super::*;
 
     fn record(stage: &str, edges: u64, ratio: f64, threads: usize) -> Record {
-        Record { stage: stage.into(), bench: Bench { threads, ..Bench::default() }, edges, ratio }
+        Record { stage: stage.into(), bench: Machine { threads, ..Machine::default() }, edges, ratio }
     }
 
     fn of(records: &[Record]) -> Speeds {
@@ -281,33 +286,37 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_the_same_stage_there_come_first_then_such_processors_then_other_stages() {
-        let bench = |threads| Bench { threads, ..Bench::default() };
+    fn corrections_prefer_the_same_stage_then_the_same_cpu_then_other_stages() {
+        let bench = |threads| Machine { threads, ..Machine::default() };
         let two = [record("sort", 1 << 20, 3.0, 2), record("ingest", 1 << 20, 0.5, 2), record("sort", 1 << 20, 7.0, 4)];
-        assert_eq!(of(&two).tell("partition", &bench(2), 1 << 20).ratio, 1.0, "two stages say nothing of a third");
+        assert_eq!(
+            of(&two).correction("partition", &bench(2), 1 << 20).ratio,
+            1.0,
+            "two stages say nothing of a third"
+        );
         let speeds = of(&[&two[..], &[record("relabel", 1 << 20, 1.75, 2)]].concat());
-        assert_eq!(speeds.tell("sort", &bench(2), 1 << 20).ratio, 3.0);
-        assert_eq!(speeds.tell("sort", &bench(8), 1 << 20).ratio, 5.0);
-        assert_eq!(speeds.tell("partition", &bench(2), 1 << 20).ratio, 1.75);
-        let elsewhere = Bench { processor: "another".into(), ..bench(2) };
-        assert_eq!(speeds.tell("sort", &elsewhere, 1 << 20), Correction { ratio: 1.0, within: 2.0 });
+        assert_eq!(speeds.correction("sort", &bench(2), 1 << 20).ratio, 3.0);
+        assert_eq!(speeds.correction("sort", &bench(8), 1 << 20).ratio, 5.0);
+        assert_eq!(speeds.correction("partition", &bench(2), 1 << 20).ratio, 1.75);
+        let elsewhere = Machine { processor: "another".into(), ..bench(2) };
+        assert_eq!(speeds.correction("sort", &elsewhere, 1 << 20), Correction { ratio: 1.0, within: 2.0 });
         let within = [("sort", 2), ("sort", 8), ("partition", 2)]
-            .map(|(stage, threads)| speeds.tell(stage, &bench(threads), 1 << 20).within);
+            .map(|(stage, threads)| speeds.correction(stage, &bench(threads), 1 << 20).within);
         assert!(within[0] < within[1] && within[1] < within[2] && within[2] < 2.0, "{within:?}");
     }
 
     #[test]
-    fn one_run_that_was_disturbed_and_runs_of_another_size_count_for_little() {
+    fn outliers_and_runs_of_other_sizes_have_little_weight() {
         let mut records = vec![record("sort", 1 << 10, 50.0, 2); 3];
         records.extend([1.0, 1.1, 9.0, 1.2, 0.9].map(|ratio| record("sort", 1 << 24, ratio, 2)));
-        let told = of(&records).tell("sort", &records[0].bench, 1 << 23);
-        assert_eq!(told.ratio, 1.1);
-        assert_eq!(told.within, 2.0, "they are far apart");
+        let found = of(&records).correction("sort", &records[0].bench, 1 << 23);
+        assert_eq!(found.ratio, 1.1);
+        assert_eq!(found.within, 2.0, "they are far apart");
     }
 
-    /// A search of a graph of ten edges takes as long as it takes to sync its columns.
+    /// A search of a graph of ten edges takes as long as syncing its columns.
     #[test]
-    fn small_graphs_tell_no_speed() {
+    fn short_times_give_no_speed() {
         assert_eq!(ratio(0.6, 0.3), Some(2.0));
         assert_eq!([ratio(0.2, 1e-7), ratio(0.01, 0.3)], [None; 2]);
     }

@@ -1,4 +1,4 @@
-//! A plan as people read it.
+//! The text form of a plan.
 
 use crate::job::plan::limits::is_bound;
 use crate::job::plan::{Basis, Plan};
@@ -38,7 +38,7 @@ impl fmt::Display for Plan {
             writeln!(f, "ranks    {ranks} of {threads} threads on {on}, {each} of host memory a node")?;
             writeln!(f, "         below, memory is a rank's, disk and what ranks send are of all together")?;
         }
-        // What ranks send has a column where there are some.
+        // With several ranks there is a column for the bytes they send.
         let sent = |bytes: u64| if many { format!(" {:>12}", show(bytes)) } else { String::new() };
         let title = if many { format!(" {:>12}", "sent") } else { String::new() };
         writeln!(
@@ -75,7 +75,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// From where to where a time likely is: `20 to 45 s`, `50 s to 1m40s`.
+/// Returns a range of times as text: `20 to 45 s`, `50 s to 1m40s`.
 fn range(seconds: [f64; 2]) -> String {
     let [from, to] = seconds.map(duration);
     match (from.strip_suffix(" s"), to.ends_with(" s")) {

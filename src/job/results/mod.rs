@@ -11,11 +11,11 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The results of all tasks, in order; an object for each under the name of its algorithm.
+/// Results of all tasks, in order. Serialized as an object with an entry for each algorithm.
 #[derive(Debug, Clone, Default)]
 pub struct Results(pub Vec<TaskResult>);
 
-/// The result of one task.
+/// Result of one task.
 #[derive(Debug, Clone, Serialize)]
 pub struct TaskResult {
     /// Name of the algorithm.
@@ -24,14 +24,14 @@ pub struct TaskResult {
     /// The result and how it was found, field by field.
     #[serde(flatten)]
     pub fields: Value,
-    /// The median of `trials`.
+    /// Median of `trials`.
     pub seconds: f64,
     /// Seconds of every trial.
     pub trials: Vec<f64>,
-    /// The same in words, of which the report has the result that was asked for; `None` if this version does not have the algorithm.
+    /// The result in words; its main line is in the report. `None` if this version does not have the algorithm.
     #[serde(serialize_with = "main_of", skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
-    /// The job that found it, if the table is not in the job that ran last.
+    /// The job that found the result, if its table is not in the job that ran last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Origin>,
 }
@@ -41,8 +41,8 @@ fn main_of<S: Serializer>(answer: &Option<Answer>, serializer: S) -> Result<S::O
 }
 
 impl Results {
-    /// Returns the results of all tasks that are done, those of the job that ran last as if each had been run `trials` times at most. `own` are
-    /// the tables of the job that asks, which say how their answers are printed.
+    /// Returns the results of all finished tasks. Those of the job that ran last have at most `trials` trials. `own`
+    /// are the tables of the job that asks; they decide how its answers are printed.
     pub fn of(manifest: &Manifest, trials: usize, own: &[Arc<dyn Task>]) -> Results {
         let result = |(name, record): (&str, &TaskRecord)| {
             let is_asked = manifest.asked.iter().any(|asked| asked == name);
@@ -60,7 +60,7 @@ impl Results {
     }
 }
 
-/// Returns the fields of both values, where they are objects; lists of objects are joined one by one.
+/// Merges the fields of two objects; lists of the same length are merged entry by entry.
 fn joined(found: Value, how: Value) -> Value {
     match (found, how) {
         (Value::Object(mut found), Value::Object(how)) => {

@@ -1,4 +1,4 @@
-//! `report.json`: what a run did and found, in base units (seconds, bytes).
+//! `report.json`: what a run did and found, in seconds and bytes.
 
 use crate::error::Result;
 use crate::graph::bins::Bin;
@@ -12,10 +12,10 @@ use crate::store::replace::replace;
 use serde::Serialize;
 use std::path::Path;
 
-/// Changes when a field changes its meaning or goes.
+/// Version of the report. It changes when a field changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
-/// The report of one run. `docs/reference/report.md` describes the fields, which are a contract with users.
+/// Report of one run. `docs/reference/report.md` describes the fields, which are a contract with users.
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)] // each is named in the contract
 pub struct Report {
@@ -59,7 +59,7 @@ pub struct Limits {
 #[serde(untagged)]
 #[allow(missing_docs)]
 pub enum Input {
-    /// Edges.
+    /// An edge list.
     Edges {
         path: String,
         bytes: u64,
@@ -79,29 +79,29 @@ pub enum Input {
 pub struct Graph {
     pub vertices: u64,
     pub isolated: u64,
-    /// Vertices with an edge that is no loop.
+    /// Vertices with an edge that is not a loop.
     pub with_edges: u64,
-    /// The largest id of a vertex; `None` if there is no vertex.
+    /// Largest id of a vertex; `None` if there is no vertex.
     pub largest_id: Option<InputId>,
     pub edges: u64,
     pub max_degree: u64,
     pub blocks: u64,
     /// True if the prepared graph stays in the workdir.
     pub kept: bool,
-    /// The ids in whose order results are.
+    /// Ids that give the order of results.
     pub ids: Ids,
-    /// Vertices by their degrees in the input.
+    /// Histogram of the vertices by degree in the input.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degrees: Vec<Bin>,
 }
 
-/// The ids by which results are ordered.
+/// Ids that give the order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ids {
-    /// The ids of the input: row `i` of a result is that of id `i`.
+    /// The ids of the input: row `i` of a result belongs to id `i`.
     Input,
-    /// The sorted list of the ids that occur: row `i` is that of the `i`-th of `out/ids.npy`.
+    /// The sorted list of ids that occur: row `i` belongs to the `i`-th id of `out/ids.npy`.
     Sorted,
 }
 
@@ -112,16 +112,16 @@ pub struct StageReport {
     #[serde(flatten)]
     pub figures: Figures,
     pub resumed: bool,
-    /// Processor time of each rank in this run; nothing if an earlier run did it.
+    /// Processor time of each rank in this run, in seconds; empty if an earlier run completed the stage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu_seconds: Vec<f64>,
-    /// Time in which the GPU of each rank computed in this run; nothing where that is not known.
+    /// Seconds in which the GPU of each rank computed in this run; empty if they are not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gpu_seconds: Vec<f64>,
 }
 
-/// Returns each stage once, with what this run and all those `before` it spent on it. An earlier run did it where none of its
-/// parts was done by this one.
+/// Returns each stage once, with the total that this run and all runs `before` it spent on it. A stage counts as
+/// resumed if this run did no part of it.
 pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport> {
     let mut stages: Vec<StageReport> = Vec::new();
     for mut part in parts {
@@ -144,13 +144,13 @@ pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport
     stages
 }
 
-/// Adds numbers of ranks, of which there are none where they are not known.
+/// Adds numbers per rank; an empty list stands for unknown numbers.
 fn add(sums: &mut Vec<f64>, more: &[f64]) {
     sums.resize(sums.len().max(more.len()), 0.0);
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
-/// Returns the median; the mean of the middle two where their number is even.
+/// Returns the median: of an even number of values, the mean of the two in the middle.
 pub(crate) fn median(seconds: &[f64]) -> f64 {
     let mut sorted = seconds.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -161,18 +161,18 @@ pub(crate) fn median(seconds: &[f64]) -> f64 {
 }
 
 impl Report {
-    /// The schema of this version.
+    /// Schema of this version.
     pub const SCHEMA: u32 = SCHEMA;
 
-    /// Returns true if the report at `path` is of the same job, graph and results.
-    pub(crate) fn tells_the_same(&self, path: &Path) -> bool {
+    /// Returns true if the report at `path` has the same job, graph and results.
+    pub(crate) fn has_same_results(&self, path: &Path) -> bool {
         let read = |text: Vec<u8>| serde_json::from_slice::<serde_json::Value>(&text).ok();
         let (there, mine) = (regular::read(path).ok().and_then(read), serde_json::to_vec(self).ok().and_then(read));
         let same = |name: &str| there.as_ref().map(|report| &report[name]) == mine.as_ref().map(|report| &report[name]);
         ["schema", "job", "graph", "results"].into_iter().all(same)
     }
 
-    /// Replaces `report.json` of `workdir`; returns its length and checksum.
+    /// Replaces `report.json` in `workdir`. Returns its length and checksum.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -187,7 +187,7 @@ impl Report {
 }
 
 impl Report {
-    /// Returns what `run` prints at its end, of a job in `workdir`: a line for each task.
+    /// Returns what `run` prints at the end for a job in `workdir`: a line for each task.
     pub fn answer(&self, workdir: &Path) -> String {
         let size = match (&self.graph, &self.input) {
             (Some(Graph { vertices, with_edges, largest_id, edges, .. }), _) => {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_line_says_what_was_found_and_where_it_stands() {
+    fn the_answer_line_has_the_result_and_the_path_of_the_report() {
         let one = report(&[0.25], Ids::Input).answer(Path::new("gpugraph.work/karate"));
         assert_eq!(
             one,

@@ -1,4 +1,5 @@
-//! Removing what a job left: what can be made again, or everything. Files that gpugraph did not write are never touched.
+//! Removes what a job left: files that can be rebuilt, or everything. Files that gpugraph did not write are never
+//! touched.
 
 use crate::error::{Error, Result};
 use crate::job::state::lock::{Lock, Reader};
@@ -10,16 +11,17 @@ use rayon::prelude::*;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// `gpugraph clean`: removes the prepared graph, and counted units where the job needs them no more; with `all`
-/// everything that a job wrote. What came by standard input is kept for an unfinished job. Returns what was removed, in words.
+/// `gpugraph clean`: removes the prepared graph, and the units of a finished job. With `all`, removes everything that
+/// a job wrote. An unfinished job keeps its copies of standard input. Returns a description of what was removed.
 ///
 /// # Errors
-/// [`Error::Usage`] for a folder that is no workdir, [`Error::Busy`] while a job works in it or reads its graph, [`Error::Io`].
+/// [`Error::Usage`] for a folder that is not a workdir, [`Error::Busy`] while a job uses it or reads its graph,
+/// [`Error::Io`].
 pub fn command(workdir: &Path, all: bool) -> Result<String> {
     require_workdir(workdir)?;
     let _lock = Lock::acquire_to_remove(workdir)?;
     Reader::refuse(workdir)?;
-    // A damaged manifest does not say that the job is done, so its units are kept.
+    // A damaged manifest does not show that the job is done, so its units are kept.
     let finished = Manifest::load(workdir).ok().flatten().is_some_and(|m| m.stopped.is_none());
     let mut freed = Vec::new();
     let mut take = |name: &str| -> Result<()> {
@@ -46,7 +48,7 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
     })
 }
 
-/// Refuses a folder that no job ever worked in, however it looks.
+/// Returns an error for a folder that no job ever worked in, whatever it contains.
 fn require_workdir(workdir: &Path) -> Result<()> {
     std::fs::read_dir(workdir).map_err(|e| match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => workdir::of_no_job(workdir),
@@ -63,7 +65,7 @@ pub fn intermediates(workdir: &Path) -> Result<()> {
     INTERMEDIATES.iter().try_for_each(|name| remove(&workdir.join(name)))
 }
 
-/// Removes all that a job wrote, and nothing that it did not.
+/// Removes everything that a job wrote, and nothing else.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -72,7 +74,7 @@ pub fn everything(workdir: &Path) -> Result<()> {
     RESULTS.iter().try_for_each(|name| remove(&workdir.join(name)))
 }
 
-/// A link in place of a folder is removed itself, not what it leads to.
+/// Removes a file or a folder. A link is removed itself, not its target.
 fn remove(path: &Path) -> Result<()> {
     let is_folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     let result = if is_folder { remove_tree(path) } else { std::fs::remove_file(path) };
@@ -82,12 +84,12 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// By all threads: giving back the pages of 20 GB takes one thread a second.
+/// Removes a folder with all threads, because one thread takes a second to free the pages of 20 GB.
 fn remove_tree(path: &Path) -> std::io::Result<()> {
     let entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
     let files = entries.par_iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     files.for_each(|entry| {
-        // What is left is told below.
+        // Files that could not be removed are reported below.
         let _ = std::fs::remove_file(entry.path());
     });
     std::fs::remove_dir_all(path)

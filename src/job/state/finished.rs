@@ -1,4 +1,4 @@
-//! Jobs that have nothing left to do: their graph was prepared, and all their tasks were computed on it.
+//! Jobs that have nothing left to do: their graph is prepared and all their tasks are done.
 
 use crate::config::Job;
 use crate::error::Result;
@@ -7,22 +7,22 @@ use crate::job::state::record::{Contents, task_key};
 use crate::prepare::prepared::{InputInfo, StoreInfo};
 use serde::{Deserialize, Serialize};
 
-/// A graph on which nothing is left to compute.
+/// A graph with nothing left to compute.
 #[derive(Serialize, Deserialize)]
 pub struct Finished {
-    /// The facts about the input.
+    /// Facts about the input.
     pub info: InputInfo,
-    /// The facts about the graph.
+    /// Facts about the graph.
     pub stored: StoreInfo,
 }
 
-/// The input of a job that is done, for its report.
+/// The input of a finished job, for its report.
 pub enum Subject {
     /// A graph.
     Graph(Box<Finished>),
     /// A list.
     List {
-        /// The file, or the generator in words.
+        /// The file, or a description of the generator.
         source: String,
         /// Bytes of the file.
         bytes: u64,
@@ -32,8 +32,8 @@ pub enum Subject {
 }
 
 impl Finished {
-    /// Returns the graph's figures if the manifest says that all of the job's tasks are done on a graph of these contents, there are
-    /// some, and their files are whole.
+    /// Returns the figures of the graph if the manifest says that the job has tasks, that all of them are done on a
+    /// graph with these contents, and that their files are whole.
     ///
     /// # Errors
     /// None in practice; see [`task_key`].
@@ -44,7 +44,8 @@ impl Finished {
     }
 }
 
-/// Returns true if the manifest says that all of the job's tasks are done on these contents, there are some, and their files are whole.
+/// Returns true if the manifest says that the job has tasks, that all of them are done on these contents, and that
+/// their files are whole.
 ///
 /// # Errors
 /// None in practice; see [`task_key`].

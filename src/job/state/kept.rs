@@ -1,4 +1,4 @@
-//! A graph that another job kept, as `[input] prepared` names it.
+//! A graph that another job kept, named by `[input] prepared`.
 
 use crate::config::Job;
 use crate::error::{Error, Result};
@@ -7,17 +7,18 @@ use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use std::path::Path;
 
-/// Refuses the graph of a job that kept it unless it is whole.
+/// Returns an error unless the graph that a job kept is whole.
 ///
 /// # Errors
-/// [`Error::Busy`] while that job runs, and as [`open`]; [`Error::Corrupt`] where a block is damaged.
+/// [`Error::Busy`] while that job runs, those of [`open`], [`Error::Corrupt`] if a block is damaged.
 pub(crate) fn check(workdir: &Path) -> Result<()> {
-    // Its blocks may be half made, or about to go. One that starts later takes no page that is mapped here.
+    // Its blocks may be incomplete or about to be removed. A job that starts later can't affect pages that are
+    // already mapped here.
     if let Some(owner) = Lock::owner(workdir) {
         match owner.liveness() {
             Liveness::Alive => return Err(Error::Busy { workdir: workdir.to_owned(), owner: owner.to_string() }),
             Liveness::Unknown => {
-                tracing::warn!(owner = %owner, "that job may still run; its graph is read all the same")
+                tracing::warn!(owner = %owner, "that job may still run; its graph is read anyway")
             }
             Liveness::Dead => {}
         }
@@ -26,17 +27,18 @@ pub(crate) fn check(workdir: &Path) -> Result<()> {
     graph.catalogue.verify(crate::process::signals::check)
 }
 
-/// Gives a kept graph the numbering of `job`.
+/// Applies the numbering of `job` to a kept graph.
 ///
 /// # Errors
-/// [`Error::Usage`] where the job asks for the ids of a file that counts from 1, and this one did not.
+/// [`Error::Usage`] if the job asks for ids that count from 1, and the graph's file did not.
 pub(crate) fn number(graph: &mut Graph, job: &Job, workdir: &Path) -> Result<()> {
     job.check_first_id(graph.info.counts_from_one, &workdir.display().to_string())?;
     graph.info.first_id = job.first_id;
     Ok(())
 }
 
-/// Refuses a kept graph without weights if a task of `job` reads some: they would have to be read from its input.
+/// Returns an error if a task of `job` reads weights and the kept graph has none. They would have to be read from its
+/// input.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -56,7 +58,7 @@ pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: &Path) -> Result<
 /// Opens the graph that the job of `workdir` kept, without reading all of it.
 ///
 /// # Errors
-/// [`Error::Input`] where there is none, [`Error::Corrupt`], [`Error::Io`].
+/// [`Error::Input`] if there is none, [`Error::Corrupt`], [`Error::Io`].
 pub(crate) fn open(workdir: &Path) -> Result<Graph> {
     let nothing = |found: &str| {
         let remedy = "run that job with keep = true in [job]";

@@ -1,10 +1,10 @@
-//! One process a workdir, on a cluster whose file systems can't be relied on for that.
+//! Ensures that one process at a time uses a workdir, even on cluster file systems whose locks are unreliable.
 //!
-//! Two things guard a workdir: a lock by the kernel (`flock` on `lock`), and a record of its owner
-//! (`lock.owner.json`), because the kernel's lock is per node on some Lustre mounts and missing on others. While it
-//! holds the lock, the owner also counts up a number in `lock` every 5 s: its heartbeat.
+//! Two things guard a workdir: a lock by the kernel (`flock` on `lock`) and a record of its owner
+//! (`lock.owner.json`). The record is needed because the kernel's lock is per node on some Lustre mounts and missing
+//! on others. While it holds the lock, the owner also increments a number in `lock` every 5 s: its heartbeat.
 //!
-//! Who finds a record and the kernel's lock free (or not to be had) decides so:
+//! A process that finds a record, and the kernel's lock free or unavailable, decides as follows:
 //!
 //! | owner's record says | then |
 //! |---|---|
@@ -16,13 +16,14 @@
 //!
 //! The standard library takes the kernel's lock (`File::try_lock`), so a crate such as fd-lock would add nothing.
 //!
-//! A job that reads the graph in the workdir of another holds a record and a heartbeat of its own there, in `readers`, by the same rules. Whoever
-//! owns the workdir looks for readers before it changes or removes the graph, and readers look for the owner once they have given notice.
+//! A job that reads the graph in another job's workdir has its own record and heartbeat there, in `readers`, under
+//! the same rules. The owner of the workdir checks for readers before it changes or removes the graph. Readers check
+//! for an owner after they have written their record.
 //!
-//! To wait for a heartbeat is to watch the number for 20 s: if it moves, the owner lives, and the newcomer is refused; if not, it
-//! is dead. That compares nothing but two readings by one process, so clocks may differ; only a record whose file is
-//! more than 15 minutes old is taken for dead at once. An owner that was suspended for that long and wakes up finds the
-//! record of another at its next beat, and stops.
+//! To wait for a heartbeat, a process watches the number for 20 s. If the number changes, the owner is alive and the
+//! newcomer is refused; otherwise the owner is dead. This compares only two readings by one process, so clocks may
+//! differ between hosts. Only a record whose file is more than 15 minutes old counts as dead at once. An owner that
+//! was suspended for that long finds the other process's record at its next beat, and stops.
 
 use crate::store::regular;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -37,11 +38,11 @@ use crate::job::state::workdir::READERS;
 use crate::process::{host, log, signals};
 use crate::store::replace::replace;
 
-/// The interval at which the owner shows that it lives.
+/// Interval between heartbeats.
 const BEAT: Duration = Duration::from_secs(5);
-/// The silence after which an owner counts as dead: four beats.
+/// Time without a heartbeat after which an owner counts as dead: four beats.
 const SILENCE: Duration = Duration::from_secs(20);
-/// A record this old, by clocks that may differ by minutes, is dead without waiting.
+/// Age at which a record counts as dead without waiting. It is long because clocks may differ by minutes.
 const LONG_AGO: Duration = Duration::from_secs(15 * 60);
 
 /// The process that holds, or held, a workdir.
@@ -51,31 +52,31 @@ pub struct Owner {
     pub host: String,
     /// Process id on that host.
     pub pid: u32,
-    /// Start time of the process in clock ticks since boot, so that a pid used again is not taken for it.
+    /// Start time of the process in clock ticks since boot. It tells a reused pid from the original one.
     pub start: u64,
-    /// The boot of the host.
+    /// Boot id of the host.
     pub boot: String,
-    /// The pid namespace.
+    /// Pid namespace.
     pub namespace: String,
-    /// The scheduler's job id, if it ran under one.
+    /// Job id of the scheduler, if the process ran under one.
     pub scheduler_job: Option<String>,
     /// The number of times the scheduler had restarted that job.
     pub restarts: u64,
-    /// Since when, as `2026-11-20T12:00:00Z`.
+    /// Time at which the process took the workdir, as `2026-11-20T12:00:00Z`.
     pub since: String,
-    /// Workdir of its job, if it only reads here.
+    /// Workdir of the process's own job, if it only reads here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_for: Option<PathBuf>,
 }
 
-/// The state of an owner, as far as it can be known from here without waiting.
+/// State of an owner, as far as this process can determine it without waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
     /// Its process runs on this machine.
     Alive,
-    /// It does not run any more.
+    /// Its process has ended.
     Dead,
-    /// It runs, or ran, where this process can't look.
+    /// This process can't see whether it runs.
     Unknown,
 }
 
@@ -89,11 +90,11 @@ impl std::fmt::Display for Owner {
 }
 
 impl Owner {
-    /// This process.
+    /// Returns the record of this process.
     fn this() -> Owner {
         let pid = std::process::id();
         let variable = |name: &str| std::env::var(name).ok();
-        // Slurm gives the last task of an array the id of the array.
+        // Slurm gives the last task of an array the id of the array itself.
         let task = || Some(format!("{}_{}", variable("SLURM_ARRAY_JOB_ID")?, variable("SLURM_ARRAY_TASK_ID")?));
         let job = task().or_else(|| variable("SLURM_JOB_ID")).or_else(|| variable("PBS_JOBID"));
         let restarts = variable("SLURM_RESTART_COUNT").and_then(|n| n.parse().ok());
@@ -110,7 +111,7 @@ impl Owner {
         }
     }
 
-    /// Returns if it still runs, by what can be seen at once.
+    /// Returns whether the process still runs, as far as that can be seen without waiting.
     pub fn liveness(&self) -> Liveness {
         self.liveness_seen_by(&Owner::this())
     }
@@ -129,11 +130,12 @@ impl Owner {
     }
 }
 
-/// Start time of a process in clock ticks since boot; nothing if there is none, or only its zombie.
+/// Returns the start time of a process in clock ticks since boot; `None` if there is no such process or only its
+/// zombie.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // The command may hold blanks and parentheses; the fields after its last parenthesis don't.
+    // The command may contain blanks and parentheses; the fields after its last parenthesis do not.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     if matches!(state, "Z" | "X") {
@@ -145,19 +147,19 @@ fn start_of(pid: u32) -> Option<u64> {
 /// The right to write in a workdir, until dropped.
 #[derive(Debug)]
 pub struct Lock {
-    /// Held until the end.
+    /// Holds the record and the heartbeat until the lock is dropped.
     _presence: Presence,
 }
 
-/// The notice of a job in the workdir of another that it reads the graph there, until dropped. It keeps nobody from working there who leaves
-/// the graph as it is.
+/// Notice in another job's workdir that this job reads the graph there, until dropped. Processes that leave the graph
+/// unchanged may still work in that workdir.
 #[derive(Debug)]
 pub struct Reader {
     presence: Option<Presence>,
     beat: PathBuf,
 }
 
-/// A process's record and heartbeat in a workdir, until dropped.
+/// Record and heartbeat of a process in a workdir, until dropped.
 #[derive(Debug)]
 struct Presence {
     record: PathBuf,
@@ -175,20 +177,20 @@ struct Beat {
 }
 
 impl Lock {
-    /// Makes the workdir if there is none and takes it for this process. A dead owner's is taken over, with a line in
-    /// the log. Watching for a heartbeat may take 20 s.
+    /// Creates the workdir if it does not exist, and takes it for this process. The workdir of a dead owner is taken
+    /// over, with a line in the log. Watching for a heartbeat may take 20 s.
     ///
     /// # Errors
-    /// [`Error::Busy`] naming host and pid of a live owner, [`Error::Io`] or [`Error::DiskFull`] if the folder or the
-    /// files can't be written, [`Error::Stopped`] if a signal came while it waited.
+    /// [`Error::Busy`] with host and pid of a live owner, [`Error::Io`] or [`Error::DiskFull`] if the folder or the
+    /// files can't be written, [`Error::Stopped`] if a signal arrives during the wait.
     pub fn acquire(workdir: &Path) -> Result<Lock> {
         Lock::take(workdir, false)
     }
 
-    /// Takes the workdir as [`Self::acquire`] does, once the process that owns it has ended. It looks for that every two seconds.
+    /// Takes the workdir like [`Self::acquire`], after waiting for its owner to end. Checks every two seconds.
     ///
     /// # Errors
-    /// Those of [`Self::acquire`] but [`Error::Busy`]; [`Error::Stopped`] if a signal came while it waited.
+    /// Errors of [`Self::acquire`] except [`Error::Busy`]; [`Error::Stopped`] if a signal arrives during the wait.
     pub fn wait(workdir: &Path) -> Result<Lock> {
         let mut reported = false;
         loop {
@@ -208,11 +210,11 @@ impl Lock {
         }
     }
 
-    /// Takes the workdir as [`Self::acquire`] does, to remove files from it. Where the disk is too full for a record of the owner, the kernel's
-    /// lock alone guards the workdir: what would make room must not need room.
+    /// Takes the workdir like [`Self::acquire`], in order to remove files from it. If the disk is too full for the
+    /// owner's record, the kernel's lock alone guards the workdir, because freeing space must not need space.
     ///
     /// # Errors
-    /// Those of [`Self::acquire`].
+    /// Errors of [`Self::acquire`].
     pub fn acquire_to_remove(workdir: &Path) -> Result<Lock> {
         Lock::take(workdir, true)
     }
@@ -247,7 +249,7 @@ impl Lock {
             written => written?,
         }
         if !kernel_lock {
-            // Two newcomers may have found the owner dead at once: the record of the later one stands.
+            // Two newcomers may have found the owner dead at the same time. The record written last wins.
             std::thread::sleep(Duration::from_secs(2));
             if let Some(other) = read_record(&record).filter(|other| *other != me) {
                 return Err(busy(Some(&other)));
@@ -256,15 +258,15 @@ impl Lock {
         Ok(Lock { _presence: Presence::begin(record, me, file)? })
     }
 
-    /// The owner that the workdir's record names, for `status`; see [`Owner::liveness`]. None where nobody holds the
-    /// workdir. Takes no lock, so it is in nobody's way.
+    /// Returns the owner that the workdir's record names, for `status`; see [`Owner::liveness`]. `None` if nobody
+    /// holds the workdir. Takes no lock, so it blocks nobody.
     pub fn owner(workdir: &Path) -> Option<Owner> {
         read_record(&workdir.join("lock.owner.json"))
     }
 }
 
 impl Presence {
-    /// Begins the heartbeat, in `file`, of the process whose record this is.
+    /// Starts the heartbeat, in `file`, of the process that `record` describes.
     fn begin(record: PathBuf, owner: Owner, file: File) -> Result<Presence> {
         let file = Arc::new(file);
         let beat = Arc::new(Beat::default());
@@ -278,9 +280,9 @@ impl Presence {
 }
 
 impl Reader {
-    /// Gives notice in the workdir `kept` that the job of the workdir `own` reads its graph. Where nothing can be written there is none, with a
-    /// warning: the graph can be read all the same. The owner of `kept` is to be looked for afterwards, for whoever works there looks
-    /// for readers once it owns the workdir.
+    /// Writes a notice in the workdir `kept` that the job of the workdir `own` reads its graph. If nothing can be
+    /// written there, logs a warning and returns `None`: the graph can still be read. The caller must check for an
+    /// owner of `kept` afterwards, because that owner checks for readers only after it has taken the workdir.
     pub fn enter(kept: &Path, own: &Path) -> Option<Reader> {
         let noted = Reader::note(kept, own);
         noted.inspect_err(|e| tracing::warn!("{e}: nothing keeps others from removing the graph while it is read")).ok()
@@ -295,17 +297,17 @@ impl Reader {
         let (beat, record) = (folder.join(&name), folder.join(format!("{name}.json")));
         let file = regular::open_to_write(OpenOptions::new().read(true).create(true).truncate(false), &beat);
         let file = file.map_err(|e| Error::io("open", &beat, e))?;
-        // Where there are no such locks, the heartbeat tells.
+        // On file systems without locks, the heartbeat shows that the reader is alive.
         let _ = file.try_lock();
         write_record(&record, &me)?;
         Ok(Reader { presence: Some(Presence::begin(record, me, file)?), beat })
     }
 
-    /// Refuses to change or remove the graph of a workdir that a job of another reads. Only its owner calls it. What dead readers left is removed;
-    /// watching for a heartbeat may take 20 s.
+    /// Returns an error if a job of another workdir reads the graph in `kept`. Only the owner of `kept` calls it.
+    /// Records of dead readers are removed. Watching for a heartbeat may take 20 s.
     ///
     /// # Errors
-    /// [`Error::Busy`] naming the reader, [`Error::Stopped`].
+    /// [`Error::Busy`] that names the reader, [`Error::Stopped`].
     pub fn refuse(kept: &Path) -> Result<()> {
         let folder = kept.join(READERS);
         let me = Owner::this();
@@ -317,7 +319,7 @@ impl Reader {
             if lives(&owner, &me, is_free, &beat, &record)? {
                 return Err(Error::Busy { workdir: kept.to_owned(), owner: owner.to_string() });
             }
-            // What can't be removed is found dead again.
+            // A record that can't be removed is found dead again next time.
             let _ = std::fs::remove_file(&beat);
             let _ = std::fs::remove_file(&record);
         }
@@ -330,7 +332,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         drop(self.presence.take());
         let _ = std::fs::remove_file(&self.beat);
-        // Other readers keep the folder.
+        // The folder stays if there are other readers.
         let _ = self.beat.parent().map(std::fs::remove_dir);
     }
 }
@@ -342,26 +344,26 @@ impl Drop for Presence {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        // Not that of another, should this process have slept through its own funeral.
+        // Does not remove another process's record. There is one if this process was suspended and declared dead.
         if read_record(&self.record).as_ref() == Some(&self.owner) {
             let _ = std::fs::remove_file(&self.record);
         }
     }
 }
 
-/// Returns true if the process lives whose record and heartbeat these are. `kernel_lock` says that nobody else holds the kernel's lock
-/// on the latter.
+/// Returns true if the process described by `owner` is alive; `beat` and `record` are its files. `kernel_lock` is
+/// true if nobody else holds the kernel's lock on `beat`.
 fn lives(owner: &Owner, me: &Owner, kernel_lock: bool, beat: &Path, record: &Path) -> Result<bool> {
     match owner.liveness_seen_by(me) {
         Liveness::Alive => Ok(true),
         Liveness::Dead => Ok(false),
-        // Another container on this kernel, which would still hold the kernel's lock.
+        // A live owner in another container on this kernel would still hold the kernel's lock.
         Liveness::Unknown if kernel_lock && owner.boot == me.boot => Ok(false),
         Liveness::Unknown => heart_beats(beat, record, owner),
     }
 }
 
-/// A torn or foreign record counts as none: the kernel's lock decides then.
+/// Reads an owner's record. A torn or foreign record counts as missing; the kernel's lock then decides.
 fn read_record(path: &Path) -> Option<Owner> {
     serde_json::from_slice(&regular::read(path).ok()?).ok()
 }
@@ -371,11 +373,12 @@ fn write_record(path: &Path, owner: &Owner) -> Result<()> {
     replace(path, &json)
 }
 
-/// Counts up in the lock file until released, and asks the job to stop if the record has become another's.
+/// Increments the number in the lock file until released. Asks the job to stop if another process has replaced the
+/// record.
 fn keep_beating(file: &File, beat: &Beat, record: &Path, me: &Owner) {
     let mut failed = false;
     for count in 1_u64.. {
-        // Synced, so that a network file system shows it to other hosts.
+        // Synced so that a network file system shows it to other hosts.
         let written = file.write_all_at(format!("{count:020}\n").as_bytes(), 0).and_then(|()| file.sync_data());
         if let (Err(e), false) = (written, failed) {
             failed = true;
@@ -394,7 +397,7 @@ fn keep_beating(file: &File, beat: &Beat, record: &Path, me: &Owner) {
     }
 }
 
-/// Watches the lock file's number until it moves (true) or 20 s are over (false).
+/// Watches the number in the lock file until it changes (true) or 20 s have passed (false).
 fn heart_beats(path: &Path, record: &Path, owner: &Owner) -> Result<bool> {
     let old = |path: &Path| {
         let modified = std::fs::metadata(path).and_then(|m| m.modified()).ok();

@@ -1,4 +1,5 @@
-//! The manifest says what of a job is done: one small JSON file, replaced as a whole, whose last line is a checksum of the others.
+//! The manifest records which parts of a job are done. It is one small JSON file, replaced as a whole, whose last
+//! line is a checksum of the others.
 
 use crate::algo::{ALGORITHMS, Task};
 use crate::config::{InputKeys, InputSpec, Job};
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Changes when a manifest can't be read as it was before.
+/// Version of the manifest. It changes when older manifests can't be read any more.
 const SCHEMA: u32 = 2;
 
 /// The manifest of a workdir.
@@ -27,53 +28,53 @@ pub struct Manifest {
     schema: u32,
     /// Name of the job.
     pub job: String,
-    /// The source of its edges, by paths that hold anywhere on this machine.
+    /// Input of the job, with absolute paths.
     pub input: Option<InputSpec>,
-    /// The copies of standard input and other streams.
+    /// Copies of standard input and other streams.
     pub spool: Option<Spool>,
-    /// Version of gpugraph that wrote it.
+    /// Version of gpugraph that wrote the manifest.
     pub version: String,
-    /// Number of times the job was started and not finished before.
+    /// Number of times an unfinished job was started again.
     pub resumes: u64,
     /// Seconds of all runs before this one.
     pub seconds: f64,
-    /// Seconds of the run at work, up to the last time this was saved: all that is known of one that is killed.
+    /// Seconds of the current run up to the last save. For a killed run nothing more is known.
     pub unfinished: f64,
-    /// Number of runs that were begun, that at work included; finished jobs that were looked at again are none.
+    /// Number of runs started, including the current one. Starting a finished job again does not count.
     pub runs: u64,
-    /// True while a run is at work, and after one that was killed.
+    /// True while a run is in progress, and after a run that was killed.
     pub open: bool,
-    /// Time and bytes spent by all runs before this one, those that were killed included.
+    /// Time and bytes spent by all runs before this one, including killed ones.
     pub spent: Spent,
-    /// Time and bytes spent by the run at work, up to the last time this was saved.
+    /// Time and bytes spent by the current run, up to the last save.
     pub spending: Spent,
-    /// Why the last run ended, if not by success.
+    /// Why the last run ended, unless it succeeded.
     pub stopped: Option<String>,
-    /// The exit code with it, if that run could say why it ended.
+    /// Exit code of that run, if it could record one.
     pub exit_code: Option<u8>,
-    /// Stages of the preparation that are done, by name.
+    /// Finished stages of the preparation, by name.
     pub stages: BTreeMap<String, Stage>,
-    /// Names of the tasks that the job which ran last asked for, in order.
+    /// Names of the tasks of the job that ran last, in order.
     pub asked: Vec<String>,
-    /// Tasks that are done or begun, by the name of the algorithm.
+    /// Tasks that are done or started, by the name of the algorithm.
     pub tasks: BTreeMap<String, TaskRecord>,
-    /// Files of the job as a whole, relative to the workdir; results are with their tasks.
+    /// Files of the job as a whole, by paths relative to the workdir. Result files are recorded with their tasks.
     pub outputs: BTreeMap<String, Output>,
-    /// Hash of the contents of the graph that these are of.
+    /// Hash of the contents of the graph that the results belong to.
     content: Option<String>,
-    /// The keys of `[input]` of the job that found them; `None` in manifests of older versions.
+    /// Keys of `[input]` of the job that found the results; `None` in manifests of older versions.
     #[serde(default)]
     content_keys: Option<InputKeys>,
 }
 
-/// A stage that is done.
+/// Record of a finished stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// Hash of all that its result depends on.
+    /// Hash of everything that its result depends on.
     pub key: String,
-    /// Its measurements, for the report.
+    /// Measurements of the stage, for the report.
     pub figures: Figures,
-    /// Its result, as the stage serialized it.
+    /// Result of the stage, as the stage serialized it.
     pub found: serde_json::Value,
 }
 
@@ -83,10 +84,11 @@ impl Manifest {
         workdir.join("manifest.json")
     }
 
-    /// Reads the manifest of `workdir`; `None` where there is none.
+    /// Reads the manifest of `workdir`; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where any byte differs from what was written, [`Error::Usage`] for one of another version, [`Error::Io`].
+    /// [`Error::Corrupt`] if any byte differs from what was written, [`Error::Usage`] for a manifest of another
+    /// version, [`Error::Io`].
     pub fn load(workdir: &Path) -> Result<Option<Self>> {
         let path = Self::path(workdir);
         let text = match regular::read(&path) {
@@ -127,8 +129,9 @@ impl Manifest {
         replace(&path, text.as_bytes())
     }
 
-    /// Begins a run. What one before spent that was killed is added to what all have spent: as `said` by its status, which is
-    /// written more often than the manifest, or as the manifest has it.
+    /// Starts a run. If the run before was killed, what it spent is added to the totals. `said` is what its status
+    /// file reports: run, seconds and spending. The status is written more often than the manifest, so it is used if
+    /// it is of the same run and later.
     pub fn begin(&mut self, said: Option<(u64, f64, Spent)>) {
         let (mut seconds, mut spent) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.spending));
         if let Some((_, later, all)) = said.filter(|said| self.open && said.0 == self.runs && said.1 >= seconds) {
@@ -140,60 +143,60 @@ impl Manifest {
         self.open = true;
     }
 
-    /// Ends the run at work, after so many seconds.
+    /// Ends the current run, which took `seconds` seconds.
     pub fn close(&mut self, seconds: f64, spent: &Spent) {
         (self.unfinished, self.spending, self.open) = (0.0, Spent::default(), false);
         self.seconds += seconds;
         self.spent.add(spent);
     }
 
-    /// Notes that a run of `job` is at work, which counts as killed until it notes how it ended.
-    pub fn presume_lost(&mut self, job: &str) {
+    /// Records that a run of `job` has started. It counts as killed until it records how it ended.
+    pub fn mark_started(&mut self, job: &str) {
         self.job = job.to_owned();
         self.stopped = Some("killed or lost".into());
         self.exit_code = None;
     }
 
-    /// Notes how a run ended: by an error, or as it should.
+    /// Records how a run ended: with `error`, or successfully.
     pub fn ended(&mut self, error: Option<&Error>) {
         self.stopped = error.map(ToString::to_string);
         self.exit_code = error.map(Error::exit_code);
     }
 
-    /// Returns the hash of the contents of the graph that its results are of, if there are any.
+    /// Returns the hash of the contents of the graph that the results belong to, if there are any.
     pub fn content(&self) -> Option<u64> {
         let graph = || self.last::<InputInfo>("relabel").map(|info| info.content);
         self.content.as_ref().and_then(|hash| u64::from_str_radix(hash, 16).ok()).or_else(graph)
     }
 
-    /// Notes of which graph its results are, and by which keys of `[input]`.
-    pub fn are_of(&mut self, content: u64, keys: &InputKeys) {
+    /// Records which graph the results belong to, and the keys of `[input]` that they were found with.
+    pub fn set_content(&mut self, content: u64, keys: &InputKeys) {
         (self.content, self.content_keys) = (Some(hex(content)), Some(keys.clone()));
     }
 
-    /// Returns true if its results were found with the value that a key of `[input]` has in `job`.
+    /// Returns true if the results were found with the same value of a key of `[input]` as in `job`.
     pub fn is_of_key(&self, key: &str, job: &Job) -> bool {
         self.content_keys.as_ref().is_some_and(|keys| keys.get(key) == job.input_keys.get(key))
     }
 
-    /// Returns the keys of `[input]` that have other values in a job than in the job that found the results, as both have them: first those
-    /// of the results.
+    /// Returns the keys of `[input]` whose values differ between the job that found the results and `job`: first the
+    /// value of the results, then that of `job`.
     pub fn other_keys(&self, job: &Job) -> Vec<[String; 2]> {
         self.content_keys.as_ref().map(|keys| keys.differences(&job.input_keys)).unwrap_or_default()
     }
 
-    /// Returns the result of stage `name`, if it is done and its key is still this one.
+    /// Returns the result of stage `name`, if it is done and has the key `key`.
     pub fn found<T: DeserializeOwned>(&self, name: &str, key: u64) -> Option<T> {
         let stage = self.stages.get(name).filter(|stage| stage.key == hex(key))?;
         serde_json::from_value(stage.found.clone()).ok()
     }
 
-    /// Returns the result of stage `name` when it was done last, whatever its key.
+    /// Returns the last result of stage `name`, whatever its key.
     pub fn last<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_value(self.stages.get(name)?.found.clone()).ok()
     }
 
-    /// Forgets that stage `name` is done: what it found does not hold any more.
+    /// Forgets that stage `name` is done, because its result is no longer valid.
     pub fn forget(&mut self, name: &str) {
         self.stages.remove(name);
     }
@@ -201,14 +204,15 @@ impl Manifest {
     /// Records that stage `name` is done.
     ///
     /// # Errors
-    /// [`Error::Usage`] where `found` is not to be written as JSON.
+    /// [`Error::Usage`] if `found` can't be written as JSON.
     pub fn done<T: Serialize>(&mut self, name: &str, key: u64, figures: Figures, found: &T) -> Result<()> {
         let found = serde_json::to_value(found).map_err(|e| Error::Usage(format!("internal: stage {name}: {e}")))?;
         self.stages.insert(name.to_owned(), Stage { key: hex(key), figures, found });
         Ok(())
     }
 
-    /// Returns what there is of tasks: in the registry's order, those that this version does not have behind them.
+    /// Returns the records of tasks in the registry's order, then those of algorithms that this version does not
+    /// have.
     pub fn tasks_in_order(&self) -> impl Iterator<Item = (&str, &TaskRecord)> {
         let place = |name: &str| ALGORITHMS.iter().position(|algorithm| algorithm.name == name);
         let mut all: Vec<_> = self.tasks.iter().map(|(name, record)| (name.as_str(), record)).collect();
@@ -216,13 +220,13 @@ impl Manifest {
         all.into_iter()
     }
 
-    /// Returns true if nothing of `task`, whose key this is, is left to do for `job`, and its files are whole.
+    /// Returns true if `task`, whose key is `key`, has nothing left to do for `job` and its files are whole.
     pub(crate) fn is_done(&self, job: &Job, task: &dyn Task, key: u64) -> bool {
         let record = self.tasks.get(task.name());
         record.is_some_and(|record| record.is_done(key, job) && record.is_whole(&job.workdir))
     }
 
-    /// Returns true if the workdir has results, which no other input's may replace unasked.
+    /// Returns true if the workdir has results. Those of another input must not replace them unless the user asks.
     pub fn has_results(&self) -> bool {
         !self.outputs.is_empty() || self.tasks.values().any(|task| task.done || !task.outputs.is_empty())
     }
@@ -240,26 +244,26 @@ struct Schema {
     version: String,
 }
 
-/// The last line; every byte of the file is either in the checksum or follows from it.
+/// Returns the last lines of the file. Every byte of the file is either covered by the checksum or follows from it.
 fn tail(checksum: u64) -> String {
     format!("\"checksum\": \"{checksum:016x}\"\n}}\n")
 }
 
-/// A key as text: JSON numbers lose the low bits of a u64 in many readers.
+/// Returns a key as text, because many JSON readers lose the low bits of a u64.
 pub(crate) fn hex(key: u64) -> String {
     format!("{key:016x}")
 }
 
-/// A stage's key: the hash of all that its result depends on.
+/// Returns the key of a stage: the hash of everything that its result depends on.
 ///
 /// # Errors
-/// [`Error::Usage`] where a part is not to be written as JSON.
+/// [`Error::Usage`] if a part can't be written as JSON.
 pub fn key<T: Serialize>(stage: &str, parts: &T) -> Result<u64> {
     let text = serde_json::to_string(parts).map_err(|e| Error::Usage(format!("internal: key of {stage}: {e}")))?;
     Ok(xxh3_64(format!("{stage} {} {text}", crate::graph::layout::FORMAT_VERSION).as_bytes()))
 }
 
-/// Returns the key of the rows of all neighbours of a graph that keeps direction.
+/// Returns the key of the merged rows (all neighbours) of a directed graph.
 ///
 /// # Errors
 /// None in practice.
@@ -267,7 +271,8 @@ pub(crate) fn merged_key(content: u64) -> Result<u64> {
     key("merged", &content)
 }
 
-/// Returns what a graph of these contents carries if its edges have weights of this type; those in a file of their own have this checksum.
+/// Returns the weights record of a graph with contents `content` whose weights are of type `kind`. `checksum` is that
+/// of weights in a separate file.
 ///
 /// # Errors
 /// None in practice.
@@ -275,7 +280,7 @@ pub(crate) fn weights_of(content: u64, kind: WeightType, checksum: u64) -> Resul
     Ok(GraphWeights { kind, checksum, key: key("weights", &(content, kind, checksum))? })
 }
 
-/// Returns what the rows of all neighbours carry of a graph that keeps direction and has these weights.
+/// Returns the weights record of the merged rows of a directed graph with these weights.
 ///
 /// # Errors
 /// None in practice.
@@ -288,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comes_back_and_any_flipped_bit_is_noticed() {
+    fn a_manifest_round_trips_and_any_flipped_bit_is_detected() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(Manifest::load(folder.path()).expect("no manifest is fine"), None);
         let mut manifest = Manifest { job: "a \"job\"".into(), ..Manifest::default() };

@@ -1,12 +1,13 @@
-//! The memory of a workdir: the manifest with the stages that are done, the lock of the run that works in it, and what may be removed.
+//! State of a workdir: the manifest of finished stages, the lock of the run that uses it, and rules for removing
+//! files.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `manifest`, `record`, `spooled` | what is done: the stages, each task, and copies of streams |
-//! | `finished`, `kept` | jobs of which all is done, and a graph that another job kept |
-//! | `lock` | the run that works in it |
+//! | `finished`, `kept` | finished jobs, and graphs that other jobs kept |
+//! | `lock` | the run that uses the workdir |
 //! | `order_writer` | the order of vertices while it is written |
-//! | `workdir`, `clean` | which folders a job takes, and what it removes there |
+//! | `workdir`, `clean` | which folders a job may use, and what it removes there |
 
 pub mod clean;
 pub mod finished;

@@ -1,5 +1,5 @@
-//! The order of vertices while its file is written behind those who use it: 4 bytes an id take longer to store than the
-//! next stage takes to begin.
+//! Writes the order of vertices in the background while other stages use it. Storing 4 bytes per id takes longer than
+//! starting the next stage.
 
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -13,40 +13,41 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// An order of vertices. Until [`Self::finish`] or [`Self::let_go_on`], or until it is dropped, nobody else may save the manifest.
+/// An order of vertices and the thread that stores it. Nobody else may save the manifest until [`Self::finish`] or
+/// [`Self::let_go_on`] is called, or it is dropped.
 pub struct Ordered {
     order: Arc<Relabelled>,
     storing: Option<Storing>,
 }
 
-/// Messages to the thread that writes.
-struct Behind {
-    /// Saved when the order is stored, unless others save theirs by then.
+/// State shared with the thread that writes.
+struct WriterState {
+    /// Manifest to save once the order is stored; `None` if others save it by then.
     manifest: Mutex<Option<Manifest>>,
-    /// Nobody will read what it writes.
+    /// Set if nobody will read the file any more.
     given_up: AtomicBool,
 }
 
 impl Ordered {
-    /// One that is stored already, or is not to be stored yet.
+    /// Wraps an order that is already stored, or is not to be stored yet.
     pub fn new(order: Relabelled) -> Ordered {
         Ordered { order: Arc::new(order), storing: None }
     }
 
-    /// Gets the shares of other ranks, if they are not here, on all of them together.
+    /// Gathers the shares of other ranks, if this rank lacks them. Collective.
     pub fn complete(&mut self, comm: &Comm) {
         if let Some(order) = Arc::get_mut(&mut self.order) {
             order.complete(comm);
         }
     }
 
-    /// Begins to store the order in the graph's folder under `workdir`; `manifest`, which says that it is there, is saved
-    /// then.
+    /// Starts to store the order in the graph's folder under `workdir`. Then saves `manifest`, which says that the
+    /// order is stored.
     ///
     /// # Errors
     /// [`Error::Io`] if the system allows no more threads.
     pub fn store(&mut self, content: u64, manifest: Manifest, workdir: &Path) -> Result<()> {
-        let behind = Arc::new(Behind { manifest: Mutex::new(Some(manifest)), given_up: AtomicBool::new(false) });
+        let behind = Arc::new(WriterState { manifest: Mutex::new(Some(manifest)), given_up: AtomicBool::new(false) });
         let (shared, told, workdir) = (self.order.clone(), behind.clone(), workdir.to_owned());
         let write = move || {
             let go_on = || !told.given_up.load(Relaxed);
@@ -63,27 +64,27 @@ impl Ordered {
         Ok(())
     }
 
-    /// The order.
+    /// Returns the order.
     pub fn order(&self) -> &Relabelled {
         &self.order
     }
 
-    /// Stores what is left of it behind others, who save the manifest from now on. It may say that the order is stored before
-    /// it is; one that is not is made anew. The memory is free once it is stored.
+    /// Lets the thread finish in the background. From now on others save the manifest. The manifest may then say that
+    /// the order is stored before it is; a missing order is rebuilt. The memory is freed once the order is stored.
     pub fn let_go_on(mut self) -> Option<Storing> {
         let storing = self.storing.take();
         if let Some(storing) = &storing {
             *storing.behind.manifest.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
-        // Gigabytes take a while to give back.
+        // In a thread, because freeing gigabytes takes a while.
         let _ = std::thread::Builder::new().name("order".into()).spawn(move || drop(self));
         storing
     }
 
-    /// Waits until it is stored.
+    /// Waits until the order is stored.
     ///
     /// # Errors
-    /// Those of storing it.
+    /// Errors of storing it.
     pub fn finish(&mut self, syncer: &Syncer) -> Result<()> {
         let Some(thread) = self.storing.take().and_then(|mut storing| storing.thread.take()) else { return Ok(()) };
         syncer.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
@@ -91,14 +92,14 @@ impl Ordered {
     }
 }
 
-/// An order that is being stored. Dropped, it is stored to its end.
+/// An order that is being stored. Dropping it waits for the end.
 pub struct Storing {
     thread: Option<JoinHandle<Result<Pending>>>,
-    behind: Arc<Behind>,
+    behind: Arc<WriterState>,
 }
 
 impl Storing {
-    /// Leaves it unstored: nobody will need it any more.
+    /// Cancels the write, because nobody needs the order any more.
     pub fn give_up(self) {
         self.behind.given_up.store(true, Relaxed);
     }
@@ -106,7 +107,7 @@ impl Storing {
 
 impl Drop for Storing {
     fn drop(&mut self) {
-        // What went wrong meanwhile has another cause, or the order is made anew.
+        // A failure is ignored: either its cause is reported elsewhere, or the order is rebuilt.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

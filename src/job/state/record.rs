@@ -1,4 +1,4 @@
-//! The manifest's record of a task: which trials are done, what they found, which files it left.
+//! The manifest's record of a task: which trials are done, what they found, which files they wrote.
 
 use crate::algo::{Outcome, Task};
 use crate::config::Job;
@@ -18,69 +18,69 @@ use std::fmt;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// One task of a workdir, done or begun.
+/// Record of a task in a workdir, done or started.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskRecord {
-    /// Hash of the graph's contents and of the table.
+    /// Hash of the graph's contents and of the task's table.
     key: String,
-    /// The id that its results give the first vertex.
+    /// Id that the results give to the first vertex.
     #[serde(default)]
     pub first_id: FirstId,
-    /// Key of the weights that are among these contents, if the task reads them.
+    /// Key of the weights, if the task reads them.
     #[serde(default)]
     weights: Option<u64>,
-    /// The table with every default filled in.
+    /// The task's table with all defaults filled in.
     pub table: Value,
-    /// Units of a trial.
+    /// Units per trial.
     pub units: u64,
-    /// The device of its last trial, as the report says: `cpu` or `gpu`.
+    /// Device of the last trial, as in the report: `cpu` or `gpu`.
     pub device: String,
-    /// The result that every trial found; `None` before the first is done.
+    /// Result that every trial found; `None` before the first trial is done.
     pub found: Option<Value>,
-    /// More of it, which tells how the last trial found it.
+    /// How the last trial found the result.
     #[serde(default)]
     pub how: Value,
-    /// Seconds of each trial that is done.
+    /// Seconds of each finished trial.
     pub seconds: Vec<f64>,
-    /// True if the last trial that was asked for is done, the one whose results stay.
+    /// True if the last requested trial is done. Its result files are kept.
     pub done: bool,
-    /// The measurements of its last run, for the report.
+    /// Measurements of its last run, for the report.
     pub figures: Figures,
-    /// The format of its files.
+    /// Format of its result files.
     pub format: OutputFormat,
-    /// Its files of results, by their paths in the workdir.
+    /// Result files, by paths relative to the workdir.
     pub outputs: BTreeMap<String, Output>,
-    /// The graph that it is computed on; `None` for a list. The workdir may have prepared another graph since.
+    /// The graph that the task is computed on; `None` for a list. The workdir may have prepared another graph since.
     #[serde(default)]
     pub graph: Option<ComputedOn>,
-    /// The job that found its result; `None` before there is one, and in manifests of older versions.
+    /// The job that found the result; `None` before there is a result, and in manifests of older versions.
     #[serde(default)]
     pub from: Option<Origin>,
-    /// Number of the files that hold it.
+    /// Number of result files.
     #[serde(default)]
     pub files: Option<usize>,
 }
 
-/// The graph that a task is computed on, by which `verify` checks its result.
+/// The graph that a task is computed on. `verify` checks the result against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComputedOn {
-    /// The facts about the input.
+    /// Facts about the input.
     pub info: InputInfo,
-    /// The facts about the rows that the task reads.
+    /// Facts about the rows that the task reads.
     pub stored: StoreInfo,
 }
 
 /// The job that found a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// Its job file, as it was named on the command line.
+    /// Its job file, as named on the command line.
     pub job: String,
-    /// The time at which the result was there, as `2026-11-20T12:00:00Z`.
+    /// Time at which the result was complete, as `2026-11-20T12:00:00Z`.
     pub time: String,
 }
 
 impl Origin {
-    /// Returns that of a result of `job` which is there now.
+    /// Returns the origin of a result that `job` has just found.
     pub(crate) fn now(job: &Job) -> Origin {
         Origin { job: job.file.display().to_string(), time: log::timestamp(SystemTime::now()) }
     }
@@ -92,19 +92,19 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The contents that tasks are computed on.
+/// Contents of the graph or list that tasks are computed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contents {
-    /// Hash of the edges, or of the list.
+    /// Hash of the edges or of the list.
     pub edges: u64,
-    /// The id that users give the first vertex of the graph.
+    /// Id that users give to the first vertex of the graph.
     pub first_id: FirstId,
-    /// The weights, if the graph carries some.
+    /// Weights, if the graph carries some.
     pub weights: Option<GraphWeights>,
 }
 
 impl Contents {
-    /// Returns those of a graph.
+    /// Returns the contents of a graph.
     pub fn of(info: &InputInfo) -> Contents {
         Contents { edges: info.content, first_id: info.first_id, weights: info.weights }
     }
@@ -121,7 +121,7 @@ impl Contents {
     }
 }
 
-/// Returns the key of a task on these contents. It is bound to neither limits nor device.
+/// Returns the key of a task on these contents. It depends on neither limits nor device.
 ///
 /// # Errors
 /// None in practice; see [`key`].
@@ -139,24 +139,27 @@ fn key_of(name: &str, (edges, first_id): (u64, FirstId), weights: Option<u64>, t
 }
 
 impl TaskRecord {
-    /// Returns true if this is of the work of that key.
+    /// Returns true if this record belongs to the work identified by `key`.
     pub fn is_of(&self, key: u64) -> bool {
         self.key == hex(key)
     }
 
-    /// Returns true if this is of a task `name` on a graph or a list of these edges, with whatever weights and numbering they had.
+    /// Returns true if this record belongs to a task `name` on a graph or list with hash `edges`, whatever its
+    /// weights and numbering.
     pub fn is_on(&self, name: &str, edges: u64) -> bool {
         key_of(name, (edges, self.first_id), self.weights, &self.table).is_ok_and(|key| self.is_of(key))
     }
 
-    /// Returns true if this has results of a graph of these contents with other weights than it has, of either type.
+    /// Returns true if this record has results for the graph with hash `edges`, found with weights other than
+    /// `weights` in values, not only in type.
     pub fn is_of_other_weights(&self, name: &str, edges: u64, weights: GraphWeights) -> bool {
         let of = |kind| weights_of(edges, kind, weights.checksum).ok().map(|weights| weights.key);
         let same = [WeightType::U32, WeightType::F32].map(of).contains(&self.weights);
         self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
     }
 
-    /// Returns the keys of the table that have other values in `task`, as both have them: first those of this result, if there is one.
+    /// Returns the keys of the table whose values differ between this result and `task`: first the value of the
+    /// result, then that of `task`. Empty if there is no result.
     pub fn other_keys(&self, task: &dyn Task) -> Vec<[String; 2]> {
         let (before, now) = (&self.table, task.table());
         let mut keys: Vec<&String> =
@@ -164,29 +167,30 @@ impl TaskRecord {
         keys.sort();
         keys.dedup();
         let differs = |key: &&&String| self.found.is_some() && before.get(key.as_str()) != now.get(key.as_str());
-        let told = |table: &Value, key: &str| format!("{key} = {}", table.get(key).unwrap_or(&Value::Null));
-        keys.iter().filter(differs).map(|key| [told(before, key), told(&now, key)]).collect()
+        let shown = |table: &Value, key: &str| format!("{key} = {}", table.get(key).unwrap_or(&Value::Null));
+        keys.iter().filter(differs).map(|key| [shown(before, key), shown(&now, key)]).collect()
     }
 
-    /// Returns the key, which the files of its units have too.
+    /// Returns the key of the work. The files of its units have the same key.
     pub fn key(&self) -> Option<u64> {
         u64::from_str_radix(&self.key, 16).ok()
     }
 
-    /// Returns true if nothing of the task is left to do for `job`, by what the manifest says.
+    /// Returns true if the manifest says that the task has nothing left to do for `job`.
     pub fn is_done(&self, key: u64, job: &Job) -> bool {
         let enough = self.done && self.seconds.len() >= job.run.trials as usize;
         let written = self.outputs.is_empty() || self.format == job.output.format;
         self.is_of(key) && self.found.is_some() && enough && written
     }
 
-    /// Returns true if every file of its results is in `workdir` as it was written.
+    /// Returns true if every result file in `workdir` is as it was written.
     pub fn is_whole(&self, workdir: &Path) -> bool {
         let has_all = self.files.is_none_or(|files| files == self.outputs.len());
         has_all && self.outputs.iter().all(|(name, output)| output.is_of(&workdir.join(name)))
     }
 
-    /// Begins the work of this key: what is noted of other work goes, trials of the same stay. Its files are removed by now.
+    /// Starts the work identified by `key`. Keeps finished trials of the same work; drops the record of other work,
+    /// whose files must already be removed.
     pub(crate) fn begin(
         &mut self,
         key: u64,
@@ -203,10 +207,10 @@ impl TaskRecord {
         (self.table, self.units, self.format, self.done) = (task.table(), units, format, false);
     }
 
-    /// Notes trial `number`, and that no later one is done.
+    /// Records trial `number`, and drops the records of later trials.
     ///
     /// # Errors
-    /// [`Error::Validation`] if it found something else than the trials before it.
+    /// [`Error::Validation`] if it found something other than the trials before it.
     pub(crate) fn note(&mut self, number: u32, outcome: Outcome, is_last: bool) -> Result<()> {
         let Outcome { found, how, seconds } = outcome;
         if let Some(first) = self.found.as_ref().filter(|first| **first != found) {

@@ -1,39 +1,39 @@
-//! The manifest's record of standard input and other streams: the copies that a run made of them.
+//! The manifest's record of streams: the copies that a run made of standard input and others.
 
 use crate::formats::input::stream::Stream;
 use crate::results::Output;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The streams of a job, as its manifest has them.
+/// The copied streams of a job, as in the manifest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spool {
-    /// In the order of the input's paths.
+    /// The copies, in the order of the input's paths.
     pub(crate) streams: Vec<Spooled>,
     /// True while the copies are in the workdir.
     pub(crate) there: bool,
-    /// True if this run copied what the results of a finished job are of.
+    /// True if this run copied the same data that the results of the finished job belong to.
     #[serde(skip)]
     pub(crate) same: bool,
 }
 
-/// The copy of one stream.
+/// Copy of one stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Spooled {
-    /// The path that named it; one that means the same from any folder.
+    /// Path of the stream, absolute unless it is anonymous.
     pub(crate) path: PathBuf,
-    /// Its place among the input's paths.
+    /// Position among the input's paths.
     pub(crate) place: usize,
-    /// The copy, in the folder of copies.
+    /// Name of the copy in the folder of copies.
     pub(crate) file: String,
     pub(crate) copy: Output,
 }
 
 impl Spool {
-    /// Returns true if these are the streams that were copied, as far as their names tell.
+    /// Returns true if the copies belong to these streams, judged by their names.
     pub(crate) fn is_of(&self, streams: &[(usize, Stream)]) -> bool {
         let is_same = |(spooled, (place, stream)): (&Spooled, &(usize, Stream))| {
-            // A shell's `<(…)` has another number each time.
+            // The path of a shell's `<(…)` changes each time.
             let anonymous = Stream::known(&spooled.path).is_anonymous() && stream.is_anonymous();
             spooled.place == *place && (anonymous || spooled.path == absolute(stream.path()))
         };
@@ -41,7 +41,7 @@ impl Spool {
     }
 }
 
-/// Returns the path of a stream by which it is known from any folder.
+/// Returns the absolute path of a stream; an anonymous stream keeps its name.
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     if Stream::known(path).is_anonymous() {
         return path.to_owned();

@@ -1,5 +1,5 @@
-//! Whose folder a workdir is: a job removes and replaces what lies there by the names it uses itself, so it takes no folder where
-//! others use them.
+//! Decides whether a job may use a folder as its workdir. A job removes and replaces files there under its own names,
+//! so it refuses a folder in which others use these names.
 
 use crate::config::Job;
 use crate::error::{Error, Result};
@@ -8,20 +8,20 @@ use crate::process::metrics;
 use crate::store::regular;
 use std::path::{Path, PathBuf};
 
-/// Folders and files of a workdir that a job makes again if it needs them.
+/// Files and folders of a workdir that a job can rebuild.
 pub(crate) const INTERMEDIATES: [&str; 1] = ["graph"];
-/// All else that a job writes, but for its lock.
+/// Everything else that a job writes, except its lock.
 pub(crate) const RESULTS: [&str; 10] =
     ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", metrics::FILE, SPOOL, READERS];
-/// The folder of what came by standard input and other streams, which a job can't make again.
+/// Folder of the copies of standard input and other streams, which a job can't rebuild.
 pub(crate) const SPOOL: &str = "spool";
-/// The folder where jobs of other workdirs give notice that they read the graph.
+/// Folder in which jobs of other workdirs record that they read the graph.
 pub(crate) const READERS: &str = "readers";
-/// Most entries of a folder among which workdirs are looked for.
+/// Largest number of entries of a folder that are searched for workdirs.
 const MOST_SEEN: usize = 1000;
 const LOG: &str = "run.log";
 
-/// Returns true if a job ever worked there.
+/// Returns true if a job ever worked in `workdir`.
 pub(crate) fn is_of_a_job(workdir: &Path) -> bool {
     let begins =
         |name: &str, start: &[u8]| regular::read(&workdir.join(name)).is_ok_and(|text| text.starts_with(start));
@@ -33,7 +33,8 @@ pub(crate) fn is_of_a_job(workdir: &Path) -> bool {
     begins("manifest.json", b"{\n\"manifest\":") || has_lock()
 }
 
-/// Returns the error for a place that was named as the workdir of a job and is none. Of a folder of workdirs it names some.
+/// Returns the error for a place that is not the workdir of a job. If it is a folder of workdirs, the error names
+/// some of them.
 pub(crate) fn of_no_job(place: &Path) -> Error {
     let jobs = || {
         let below = std::fs::read_dir(place).into_iter().flatten().flatten().take(MOST_SEEN);
@@ -58,7 +59,7 @@ pub(crate) fn of_no_job(place: &Path) -> Error {
     Error::Usage(format!("{}: {what}", place.display()))
 }
 
-/// Bytes of what jobs wrote there, but for copies of the input: what is made again takes their place.
+/// Returns the bytes of everything that jobs wrote there except copies of the input. New files can take their place.
 pub(crate) fn bytes(workdir: &Path) -> u64 {
     INTERMEDIATES
         .iter()
@@ -68,7 +69,7 @@ pub(crate) fn bytes(workdir: &Path) -> u64 {
         .sum()
 }
 
-/// Bytes of a file, or of all files below a folder. Links count as themselves.
+/// Returns the bytes of a file, or of all files below a folder. Links are not followed.
 pub(crate) fn size_of_tree(path: &Path) -> u64 {
     let Ok(meta) = path.symlink_metadata() else { return 0 };
     if !meta.is_dir() {
@@ -78,8 +79,8 @@ pub(crate) fn size_of_tree(path: &Path) -> u64 {
     entries.map(|entry| size_of_tree(&entry.path())).sum()
 }
 
-/// Refuses a workdir where others wrote by names that this job would use, and an input among the files of the job, which would remove
-/// it or read its own files with it.
+/// Returns an error if others wrote files in the workdir under names that this job would use. Also returns an error
+/// if the input is among the files of the job, which would remove it or read its own files as input.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -93,7 +94,7 @@ pub(crate) fn check(job: &Job) -> Result<()> {
                 job.name
             ));
         }
-        // A log is all that a job leaves where the disk was full before anything else was written; others' is gone on with.
+        // If the disk was full from the start, a job leaves only its log. Another program's `run.log` is appended to.
         let taken = |name: &&&str| **name != LOG && workdir.join(name).symlink_metadata().is_ok();
         if let Some(name) = INTERMEDIATES.iter().chain(&RESULTS).find(taken) {
             return refuse(format!(
@@ -117,14 +118,14 @@ pub(crate) fn check(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Folders of the system, with all below them, and those that are shared but for what is below.
+/// Folders of the system including everything below them, and shared folders without what is below them.
 const SYSTEM: [&str; 9] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"];
 const SHARED: [&str; 14] = [
     "/", "/dev", "/dev/shm", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv", "/tmp", "/var", "/var/lib",
     "/var/tmp",
 ];
 
-/// Whose folder a path leads to, if it can't be meant for a job alone.
+/// Returns a description of the folder's owner, if a job must not have the folder to itself.
 fn whose(workdir: &Path) -> Option<&'static str> {
     let folder = workdir.canonicalize().ok()?;
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
@@ -145,7 +146,7 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// The folder whose files a path of the input names.
+/// Returns the folder that contains the files that a path of the input names.
 fn folder_of(path: &Path) -> Option<PathBuf> {
     let folder = match path.parent() {
         _ if path.is_dir() => path,
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_a_jobs_by_its_manifest_or_its_lock() {
+    fn a_manifest_or_a_lock_marks_a_workdir() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
         assert!(!is_of_a_job(folder.path()));

@@ -1,4 +1,5 @@
-//! Whether the results are those that a job file asks for: a check of results says nothing of a job that has changed since.
+//! Checks that the results are the ones that a job file asks for. Without this, `verify` would pass for a job file
+//! that has changed since.
 
 use crate::algo::Verdict;
 use crate::error::{Error, Result};
@@ -6,17 +7,17 @@ use crate::job::input::{self, occupied, streams};
 use crate::job::state::manifest::Manifest;
 use crate::job::status::JobPlace;
 
-/// Notes what of the job file the results are not of: its input, the way to read it, and tables.
+/// Notes where the results differ from the job file: the input, the way to read it, and the tables.
 ///
 /// # Errors
-/// Those of telling, and a stop.
+/// An error while writing the verdict, and a stop.
 pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let Some(job) = &place.job else { return Ok(()) };
     let reads_same = || {
         if streams::is_gone(manifest) {
             return Ok(());
         }
-        let job = &streams::looked_at(job.clone(), manifest);
+        let job = &streams::with_copies(job.clone(), manifest);
         let input = input::absolute(&job.input);
         if manifest.input.as_ref() != Some(&input) {
             occupied::check(job, &input, manifest)?;
@@ -24,13 +25,14 @@ pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict
         occupied::check_keys(job, manifest, manifest.last("relabel").as_ref())
     };
     match reads_same() {
-        // What can't be opened is said where it is read.
+        // An input that can't be opened is reported where it is read.
         Ok(()) | Err(Error::Input { .. }) => {}
         Err(e) => verdict.note("job", Err(e))?,
     }
     let mut of_job = job.tasks.iter().filter_map(|task| manifest.tasks.get(task.name()));
     let has_other_ids = of_job.any(|record| record.found.is_some() && record.first_id != job.first_id);
-    // The input was opened above: it may say the same in other words, but ids of results are as the job file has them.
+    // The input was compared above, where it may be described differently and still be the same. Only the ids of
+    // results must match the job file.
     for (_, [other, this]) in
         place.differences(manifest).into_iter().filter(|(table, _)| *table != "input" || has_other_ids)
     {

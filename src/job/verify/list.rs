@@ -10,10 +10,10 @@ use crate::job::status::JobPlace;
 use crate::list::List;
 use crate::memory::Budget;
 
-/// Has each task that found something check it against the list, which is opened by `spec`.
+/// Lets each task that has a result check it against the list, which `spec` opens.
 ///
 /// # Errors
-/// Those of telling, and a stop.
+/// An error while writing the verdict, and a stop.
 pub(super) fn verify(
     place: &JobPlace,
     spec: Option<&InputSpec>,
@@ -39,9 +39,10 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// Opens the list if it is as the job read it; otherwise returns why the results can't be held against it, in words.
+/// Opens the list if it is unchanged since the job read it; otherwise returns why the results can't be checked
+/// against it.
 fn opened(spec: Option<&InputSpec>, manifest: &Manifest, threads: usize) -> std::result::Result<List, String> {
-    let spec = spec.ok_or("the manifest does not name the input: name the job file")?;
+    let spec = spec.ok_or("the manifest does not record the input: name the job file")?;
     let open = || List::open(crate::job::input::list(spec)?, threads);
     let list = open().map_err(|e| format!("the input is gone: {e}"))?;
     match manifest.content() {

@@ -1,7 +1,7 @@
-//! `gpugraph verify`: every stored file against its checksum, every result against an independent method.
+//! `gpugraph verify`: checks every stored file against its checksum and every result by an independent method.
 //!
-//! Nothing is changed, and a check that fails does not keep the others from being made. What is stored is checked here and by
-//! `store_check`; algorithms check their own results straight from the input ([`crate::algo::Algorithm::verify`]).
+//! It changes nothing, and continues after a failed check. This module and `store_check` check what is stored.
+//! Algorithms check their own results directly against the input ([`crate::algo::Algorithm::verify`]).
 
 mod asked;
 mod list;
@@ -29,15 +29,15 @@ use crate::store::journal::{self, distinct};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Makes all checks that can be made.
+/// Runs all checks that are possible.
 ///
 /// # Errors
-/// Those that keep all checks from being made: [`Error::Busy`], [`Error::Usage`] where no job has run, a signal. What a
-/// check found wrong is in the verdict.
+/// Errors that prevent all checks: [`Error::Busy`], [`Error::Usage`] if no job has run there, a signal. Failed checks
+/// are in the verdict.
 pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     let workdir = &place.workdir;
     if let Some(owner) = Lock::owner(workdir).filter(|owner| owner.liveness() == Liveness::Alive) {
-        // Its files come and go.
+        // The files of a running job come and go.
         return Err(Error::Busy { workdir: workdir.clone(), owner: owner.to_string() });
     }
     let manifest = match place.manifest() {
@@ -48,20 +48,22 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     let stages = manifest.stages.len() + manifest.tasks.values().filter(|task| task.done).count();
     verdict.note("manifest.json", Ok(format!("whole; {stages} stages done")))?;
     if let Some(asked) = place.asked(&manifest) {
-        verdict
-            .warn("job", format!("the job file is of {asked}: the results are of {}, which ran last", manifest.job))?;
+        verdict.warn(
+            "job",
+            format!("the job file is for {asked}: the results belong to {}, which ran last", manifest.job),
+        )?;
     }
     asked::check(place, &manifest, verdict)?;
     let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
     let threads = resources::threads(limits.threads);
     let budget = Budget::new(resources::host_memory(&limits)?, threads)?;
 
-    let job = place.job.clone().map(|job| streams::looked_at(job, &manifest));
+    let job = place.job.clone().map(|job| streams::with_copies(job, &manifest));
     let spec = job.as_ref().map(|job| &job.input).or(manifest.input.as_ref());
     if manifest.input.as_ref().is_some_and(InputSpec::is_list) {
         units(workdir, None, &manifest, verdict)?;
         outputs(workdir, &manifest, verdict)?;
-        told(workdir, &manifest, None, verdict)?;
+        check_report(workdir, &manifest, None, verdict)?;
         return list::verify(place, spec, &manifest, &budget, verdict);
     }
     let prepared = match spec {
@@ -83,19 +85,19 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         Some(graph) => Some(graph.stored.clone()),
         None => info.as_ref().and_then(|info| manifest.found("sort", info.content)),
     };
-    // The graph of another job may have changed since.
+    // The other job's graph may have changed since.
     let is_same = |info: &InputInfo| manifest.content().is_none_or(|content| content == info.content);
     let finished = info.filter(is_same).zip(stored).map(|(info, stored)| Finished { info, stored });
-    told(workdir, &manifest, finished, verdict)?;
+    check_report(workdir, &manifest, finished, verdict)?;
     if !manifest.tasks.values().any(|record| record.found.is_some()) {
         return verdict.skip("results", "the job has none yet");
     }
     let keys = job.as_ref().map(|job| job.input_keys.clone()).unwrap_or_default();
     let (prepared, keys) = (prepared.as_ref(), &keys);
-    Against { workdir, spec, keys, prepared, budget: &budget, threads }.results(&manifest, verdict)
+    ResultCheck { workdir, spec, keys, prepared, budget: &budget, threads }.results(&manifest, verdict)
 }
 
-/// Opens the graph that another job kept, whose blocks it checks.
+/// Opens the graph that another job kept, and checks its blocks.
 fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Graph>> {
     let graph = store_check::prepared_graph(workdir).map_err(|e| e.kept_in(workdir));
     let found = |graph: &Graph| format!("{}: {} blocks whole; rows ascend", workdir.display(), graph.catalogue.len());
@@ -107,22 +109,22 @@ fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Gr
     Ok(graph)
 }
 
-/// The edges against which the results of tasks on a graph are checked.
-struct Against<'a> {
+/// What the results of tasks on a graph are checked against.
+struct ResultCheck<'a> {
     workdir: &'a Path,
     spec: Option<&'a InputSpec>,
-    /// The keys of the job file that say how the input is read.
+    /// Keys of the job file that say how the input is read.
     keys: &'a InputKeys,
-    /// The graph that another job kept, if the job's is one.
+    /// The graph that another job kept, if this job uses one.
     prepared: Option<&'a Graph>,
     budget: &'a Budget,
     threads: usize,
 }
 
-impl Against<'_> {
-    /// Checks the results of all tasks that have some, each by the graph that it was computed on.
+impl ResultCheck<'_> {
+    /// Checks each result against the graph that it was computed on.
     fn results(&self, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
-        let Against { workdir, budget, threads, .. } = *self;
+        let ResultCheck { workdir, budget, threads, .. } = *self;
         for (name, record) in manifest.tasks_in_order() {
             let Some(found) = &record.found else { continue };
             let Some(task) = recalled(name, record).filter(|task| !task.is_on_list()) else {
@@ -150,7 +152,7 @@ impl Against<'_> {
         Ok(())
     }
 
-    /// Opens the input of a result; otherwise returns in words why it can't be read.
+    /// Opens the input of a result; otherwise returns why it can't be read.
     fn input(&self, manifest: &Manifest, info: &InputInfo) -> std::result::Result<Input, String> {
         match self.spec {
             _ if self.prepared.is_some() => Err(String::new()),
@@ -162,7 +164,7 @@ impl Against<'_> {
     }
 }
 
-/// Returns an error in words if a result is of another graph than this, or of other `weights`.
+/// Returns an error message if a result belongs to another graph than `graph` or to other `weights`.
 fn same_graph(graph: &Graph, info: &InputInfo, weights: Option<GraphWeights>) -> std::result::Result<(), String> {
     match graph.info.content == info.content && (weights.is_none() || weights == graph.stored.weights) {
         true => Ok(()),
@@ -172,24 +174,25 @@ fn same_graph(graph: &Graph, info: &InputInfo, weights: Option<GraphWeights>) ->
 
 const OTHER_VERSION: &str = "of an algorithm that this version does not have";
 const OTHER_GRAPH: &str =
-    "found by an older version, which did not note of which graph it is: `gpugraph run JOB.toml --fresh` finds it anew";
+    "found by an older version, which did not record its graph: `gpugraph run JOB.toml --fresh` finds it again";
 
 fn recalled(name: &str, record: &TaskRecord) -> Option<Arc<dyn Task>> {
     (algo::find(name)?.recall)(&record.table)
 }
 
-/// Opens the input if it may be as the job read it; otherwise returns why the results can't be held against it, in words.
+/// Opens the input if it may be unchanged since the job read it; otherwise returns why the results can't be checked
+/// against it.
 fn unchanged(spec: &InputSpec, info: &InputInfo, keys: &InputKeys) -> std::result::Result<Input, String> {
     let input = crate::job::input::open(spec).map_err(|e| format!("the input is gone: {e}"))?;
     match crate::job::input::version_key(&input, keys) {
-        // One that was only touched has the same checksum, which is compared when it is read.
+        // A file that was only touched has the same checksum, which is compared when it is read.
         Ok(key) if key == info.identity || input.bytes() == info.bytes => Ok(input),
         Ok(_) => Err(format!("{} is not what the job read: its size changed", input.name())),
         Err(e) => Err(format!("the input can't be read: {e}")),
     }
 }
 
-/// Checks journals and checkpoints; those of other work are said to be so, for a run discards them.
+/// Checks journals and checkpoints. Those of other work are skipped with a note, because a run discards them.
 fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let folder = workdir.join("units");
     let mut names: Vec<String> = std::fs::read_dir(&folder)
@@ -212,7 +215,7 @@ fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict:
             continue;
         };
         if kind == Kind::Files {
-            verdict.skip(&what, "of a task that is not done; it checks them when it goes on")?;
+            verdict.skip(&what, "belongs to an unfinished task, which checks it when it resumes")?;
             continue;
         }
         match units_hold(&folder.join(name), kind, key, info, record, &*task) {
@@ -231,7 +234,7 @@ fn units_hold(
     record: &TaskRecord,
     task: &dyn Task,
 ) -> Result<String> {
-    // Units of a task on a list are its elements.
+    // For a task on a list, units are its elements.
     let vertices = info.map_or(record.units, |info| info.connected);
     let stored = |content| StoredUnits { path, vertices, total: record.units, content };
     let found = record.found.as_ref();
@@ -256,7 +259,7 @@ fn units_hold(
     }
 }
 
-/// Checks every file of results, as the manifest knows it.
+/// Checks every result file against its length and checksum in the manifest.
 fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let of_tasks = manifest.tasks.values().flat_map(|task| &task.outputs);
     let all: std::collections::BTreeMap<&String, &Output> = manifest.outputs.iter().chain(of_tasks).collect();
@@ -264,13 +267,18 @@ fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Re
         verdict.note(name, output_holds(&workdir.join(name), output))?;
     }
     if !manifest.outputs.contains_key("report.json") {
-        verdict.skip("report.json", "the job has not come to its end")?;
+        verdict.skip("report.json", "the job is not finished")?;
     }
     Ok(())
 }
 
 /// Compares the report with the manifest, unless a later run was stopped before it wrote a report.
-fn told(workdir: &Path, manifest: &Manifest, finished: Option<Finished>, verdict: &mut Verdict<'_>) -> Result<()> {
+fn check_report(
+    workdir: &Path,
+    manifest: &Manifest,
+    finished: Option<Finished>,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
     match manifest.outputs.contains_key("report.json") && manifest.stopped.is_none() {
         true => verdict.note("report", report::agrees(workdir, manifest, finished)),
         false => Ok(()),

@@ -1,4 +1,5 @@
-//! Compares `report.json` with the manifest. The other checks take figures from the manifest, so the report must have the same.
+//! Compares `report.json` with the manifest. The other checks take figures from the manifest, so the report must have
+//! the same ones.
 
 use crate::error::{Error, Result};
 use crate::job::reporting;
@@ -11,10 +12,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Relative difference of numbers that went through text.
+/// Largest relative difference between a number and the same number read back from text.
 const TOLERANCE: f64 = 1e-9;
 
-/// Checks that the report of `workdir` has the figures that the manifest has of each task that is done and, if `finished` is there, of its graph.
+/// Checks that the report of `workdir` agrees with the manifest on each finished task and, if `finished` is given, on
+/// its graph.
 ///
 /// # Errors
 /// [`Error::Validation`] for a figure that differs; [`Error::Io`].
@@ -31,7 +33,7 @@ pub(super) fn agrees(workdir: &Path, manifest: &Manifest, finished: Option<Finis
         agree(&value(&mine)?, told, &format!("results.{name}")).map_err(wrong)?;
     }
     if let Some(Finished { info, stored }) = finished {
-        // All tasks of a workdir number vertices alike. Nothing but the report says how a job without tasks does.
+        // All tasks of a workdir number vertices alike. For a job without tasks, only the report says how.
         let of_report = || serde_json::from_value(report["input"]["first_id"].clone()).unwrap_or_default();
         let first_id = manifest.tasks.values().next().map_or_else(of_report, |record| record.first_id);
         let subject = Subject::Graph(Box::new(Finished { info: InputInfo { first_id, ..info }, stored }));
@@ -49,7 +51,7 @@ fn value(of: &impl Serialize) -> Result<Value> {
 /// Compares a field of the manifest with that of the report; `place` is the path of the field.
 ///
 /// # Errors
-/// The first field that differs, in words.
+/// A message about the first field that differs.
 fn agree(manifest: &Value, report: &Value, place: &str) -> std::result::Result<(), String> {
     let is_same = match (manifest, report) {
         (Value::Object(mine), Value::Object(theirs)) => {

@@ -1,4 +1,4 @@
-//! Checks that a stored graph is as it was written: the part of `verify` that reads order, ids, degrees and blocks.
+//! Checks that a stored graph is as it was written: order, ids, degrees and blocks. Part of `verify`.
 
 use crate::algo::Verdict;
 use crate::error::{At, Error, Result};
@@ -21,10 +21,10 @@ use rayon::prelude::*;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The graph that another job kept in `workdir`, if all of it is whole.
+/// Opens the graph that another job kept in `workdir`, and checks that all of it is whole.
 ///
 /// # Errors
-/// The first damage that is found.
+/// The first damage found.
 pub(crate) fn prepared_graph(workdir: &Path) -> Result<Graph> {
     let graph = crate::job::state::kept::open(workdir)?;
     graph.catalogue.verify(crate::process::signals::check)?;
@@ -32,10 +32,10 @@ pub(crate) fn prepared_graph(workdir: &Path) -> Result<Graph> {
     Ok(graph)
 }
 
-/// Checks the rows that a job made of a graph that another job kept, and keeps in its own `workdir`.
+/// Checks the rows that a job derived from another job's graph and stored in its own `workdir`.
 ///
 /// # Errors
-/// Those of telling, and of the order of vertices.
+/// An error while writing the verdict or reading the order of vertices.
 pub(crate) fn own_rows(graph: &Graph, workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let folder = workdir.join("graph");
     if !folder.is_dir() {
@@ -46,10 +46,10 @@ pub(crate) fn own_rows(graph: &Graph, workdir: &Path, manifest: &Manifest, verdi
     merged_rows(graph, &folder, manifest, verdict)
 }
 
-/// Order, ids, degrees and blocks of the job's own graph, as far as they are stored.
+/// Checks order, ids, degrees and blocks of the job's own graph, as far as they are stored.
 ///
 /// # Errors
-/// Those of telling; what is not whole is in the verdict.
+/// An error while writing the verdict. Damage is in the verdict.
 pub(crate) fn stored_graph(
     workdir: &Path,
     manifest: &Manifest,
@@ -68,7 +68,7 @@ pub(crate) fn stored_graph(
     let runs = order::read_runs(&folder, info.content);
     let Ok(runs) = &runs else {
         verdict.note("graph/order", runs.map(|_| String::new()))?;
-        return verdict.skip("graph/lower.*", "which rows are in a block can't be told without graph/order");
+        return verdict.skip("graph/lower.*", "the rows of a block are unknown without graph/order");
     };
     let found = format!("whole; {} vertices in {} degrees", runs.vertices(), info.runs);
     verdict.note("graph/order", Ok(found))?;
@@ -95,10 +95,10 @@ pub(crate) fn stored_graph(
     merged_rows(&graph, &folder, manifest, verdict)
 }
 
-/// The rows of all neighbours of `graph`, which keeps direction, in `folder`, as far as they are there.
+/// Checks the merged rows (all neighbours) of the directed `graph` in `folder`, as far as they are stored.
 ///
 /// # Errors
-/// Those of telling.
+/// An error while writing the verdict.
 pub(crate) fn merged_rows(graph: &Graph, folder: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let (rows, layout) = merged::rows(graph, folder)?;
     let stored = manifest.found::<StoreInfo>(merged::STAGE, rows.key);
@@ -114,7 +114,7 @@ pub(crate) fn merged_rows(graph: &Graph, folder: &Path, manifest: &Manifest, ver
     Ok(())
 }
 
-/// Makes every row of all neighbours again from out-row and in-row, and counts degrees.
+/// Rebuilds every merged row from its out-row and in-row, compares it, and checks the degrees.
 fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
     let (rows, direction) = (&merged.catalogue, graph.info.direction);
     let of_block = |b: usize| -> Result<()> {
@@ -150,10 +150,10 @@ fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
     Ok(format!("{} edges, those of either direction", merged.stored.edges))
 }
 
-/// The blocks of the upper half of `graph` in `folder`, as far as they are there.
+/// Checks the blocks of the upper half of `graph` in `folder`, as far as they are stored.
 ///
 /// # Errors
-/// Those of telling.
+/// An error while writing the verdict.
 pub(crate) fn upper_half(
     graph: &Graph,
     folder: &Path,
@@ -178,8 +178,8 @@ pub(crate) fn upper_half(
     Ok(())
 }
 
-/// Holds the halves of rows against each other: both must have as many entries, and the same sum of a hash of their edges, with weights
-/// if both have some.
+/// Compares both halves of the rows. They must have as many entries and the same sum of a hash over their edges; the
+/// hash includes weights if both halves have some.
 fn halves_agree(lower: &Catalogue, upper: &Catalogue, weighted: bool) -> Result<String> {
     let direction = lower.layout.direction();
     let sum = |half: &Catalogue, edge: fn(u32, u32) -> u64| -> Result<u64> {
@@ -220,7 +220,8 @@ struct Stored<'a> {
 }
 
 impl Stored<'_> {
-    /// Checks all blocks, and their weights if there are some; with `all`, none may be missing. Returns true if all are whole.
+    /// Checks all blocks, with their weights if there are some. If `all` is set, none may be missing. Returns true if
+    /// all are whole.
     fn note(&self, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
         let name = format!("graph/{}.*", self.half.name());
         let (mut whole, mut missing, mut bytes) = (0, 0, 0);
@@ -234,7 +235,7 @@ impl Stored<'_> {
         }
         let of = self.layout.blocks();
         if whole + missing == of {
-            let weights = self.weights.map(|weights| format!("; weights of type {} beside them", weights.kind));
+            let weights = self.weights.map(|weights| format!("; with weights of type {}", weights.kind));
             let weights = weights.unwrap_or_default();
             let found = format!("{whole} of {of} blocks there and whole, {bytes} bytes; rows ascend{weights}");
             verdict.note(&name, Ok(found))?;

@@ -1,4 +1,5 @@
-//! The memory of GPUs that preparation uses where ranks reach each other's: the map from ids, and edges that wait to be sorted.
+//! GPU memory that preparation uses if ranks can reach each other's GPUs: the map from ids, and edges that wait for
+//! sorting.
 
 use super::{LANES, PART};
 use crate::error::{Error, Result};
@@ -16,7 +17,7 @@ use crate::prepare::sort::gpu::Sorters;
 use std::ops::Range;
 use std::sync::MutexGuard;
 
-/// The arenas of all ranks: the whole one of this rank, and the way to those of the others.
+/// The GPU arenas of all ranks: that of this rank, and access to the others.
 pub(super) struct Arenas<'a> {
     rank: usize,
     pub(super) mine: DeviceSlice<u32>,
@@ -24,7 +25,7 @@ pub(super) struct Arenas<'a> {
 }
 
 impl Arenas<'_> {
-    /// Returns `words` words of the arena of `rank`, from byte `at` of it.
+    /// Returns `words` words of the arena of `rank`, starting at byte `at`.
     pub(super) fn words(&self, rank: usize, at: u64, words: u64) -> DeviceSlice<u32> {
         match self.beside {
             Some(beside) if rank != self.rank => beside.span(rank, at, words, self.mine),
@@ -33,7 +34,7 @@ impl Arenas<'_> {
     }
 }
 
-/// Locks the GPU, if all ranks have one and reach those of the others.
+/// Locks the GPU, if all ranks have one and can reach the others.
 pub(super) fn gpus(session: &Session) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
     session.gpu.workspace()?;
     let beside = session.gpu.peers().reachable();
@@ -45,7 +46,7 @@ pub(super) fn gpus(session: &Session) -> Option<(MutexGuard<'_, Workspace>, Aren
     Some((workspace, arenas))
 }
 
-/// Makes room on GPUs for edges that wait to be sorted: as much as what else works on the GPU leaves.
+/// Reserves GPU memory for edges that wait for sorting: as much as the other work on the GPU leaves.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
@@ -56,7 +57,7 @@ pub(in crate::job::graph) fn device_lines(
     info: &InputInfo,
 ) -> Result<Option<DeviceLines>> {
     let (edges, ids) = (info.edges - info.loops, info.ids);
-    // A GPU names ids by 32 bits, and only its own lines stay there.
+    // The GPU stores ids in 32 bits, and only its own lines stay there.
     let Some((mut workspace, arenas)) = gpus(session).filter(|_| ids < u32::MAX.into()) else { return Ok(None) };
     let (rank, ranks) = (session.comm.rank(), session.comm.ranks());
     let weighted = info.weights.is_some();
@@ -67,12 +68,12 @@ pub(in crate::job::graph) fn device_lines(
     let Assignment { layout, ref mine, .. } = *assignment;
     let (placing, rows) = (gpu_plan::ample_bytes(&workspace, bins, ids, each, weighted), layout.rows());
     let bins_here = bins.block_of.iter().filter(|&&block| mine[block]).count();
-    // Every lane of every rank ends with a line that is not full for each bin; and no part is quite what was expected.
+    // Every lane of every rank ends each bin with a partly filled line, and shares differ from what was expected.
     let lanes = workspace.uploader.shape().0;
     let ends = lanes * ranks * bins_here;
     let part = if ranks > 1 { assignment.part } else { 1.0 };
     let expected = (edges as f64 * part * 17.0 / 16.0) as u64 / LINE as u64 + (ends + 64 * ranks) as u64;
-    // Rows that could stay come before edges that wait: they are moved more often.
+    // Rows that could stay resident take precedence over waiting edges, because rows are moved more often.
     let here = (0..layout.blocks()).filter(|&b| mine[b]);
     let sizes = here.map(|b| BlockSize { rows: layout.block(b).len() as u64, entries: 0 });
     let home = Placement::bytes(sizes) + 4 * LINE as u64 * expected;
@@ -95,8 +96,8 @@ pub(in crate::job::graph) fn device_lines(
     Ok(Some(DeviceLines::new(&of_all, line_words(weighted), rank, queue)))
 }
 
-/// Returns true if ranks gather the map from ids on their GPUs, where it is used, and not in the memory of each: jobs that store
-/// neither graph nor results by vertex need it nowhere else.
+/// Returns true if ranks gather the map from ids on their GPUs, where it is used, instead of in host memory. Only
+/// jobs that store neither the graph nor results per vertex can do that; others need the map on the host.
 pub(in crate::job::graph) fn maps_on_gpus(session: &Session) -> bool {
     session.gpu.peers().reachable().is_some()
         && !session.job.carries_weights()
@@ -105,11 +106,11 @@ pub(in crate::job::graph) fn maps_on_gpus(session: &Session) -> bool {
         && !session.needs_order()
 }
 
-/// Gathers the map on the GPUs. Where the order is whole already, or one of them has too little memory, there is none: every
-/// rank has all of it then.
+/// Gathers the map on the GPUs. Returns `None` if the order is already complete or a GPU has too little memory; then
+/// every rank has the complete map on the host.
 ///
 /// # Errors
-/// [`crate::Error::Lost`], those of storing the order.
+/// [`crate::Error::Lost`], and errors of storing the order.
 pub(in crate::job::graph) fn map_on_gpus(
     session: &mut Session,
     ordered: &mut Ordered,
@@ -129,11 +130,11 @@ pub(in crate::job::graph) fn map_on_gpus(
         session.store_order(ordered, info.content)?;
         return Ok(None);
     }
-    let nobody = || Error::internal("gather the map on GPUs", "no GPU, where one was found");
+    let nobody = || Error::internal("gather the map on GPUs", "no GPU, although one was found");
     let (mut workspace, arenas) = gpus(session).ok_or_else(nobody)?;
     let Workspace { arena, uploader, queue, .. } = &mut *workspace;
     arena.reset(0);
-    // The first thing in every arena.
+    // The map must come first in every arena, because ranks compute its address from that.
     let map = arena.take_planned::<u32>(info.ids)?;
     arena.hold(map.bytes());
     let share = |rank| session.comm.share_of(rank, info.ids as usize);
@@ -147,12 +148,12 @@ pub(in crate::job::graph) fn map_on_gpus(
         queue.copy(arenas.words(rank, 4 * there.start as u64, there.len() as u64), part(there))?;
     }
     queue.finish()?;
-    // All have copied before any goes on.
+    // No rank may continue before all have copied.
     session.comm.barrier();
     Ok(Some(map))
 }
 
-/// Gives the memory of lines on the GPU back.
+/// Frees the GPU memory of waiting edges.
 pub(in crate::job::graph) fn clear_device_lines(session: &Session) {
     if let Some((mut workspace, _)) = gpus(session) {
         workspace.arena.let_go();

@@ -1,4 +1,4 @@
-//! Blocks in the memory of the ranks of one machine, which read each other's.
+//! Blocks in host memory that the ranks of one machine read from each other.
 
 use crate::graph::host_block::{HostBlock, MemoryBlock, RemoteBlock};
 use crate::graph::placement::BlockSize;
@@ -6,12 +6,13 @@ use crate::job::session::Session;
 use crate::job::state::manifest::key;
 use crate::memory::{Process, bytes_of, numbers_of};
 
-/// The processes of all ranks, if these can read each other's memory; of one that is alone, none. Collective.
+/// Returns the processes of all ranks if they can read each other's memory; an empty list for a single rank.
+/// Collective.
 pub(super) fn readable_ranks(session: &Session) -> Option<Vec<Process>> {
     if session.comm.ranks() == 1 {
         return Some(Vec::new());
     }
-    // What is only right in the right process.
+    // Each rank reads a secret from every other process, because a pid could belong to another process.
     let me = Process::open();
     let secret =
         Box::new(key("memory", &(me.number(), session.comm.rank(), std::time::SystemTime::now())).unwrap_or(0));
@@ -28,12 +29,12 @@ pub(super) fn readable_ranks(session: &Session) -> Option<Vec<Process>> {
     let ranks: Option<Vec<Process>> = all.iter().map(reads).collect();
     let reads = session.comm.all(session.comm.nodes() == 1 && ranks.is_some());
     tracing::debug!(reads, "memory of other ranks");
-    // All have looked.
+    // After the collective above, every rank has read the secret.
     drop(secret);
     ranks.filter(|_| reads)
 }
 
-/// All blocks, of these sizes: this rank's, in order, and where the others are. Collective.
+/// Returns all blocks, cut to `sizes`: those of this rank, and the places of the others. Collective.
 pub(super) fn blocks_of_all(
     session: &Session,
     builders: &[u32],

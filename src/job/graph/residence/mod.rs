@@ -1,6 +1,7 @@
-//! Graphs that stay in memory. Edges wait in memory of the GPUs to be sorted, as many as fit; where all rows fit there, too, tasks
-//! compute on them where they were sorted. Rows that do not fit stay in memory of the host, if there is enough of it; ranks of a
-//! machine read those of the others there. Nothing is stored then: it is for jobs that do not keep their graph.
+//! Graphs that stay in memory. Edges wait for sorting in GPU memory, as many as fit. If all rows fit there too, tasks
+//! compute on them where they were sorted. Otherwise rows stay in host memory, if there is enough of it, and ranks of
+//! a machine read each other's rows there. Nothing is stored in either case, so this is for jobs that do not keep
+//! their graph.
 
 mod arenas;
 mod host_memory;
@@ -27,54 +28,55 @@ use crate::prepare::partition::route::NOBODY;
 use crate::prepare::sort::Sorting as _;
 use crate::prepare::sort::gpu::{SortPlan, Sorters, resident};
 
-/// Lanes that sort as fast as any number, where nothing goes by way of the host.
+/// Number of lanes that is enough for full sorting speed when nothing passes through the host.
 const LANES: usize = 8;
 
-/// Fewer lanes than these, where rows go by way of the host, sort more slowly than they and the CPU together.
+/// With fewer lanes than these, and rows passing through the host, sorting is slower than on GPU and CPU together.
 const FEW_LANES: usize = 4;
 
-/// Rows may take this part of a GPU's memory: tasks work faster on the more of it. (With two GPUs, of which they would take
-/// two thirds, a graph of scale 29 took 1.93 s where they stayed, and 1.75 s where they came from the host.)
+/// Divisor: rows may take this part of a GPU's memory, because tasks are faster with more of it. (With two GPUs,
+/// whose memory rows would have filled to two thirds, a graph of scale 29 took 1.93 s with resident rows and 1.75 s
+/// with rows from the host.)
 const PART: u64 = 2;
 
-/// The memory in which the rows of a graph stay when they are sorted, and the plan by which they come there.
+/// Where the rows of a graph stay after sorting, and the plan for sorting them.
 pub(super) struct Residence {
     plan: SortPlan,
     place: Place,
 }
 
 enum Place {
-    /// In memory of the GPU.
+    /// In GPU memory.
     OnGpus(DeviceSlice<u32>),
-    /// In memory of this process: this rank's blocks, in order. Others are in those of their ranks.
+    /// In memory of this process: this rank's blocks, in order. The other blocks are in the processes of their ranks.
     InMemory(Vec<HostBlock>, Vec<Process>),
 }
 
-/// The blocks of a graph before they are sorted.
+/// The blocks of a graph before sorting.
 struct Unsorted<'a> {
     assignment: &'a Assignment<'a>,
     bins: &'a Bins,
-    /// The sizes of this rank's blocks at most; others are 0.
+    /// Largest sizes of this rank's blocks; the sizes of other blocks are 0.
     most: Vec<BlockSize>,
-    /// The same of all ranks' blocks.
+    /// Largest sizes of the blocks of all ranks.
     of_all: Vec<BlockSize>,
-    /// Lines of the longest bin.
+    /// Number of lines of the longest bin.
     longest: u64,
 }
 
-/// Finds out where all rows fit so that GPUs compute on them without files: on the GPUs, else in memory of the host, else nowhere. Bins hold `pool`
-/// bytes of the host's. Collective.
+/// Determines where all rows fit so that GPUs compute on them without files: on the GPUs, else in host memory, else
+/// nowhere (`None`). Bins hold `pool` bytes of host memory. Collective.
 pub(super) fn plan(
     session: &Session,
     edges: u64,
     assignment: &Assignment<'_>,
     (bins, partition, pool): (&Bins, &Partition<'_>, u64),
 ) -> Option<Residence> {
-    // Weights lie in files beside blocks.
+    // Weights are in files next to blocks, so such a graph is stored.
     let (mut workspace, _) = gpus(session).filter(|_| !session.job.carries_weights())?;
     let lines = partition.lines();
     let most = resident::most_sizes(assignment.layout, bins, &lines);
-    // Any block may be needed on any GPU.
+    // Any GPU may need any block.
     let mut largest: Vec<u64> = most.iter().map(|size| size.entries).collect();
     session.comm.all_max(&mut largest);
     let of_all = most.iter().zip(largest).map(|(size, entries)| BlockSize { entries, ..*size }).collect();
@@ -84,8 +86,8 @@ pub(super) fn plan(
     if packs(session, edges, assignment.layout) && all_are_new {
         return plan_for_packing(session, &unsorted, pool, &mut workspace);
     }
-    // A job that was broken off may be again: from now on its blocks are stored.
-    // Whole rows are made of blocks in files.
+    // A job that was interrupted may be interrupted again, so a resumed job stores its blocks. Whole rows are derived
+    // from blocks in files.
     let wanted = !session.job.keep
         && !session.job.needs_upper()
         && assignment.layout.direction() == Direction::Undirected
@@ -95,7 +97,7 @@ pub(super) fn plan(
         .or_else(|| plan_in_memory(session, &unsorted, wanted, &mut workspace))
 }
 
-/// Plans for rows that stay on the GPUs, if there is room on all of them. Collective.
+/// Plans for rows that stay on the GPUs, if all of them have room. Collective.
 fn plan_on_gpus(
     session: &Session,
     Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
@@ -107,7 +109,7 @@ fn plan_on_gpus(
     workspace.arena.hold(0);
     workspace.arena.reset(0);
     let memory = workspace.arena.take::<u32>(bytes / 4).filter(|_| bytes <= workspace.arena.bytes() / PART);
-    // A test may take it away.
+    // A test may take the memory away.
     let memory = memory.filter(|_| failpoint::hit("rows.gpu").is_ok());
     let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), session.threads, *longest));
     let left = workspace.arena.bytes().saturating_sub(bytes);
@@ -117,13 +119,13 @@ fn plan_on_gpus(
     plan.zip(memory).filter(|_| stays).map(|(plan, memory)| Residence { plan, place: Place::OnGpus(memory) })
 }
 
-/// Returns true if the whole rows of a graph of `edges` edges are to be packed in host memory.
+/// Returns true if the whole rows of a graph of `edges` edges are packed in host memory.
 pub(super) fn packs(session: &Session, edges: u64, layout: &Layout) -> bool {
     Packing::of(&session.machine(), &session.job, (edges, layout.rows(), layout.direction())).is_some()
 }
 
-/// Plans for rows that stay in memory of the host until they are packed there. They take the place of bins that are sorted, block by block, so
-/// that the memory of these does for both, or nearly.
+/// Plans for rows that stay in host memory until they are packed there. Block by block they replace the bins that are
+/// sorted, so that the memory of the bins is nearly enough for both.
 fn plan_for_packing(
     session: &Session,
     Unsorted { assignment, bins, most, longest, .. }: &Unsorted<'_>,
@@ -141,8 +143,8 @@ fn plan_for_packing(
     fits.then_some(Residence { plan, place: Place::InMemory(blocks, Vec::new()) })
 }
 
-/// Plans for rows that stay in memory of the host, if there is room beside what sorting and tasks take, and ranks can read each
-/// other's memory: on all of them or none. Collective.
+/// Plans for rows that stay in host memory, if there is room in addition to what sorting and tasks take, and ranks
+/// can read each other's memory. Either all ranks do this or none. Collective.
 fn plan_in_memory(
     session: &Session,
     Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
@@ -155,10 +157,10 @@ fn plan_in_memory(
     let plan = plan.filter(|plan| wanted && plan.lanes() >= session.threads.min(FEW_LANES));
     let sizes = most.iter().enumerate().filter(|&(b, _)| mine[b]);
     let bytes: u64 = sizes.clone().map(|(_, size)| HostBlock::bytes(size.rows, size.entries)).sum();
-    // Blocks of other ranks are not cut.
+    // Blocks of other ranks can't be split.
     let uncut = if session.comm.ranks() > 1 { of_all.as_slice() } else { &[] };
     let beside = plan.as_ref().and_then(|_| beside_rows(session, layout, uncut, workspace.arena.bytes()));
-    // Degrees are there, too.
+    // Degrees need memory, too.
     let fits = beside.is_some_and(|beside| session.budget.free() >= bytes + 4 * layout.rows() + beside);
     let ranks = if session.comm.all(fits) { readable_ranks(session) } else { None };
     let readable = ranks.is_some();
@@ -170,15 +172,15 @@ fn plan_in_memory(
     plan.zip(place).map(|(plan, place)| Residence { plan, place })
 }
 
-/// Returns the most host memory that a task of the job takes beside rows that stay in memory, if the GPU computes all of them on
-/// blocks of these sizes with `bytes` bytes of its own memory left.
+/// Returns the largest host memory, in bytes, that a task of the job takes in addition to resident rows. `None`
+/// unless the GPU computes all tasks on blocks of these sizes with `bytes` bytes of its memory left.
 fn beside_rows(session: &Session, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
     let beside = session.job.tasks.iter().map(|task| task.beside_rows(layout, sizes, bytes));
     beside.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// Returns the bytes of blocks of these sizes on the rank that has most: as much is held on every one, for they cut their batches by
-/// what is left, and have to cut them alike. Collective.
+/// Returns the bytes of blocks of these sizes on the rank that has most. Every rank reserves as much, because ranks
+/// split their batches by the memory left and must split them alike. Collective.
 fn most_resident(session: &Session, mine: &[bool], sizes: &[BlockSize]) -> u64 {
     let mine = sizes.iter().zip(mine).filter(|&(_, &mine)| mine);
     let mut bytes = [Placement::bytes(mine.map(|(&size, _)| size))];
@@ -186,17 +188,17 @@ fn most_resident(session: &Session, mine: &[bool], sizes: &[BlockSize]) -> u64 {
     bytes[0]
 }
 
-/// Sorts bins as planned. Returns the graph and, unless degrees are to be stored, the summary and the sum of those of this rank's
-/// share of the vertices; otherwise degrees are added to those of `sorting`. Collective.
+/// Sorts bins as planned. Returns the graph. Unless degrees are to be stored, also returns the degree summary and the
+/// degree sum of this rank's share of the vertices; otherwise adds degrees to those of `sorting`. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Lost`], and of a stop.
+/// [`crate::Error::Lost`], and a stop.
 pub(super) fn sort(
     session: &Session,
     Residence { plan, mut place }: Residence,
     sorting: &Sorting<'_, '_>,
 ) -> Result<(Catalogue, Option<(DegreeSummary, u64)>)> {
-    let nobody = || Error::internal("sort on the GPU", "no GPU, where one was planned with");
+    let nobody = || Error::internal("sort on the GPU", "no GPU, although the plan uses one");
     let (mut workspace, arenas) = gpus(session).ok_or_else(nobody)?;
     let Sorting { assignment: Assignment { layout, builders, mine, .. }, bins, partition, degrees, progress } =
         *sorting;
@@ -231,16 +233,17 @@ pub(super) fn sort(
     Ok((graph, found))
 }
 
-/// Sums the degrees of all ranks where they were counted; returns the summary and the sum of this rank's share. Collective.
+/// Sums the degrees of all ranks on the GPUs. Returns the summary and the sum over this rank's share of the vertices.
+/// Collective.
 fn sum_up(session: &Session, sorters: &mut Sorters<'_>, arenas: &Arenas<'_>) -> Result<(DegreeSummary, u64)> {
     let degrees = sorters.degrees();
     let at = degrees.address() - arenas.mine.address();
-    // Once a rank has said where its own are, it has counted them.
+    // A rank sends the address of its degrees only after it has counted them.
     let all = session.comm.all_gather(bytes_of(&[at]));
     let others = (0..session.comm.ranks()).filter(|&rank| rank != session.comm.rank());
     let others = others.map(|rank| arenas.words(rank, numbers_of::<u64>(&all[rank])[0], degrees.len()));
     let found = sorters.sum_up(&others.collect::<Vec<_>>(), session.comm.share(degrees.len() as usize))?;
-    // Nobody reads another's any more.
+    // After this, no rank reads another rank's degrees.
     session.comm.barrier();
     Ok(found)
 }

@@ -27,10 +27,10 @@ pub struct TriangleDetails {
     /// Clustering by degree, for a count per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) clustering: Option<Vec<ClusteringBin>>,
-    /// See [`Clustering::average`].
+    /// Mean clustering coefficient of all vertices that have an edge, for a count per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering: Option<f64>,
-    /// See [`Clustering::average_degree_2`].
+    /// Mean clustering coefficient of vertices of degree 2 and more, for a count per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering_degree_2: Option<f64>,
 }

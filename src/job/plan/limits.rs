@@ -171,6 +171,7 @@ pub fn refuse(plan: &Plan) -> Result<()> {
     }
 }
 
+/// Needs that are certain, in bytes: below these limits no graph of this input fits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CertainNeeds {
     pub(crate) host_memory: u64,

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// threads would take longer.
 pub const NARROW: u64 = narrow::LEAST;
 
-/// The last level of a search. All threads of all ranks have the same values.
+/// The last level of a search. Every thread of every rank has the same values.
 #[derive(Clone, Copy)]
 pub struct Frontier {
     /// Number of vertices.

@@ -43,7 +43,7 @@ impl Heads {
             let begin = part * PART;
             for (place, first) in first.iter_mut().enumerate() {
                 let v = (own.word((begin + place) / 64) * 64 + place % 64) as u32;
-                // Padding after the last vertex up to a multiple of 64 represents itself.
+                // Entries that pad the last word to 64 vertices contain their own index.
                 let [lower, upper] = if (v as usize) < own.vertices() { row_of(v) } else { [[].as_slice(); 2] };
                 let mut row = lower.iter().chain(upper).copied();
                 *first = row.next().unwrap_or(v);

@@ -8,7 +8,6 @@
 //! | `ahead` | read-ahead of rows on a disk before a top-down step processes them |
 //! | `heads` | the first neighbours of own vertices, in one array |
 //! | `shared` | the arrays that all threads use |
-//! | `vector` | bit operations on 64 vertices at once |
 //!
 //! Two bitmaps contain the reached vertices: one before the last step, one after it. The frontier is their difference;
 //! a top-down step lists it.

@@ -20,9 +20,9 @@ const PREFETCH_DISTANCE: usize = 16;
 /// Number of vertices between two checks for signals in passes by one thread.
 const STRIDE: usize = 1 << 20;
 
-/// Mark of an articulation point: a vertex whose removal splits its component.
+/// Mark of an articulation point: removing the vertex splits its component.
 const POINT: u32 = 1;
-/// Mark of a bridge: the edge from a vertex's parent, whose removal splits the component.
+/// Mark of a vertex whose edge to its parent is a bridge: removing the edge splits the component.
 const BRIDGE: u32 = 2;
 
 /// The articulation points and bridges of a graph.

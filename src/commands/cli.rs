@@ -88,8 +88,10 @@ pub enum Command {
 /// Arguments of `gpugraph help`.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A command, a table such as [limits], or a key such as threads or limits.threads; without it, all commands are
-    /// listed
+    /// A command, a table or a key of job files; none prints all commands
+    #[arg(
+        help = "A command, a table such as [limits], or a key such as threads or limits.threads; without it, all commands are listed"
+    )]
     pub topic: Option<String>,
 }
 

@@ -328,7 +328,7 @@ fn what_a_search_shows_beside_the_tree() {
     let components: Vec<i64> = place.npy("dfs/component");
     assert!(components[0] == components[2] && components[3] == components[5] && components[0] != components[3]);
     text("directed = true", "source = 0\narticulation = true\n");
-    assert!(run(&place, "", &["job.workdir=other"]).expect(2).err.contains("leave out [input] directed"));
+    assert!(run(&place, "", &["job.workdir=other"]).expect(2).err.contains("directed"));
     place.write("edges.txt", "0 1\n1 2\n0 2\n2 3\n5 1\n");
     text("directed = true", "forest = true\ncomponents = 'strong'\n");
     let ran = run(&place, "", &["job.workdir=third"]).expect(0);

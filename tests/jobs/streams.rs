@@ -122,10 +122,10 @@ fn something_else_piped_into_an_unfinished_job_is_refused() {
     longer.extend_from_slice(b"0 1\n");
     let other = place.write("longer.txt", &longer);
     let ran = run_from(&place, &other, &[]).expect(5);
-    assert!(ran.error().contains(&format!("differs at byte {}", longer.len() - 4)), "{}", ran.err);
+    assert!(ran.error().contains(&format!("differ at byte {}", longer.len() - 4)), "{}", ran.err);
     longer[0] ^= 1;
     place.write("longer.txt", &longer[..100]);
-    assert!(run_from(&place, &other, &[]).expect(5).error().contains("differs at byte 0"));
+    assert!(run_from(&place, &other, &[]).expect(5).error().contains("differ at byte 0"));
     // The same again, and then it is done.
     run_from(&place, &file, &[]).expect(0);
     assert_eq!(triangles(&place.read_report()), support::oracle(300, &edges).0);

@@ -115,13 +115,13 @@ fn named_limit_does(job: &Ranks, ranks: usize, graph: &str) {
 fn each_of_two_ranks_takes_little_more_than_half_of_what_one_takes() {
     let Some(job) = one_mpi().map(on_disk) else { return };
     job.place.job(
-        "kronecker = { scale = 20, edge_factor = 16, seed = 1 }",
+        "kronecker = { scale = 21, edge_factor = 16, seed = 1 }",
         &format!("{KEEP}[limits]\nhost_memory = '2GiB'\n"),
     );
     // Beside the map from ids, which each has.
     let beside = |ranks, threads| {
         let report = job.report(ranks, &["--fresh", "--set", &format!("limits.threads={threads}")]);
-        number(&report, "limits.host_memory_peak") - (4 << 20)
+        number(&report, "limits.host_memory_peak") - (4 << 21)
     };
     let [one, each] = [beside(0, 2), beside(2, 1)];
     assert!(10 * each <= 6 * one, "{each} bytes on each of two ranks, {one} on one");

@@ -191,7 +191,10 @@ fn reports_are_seen_and_heard_by_everybody() {
     assert_eq!(page.out.trim(), "work/report.html");
     let page = opened(&mut browser, &place.workdir().join("report.html"));
     let text = browser.value("document.querySelector('header').textContent");
-    assert!(text.as_str().is_some_and(|text| text.contains("Killed or lost") && text.contains("same command")), "{text}");
+    assert!(
+        text.as_str().is_some_and(|text| text.contains("Killed or lost") && text.contains("same command")),
+        "{text}"
+    );
     assert!(page.named("image").contains(&"Degrees"), "{:?}", page.named("image"));
     place.report(&[]);
     let page = opened(&mut browser, &place.workdir().join("report.html"));

@@ -124,7 +124,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         Vec::new()
     }
 
-    /// Returns charts of an unfinished task, made from the `total` units' records that are in the journal so far.
+    /// Returns charts of an unfinished task. `units` are the records in its journal so far, one for each finished unit of
+    /// `total`.
     fn figures_so_far(&self, _units: &[Record], _total: u64) -> Vec<Figure> {
         Vec::new()
     }

@@ -241,20 +241,6 @@ pub struct Run {
     pub energy: bool,
 }
 
-impl Default for Run {
-    fn default() -> Self {
-        Run {
-            device: Device::Auto,
-            gpu: None,
-            gpu_sharing: GpuSharing::Split,
-            trials: 1,
-            log_interval: Duration::from_secs(30),
-            disk_check: true,
-            energy: false,
-        }
-    }
-}
-
 /// `[run] device`: the device that computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -38,11 +38,11 @@ pub(super) fn job(
         None => name.as_ref().map(|name| Path::new("gpugraph.work").join(name)),
     };
     let scratch = keys::job::SCRATCH.field(&section).and_then(|field| field.path(environment, diagnostics));
-    let keep = keys::job::KEEP.read(&section, diagnostics) == Some(true);
+    let keep = keys::job::KEEP.read_or_default(&section, diagnostics);
     refuse_own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
     let of_input = Section::of(root, "input");
     let directed = directed(&of_input, input.as_ref(), diagnostics);
-    let first_id = keys::input::FIRST_ID.read(&of_input, diagnostics);
+    let first_id = keys::input::FIRST_ID.read_or_default(&of_input, diagnostics);
     let expect = expect(&of_input, diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
     let run = run(&Section::of(root, "run"), diagnostics);
@@ -61,7 +61,7 @@ pub(super) fn job(
         keep,
         input: input?,
         directed,
-        first_id: first_id.unwrap_or_default(),
+        first_id,
         keeps_direction: false,
         input_keys: InputKeys::of(root.get("input").and_then(|entry| entry.node.as_table())),
         expect,
@@ -128,7 +128,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     list::refuse(&section, format.as_deref(), diagnostics);
     let text = text(&section, format.as_deref(), diagnostics);
     let weights_field = keys::input::WEIGHTS.field(&section);
-    let weights = keys::input::WEIGHTS.read(&section, diagnostics).unwrap_or_default();
+    let weights = keys::input::WEIGHTS.read_or_default(&section, diagnostics);
     let mut sources: Vec<(&str, Field<'_>)> =
         keys::SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
     sources.sort_by(|(_, a), (_, b)| a.entry.place.cmp(&b.entry.place));
@@ -156,7 +156,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         }
     }
     let recursive_field = keys::input::RECURSIVE.field(&section);
-    let recursive = keys::input::RECURSIVE.read(&section, diagnostics) == Some(true);
+    let recursive = keys::input::RECURSIVE.read_or_default(&section, diagnostics);
     if let (Some(field), [(_, first), ..]) = (&recursive_field, sources.as_slice())
         && sources.iter().all(|(key, _)| *key != "path")
     {
@@ -212,7 +212,7 @@ fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], 
 /// it did.
 fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
     let Some(field) = keys::input::DIRECTED.field(section) else { return false };
-    let directed = keys::input::DIRECTED.read(section, diagnostics) == Some(true);
+    let directed = keys::input::DIRECTED.read_or_default(section, diagnostics);
     let why = match input {
         Some(InputSpec::Prepared(_)) => "a prepared graph keeps direction if the job that prepared it did",
         Some(input) if input.is_list() => "this job has a list, which is no graph",
@@ -245,8 +245,8 @@ fn check_weights_are_read(
 fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) -> TextOptions {
     let (columns, skip_lines) = (keys::input::COLUMNS.field(section), keys::input::SKIP_LINES.field(section));
     let options = TextOptions {
-        columns: keys::input::COLUMNS.read(section, diagnostics).unwrap_or_default(),
-        skip_lines: keys::input::SKIP_LINES.read(section, diagnostics).flatten(),
+        columns: keys::input::COLUMNS.read_or_default(section, diagnostics),
+        skip_lines: keys::input::SKIP_LINES.read_or_default(section, diagnostics),
     };
     if let Some(format) = format.filter(|format| *format != Format::Text.name()) {
         let columns = columns.filter(|_| options.columns != Columns::Auto && format != Format::Parquet.name());
@@ -312,15 +312,16 @@ fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect
 
 fn limits(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Limits {
     Limits {
-        host_memory: keys::limits::HOST_MEMORY.read(section, diagnostics).flatten(),
-        gpu_memory: keys::limits::GPU_MEMORY.read(section, diagnostics).flatten(),
-        threads: keys::limits::THREADS.read(section, diagnostics).unwrap_or_default(),
+        host_memory: keys::limits::HOST_MEMORY.read_or_default(section, diagnostics),
+        gpu_memory: keys::limits::GPU_MEMORY.read_or_default(section, diagnostics),
+        threads: keys::limits::THREADS.read_or_default(section, diagnostics),
     }
 }
 
 fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
-    let (device, gpu) = (keys::run::DEVICE.read(section, diagnostics), keys::run::GPU.read(section, diagnostics));
-    if let (Some(Device::Cpu), Some(device), Some(gpu)) =
+    let device = keys::run::DEVICE.read_or_default(section, diagnostics);
+    let gpu = keys::run::GPU.read_or_default(section, diagnostics);
+    if let (Device::Cpu, Some(device), Some(gpu)) =
         (device, keys::run::DEVICE.field(section), keys::run::GPU.field(section))
     {
         let at = diagnostics.describe(&device.entry.place);
@@ -329,21 +330,19 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
             format!("run.gpu and run.device = \"cpu\" ({at}) exclude each other: remove one of them"),
         );
     }
-    // After a mistake the value is never used.
-    let default = Run::default();
     Run {
-        device: device.unwrap_or(default.device),
-        gpu: gpu.flatten(),
-        gpu_sharing: keys::run::GPU_SHARING.read(section, diagnostics).unwrap_or(default.gpu_sharing),
-        trials: keys::run::TRIALS.read(section, diagnostics).unwrap_or(default.trials),
-        log_interval: keys::run::LOG_INTERVAL.read(section, diagnostics).unwrap_or(default.log_interval),
-        disk_check: keys::run::DISK_CHECK.read(section, diagnostics).unwrap_or(default.disk_check),
-        energy: keys::run::ENERGY.read(section, diagnostics).unwrap_or(default.energy),
+        device,
+        gpu,
+        gpu_sharing: keys::run::GPU_SHARING.read_or_default(section, diagnostics),
+        trials: keys::run::TRIALS.read_or_default(section, diagnostics),
+        log_interval: keys::run::LOG_INTERVAL.read_or_default(section, diagnostics),
+        disk_check: keys::run::DISK_CHECK.read_or_default(section, diagnostics),
+        energy: keys::run::ENERGY.read_or_default(section, diagnostics),
     }
 }
 
 fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
-    Output { format: keys::output::FORMAT.read(section, diagnostics).unwrap_or_default() }
+    Output { format: keys::output::FORMAT.read_or_default(section, diagnostics) }
 }
 
 /// Reads the tables of algorithms in the registry's order.

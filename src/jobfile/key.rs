@@ -66,8 +66,19 @@ impl<T: Clone> Key<T> {
         match (self.field(table), &self.kind) {
             (Some(field), Kind::Choice(words)) => field.choice(words, diagnostics),
             (Some(field), Kind::Other { read, .. }) => read(&field, diagnostics),
-            (None, Kind::Choice(words)) => words.first().map(|(_, first)| first.clone()),
-            (None, Kind::Other { absent, .. }) => Some(absent()),
+            (None, _) => Some(self.absent()),
+        }
+    }
+
+    /// Reads its value in a table. After a mistake it returns the default, which nothing uses, as the job is refused.
+    pub fn read_or_default(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> T {
+        self.read(table, diagnostics).unwrap_or_else(|| self.absent())
+    }
+
+    fn absent(&self) -> T {
+        match &self.kind {
+            Kind::Choice(words) => words[0].1.clone(),
+            Kind::Other { absent, .. } => absent(),
         }
     }
 }

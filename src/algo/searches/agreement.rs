@@ -61,9 +61,6 @@ pub struct Reported<'a> {
     pub graph500: Option<&'a Fields>,
 }
 
-/// Result of one source, and the details of the search from it.
-pub type SourceTrial<'t, S, D> = (&'t S, &'t D);
-
 impl<'a> Reported<'a> {
     /// Returns what a job with these options reports about all its searches.
     pub fn of<S, D>(
@@ -128,7 +125,7 @@ impl<'a> Reported<'a> {
 pub fn sources<'t, S, D: SourceDetails>(
     output: &'t SearchOutput<S>,
     details: &'t SearchDetails<D>,
-) -> Result<impl Iterator<Item = SourceTrial<'t, S, D>>> {
+) -> Result<impl Iterator<Item = (&'t S, &'t D)>> {
     match output.sources.len() == details.sources.len() {
         true => Ok(output.sources.iter().zip(&details.sources)),
         false => Err(Error::Validation("the manifest does not report how each search went".into())),

@@ -1,6 +1,6 @@
 //! Cost of every stage: host memory per rank, disk, bytes that ranks send to each other, time.
 
-use crate::algo::{ByInput, Cost, Crew, GraphSize, ListSize, Task};
+use crate::algo::{ByInput, Cost, Crew, GraphSize, SizeRef, Task};
 use crate::config::Job;
 use crate::formats::{Input, InputCache};
 use crate::job::plan::Basis;
@@ -119,14 +119,17 @@ pub(crate) struct TaskCost {
 }
 
 impl TaskCost {
-    /// Returns the cost of every task of the job on `graph`.
-    pub(crate) fn of_graph(job: &Job, machine: &Resources, graph: &GraphSize<'_>) -> Vec<TaskCost> {
-        let size = ByInput::Graph(graph);
+    /// Returns the cost of every task of the job on an input of this size.
+    pub(crate) fn of_all(job: &Job, machine: &Resources, size: SizeRef<'_, '_>) -> Vec<TaskCost> {
+        let graph = size.graph();
+        let packing = graph.and_then(|of| Packing::of(machine, job, (of.edges, of.vertices, of.direction)));
+        let packed = packing.map(|packing| packing.packed);
+        // Before ingest the longest row is unknown, and any GPU is taken to suffice.
+        let is_known = graph.is_none_or(|graph| graph.gpu_row.is_some());
         let one = |task: &Arc<dyn Task>| {
-            let gpu_memory = task.least_gpu_memory(size, machine.ranks);
-            let gpu_memory = gpu_memory.map(|least| if graph.gpu_row.is_some() { least } else { 0 });
-            let packing = Packing::of(machine, job, (graph.edges, graph.vertices, graph.direction));
-            let crew = Crew { packed: packing.map(|packing| packing.packed), ..machine.crew(job, gpu_memory) };
+            let least = task.least_gpu_memory(size, machine.ranks);
+            let gpu_memory = least.map(|least| if is_known { least } else { 0 });
+            let crew = Crew { packed, ..machine.crew(job, gpu_memory) };
             TaskCost { name: task.name(), crew, cost: task.cost(size, &crew), gpu_memory }
         };
         job.tasks.iter().map(one).collect()
@@ -136,17 +139,6 @@ impl TaskCost {
     pub(crate) fn least_gpu_memory(job: &Job, machine: &Resources, graph: &GraphSize<'_>) -> u64 {
         let of_tasks = job.tasks.iter().map(|task| task.least_gpu_memory(ByInput::Graph(graph), machine.ranks));
         of_tasks.flatten().max().unwrap_or(0)
-    }
-
-    /// Returns the cost of every task of the job on a list.
-    pub(crate) fn of_list(job: &Job, machine: &Resources, list: &ListSize) -> Vec<TaskCost> {
-        let size = ByInput::List(list);
-        let one = |task: &Arc<dyn Task>| {
-            let gpu_memory = task.least_gpu_memory(size, machine.ranks);
-            let crew = machine.crew(job, gpu_memory);
-            TaskCost { name: task.name(), crew, cost: task.cost(size, &crew), gpu_memory }
-        };
-        job.tasks.iter().map(one).collect()
     }
 
     /// Returns the stages of these tasks, which run one after another on a disk that already holds `disk` bytes. The

@@ -1,6 +1,6 @@
 //! The plan of a job on a list. Its length determines all figures.
 
-use crate::algo::ListSize;
+use crate::algo::{ByInput, ListSize};
 use crate::config::Job;
 use crate::error::Result;
 use crate::job::plan::done::Done;
@@ -31,10 +31,11 @@ pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) ->
     let done = Done::of(job, manifest, Contents::of_list(list.identity))?;
     let (length, source) = (list.length, &list.source);
     let reading = source.scratch_bytes(machine.threads);
-    let tasks = TaskCost::of_list(job, machine, &ListSize { length, reading });
+    let size = ListSize { length, reading };
+    let tasks = TaskCost::of_all(job, machine, ByInput::List(&size));
     let clock = Clock::new(job, machine, machine.preparers(0), None, length);
     let stages = |machine: &Resources| {
-        let tasks = TaskCost::of_list(job, machine, &ListSize { length, reading });
+        let tasks = TaskCost::of_all(job, machine, ByInput::List(&size));
         TaskCost::stages(&tasks, machine, &clock, SMALL_FILES, 1.0)
     };
     let mut plan = Plan {

@@ -23,7 +23,7 @@ mod text;
 
 pub use basis::Basis;
 
-use crate::algo::GraphSize;
+use crate::algo::{ByInput, GraphSize};
 use crate::config::{InputSpec, Job};
 use crate::error::Result;
 use crate::formats::{Input, Weights};
@@ -316,7 +316,7 @@ impl Plan {
         let (info, blocks) = (&graph.info, graph.catalogue.len() as u64);
         let size = size_of(info, graph.stored.edges, graph.catalogue.extremes().row, blocks, &runs);
         let size = GraphSize { gpu_row: Some(graph.catalogue.layout.longest_row()), ..size };
-        let tasks = TaskCost::of_graph(job, machine, &size);
+        let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&size));
         let clock = Clock::new(job, machine, machine.preparers(info.ids), None, info.edges);
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
@@ -329,7 +329,7 @@ impl Plan {
         plan.take(machine, &done, |machine| {
             let parts = PartCost::of_all(job, machine, &size, true);
             let (mut stages, disk) = PartCost::stages(&parts, machine, &clock, SMALL_FILES);
-            let tasks = TaskCost::of_graph(job, machine, &size);
+            let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&size));
             stages.extend(TaskCost::stages(&tasks, machine, &clock, disk, 1.0));
             stages
         });
@@ -385,7 +385,7 @@ impl Plan {
     }
 
     fn made(job: &Job, machine: &Resources, input: &Input, sized: &JobSize<'_>, done: &Done) -> Plan {
-        let tasks = TaskCost::of_graph(job, machine, &sized.graph);
+        let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&sized.graph));
         let mut plan = Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),
             basis: sized.basis,
@@ -396,7 +396,7 @@ impl Plan {
             ..Plan::empty(job, machine, &tasks, sized.blocks)
         };
         let estimate = |machine: &Resources| {
-            let tasks = TaskCost::of_graph(job, machine, &sized.graph);
+            let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&sized.graph));
             sized.estimate(job, input, machine, &tasks)
         };
         let Estimate { kept, scratch, .. } = estimate(machine);
@@ -443,8 +443,7 @@ impl Plan {
         self.disk = stages.iter().map(|s| s.disk).max().unwrap_or(0);
         self.stages = stages;
         // Adding 0.0 matters: the sum of an empty iterator is -0.
-        let to_come = || self.stages.iter().filter(|stage| !stage.done);
-        self.seconds = 0.0 + to_come().map(|stage| stage.seconds).sum::<f64>();
-        self.seconds_range = [0, 1].map(|end| 0.0 + to_come().map(|stage| stage.seconds_range[end]).sum::<f64>());
+        self.seconds = 0.0 + self.to_come().map(|stage| stage.seconds).sum::<f64>();
+        self.seconds_range = [0, 1].map(|end| 0.0 + self.to_come().map(|stage| stage.seconds_range[end]).sum::<f64>());
     }
 }

@@ -178,14 +178,16 @@ fn imports_go_down_alone() {
 }
 
 /// The layers within `job/`, likewise.
-const LAYERS_OF_JOB: [&str; 17] = [
+const LAYERS_OF_JOB: [&str; 20] = [
     "state",
     "input",
     "results",
     "plan",
     "ranks",
     "device",
-    "session",
+    "context",
+    "run_record",
+    "stage",
     "graph",
     "tasks",
     "list",
@@ -193,6 +195,7 @@ const LAYERS_OF_JOB: [&str; 17] = [
     "reporting",
     "status",
     "html",
+    "ending",
     "verify",
     "run",
     "mod",

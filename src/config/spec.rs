@@ -71,6 +71,11 @@ impl Job {
         self.keep || self.needs_upper() || self.any_needs(|needs| needs.degrees)
     }
 
+    /// Returns true if a task needs the stored order of vertices to write its results.
+    pub fn needs_order(&self) -> bool {
+        self.any_needs(|needs| needs.order)
+    }
+
     /// Returns the direction of edges in the prepared graph. Direction is kept if a task or another job may read it, or
     /// if an earlier job in this workdir kept it.
     pub fn direction(&self) -> Direction {

@@ -1,10 +1,11 @@
-//! Builds the report of a run from its session.
+//! Builds the report of a run from its record.
 
 use crate::error::Result;
+use crate::job::context::Context;
 use crate::job::device;
 use crate::job::results::Results;
 use crate::job::results::report::{self, Report};
-use crate::job::session::Session;
+use crate::job::run_record::RunRecord;
 use crate::job::state::finished::{Finished, Subject};
 use crate::process::host;
 use std::time::Instant;
@@ -14,54 +15,54 @@ use std::time::Instant;
 ///
 /// # Errors
 /// Errors of the disk.
-pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject) -> Result<Report> {
+pub(crate) fn report(context: &Context, record: &mut RunRecord, started: Instant, subject: &Subject) -> Result<Report> {
     let seconds = started.elapsed().as_secs_f64();
     let host = report::Host {
         name: host::name(),
         cores: host::cores(),
         memory: host::memory().total,
-        gpus: device::names(&session.comm),
+        gpus: device::names(&context.comm),
     };
-    let [gpu_memory, gpu_memory_peak, gpu_memory_beside] = session.gpu.memory();
-    let (limit, peak) = (session.budget.limit(), session.progress.peak_memory());
+    let [gpu_memory, gpu_memory_peak, gpu_memory_beside] = context.gpu.memory();
+    let (limit, peak) = (context.budget.limit(), record.progress.peak_memory());
     let mut most = [limit, peak, gpu_memory, gpu_memory_peak, gpu_memory_beside];
-    session.comm.all_max(&mut most);
+    context.comm.all_max(&mut most);
     let [host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside] = most;
-    let before = &session.manifest.spent;
+    let stages = record.take_stages();
+    let before = &record.manifest.spent;
     let host_memory_peak = host_memory_peak.max(before.host_memory_peak);
     let gpu_memory_peak = gpu_memory_peak.max(before.gpu_memory_peak);
-    let stages = report::in_all(std::mem::take(&mut session.stages), before);
     let mut report = Report {
         schema: Report::SCHEMA,
-        job: session.job.name.clone(),
+        job: context.job.name.clone(),
         version: env!("CARGO_PKG_VERSION"),
         host,
-        ranks: session.comm.ranks(),
-        device: device_name(session).into(),
+        ranks: context.comm.ranks(),
+        device: device_name(context, record).into(),
         limits: report::Limits { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside },
         input: input(subject),
-        graph: graph(subject, session.job.keep),
-        stages,
+        graph: graph(subject, context.job.keep),
+        stages: report::in_all(stages, before),
         seconds,
-        seconds_total: session.manifest.seconds + seconds,
-        resumes: session.manifest.resumes,
-        results: Results::of(&session.manifest, session.job.run.trials as usize, &session.job.tasks),
+        seconds_total: record.manifest.seconds + seconds,
+        resumes: record.manifest.resumes,
+        results: Results::of(&record.manifest, context.job.run.trials as usize, &context.job.tasks),
     };
-    if session.comm.leads() {
+    if context.comm.leads() {
         // If nothing was done, the report of the run that did the work stays.
         let name = "report.json";
-        let path = session.job.workdir.join(name);
-        let whole = session.manifest.outputs.get(name).is_some_and(|output| output.is_of(&path));
-        if !session.began && whole && report.has_same_results(&path) {
-            report.seconds_total = session.manifest.seconds;
+        let path = context.job.workdir.join(name);
+        let whole = record.manifest.outputs.get(name).is_some_and(|output| output.is_of(&path));
+        if !record.is_changed() && whole && report.has_same_results(&path) {
+            report.seconds_total = record.manifest.seconds;
             return Ok(report);
         }
         // Marks the run as changed, so that the manifest and `report.html` are updated to match this report.
-        session.began = true;
-        let output = report.save(&session.job.workdir)?;
-        session.manifest.outputs.insert("report.json".into(), output);
+        record.note_change();
+        let output = report.save(&context.job.workdir)?;
+        record.manifest.outputs.insert("report.json".into(), output);
         if let Subject::Graph(finished) = subject {
-            session.manifest.set_content(finished.info.content, &session.job.input_keys);
+            record.manifest.set_content(finished.info.content, &context.job.input_keys);
         }
     }
     Ok(report)
@@ -109,11 +110,11 @@ pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
 }
 
 /// Returns the device that computed the results: `gpu` if it computed any.
-fn device_name(session: &Session) -> &'static str {
-    let of_task = |name| session.manifest.tasks.get(name).is_some_and(|task| task.device == "gpu");
-    let gpu = match session.tasks().as_slice() {
-        [] => session.gpu.is_open(),
-        tasks => tasks.iter().copied().any(of_task),
+fn device_name(context: &Context, record: &RunRecord) -> &'static str {
+    let of_task = |name| record.manifest.tasks.get(name).is_some_and(|task| task.device == "gpu");
+    let gpu = match context.job.tasks.as_slice() {
+        [] => context.gpu.is_open(),
+        tasks => tasks.iter().any(|task| of_task(task.name())),
     };
     if gpu { "gpu" } else { "cpu" }
 }

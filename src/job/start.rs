@@ -1,19 +1,121 @@
-//! The start of a run: reads what earlier runs left in the workdir, and the streams of the input.
+//! The start of a run: takes over the workdir with what earlier runs left there, and the streams of the input.
 
-use crate::config::{InputSpec, Job};
+use crate::comm::{Comm, agreed};
+use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
+use crate::graph::direction::Direction;
+use crate::job::context::Context;
 use crate::job::input::{self, occupied, spool, streams};
-use crate::job::state::clean;
+use crate::job::plan::resources::Resources;
+use crate::job::plan::{Plan, limits};
+use crate::job::ranks;
+use crate::job::run_record::RunRecord;
+use crate::job::state::lock::{Lock, Reader};
 use crate::job::state::manifest::Manifest;
+use crate::job::state::{clean, workdir};
+use crate::prepare::prepared::InputInfo;
+use crate::process::figures::Spent;
 use crate::process::log;
 use crate::process::status_file::Status;
 use crate::store::replace::{remove_leftovers, remove_leftovers_below};
 use std::path::Path;
+use std::time::Instant;
+
+/// What a run does about what it finds in the workdir.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StartOptions {
+    /// Discard what earlier runs left.
+    pub fresh: bool,
+    /// Wait while another process uses the workdir, rather than return [`Error::Busy`].
+    pub wait: bool,
+}
+
+/// A run that took over its workdir.
+pub(crate) struct Started {
+    pub(crate) context: Context,
+    pub(crate) record: RunRecord,
+    /// The manifest of an earlier run that did the whole job.
+    pub(crate) done: Option<Manifest>,
+}
+
+/// Starts a run of `job` at the time `started`. `lock` gets the lock of the workdir, if this rank leads and does not
+/// have it yet. Collective.
+///
+/// # Errors
+/// [`Error::Busy`], [`Error::Occupied`], errors of the streams, of ranks that differ, of limits and of the disk.
+pub(crate) fn start(
+    job: Job,
+    options: StartOptions,
+    comm: &Comm,
+    started: Instant,
+    lock: &mut Option<Lock>,
+) -> Result<Started> {
+    let mut done = None;
+    let manifest = agreed(comm, || {
+        let manifest;
+        (manifest, done) = lock_and_take_up(&job, options, lock)?;
+        Ok(manifest)
+    })?;
+    ranks::check_shared(&job.workdir, comm)?;
+    // From here on files are all that the input is.
+    let mut job = streams::replaced(job, &manifest);
+    let before = manifest.last::<InputInfo>("relabel");
+    job.keeps_direction = before.is_some_and(|info| info.direction == Direction::Directed);
+    if !comm.leads() {
+        log::attach(&job.workdir)?;
+    }
+    let context = match Context::new(&job, comm) {
+        Ok(context) => context,
+        Err(e) => {
+            let e = for_all_stages(e, &job, comm);
+            if comm.leads() && done.is_none() {
+                let mut manifest = manifest;
+                manifest.close(started.elapsed().as_secs_f64(), &Spent::default());
+                manifest.ended(Some(&e));
+                manifest.save(&job.workdir)?;
+            }
+            return Err(e);
+        }
+    };
+    let mut record = RunRecord::new(&context, manifest);
+    if comm.leads() {
+        record.show(started, done.is_some());
+        let (files, opens) = (matches!(job.input, InputSpec::Files { .. }), job.run.device != Device::Cpu);
+        if files && opens && record.manifest.stages.is_empty() {
+            input::read_ahead(&job.input);
+        }
+    }
+    Ok(Started { context, record, done })
+}
+
+/// Returns an error before any stage with the limit that is enough for all of them: that the process fits is not
+/// enough.
+fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
+    match Resources::here(job, comm.ranks(), comm.nodes()).and_then(|machine| Plan::of(job, &machine)) {
+        Ok(plan) => limits::name_limit(&plan, e),
+        Err(_) => e,
+    }
+}
+
+/// Locks the workdir unless this process has the lock, and takes it over.
+fn lock_and_take_up(job: &Job, options: StartOptions, lock: &mut Option<Lock>) -> Result<(Manifest, Option<Manifest>)> {
+    let StartOptions { fresh, wait } = options;
+    workdir::check(job)?;
+    let lock = match lock {
+        Some(lock) => lock,
+        None => lock.insert(if wait { Lock::wait(&job.workdir) } else { Lock::acquire(&job.workdir) }?),
+    };
+    if fresh || !job.keep {
+        // The graph goes, now or when the job is done.
+        Reader::refuse(lock.workdir())?;
+    }
+    take_up(job, lock, fresh)
+}
 
 /// Takes over the workdir of the job as its only writer. Returns its manifest, and the previous manifest if the job
 /// was already done.
-pub(crate) fn take_up(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
-    let workdir = &job.workdir;
+fn take_up(job: &Job, lock: &Lock, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
+    let workdir = lock.workdir();
     if fresh {
         clean::everything(workdir)?;
     }
@@ -26,7 +128,7 @@ pub(crate) fn take_up(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manife
     let done = before.clone().filter(|before| before.stopped.is_none());
     let mut manifest = before.unwrap_or_default();
     let resumed = manifest.stopped.is_some();
-    let input = take_up_streams(job, &mut manifest, done.as_ref())?;
+    let input = take_up_streams(job, lock, &mut manifest, done.as_ref())?;
     if manifest.has_results() && manifest.job != job.name {
         let (other, workdir) = (&manifest.job, workdir.display());
         tracing::warn!(
@@ -51,8 +153,8 @@ pub(crate) fn take_up(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manife
 
 /// Copies the streams of the input, if it has some, and returns the input as files with absolute paths. Returns an
 /// error if the job would replace the results of another input.
-fn take_up_streams(job: &Job, manifest: &mut Manifest, done: Option<&Manifest>) -> Result<InputSpec> {
-    let workdir = &job.workdir;
+fn take_up_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option<&Manifest>) -> Result<InputSpec> {
+    let workdir = lock.workdir();
     let said = streams::is_streamed(&job.input) && done.is_none();
     if said {
         manifest.mark_started(&job.name);

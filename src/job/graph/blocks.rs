@@ -1,16 +1,21 @@
 //! The blocks of the graph: opened if an earlier run stored them, otherwise built.
 
-use super::build::{self, Assignment, Edges};
-use super::{degree_file, merge, transpose};
+use super::build::{self, Assignment, Built, Edges};
+use super::{Making, STAGES, degree_file, merge, transpose};
+use crate::config::Job;
 use crate::error::{At, Error, Result};
-use crate::formats::{Input, InputCache, Weights};
+use crate::formats::Weights;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
+use crate::graph::order::DegreeRuns;
 use crate::graph::stored::{self, StoredBlock};
 use crate::graph::weights::stored::{self as stored_weights, GraphWeights, StoredWeights};
+use crate::job::context::Context;
 use crate::job::plan::done::Done;
 use crate::job::plan::{Plan, limits};
-use crate::job::session::Session;
+use crate::job::run_record::RunRecord;
+use crate::job::stage::Stage;
+use crate::job::state::lock::Reader;
 use crate::job::state::order_writer::Ordered;
 use crate::job::state::record::Contents;
 use crate::prepare::order;
@@ -18,102 +23,119 @@ use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, Rows, StoreInfo};
 use crate::process::signals;
 
-/// Opens the graph, or builds its missing blocks. `order` is given if it was just made. Collective.
-///
-/// # Errors
-/// Errors of the stages `partition` and `sort`.
-pub(super) fn open_or_build(
-    session: &mut Session,
-    input: &Input,
-    cache: &InputCache<'_>,
-    info: InputInfo,
-    order: Option<Ordered>,
-) -> Result<Graph> {
-    session.gpu.meet();
-    let folder = session.graph_folder();
-    let content = info.content;
-    let runs = match &order {
-        Some(order) => order.order().runs.clone(),
-        None => session.retry_until_visible(|| order::read_runs(&folder, content))?,
-    };
-    if info.direction.rows(runs.vertices()) >= 1 << 32 {
-        let found = format!("{} vertices with edges", runs.vertices());
-        let remedy = "leave direction out (directed = false in [input])";
-        return Err(Error::input(
-            &info.source,
-            At::File,
-            "up to 2^31 - 1 vertices, as direction is kept",
-            found,
-            remedy,
-        ));
-    }
-    let layout = info.layout(&runs);
-    let rows = Rows { folder: folder.clone(), key: content };
-    let wanted = missing(session, &rows, Half::Lower, &layout, info.weights)?;
-    let stored = session.manifest.found::<StoreInfo>("sort", content);
-    if let Some(stored) = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights)
-        && !wanted.contains(&true)
-    {
-        // The plan covers only the tasks that are left.
-        let done = Done::of(&session.job, &session.manifest, Contents::of(&info))?;
-        limits::refuse(&Plan::after(&session.job, &session.machine(), input, &info, (&runs, &layout), &done)?)?;
-        return open(session, info, stored, &layout);
-    }
-    super::refuse_readers(session)?;
-    let input = &match info.weights {
-        Some(GraphWeights { kind, .. }) => input.clone().with_weights(Weights::Read(kind)),
-        None => input.clone(),
-    };
-    let stored_already = log_stored(&wanted);
-    if stored_already == 0 {
-        // Rows derived from the earlier blocks are useless without these.
-        [transpose::STAGE, merge::STAGE].into_iter().for_each(|stage| session.manifest.forget(stage));
-    }
-    // Degrees are known now, so the figures are no longer bounds.
-    let done = Done::of(&session.job, &session.manifest, Contents::of(&info))?.without_blocks();
-    let plan = Plan::after(&session.job, &session.machine(), input, &info, (&runs, &layout), &done)?;
-    limits::refuse(&plan)?;
-    if session.comm.leads() {
-        limits::warn_of_disk(&plan);
-    }
-    if order.is_some() && stored_already == 0 {
-        session.planned = plan.stages;
-    }
-    let order = match order {
-        Some(order) => order,
-        None => Ordered::new(session.retry_until_visible(|| order::read(&folder, content, &session.budget))?),
-    };
-    let builders = route::builders(&layout, &runs, &wanted, session.comm.ranks());
-    let part = route::part(&layout, &runs, &builders, session.comm.rank());
-    let mine = builders.iter().map(|&rank| rank == session.comm.rank() as u32).collect();
-    let assignment = Assignment { layout: &layout, builders, mine, part };
-    let edges = Edges { input, cache, info: &info };
-    let (stored, resident) = build::partition_and_sort(session, &edges, order, &assignment)?;
-    session.manifest.done("sort", content, session.figures_of("sort"), &stored)?;
-    session.manifest.done("partition", content, session.figures_of("partition"), &())?;
-    session.save_manifest()?;
-    if let Some(catalogue) = resident {
-        return Ok(Graph::new(folder, info, stored, catalogue));
-    }
-    let weights = info.weights;
-    session.retry_until_visible(|| {
-        Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights)
-    })
+/// The stage that makes the blocks of the graph: `partition` and `sort`, which share bins in memory.
+#[derive(Default)]
+pub(super) struct Blocks {
+    missing: Option<MissingBlocks>,
 }
 
-/// Opens a graph whose blocks an earlier run stored completely.
-fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &Layout) -> Result<Graph> {
-    if session.needs_degrees() {
-        degree_file::ensure(session, &Rows { folder: session.graph_folder(), key: info.content }, layout)?;
-        stored.degrees = true;
-        let figures = session.manifest.stages.get("sort").map(|stage| stage.figures.clone()).unwrap_or_default();
-        session.manifest.done("sort", info.content, figures, &stored)?;
+/// Blocks to build.
+struct MissingBlocks {
+    info: InputInfo,
+    /// The order of vertices, if it was just made.
+    order: Option<Ordered>,
+    runs: DegreeRuns,
+    layout: Layout,
+    /// True for each block that is not stored.
+    wanted: Vec<bool>,
+}
+
+impl Stage<Making<'_, '_>> for Blocks {
+    fn steps(&self, _: &Job, _: &Making<'_, '_>) -> Vec<&'static str> {
+        STAGES[2..].to_vec()
     }
-    session.skipped("partition");
-    session.skipped("sort");
-    let weights = info.weights;
-    session.retry_until_visible(|| {
-        Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights)
+
+    fn open(&mut self, context: &mut Context, record: &mut RunRecord, making: &mut Making<'_, '_>) -> Result<bool> {
+        context.gpu.meet();
+        let (info, order) = making.take_order()?;
+        let (folder, content) = (context.graph_folder(), info.content);
+        let runs = match &order {
+            Some(order) => order.order().runs.clone(),
+            None => context.retry_until_visible(|| order::read_runs(&folder, content))?,
+        };
+        check_vertices(&info, runs.vertices())?;
+        let layout = info.layout(&runs);
+        let rows = Rows { folder, key: content };
+        let wanted = missing(context, &rows, Half::Lower, &layout, info.weights)?;
+        let stored = record.manifest.found::<StoreInfo>("sort", content);
+        let stored = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights);
+        let Some(mut stored) = stored.filter(|_| !wanted.contains(&true)) else {
+            self.missing = Some(MissingBlocks { info, order, runs, layout, wanted });
+            return Ok(false);
+        };
+        // The plan covers only the tasks that are left.
+        let done = Done::of(&context.job, &record.manifest, Contents::of(&info))?;
+        let machine = context.machine();
+        limits::refuse(&Plan::after(&context.job, &machine, making.input, &info, (&runs, &layout), &done)?)?;
+        if context.job.needs_degrees() {
+            degree_file::ensure(context, &rows, &layout)?;
+            stored.degrees = true;
+            let figures = record.manifest.stages.get("sort").map(|stage| stage.figures.clone()).unwrap_or_default();
+            record.manifest.done("sort", content, figures, &stored)?;
+        }
+        making.graph = Some(open_graph(context, &info, &stored, &layout)?);
+        Ok(true)
+    }
+
+    fn run(&mut self, context: &mut Context, record: &mut RunRecord, making: &mut Making<'_, '_>) -> Result<()> {
+        let Some(MissingBlocks { info, order, runs, layout, wanted }) = self.missing.take() else { return Ok(()) };
+        let (context, content) = (&*context, info.content);
+        context.agreed(|| Reader::refuse(&context.job.workdir))?;
+        let input = &match info.weights {
+            Some(GraphWeights { kind, .. }) => making.input.clone().with_weights(Weights::Read(kind)),
+            None => making.input.clone(),
+        };
+        let stored_already = log_stored(&wanted);
+        if stored_already == 0 {
+            // Rows derived from the earlier blocks are useless without these.
+            [transpose::STAGE, merge::STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
+        }
+        // Degrees are known now, so the figures are no longer bounds.
+        let done = Done::of(&context.job, &record.manifest, Contents::of(&info))?.without_blocks();
+        let plan = Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?;
+        limits::refuse(&plan)?;
+        if context.comm.leads() {
+            limits::warn_of_disk(&plan);
+        }
+        if order.is_some() && stored_already == 0 {
+            record.follow(plan.stages);
+        }
+        let read = || order::read(&context.graph_folder(), content, &context.budget);
+        let order = order.map_or_else(|| context.retry_until_visible(read).map(Ordered::new), Ok)?;
+        let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
+        let builders = route::builders(&layout, &runs, &wanted, ranks);
+        let part = route::part(&layout, &runs, &builders, rank);
+        let mine = builders.iter().map(|&builder| builder == rank as u32).collect();
+        let assignment = Assignment { layout: &layout, builders, mine, part };
+        let edges = Edges { input, cache: making.cache, info: &info };
+        let Built { stored, resident, storing } =
+            build::partition_and_sort(context, record, &edges, order, &assignment)?;
+        record.done("sort", content, &stored)?;
+        record.done("partition", content, &())?;
+        record.save()?;
+        making.storing = storing;
+        making.graph = Some(match resident {
+            Some(catalogue) => Graph::new(context.graph_folder(), info, stored, catalogue),
+            None => open_graph(context, &info, &stored, &layout)?,
+        });
+        Ok(())
+    }
+}
+
+/// Returns an error for a graph with more rows than blocks can number.
+fn check_vertices(info: &InputInfo, vertices: u64) -> Result<()> {
+    if info.direction.rows(vertices) < 1 << 32 {
+        return Ok(());
+    }
+    let found = format!("{vertices} vertices with edges");
+    let remedy = "leave direction out (directed = false in [input])";
+    Err(Error::input(&info.source, At::File, "up to 2^31 - 1 vertices, as direction is kept", found, remedy))
+}
+
+/// Opens a graph whose blocks are all in files.
+fn open_graph(context: &Context, info: &InputInfo, stored: &StoreInfo, layout: &Layout) -> Result<Graph> {
+    context.retry_until_visible(|| {
+        Graph::with_layout(&context.job.workdir, info.clone(), stored.clone(), layout.clone(), info.weights)
     })
 }
 
@@ -130,13 +152,13 @@ pub(super) fn log_stored(wanted: &[bool]) -> usize {
 /// Returns for every block whether it must be built: it is missing, damaged, or lacks its weights if there are some.
 /// Collective.
 pub(super) fn missing(
-    session: &Session,
+    context: &Context,
     Rows { folder, key }: &Rows,
     half: Half,
     layout: &Layout,
     weights: Option<GraphWeights>,
 ) -> Result<Vec<bool>> {
-    let listed = session.agreed(|| {
+    let listed = context.agreed(|| {
         let mut listed = stored::listed(folder, half, layout.blocks());
         if weights.is_some() {
             let with_weights = stored_weights::listed(folder, half, layout.blocks());
@@ -146,13 +168,13 @@ pub(super) fn missing(
     })?;
     let whole = |b: usize| {
         let block =
-            session.retry_until_visible(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
+            context.retry_until_visible(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
                 block.verify()?;
                 block.release();
                 let entries = block.block().targets.len() as u64;
                 weights.map_or(Ok(()), |weights| {
                     let open = || StoredWeights::open(folder, weights, half, layout, b, entries);
-                    let weights = session.retry_until_visible(open)?;
+                    let weights = context.retry_until_visible(open)?;
                     weights.verify()?;
                     weights.release();
                     Ok(())
@@ -168,10 +190,10 @@ pub(super) fn missing(
     };
     // Checking blocks takes a while, so ranks share the work and check for signals in between.
     let mut missing = vec![0; layout.blocks()];
-    for b in (session.comm.rank()..layout.blocks()).step_by(session.comm.ranks()) {
+    for b in (context.comm.rank()..layout.blocks()).step_by(context.comm.ranks()) {
         signals::check()?;
         missing[b] = u64::from(!(listed[b] && whole(b)));
     }
-    session.comm.all_sum(&mut missing);
+    context.comm.all_sum(&mut missing);
     Ok(missing.iter().map(|&missing| missing > 0).collect())
 }

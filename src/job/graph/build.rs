@@ -9,9 +9,10 @@ use crate::gpu::DeviceSlice;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::{DegreeSummary, Degrees};
 use crate::graph::layout::{Bins, Layout};
+use crate::job::context::{Context, Watched};
 use crate::job::plan::formulas;
-use crate::job::session::{Moved, Session, Watched};
-use crate::job::state::order_writer::Ordered;
+use crate::job::run_record::{Moved, RunRecord};
+use crate::job::state::order_writer::{Ordered, Storing};
 use crate::memory::at_least;
 use crate::prepare::blocks::Builder;
 use crate::prepare::memory_plan::{MemoryPlan, Sizes};
@@ -41,6 +42,15 @@ pub(super) struct Assignment<'a> {
     pub(super) part: f64,
 }
 
+/// A graph whose blocks are built.
+pub(super) struct Built {
+    pub(super) stored: StoreInfo,
+    /// Its blocks, if they stay in memory.
+    pub(super) resident: Option<Catalogue>,
+    /// The order of vertices, if it is still being written in the background.
+    pub(super) storing: Option<Storing>,
+}
+
 /// Filled bins, and what is needed to sort them.
 #[derive(Clone, Copy)]
 pub(super) struct Sorting<'a, 'p> {
@@ -57,36 +67,37 @@ pub(super) struct Sorting<'a, 'p> {
 /// # Errors
 /// [`Error::Limit`], and those of both stages.
 pub(super) fn partition_and_sort(
-    session: &mut Session,
+    context: &Context,
+    record: &mut RunRecord,
     edges: &Edges<'_, '_>,
     mut ordered: Ordered,
     assignment: &Assignment<'_>,
-) -> Result<(StoreInfo, Option<Catalogue>)> {
+) -> Result<Built> {
     let Edges { cache, info, .. } = *edges;
     let weighted = info.weights.is_some();
-    let ranks = session.comm.ranks();
-    let messages = session.comm_memory.messages();
-    cache.make_room(&session.budget, messages);
-    let exchanging = session.budget.reserve(messages, "edges in flight to other ranks")?;
-    let (MemoryPlan { bins, mut sizes }, own) = shares(session, edges, assignment)?;
+    let ranks = context.comm.ranks();
+    let messages = context.comm_memory.messages();
+    cache.make_room(&context.budget, messages);
+    let exchanging = context.budget.reserve(messages, "edges in flight to other ranks")?;
+    let (MemoryPlan { bins, mut sizes }, own) = shares(context, edges, assignment)?;
     let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| assignment.mine[b]).collect();
-    let device_lines = residence::device_lines(session, assignment, &bins, info)?;
+    let device_lines = residence::device_lines(context, assignment, &bins, info)?;
     if ranks == 1 {
         // The GPU's lines are filled before the pool is. (With several ranks, some may fill more of their part than
         // others.)
         sizes.spare(device_lines.as_ref().map_or(0, |device| device.lines().len() as usize));
     }
-    let pooled = sizes.pooled(cache, session.threads, own);
+    let pooled = sizes.pooled(cache, context.threads, own);
     let Sizes { chunk, in_flight, .. } = sizes;
-    let mut memory = session.budget.zeroed(pooled.own, "edges between partition and sort")?;
-    let map = residence::map_on_gpus(session, &mut ordered, &bins, info)?;
+    let mut memory = context.budget.zeroed(pooled.own, "edges between partition and sort")?;
+    let map = residence::map_on_gpus(context, record, &mut ordered, &bins, info)?;
     let mut partition = Partition::new(
         &bins,
         &wanted_bins,
         weighted,
         &mut memory,
         chunk,
-        &spill_file(session)?,
+        &spill_file(context)?,
         device_lines.as_ref(),
     )?;
     // A rank that gets more edges than planned has no memory for the rows of its spilled edges.
@@ -100,20 +111,21 @@ pub(super) fn partition_and_sort(
 
     let owners: Vec<u32> = bins.block_of.iter().map(|&b| assignment.builders[b]).collect();
     let map = Map { host: &ordered.order().map[..], device: map };
-    partition_stage(session, edges, &owners, &partition, &map, &done)?;
+    partition_stage(context, record, edges, &owners, &partition, &map, &done)?;
     drop(exchanging);
     let filled = (&bins, &partition, 4 * pooled.own as u64);
-    let residence = residence::plan(session, info.edges - info.loops, assignment, filled);
-    settle_order(session, ordered, residence.is_some(), assignment.layout.rows(), info.content)?;
-    let degrees = Degrees::new(assignment.layout.rows(), &session.budget)?;
-    let (stored, mut graph) =
-        sort_stage(session, info, assignment, (&bins, &partition), degrees, residence, in_flight)?;
+    let is_resumed = record.manifest.resumes > 0;
+    let residence = residence::plan(context, is_resumed, info.edges - info.loops, assignment, filled);
+    let storing = settle_order(context, record, ordered, residence.is_some(), assignment.layout.rows(), info.content)?;
+    let degrees = Degrees::new(assignment.layout.rows(), &context.budget)?;
+    let (stored, mut resident) =
+        sort_stage(context, record, info, assignment, (&bins, &partition), degrees, residence, in_flight)?;
     drop(partition);
     drop(memory);
-    if let Some(graph) = graph.as_mut().filter(|graph| graph.is_in_memory() && session.job.needs_upper()) {
-        graph.reserve(&session.budget)?;
+    if let Some(graph) = resident.as_mut().filter(|graph| graph.is_in_memory() && context.job.needs_upper()) {
+        graph.reserve(&context.budget)?;
     }
-    Ok((stored, graph))
+    Ok(Built { stored, resident, storing })
 }
 
 /// The map from ids to vertices: complete on the host, or on the GPU instead.
@@ -124,7 +136,8 @@ struct Map<'a> {
 }
 
 fn partition_stage<'m>(
-    session: &mut Session,
+    context: &Context,
+    record: &mut RunRecord,
     edges: &Edges<'_, 'm>,
     owners: &[u32],
     partition: &Partition<'_>,
@@ -132,15 +145,15 @@ fn partition_stage<'m>(
     done: &(dyn Fn(Slab<'m>) + Sync),
 ) -> Result<()> {
     let Edges { input, cache, info } = *edges;
-    let (ranks, messages) = (session.comm.ranks(), session.comm_memory.messages);
-    session.stage("partition", input.bytes() / ranks as u64, Unit::Bytes, |s, progress| {
-        let s = &*s;
-        failpoint::hit("partition.begin").map_err(|e| Error::io("place edges", &s.job.workdir, e))?;
-        let ((seen, loops), exchanged) = s.comm.exchange(
+    let (ranks, messages) = (context.comm.ranks(), context.comm_memory.messages);
+    record.stage(context, "partition", input.bytes() / ranks as u64, Unit::Bytes, |progress| {
+        failpoint::hit("partition.begin").map_err(|e| Error::io("place edges", &context.job.workdir, e))?;
+        let ((seen, loops), exchanged) = context.comm.exchange(
             messages,
             |outbox| {
-                let route = Route::new(partition, owners, s.comm.rank(), ranks, outbox, s.threads, messages.words);
-                place_edges(s, edges, CacheUse::Last(cache, done), map, &route, progress)
+                let route =
+                    Route::new(partition, owners, context.comm.rank(), ranks, outbox, context.threads, messages.words);
+                place_edges(context, edges, CacheUse::Last(cache, done), map, &route, progress)
             },
             |_, message| partition.take_message(message),
         )?;
@@ -148,8 +161,8 @@ fn partition_stage<'m>(
             let (sent, seconds) = (size::show(exchanged.sent_bytes), exchanged.seconds);
             tracing::info!(sent, received = size::show(exchanged.received_bytes), seconds, "edges exchanged");
         }
-        let (scan, mut loops) = (joined(seen, &s.comm)?, [loops]);
-        s.comm.all_sum(&mut loops);
+        let (scan, mut loops) = (joined(seen, &context.comm)?, [loops]);
+        context.comm.all_sum(&mut loops);
         let of_weights = info.weights.map_or(0, |weights| weights.checksum);
         let found = (scan.checksum, scan.weights_checksum, scan.edges, loops);
         if found != (info.checksum, of_weights, info.edges, [info.loops]) {
@@ -162,7 +175,7 @@ fn partition_stage<'m>(
 /// Routes the edges of this rank's share of the input to bins. Returns what was seen of the share, and the number of
 /// loops.
 fn place_edges(
-    session: &Session,
+    context: &Context,
     Edges { input, info, .. }: &Edges<'_, '_>,
     cache: CacheUse<'_, '_>,
     map: &Map<'_>,
@@ -171,16 +184,16 @@ fn place_edges(
 ) -> Result<(Seen, u64)> {
     let name = &input.name();
     let dictionary = match info.sparse {
-        true => Some(sparse_ids::open(session, info.identity)?),
+        true => Some(sparse_ids::open(context, info.identity)?),
         false => None,
     };
-    let mut device = session.gpu.accelerator();
+    let mut device = context.gpu.accelerator();
     let by_device = device.as_mut().map(|device| device.placing(route, map.host, map.device, name)).transpose()?;
-    let mut placing = by_device.flatten().unwrap_or_else(|| route.placing(session.threads, map.host, name));
+    let mut placing = by_device.flatten().unwrap_or_else(|| route.placing(context.threads, map.host, name));
     let visitors = placing.visitors().into_iter();
     let mut visitors: Vec<_> =
         visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), name, visitor)).collect();
-    let share = Share::of(session.comm.rank(), session.comm.ranks());
+    let share = Share::of(context.comm.rank(), context.comm.ranks());
     let seen = input.scan_share(share, cache, &mut visitors, &Watched(progress))?;
     drop(visitors);
     let loops = placing.finish()?;
@@ -188,25 +201,32 @@ fn place_edges(
     Ok((seen, loops))
 }
 
-/// Waits for the file of the order of vertices, or lets it be written in the background. Collective.
-fn settle_order(session: &mut Session, mut ordered: Ordered, is_resident: bool, rows: u64, content: u64) -> Result<()> {
+/// Waits for the file of the order of vertices, or returns it while it is written in the background. Collective.
+fn settle_order(
+    context: &Context,
+    record: &mut RunRecord,
+    mut ordered: Ordered,
+    is_resident: bool,
+    rows: u64,
+    content: u64,
+) -> Result<Option<Storing>> {
     // If no files are kept, nothing needs to wait for this one, unless memory is short meanwhile.
-    let waits = session.needs_degrees() || session.needs_order() || session.budget.free() < 8 * rows;
-    let waits = session.comm.any(waits);
+    let waits = context.job.needs_degrees() || context.job.needs_order() || context.budget.free() < 8 * rows;
+    let waits = context.comm.any(waits);
     if is_resident && !waits {
-        session.ordered = ordered.let_go_on();
-        return Ok(());
+        return Ok(ordered.let_go_on());
     }
     // Blocks in files are useless without the order.
     if !ordered.order().whole {
-        ordered.complete(&session.comm);
-        session.store_order(&mut ordered, content)?;
+        ordered.complete(&context.comm);
+        record.store_order(&mut ordered, content)?;
     }
-    ordered.finish(&session.syncer)
+    ordered.finish(&context.syncer).map(|()| None)
 }
 
 fn sort_stage(
-    session: &mut Session,
+    context: &Context,
+    record: &mut RunRecord,
     info: &InputInfo,
     assignment: &Assignment<'_>,
     (bins, partition): (&Bins, &Partition<'_>),
@@ -215,82 +235,83 @@ fn sort_stage(
     in_flight: usize,
 ) -> Result<(StoreInfo, Option<Catalogue>)> {
     let (resident, bytes, summary, edges) =
-        session.stage("sort", info.edges - info.loops, Unit::Edges, |s, progress| {
+        record.stage(context, "sort", info.edges - info.loops, Unit::Edges, |progress| {
             progress.reads(partition.spilled());
             let sorting = Sorting { assignment, bins, partition, degrees: &degrees, progress };
             let (resident, mut written, found) = match residence {
                 Some(residence) => {
-                    residence::sort(s, residence, &sorting).map(|(graph, found)| (Some(graph), 0, found))?
+                    residence::sort(context, residence, &sorting).map(|(graph, found)| (Some(graph), 0, found))?
                 }
-                None => (None, sort_to_blocks(s, &sorting, info, in_flight)?, None),
+                None => (None, sort_to_blocks(context, &sorting, info, in_flight)?, None),
             };
             let mut degrees = degrees.finish();
             let (summary, ends) = found.unwrap_or_else(|| {
-                s.comm.reduce_scatter(&mut degrees);
-                let mine = &degrees[s.comm.share(degrees.len())];
+                context.comm.reduce_scatter(&mut degrees);
+                let mine = &degrees[context.comm.share(degrees.len())];
                 (DegreeSummary::of(mine), mine.par_iter().map(|&d| u64::from(d)).sum())
             });
-            let (summary, mut ends) = (summary.joined(&s.comm), [ends]);
-            s.comm.all_sum(&mut ends);
+            let (summary, mut ends) = (summary.joined(&context.comm), [ends]);
+            context.comm.all_sum(&mut ends);
             let edges = ends[0] / 2;
             if let Some(found) = resident.as_ref().map(Catalogue::edges).filter(|&found| found != edges) {
                 return Err(Error::Validation(format!("{found} edges in rows, {edges} by degrees")));
             }
             let bytes = written;
-            if s.needs_degrees() {
-                written += degree_file::write(s, &mut degrees, &Rows { folder: s.graph_folder(), key: info.content })?;
+            if context.job.needs_degrees() {
+                let rows = Rows { folder: context.graph_folder(), key: info.content };
+                written += degree_file::write(context, &mut degrees, &rows)?;
             }
             Ok(((resident, bytes, summary, edges), Moved { read: partition.spilled(), written }))
         })?;
     tracing::debug!(bytes, "blocks written");
     let blocks = assignment.layout.blocks() as u64;
-    let (degrees, weights) = (session.needs_degrees(), info.weights);
+    let (degrees, weights) = (context.job.needs_degrees(), info.weights);
     Ok((StoreInfo { edges, blocks, degrees, weights, summary }, resident))
 }
 
 /// Sorts bins into stored blocks. Returns the bytes written.
 fn sort_to_blocks(
-    session: &Session,
+    context: &Context,
     sorting: &Sorting<'_, '_>,
     &InputInfo { content: key, weights, .. }: &InputInfo,
     in_flight: usize,
 ) -> Result<u64> {
     let Sorting { assignment, bins, partition, degrees, progress } = *sorting;
     let Assignment { layout, builders, mine: wanted, .. } = assignment;
-    let folder = session.graph_folder();
-    let syncer = &session.syncer;
+    let folder = context.graph_folder();
+    let syncer = &context.syncer;
     let builder =
         Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, weights, in_flight, syncer };
-    let mut device = session.gpu.accelerator();
+    let mut device = context.gpu.accelerator();
     let most = partition.lines().into_iter().max().unwrap_or(0);
     let by_device =
-        device.as_mut().map(|device| device.sorting(bins, layout.rows(), session.threads, most, weights.is_some()));
+        device.as_mut().map(|device| device.sorting(bins, layout.rows(), context.threads, most, weights.is_some()));
     let mut by_device = by_device.transpose()?.flatten();
-    let on_cpu = || sort::sorters(session.threads, weights.is_some());
+    let on_cpu = || sort::sorters(context.threads, weights.is_some());
     let sorters = by_device.as_mut().map_or_else(on_cpu, |sorting| sorting.sorters());
     let written = builder.build(sorters, &Watched(progress))?.bytes;
     by_device.map_or(Ok(()), |mut sorting| sorting.finish(degrees))?;
     drop(device);
-    residence::clear_device_lines(session);
+    residence::clear_device_lines(context);
     let stored_before: Vec<bool> = builders.iter().map(|&rank| rank != NOBODY).collect();
-    degree_file::add_stored(session, degrees, &Rows { folder, key }, layout, &stored_before)?;
+    degree_file::add_stored(context, degrees, &Rows { folder, key }, layout, &stored_before)?;
     Ok(written)
 }
 
 /// Returns how this rank divides its memory between map, bins and sorting, and the total in bytes. The map, cached
 /// input and memory for messages to other ranks are already reserved.
 fn shares(
-    session: &Session,
+    context: &Context,
     Edges { input, cache, info }: &Edges<'_, '_>,
     assignment: &Assignment<'_>,
 ) -> Result<(MemoryPlan, u64)> {
-    let part = if session.comm.ranks() > 1 { assignment.part } else { 1.0 };
-    let needs = formulas::needs(info, input, &session.comm_memory, session.threads, part);
-    let own = session.budget.free() + 4 * info.ids + cache.bytes() + needs.messages;
+    let part = if context.comm.ranks() > 1 { assignment.part } else { 1.0 };
+    let needs = formulas::needs(info, input, &context.comm_memory, context.threads, part);
+    let own = context.budget.free() + 4 * info.ids + cache.bytes() + needs.messages;
     let shares = MemoryPlan::new(assignment.layout, needs, own).map_err(|smallest| Error::Limit {
         limit: "host_memory",
-        given: size::show(session.budget.limit()),
-        needed: at_least((session.budget.limit() + smallest).saturating_sub(own)),
+        given: size::show(context.budget.limit()),
+        needed: at_least((context.budget.limit() + smallest).saturating_sub(own)),
         purpose: "sorting edges into rows".into(),
     })?;
     Ok((shares, own))
@@ -300,8 +321,8 @@ fn shares(
 ///
 /// # Errors
 /// [`Error::Io`] if its folder does not exist and can't be created.
-fn spill_file(session: &Session) -> Result<PathBuf> {
-    let folder = session.job.scratch.clone().unwrap_or_else(|| session.graph_folder());
+fn spill_file(context: &Context) -> Result<PathBuf> {
+    let folder = context.job.scratch.clone().unwrap_or_else(|| context.graph_folder());
     std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder for spilled edges", &folder, e))?;
-    Ok(folder.join(format!("spill.{}.{}", std::process::id(), session.comm.rank())))
+    Ok(folder.join(format!("spill.{}.{}", std::process::id(), context.comm.rank())))
 }

@@ -5,7 +5,7 @@ use crate::graph::degrees::{self, Degrees};
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored::StoredBlock;
-use crate::job::session::Session;
+use crate::job::context::Context;
 use crate::prepare::prepared::Rows;
 use crate::process::signals;
 
@@ -13,8 +13,8 @@ use crate::process::signals;
 ///
 /// # Errors
 /// Errors of the disk and of the blocks.
-pub(super) fn ensure(session: &Session, rows: &Rows, layout: &Layout) -> Result<()> {
-    let whole = session.agreed(|| match degrees::open(&rows.folder, rows.key) {
+pub(super) fn ensure(context: &Context, rows: &Rows, layout: &Layout) -> Result<()> {
+    let whole = context.agreed(|| match degrees::open(&rows.folder, rows.key) {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
             tracing::warn!("{e}: counting degrees again");
             Ok(false)
@@ -24,23 +24,23 @@ pub(super) fn ensure(session: &Session, rows: &Rows, layout: &Layout) -> Result<
     if whole {
         return Ok(());
     }
-    let degrees = Degrees::new(layout.rows(), &session.budget)?;
-    add_stored(session, &degrees, rows, layout, &vec![false; layout.blocks()])?;
+    let degrees = Degrees::new(layout.rows(), &context.budget)?;
+    add_stored(context, &degrees, rows, layout, &vec![false; layout.blocks()])?;
     let mut degrees = degrees.finish();
-    session.comm.reduce_scatter(&mut degrees);
-    write(session, &mut degrees, rows).map(drop)
+    context.comm.reduce_scatter(&mut degrees);
+    write(context, &mut degrees, rows).map(drop)
 }
 
 /// Stores the degrees, of which each rank has its share. Returns the bytes written by this rank. Collective.
 ///
 /// # Errors
 /// Errors of the disk.
-pub(super) fn write(session: &Session, degrees: &mut [u32], rows: &Rows) -> Result<u64> {
-    session.comm.all_gather_shares(degrees);
-    if !session.comm.leads() {
+pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &Rows) -> Result<u64> {
+    context.comm.all_gather_shares(degrees);
+    if !context.comm.leads() {
         return Ok(0);
     }
-    Ok(session.syncer.push(degrees::write(&rows.folder, rows.key, degrees)?).bytes)
+    Ok(context.syncer.push(degrees::write(&rows.folder, rows.key, degrees)?).bytes)
 }
 
 /// Adds the degrees of blocks that an earlier run stored, which are those that are not `wanted`. Every rank adds some
@@ -49,7 +49,7 @@ pub(super) fn write(session: &Session, degrees: &mut [u32], rows: &Rows) -> Resu
 /// # Errors
 /// Errors of the blocks, and of a stop.
 pub(super) fn add_stored(
-    session: &Session,
+    context: &Context,
     degrees: &Degrees,
     rows: &Rows,
     layout: &Layout,
@@ -57,10 +57,10 @@ pub(super) fn add_stored(
 ) -> Result<()> {
     let mut counter = degrees.counter(layout.direction());
     let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
-    for b in stored.skip(session.comm.rank()).step_by(session.comm.ranks()) {
+    for b in stored.skip(context.comm.rank()).step_by(context.comm.ranks()) {
         signals::check()?;
         let block =
-            session.retry_until_visible(|| StoredBlock::open(&rows.folder, rows.key, Half::Lower, layout, b))?;
+            context.retry_until_visible(|| StoredBlock::open(&rows.folder, rows.key, Half::Lower, layout, b))?;
         counter.block(block.block());
         block.release();
     }

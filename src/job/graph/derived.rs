@@ -1,19 +1,26 @@
-//! Rows that a stage derives from a graph's blocks, for tasks that need them. They are opened if an earlier run or
+//! Stages that derive rows from a graph's blocks, for tasks that need them. The rows are opened if an earlier run or
 //! the job that kept the graph stored them; otherwise they are built.
 
 use super::blocks;
+use crate::config::Job;
 use crate::error::{Error, Result};
+use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
+use crate::graph::order::DegreeRuns;
 use crate::graph::weights::stored::GraphWeights;
-use crate::job::session::Session;
+use crate::job::context::Context;
+use crate::job::run_record::RunRecord;
+use crate::job::stage::{Made, Stage};
+use crate::prepare::order;
 use crate::prepare::prepared::{Graph, Rows};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::marker::PhantomData;
 use std::path::Path;
 
 /// One kind of derived rows: the upper half, or merged rows (all neighbours).
-pub(super) trait DerivedRows {
+pub(crate) trait DerivedRows {
     /// Name of the stage that builds them, in the manifest and the report.
     const STAGE: &'static str;
     /// The half of rows that their blocks are stored as.
@@ -21,107 +28,185 @@ pub(super) trait DerivedRows {
     /// Their figures in the manifest.
     type Info: Serialize + DeserializeOwned;
 
-    /// Returns the layout of their blocks.
-    fn layout(&self) -> &Layout;
+    /// Returns true if a task of `job` reads them, in a graph with this direction.
+    fn is_needed(job: &Job, direction: Direction) -> bool;
 
-    /// Returns the weights stored with them, if a task reads weights.
-    fn weights(&self) -> Option<GraphWeights>;
+    /// Returns the place of these rows of a graph below `folder`, the folder of a graph, as `job` needs them. The
+    /// vertices have the degrees `runs`.
+    ///
+    /// # Errors
+    /// None in practice.
+    fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace>;
 
-    /// Returns their place below `folder`, the folder of a graph.
-    fn place(&self, folder: &Path) -> Rows;
+    /// Makes the rows of a graph whose blocks are in memory there. Returns false if its blocks are in files
+    /// afterwards, so that its derived rows are stored, too.
+    ///
+    /// # Errors
+    /// Errors of memory and disk; a stop.
+    fn make_in_memory(_: &Context, _: &mut RunRecord, _: &mut Graph, _: &Layout) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Returns true if the files other than blocks and weights are whole. Collective.
     ///
     /// # Errors
     /// Errors of the folder.
-    fn is_rest_whole(&self, _session: &Session, _rows: &Rows) -> Result<bool> {
+    fn is_rest_whole(_: &Context, _: &Rows) -> Result<bool> {
         Ok(true)
     }
 
-    /// Builds the blocks that are `wanted`, as a stage. Collective.
+    /// Builds the blocks that are `wanted`. Collective.
     ///
     /// # Errors
     /// Errors of memory, disk and the graph's blocks; a stop.
-    fn build(&self, session: &mut Session, graph: &Graph, rows: &Rows, wanted: &[bool]) -> Result<()>;
+    fn build(
+        context: &Context,
+        record: &mut RunRecord,
+        graph: &Graph,
+        place: &DerivedPlace,
+        wanted: &[bool],
+    ) -> Result<()>;
 
     /// Opens the rows as a part of the graph.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
-    fn open(&self, session: &Session, graph: &mut Graph, rows: Rows) -> Result<()>;
+    fn open(context: &Context, graph: &mut Graph, place: &DerivedPlace) -> Result<()>;
 
     /// Returns their figures, once they are a part of the graph.
-    fn info(&self, graph: &Graph) -> Self::Info;
+    fn info(graph: &Graph, place: &DerivedPlace) -> Self::Info;
 
     /// Returns the weights that the figures of an earlier run name.
     fn weights_of(info: &Self::Info) -> Option<GraphWeights>;
+
+    /// Removes the files below `folder`, the folder of a graph. `info` are the figures of the run that built them.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    fn remove_files(folder: &Path, info: Option<Self::Info>) -> Result<()>;
 }
 
-/// Returns true if these rows are whole in the job's own workdir. Collective.
-///
-/// # Errors
-/// Errors of the folder; a stop.
-pub(super) fn are_whole<D: DerivedRows>(session: &Session, derived: &D) -> Result<bool> {
-    let rows = derived.place(&session.graph_folder());
-    let missing = blocks::missing(session, &rows, D::HALF, derived.layout(), derived.weights())?;
-    Ok(!missing.contains(&true) && derived.is_rest_whole(session, &rows)?)
+/// Where derived rows are stored, and their blocks and weights.
+pub(crate) struct DerivedPlace {
+    pub(super) rows: Rows,
+    pub(super) layout: Layout,
+    pub(super) weights: Option<GraphWeights>,
 }
 
-/// Removes rows from the job's own workdir, and forgets the stage that built them. `files` receives the folder of the
-/// graph and removes the files. Collective.
+impl DerivedPlace {
+    /// Returns the place of derived rows of `graph` below `folder`, the folder of a graph.
+    fn below<D: DerivedRows>(context: &Context, graph: &Graph, folder: &Path) -> Result<Self> {
+        let runs = context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))?;
+        D::place(&context.job, graph, &runs, folder)
+    }
+
+    /// Returns for each block whether it must be built, and whether all files are whole. Collective.
+    fn look<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
+        let missing = blocks::missing(context, &self.rows, D::HALF, &self.layout, self.weights)?;
+        let is_whole = !missing.contains(&true) && D::is_rest_whole(context, &self.rows)?;
+        Ok((missing, is_whole))
+    }
+}
+
+/// The stage that derives the rows `D`.
+#[derive(Default)]
+pub(crate) struct Derived<D> {
+    /// Where to build rows, and which blocks.
+    missing: Option<(DerivedPlace, Vec<bool>)>,
+    rows: PhantomData<D>,
+}
+
+impl<D: DerivedRows> Stage for Derived<D> {
+    fn steps(&self, job: &Job, made: &Made) -> Vec<&'static str> {
+        if D::is_needed(job, made.direction(job)) { vec![D::STAGE] } else { Vec::new() }
+    }
+
+    /// If no task of the job needs the rows, removes those of an earlier table if they are damaged, because no stage
+    /// would repair them. Otherwise opens them. The rows of a graph that another job kept are opened there if they are
+    /// whole.
+    fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
+        let is_needed = D::is_needed(&context.job, made.direction(&context.job));
+        let graph = made.graph()?;
+        if is_needed {
+            if graph.catalogue.is_in_memory() {
+                return Ok(false);
+            }
+            self.missing = open_whole::<D>(context, record, graph)?;
+            return Ok(self.missing.is_none());
+        }
+        if context.job.keep {
+            let place = DerivedPlace::below::<D>(context, graph, &context.graph_folder())?;
+            if let Some(info) = record.manifest.found::<D::Info>(D::STAGE, place.rows.key)
+                && !(DerivedPlace { weights: D::weights_of(&info), ..place }).look::<D>(context)?.1
+            {
+                remove::<D>(context, record)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Builds the rows in the workdir of the job.
+    fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
+        let graph = made.graph()?;
+        if graph.catalogue.is_in_memory() {
+            let DerivedPlace { layout, .. } = DerivedPlace::below::<D>(context, graph, &graph.folder)?;
+            if D::make_in_memory(context, record, graph, &layout)? {
+                return Ok(());
+            }
+            self.missing = open_whole::<D>(context, record, graph)?;
+        }
+        let Some((place, wanted)) = self.missing.take() else { return Ok(()) };
+        blocks::log_stored(&wanted);
+        record.manifest.forget(D::STAGE);
+        D::build(context, record, graph, &place, &wanted)?;
+        D::open(context, graph, &place)?;
+        record.done(D::STAGE, place.rows.key, &D::info(graph, &place))?;
+        record.save()
+    }
+}
+
+/// Opens the rows if they are whole. Otherwise returns where to build them, and for each block whether it is missing.
+/// Collective.
+fn open_whole<D: DerivedRows>(
+    context: &Context,
+    record: &RunRecord,
+    graph: &mut Graph,
+) -> Result<Option<(DerivedPlace, Vec<bool>)>> {
+    let own = context.graph_folder();
+    if graph.folder != own {
+        let kept = DerivedPlace::below::<D>(context, graph, &graph.folder)?;
+        if kept.look::<D>(context)?.1 {
+            return D::open(context, graph, &kept).map(|()| None);
+        }
+    }
+    let place = DerivedPlace::below::<D>(context, graph, &own)?;
+    let folder = &place.rows.folder;
+    context.agreed(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
+    let (missing, is_whole) = place.look::<D>(context)?;
+    let noted = record.manifest.found::<D::Info>(D::STAGE, place.rows.key);
+    let is_noted = noted.is_some_and(|info| place.weights.is_none() || D::weights_of(&info) == place.weights);
+    if is_noted && is_whole {
+        return D::open(context, graph, &place).map(|()| None);
+    }
+    Ok(Some((place, missing)))
+}
+
+/// Removes rows from the job's own workdir, and forgets the stage that built them. Collective.
 ///
 /// # Errors
-/// Errors of `files`.
-pub(super) fn remove(session: &mut Session, stage: &str, files: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let folder = session.graph_folder();
-    session.agreed(|| {
-        files(&folder)?;
+/// [`Error::Io`].
+pub(super) fn remove<D: DerivedRows>(context: &Context, record: &mut RunRecord) -> Result<()> {
+    let folder = context.graph_folder();
+    context.agreed(|| {
+        D::remove_files(&folder, record.manifest.last(D::STAGE))?;
         // Removes the folder only if it is empty: it was created for these rows.
         let _ = std::fs::remove_dir(&folder);
         Ok(())
     })?;
-    if session.manifest.stages.contains_key(stage) {
-        session.manifest.forget(stage);
+    if record.manifest.stages.contains_key(D::STAGE) {
+        record.manifest.forget(D::STAGE);
         // The manifest changed, so the report is written again.
-        session.began = true;
+        record.note_change();
     }
     Ok(())
-}
-
-/// Adds these rows to a graph. For a graph that another job kept, they are opened there if they are whole, otherwise
-/// built in the job's own workdir. Collective.
-///
-/// # Errors
-/// Errors of memory, disk and the graph's blocks; a stop.
-pub(super) fn open_or_build<D: DerivedRows>(session: &mut Session, graph: &mut Graph, derived: &D) -> Result<()> {
-    let (layout, weights) = (derived.layout(), derived.weights());
-    let missing = |session: &Session, rows: &Rows| blocks::missing(session, rows, D::HALF, layout, weights);
-    let is_whole = |session: &Session, rows: &Rows, missing: &[bool]| {
-        Ok::<_, Error>(!missing.contains(&true) && derived.is_rest_whole(session, rows)?)
-    };
-    let own = session.graph_folder();
-    if own != graph.folder {
-        let kept = derived.place(&graph.folder);
-        if is_whole(session, &kept, &missing(session, &kept)?)? {
-            session.skipped(D::STAGE);
-            return derived.open(session, graph, kept);
-        }
-    }
-    let rows = derived.place(&own);
-    let folder = &rows.folder;
-    session.agreed(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
-    let wanted = missing(session, &rows)?;
-    let noted = session.manifest.found::<D::Info>(D::STAGE, rows.key);
-    let is_noted = noted.is_some_and(|info| weights.is_none() || D::weights_of(&info) == weights);
-    if is_noted && is_whole(session, &rows, &wanted)? {
-        session.skipped(D::STAGE);
-        return derived.open(session, graph, rows);
-    }
-    blocks::log_stored(&wanted);
-    session.manifest.forget(D::STAGE);
-    derived.build(session, graph, &rows, &wanted)?;
-    let (key, figures) = (rows.key, session.figures_of(D::STAGE));
-    derived.open(session, graph, rows)?;
-    session.manifest.done(D::STAGE, key, figures, &derived.info(graph))?;
-    session.save_manifest()
 }

@@ -9,7 +9,8 @@ use crate::algo::sources::{self, Named};
 use crate::error::Result;
 use crate::formats::{CacheUse, Edges, Input, InputCache, Share, Visitor};
 use crate::graph::ids::DenseId;
-use crate::job::session::{Moved, Session, Watched};
+use crate::job::context::{Context, Watched};
+use crate::job::run_record::{Moved, RunRecord};
 use crate::job::state::order_writer::Ordered;
 use crate::prepare::order;
 use crate::prepare::prepared::InputInfo;
@@ -24,15 +25,16 @@ use std::path::Path;
 /// [`crate::Error::Input`] for a vertex that is missing; errors of the order, of the list of sparse ids, and of
 /// reading the input.
 pub(crate) fn check(
-    session: &mut Session,
+    context: &Context,
+    record: &mut RunRecord,
     info: &InputInfo,
     folder: &Path,
     order: Option<&Ordered>,
     input: Option<(&Input, &InputCache<'_>)>,
 ) -> Result<()> {
-    let named: Vec<Named> = session.job.tasks.iter().flat_map(|task| task.named()).collect();
+    let named: Vec<Named> = context.job.tasks.iter().flat_map(|task| task.named()).collect();
     let dense: Vec<u32> =
-        session.agreed(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
+        context.agreed(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
     // The list of sparse ids includes those that only have loops.
     if info.declared || info.sparse || dense.is_empty() {
         return Ok(());
@@ -40,23 +42,23 @@ pub(crate) fn check(
     let mut without_degree: Vec<u64> = match order.map(Ordered::order) {
         Some(order) => {
             // A rank may have only its own share of the order.
-            let mine = if order.whole { 0..order.map.len() } else { session.comm.share(order.map.len()) };
+            let mine = if order.whole { 0..order.map.len() } else { context.comm.share(order.map.len()) };
             let is_one = |id: usize| mine.contains(&id) && order.map[id] == ISOLATED;
             dense.iter().map(|&id| is_one(id as usize).into()).collect()
         }
-        None => session.agreed(|| {
+        None => context.agreed(|| {
             let order = order::map(folder, info.content)?;
             let map = order.ids()?;
             Ok(dense.iter().map(|&id| vertex(map, DenseId(id)).is_none().into()).collect())
         })?,
     };
-    session.comm.all_max(&mut without_degree);
+    context.comm.all_max(&mut without_degree);
     let mut ids: Vec<u32> =
         dense.iter().zip(&without_degree).filter(|(_, is_one)| **is_one > 0).map(|(id, _)| *id).collect();
     ids.sort_unstable();
     ids.dedup();
     let looped = match input {
-        Some(input) if info.loops > 0 && !ids.is_empty() => with_loops(session, input, &ids)?,
+        Some(input) if info.loops > 0 && !ids.is_empty() => with_loops(context, record, input, &ids)?,
         _ => vec![0; ids.len()],
     };
     let has_loop = |id: &u32| ids.binary_search(id).map_or(true, |at| looped[at] > 0);
@@ -69,14 +71,19 @@ pub(crate) fn check(
 }
 
 /// Reads the edges. Returns 1 for each of the sorted `ids` that has a loop, otherwise 0. Collective.
-fn with_loops(session: &mut Session, (input, cache): (&Input, &InputCache<'_>), ids: &[u32]) -> Result<Vec<u64>> {
-    let (comm, bytes) = (session.comm.clone(), input.bytes() / session.comm.ranks() as u64);
-    let mut looped = session.stage("ingest", bytes, Unit::Bytes, |s, progress| {
-        let scratch = input.scratch_bytes(s.threads);
-        cache.make_room(&s.budget, scratch);
-        let _reading = s.budget.reserve(scratch, "reading the input")?;
-        let mut visitors: Vec<_> = (0..s.threads).map(|_| Loops { ids, looped: vec![0; ids.len()] }).collect();
-        let share = Share::of(s.comm.rank(), s.comm.ranks());
+fn with_loops(
+    context: &Context,
+    record: &mut RunRecord,
+    (input, cache): (&Input, &InputCache<'_>),
+    ids: &[u32],
+) -> Result<Vec<u64>> {
+    let (comm, bytes) = (context.comm.clone(), input.bytes() / context.comm.ranks() as u64);
+    let mut looped = record.stage(context, "ingest", bytes, Unit::Bytes, |progress| {
+        let scratch = input.scratch_bytes(context.threads);
+        cache.make_room(&context.budget, scratch);
+        let _reading = context.budget.reserve(scratch, "reading the input")?;
+        let mut visitors: Vec<_> = (0..context.threads).map(|_| Loops { ids, looped: vec![0; ids.len()] }).collect();
+        let share = Share::of(context.comm.rank(), context.comm.ranks());
         input.scan_share(share, CacheUse::Nothing, &mut visitors, &Watched(progress))?;
         let mut looped = vec![0; ids.len()];
         for visitor in visitors {

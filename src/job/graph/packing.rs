@@ -7,7 +7,8 @@ use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::packed::{HalfPacked, PackedRows, Packer};
 use crate::graph::stored;
-use crate::job::session::{Moved, Session};
+use crate::job::context::Context;
+use crate::job::run_record::{Moved, RunRecord};
 use crate::prepare::prepared::Graph;
 use crate::prepare::transpose::{Destination, Transposed};
 use crate::process::progress::Unit;
@@ -23,12 +24,17 @@ const WINDOW_PART: u64 = 8;
 ///
 /// # Errors
 /// Errors of [`super::transpose::ensure`].
-pub(super) fn pack_or_store(session: &mut Session, graph: &mut Graph, layout: &Layout) -> Result<bool> {
+pub(super) fn pack_or_store(
+    context: &Context,
+    record: &mut RunRecord,
+    graph: &mut Graph,
+    layout: &Layout,
+) -> Result<bool> {
     let mut begun = None;
-    match pack(session, graph, layout, &mut begun) {
+    match pack(context, record, graph, layout, &mut begun) {
         Err(why @ Error::Limit { .. }) if graph.catalogue.is_in_memory() => {
             tracing::info!("rows do not fit in memory even when packed, so they are stored: {why}");
-            store(session, graph, begun)?;
+            store(context, graph, begun)?;
             Ok(false)
         }
         packed => packed.map(|()| true),
@@ -37,21 +43,27 @@ pub(super) fn pack_or_store(session: &mut Session, graph: &mut Graph, layout: &L
 
 /// Packs both halves, the upper one while it is derived from the lower one. If the lower half does not fit, `begun`
 /// receives the part that was packed.
-fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout, begun: &mut Option<Box<HalfPacked>>) -> Result<()> {
-    session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
+fn pack(
+    context: &Context,
+    record: &mut RunRecord,
+    graph: &mut Graph,
+    layout: &Layout,
+    begun: &mut Option<Box<HalfPacked>>,
+) -> Result<()> {
+    record.stage(context, STAGE, graph.stored.edges, Unit::Edges, |progress| {
         let wanted = vec![true; layout.blocks()];
-        let packer = Packer::new(layout.blocks(), &s.budget)?;
+        let packer = Packer::new(layout.blocks(), &context.budget)?;
         // A test may take the memory away.
         if failpoint::hit("packed.rows").is_err() {
-            s.budget.reserve(u64::MAX / 2, "packed rows")?;
+            context.budget.reserve(u64::MAX / 2, "packed rows")?;
         }
         let of = Upper { graph, layout, wanted: &wanted, weights: None, to: Destination::Packed(&packer) };
         // The window is needed only if no GPU does the work. Packed rows get the rest of the memory.
-        let Transposed { passes, .. } = of.make(s, s.budget.free() / WINDOW_PART, progress)?;
+        let Transposed { passes, .. } = of.make(context, context.budget.free() / WINDOW_PART, progress)?;
         let read = passes * graph.catalogue.bytes();
         let (upper, edges) = (packer.finish()?, graph.stored.edges.max(1) as f64);
         let of_upper = upper.bytes();
-        graph.pack(Catalogue::of_packed(layout.clone(), upper), &s.budget).map_err(|(e, half)| {
+        graph.pack(Catalogue::of_packed(layout.clone(), upper), &context.budget).map_err(|(e, half)| {
             *begun = half;
             e
         })?;
@@ -66,11 +78,11 @@ fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout, begun: &mut O
 }
 
 /// Writes the blocks of the lower half to files, whether packed or not.
-fn store(session: &Session, graph: &mut Graph, begun: Option<Box<HalfPacked>>) -> Result<()> {
-    let (folder, key, layout) = (session.graph_folder(), graph.info.content, graph.catalogue.layout.clone());
+fn store(context: &Context, graph: &mut Graph, begun: Option<Box<HalfPacked>>) -> Result<()> {
+    let (folder, key, layout) = (context.graph_folder(), graph.info.content, graph.catalogue.layout.clone());
     let write = |b: usize, lengths: &[u32], targets: &[u32]| {
         signals::check()?;
-        session.syncer.push(stored::write(&folder, key, &layout, b, &[(lengths, targets)])?);
+        context.syncer.push(stored::write(&folder, key, &layout, b, &[(lengths, targets)])?);
         Ok(())
     };
     match begun {

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::formats::Input;
-use crate::job::session::{Moved, Session, Watched};
+use crate::job::context::{Context, Watched};
+use crate::job::run_record::{Moved, RunRecord};
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::process::progress::Unit;
 
@@ -10,40 +11,40 @@ use crate::process::progress::Unit;
 ///
 /// # Errors
 /// Errors of the stage.
-pub(super) fn number(session: &mut Session, input: &Input, identity: u64) -> Result<Dictionary> {
-    let path = dictionary::path(&session.graph_folder());
-    session.stage("dictionary", input.bytes(), Unit::Bytes, |s, progress| {
+pub(super) fn number(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<Dictionary> {
+    let path = dictionary::path(&context.graph_folder());
+    record.stage(context, "dictionary", input.bytes(), Unit::Bytes, |progress| {
         // One rank builds it for all, because the list is small compared with the edges.
-        if !s.comm.leads() {
+        if !context.comm.leads() {
             return Ok(((), Moved::default()));
         }
-        let seal = Dictionary::build(input, &path, identity, s.threads, &s.budget, &Watched(progress))?;
+        let seal = Dictionary::build(input, &path, identity, context.threads, &context.budget, &Watched(progress))?;
         Ok(((), Moved { read: input.bytes(), written: seal.bytes }))
     })?;
-    open(session, identity)
+    open(context, identity)
 }
 
 /// Opens the list, which the leader may just have written.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
-pub(super) fn open(session: &Session, identity: u64) -> Result<Dictionary> {
-    session
-        .retry_until_visible(|| Dictionary::open(&dictionary::path(&session.graph_folder()), identity, &session.budget))
+pub(super) fn open(context: &Context, identity: u64) -> Result<Dictionary> {
+    context
+        .retry_until_visible(|| Dictionary::open(&dictionary::path(&context.graph_folder()), identity, &context.budget))
 }
 
 /// Rebuilds the list if it is damaged. Collective.
 ///
 /// # Errors
 /// Errors of [`number`].
-pub(super) fn ensure(session: &mut Session, input: &Input, identity: u64) -> Result<()> {
-    let open = || Dictionary::open(&dictionary::path(&session.graph_folder()), identity, &session.budget);
-    let whole = session.agreed(|| match open() {
+pub(super) fn ensure(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<()> {
+    let open = || Dictionary::open(&dictionary::path(&context.graph_folder()), identity, &context.budget);
+    let whole = context.agreed(|| match open() {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
             tracing::warn!("{e}: listing sparse ids again");
             Ok(false)
         }
         other => other.map(|_| true),
     })?;
-    if whole { Ok(()) } else { number(session, input, identity).map(drop) }
+    if whole { Ok(()) } else { number(context, record, input, identity).map(drop) }
 }

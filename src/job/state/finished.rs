@@ -4,6 +4,7 @@ use crate::config::Job;
 use crate::error::Result;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{Contents, task_key};
+use crate::list::List;
 use crate::prepare::prepared::{InputInfo, StoreInfo};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,13 @@ pub enum Subject {
         /// Elements.
         length: u64,
     },
+}
+
+impl Subject {
+    /// Describes a list.
+    pub fn of_list(list: &List) -> Subject {
+        Subject::List { source: list.source.name(), bytes: list.source.bytes(), length: list.length }
+    }
 }
 
 impl Finished {

@@ -147,6 +147,7 @@ fn start_of(pid: u32) -> Option<u64> {
 /// The right to write in a workdir, until dropped.
 #[derive(Debug)]
 pub struct Lock {
+    workdir: PathBuf,
     /// Holds the record and the heartbeat until the lock is dropped.
     _presence: Presence,
 }
@@ -219,6 +220,11 @@ impl Lock {
         Lock::take(workdir, true)
     }
 
+    /// Returns the workdir.
+    pub fn workdir(&self) -> &Path {
+        &self.workdir
+    }
+
     fn take(workdir: &Path, removes: bool) -> Result<Lock> {
         std::fs::create_dir_all(workdir).map_err(|e| Error::io("make the folder", workdir, e))?;
         let path = workdir.join("lock");
@@ -255,7 +261,7 @@ impl Lock {
                 return Err(busy(Some(&other)));
             }
         }
-        Ok(Lock { _presence: Presence::begin(record, me, file)? })
+        Ok(Lock { workdir: workdir.to_owned(), _presence: Presence::begin(record, me, file)? })
     }
 
     /// Returns the owner that the workdir's record names, for `status`; see [`Owner::liveness`]. `None` if nobody

@@ -43,7 +43,7 @@ pub(crate) fn own_rows(graph: &Graph, workdir: &Path, manifest: &Manifest, verdi
     }
     let runs = order::read_runs(&graph.folder, graph.info.content)?;
     upper_half(graph, &folder, &runs, manifest, verdict)?;
-    merged_rows(graph, &folder, manifest, verdict)
+    merged_rows(graph, &folder, &runs, manifest, verdict)
 }
 
 /// Checks order, ids, degrees and blocks of the job's own graph, as far as they are stored.
@@ -92,15 +92,18 @@ pub(crate) fn stored_graph(
     };
     verdict.note("graph", Ok(format!("{} edges, as in the manifest", graph.stored.edges)))?;
     upper_half(&graph, &folder, runs, manifest, verdict)?;
-    merged_rows(&graph, &folder, manifest, verdict)
+    merged_rows(&graph, &folder, runs, manifest, verdict)
 }
 
 /// Checks the merged rows (all neighbours) of the directed `graph` in `folder`, as far as they are stored.
-///
-/// # Errors
-/// An error while writing the verdict.
-pub(crate) fn merged_rows(graph: &Graph, folder: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
-    let (rows, layout) = merged::rows(graph, folder)?;
+fn merged_rows(
+    graph: &Graph,
+    folder: &Path,
+    runs: &DegreeRuns,
+    manifest: &Manifest,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
+    let (rows, layout) = merged::place(graph, runs, folder)?;
     let stored = manifest.found::<StoreInfo>(merged::STAGE, rows.key);
     let (is_done, weights) = (stored.is_some(), stored.and_then(|stored| stored.weights));
     if !is_done && !rows.folder.is_dir() {

@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, PeerMemory, Workspace};
 use crate::graph::layout::Bins;
 use crate::graph::placement::{BlockSize, Placement};
+use crate::job::context::Context;
 use crate::job::graph::build::Assignment;
-use crate::job::session::Session;
+use crate::job::run_record::RunRecord;
 use crate::job::state::order_writer::Ordered;
 use crate::memory::{bytes_of, numbers_of};
 use crate::prepare::partition::device_lines::DeviceLines;
@@ -35,14 +36,14 @@ impl Arenas<'_> {
 }
 
 /// Locks the GPU, if all ranks have one and can reach the others.
-pub(super) fn gpus(session: &Session) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
-    session.gpu.workspace()?;
-    let beside = session.gpu.peers().reachable();
-    if beside.is_none() && session.comm.ranks() > 1 {
+pub(super) fn gpus(context: &Context) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
+    context.gpu.workspace()?;
+    let beside = context.gpu.peers().reachable();
+    if beside.is_none() && context.comm.ranks() > 1 {
         return None;
     }
-    let workspace = session.gpu.lock()?;
-    let arenas = Arenas { rank: session.comm.rank(), mine: workspace.arena.words(), beside };
+    let workspace = context.gpu.lock()?;
+    let arenas = Arenas { rank: context.comm.rank(), mine: workspace.arena.words(), beside };
     Some((workspace, arenas))
 }
 
@@ -51,15 +52,15 @@ pub(super) fn gpus(session: &Session) -> Option<(MutexGuard<'_, Workspace>, Aren
 /// # Errors
 /// [`crate::Error::Lost`].
 pub(in crate::job::graph) fn device_lines(
-    session: &Session,
+    context: &Context,
     assignment: &Assignment<'_>,
     bins: &Bins,
     info: &InputInfo,
 ) -> Result<Option<DeviceLines>> {
     let (edges, ids) = (info.edges - info.loops, info.ids);
     // The GPU stores ids in 32 bits, and only its own lines stay there.
-    let Some((mut workspace, arenas)) = gpus(session).filter(|_| ids < u32::MAX.into()) else { return Ok(None) };
-    let (rank, ranks) = (session.comm.rank(), session.comm.ranks());
+    let Some((mut workspace, arenas)) = gpus(context).filter(|_| ids < u32::MAX.into()) else { return Ok(None) };
+    let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
     let weighted = info.weights.is_some();
     let line_bytes = 4 * line_words(weighted) as u64;
     workspace.arena.reset(0);
@@ -80,12 +81,12 @@ pub(in crate::job::graph) fn device_lines(
     let largest = bins.largest().div_ceil(LINE as u64) + (lanes * ranks) as u64;
     let sorting = |lanes| Sorters::ample_bytes(bins, rows, largest, lanes, weighted);
     let (sorting, sorting_home) = (sorting(lanes), sorting(lanes.min(LANES)) + home);
-    let stays = !session.job.keep && !session.job.tasks.is_empty() && !weighted;
+    let stays = !context.job.keep && !context.job.tasks.is_empty() && !weighted;
     let stays = stays && home <= arena.bytes() / PART && sorting_home <= arena.free();
     let room = arena.free().saturating_sub(placing.max(if stays { sorting_home } else { sorting }));
     let lines = expected.min(room / line_bytes);
     let taken = workspace.arena.take_last(lines * line_bytes).map_or(0, |(at, _)| at);
-    let all = session.comm.all_gather(bytes_of(&[taken, lines]));
+    let all = context.comm.all_gather(bytes_of(&[taken, lines]));
     let lines_of = |rank: usize| {
         let place: Vec<u64> = numbers_of(&all[rank]);
         arenas.words(rank, place[0], place[1] * line_bytes / 4)
@@ -98,12 +99,12 @@ pub(in crate::job::graph) fn device_lines(
 
 /// Returns true if ranks gather the map from ids on their GPUs, where it is used, instead of in host memory. Only
 /// jobs that store neither the graph nor results per vertex can do that; others need the map on the host.
-pub(in crate::job::graph) fn maps_on_gpus(session: &Session) -> bool {
-    session.gpu.peers().reachable().is_some()
-        && !session.job.carries_weights()
-        && !session.job.keep
-        && !session.job.tasks.is_empty()
-        && !session.needs_order()
+pub(in crate::job::graph) fn maps_on_gpus(context: &Context) -> bool {
+    context.gpu.peers().reachable().is_some()
+        && !context.job.carries_weights()
+        && !context.job.keep
+        && !context.job.tasks.is_empty()
+        && !context.job.needs_order()
 }
 
 /// Gathers the map on the GPUs. Returns `None` if the order is already complete or a GPU has too little memory; then
@@ -112,7 +113,8 @@ pub(in crate::job::graph) fn maps_on_gpus(session: &Session) -> bool {
 /// # Errors
 /// [`crate::Error::Lost`], and errors of storing the order.
 pub(in crate::job::graph) fn map_on_gpus(
-    session: &mut Session,
+    context: &Context,
+    record: &mut RunRecord,
     ordered: &mut Ordered,
     bins: &Bins,
     info: &InputInfo,
@@ -120,42 +122,42 @@ pub(in crate::job::graph) fn map_on_gpus(
     if ordered.order().whole {
         return Ok(None);
     }
-    let each = (info.edges - info.loops) / session.comm.ranks() as u64;
-    let fits = gpus(session).is_some_and(|(workspace, _)| {
+    let each = (info.edges - info.loops) / context.comm.ranks() as u64;
+    let fits = gpus(context).is_some_and(|(workspace, _)| {
         gpu_plan::ample_bytes(&workspace, bins, info.ids, each, info.weights.is_some()) <= workspace.arena.bytes()
             && info.ids < u32::MAX.into()
     });
-    if !session.comm.all(fits) {
-        ordered.complete(&session.comm);
-        session.store_order(ordered, info.content)?;
+    if !context.comm.all(fits) {
+        ordered.complete(&context.comm);
+        record.store_order(ordered, info.content)?;
         return Ok(None);
     }
     let nobody = || Error::internal("gather the map on GPUs", "no GPU, although one was found");
-    let (mut workspace, arenas) = gpus(session).ok_or_else(nobody)?;
+    let (mut workspace, arenas) = gpus(context).ok_or_else(nobody)?;
     let Workspace { arena, uploader, queue, .. } = &mut *workspace;
     arena.reset(0);
     // The map must come first in every arena, because ranks compute its address from that.
     let map = arena.take_planned::<u32>(info.ids)?;
     arena.hold(map.bytes());
-    let share = |rank| session.comm.share_of(rank, info.ids as usize);
+    let share = |rank| context.comm.share_of(rank, info.ids as usize);
     let part = |of: Range<usize>| map.part(of.start as u64..of.end as u64);
-    let mine = share(session.comm.rank());
+    let mine = share(context.comm.rank());
     let upload = (CopySource::Memory(bytes_of(&ordered.order().map[mine.clone()])), part(mine).as_bytes());
     uploader.upload(&[upload], &|| Ok(()))?.wait()?;
-    session.comm.barrier();
-    for rank in (0..session.comm.ranks()).filter(|&rank| rank != session.comm.rank()) {
+    context.comm.barrier();
+    for rank in (0..context.comm.ranks()).filter(|&rank| rank != context.comm.rank()) {
         let there = share(rank);
         queue.copy(arenas.words(rank, 4 * there.start as u64, there.len() as u64), part(there))?;
     }
     queue.finish()?;
     // No rank may continue before all have copied.
-    session.comm.barrier();
+    context.comm.barrier();
     Ok(Some(map))
 }
 
 /// Frees the GPU memory of waiting edges.
-pub(in crate::job::graph) fn clear_device_lines(session: &Session) {
-    if let Some((mut workspace, _)) = gpus(session) {
+pub(in crate::job::graph) fn clear_device_lines(context: &Context) {
+    if let Some((mut workspace, _)) = gpus(context) {
         workspace.arena.let_go();
     }
 }

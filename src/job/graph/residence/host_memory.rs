@@ -2,22 +2,22 @@
 
 use crate::graph::host_block::{HostBlock, MemoryBlock, RemoteBlock};
 use crate::graph::placement::BlockSize;
-use crate::job::session::Session;
+use crate::job::context::Context;
 use crate::job::state::manifest::key;
 use crate::memory::{Process, bytes_of, numbers_of};
 
 /// Returns the processes of all ranks if they can read each other's memory; an empty list for a single rank.
 /// Collective.
-pub(super) fn readable_ranks(session: &Session) -> Option<Vec<Process>> {
-    if session.comm.ranks() == 1 {
+pub(super) fn readable_ranks(context: &Context) -> Option<Vec<Process>> {
+    if context.comm.ranks() == 1 {
         return Some(Vec::new());
     }
     // Each rank reads a secret from every other process, because a pid could belong to another process.
     let me = Process::open();
     let secret =
-        Box::new(key("memory", &(me.number(), session.comm.rank(), std::time::SystemTime::now())).unwrap_or(0));
+        Box::new(key("memory", &(me.number(), context.comm.rank(), std::time::SystemTime::now())).unwrap_or(0));
     let mine = [me.number(), std::ptr::from_ref(&*secret) as u64, *secret];
-    let all = session.comm.all_gather(bytes_of(&mine));
+    let all = context.comm.all_gather(bytes_of(&mine));
     let reads = |rank: &Vec<u8>| match numbers_of::<u64>(rank)[..] {
         [process, address, secret] => {
             let (process, mut found) = (Process::of(process), [0; 8]);
@@ -27,7 +27,7 @@ pub(super) fn readable_ranks(session: &Session) -> Option<Vec<Process>> {
         _ => None,
     };
     let ranks: Option<Vec<Process>> = all.iter().map(reads).collect();
-    let reads = session.comm.all(session.comm.nodes() == 1 && ranks.is_some());
+    let reads = context.comm.all(context.comm.nodes() == 1 && ranks.is_some());
     tracing::debug!(reads, "memory of other ranks");
     // After the collective above, every rank has read the secret.
     drop(secret);
@@ -36,13 +36,13 @@ pub(super) fn readable_ranks(session: &Session) -> Option<Vec<Process>> {
 
 /// Returns all blocks, cut to `sizes`: those of this rank, and the places of the others. Collective.
 pub(super) fn blocks_of_all(
-    session: &Session,
+    context: &Context,
     builders: &[u32],
     sizes: &[BlockSize],
     blocks: Vec<HostBlock>,
     ranks: &[Process],
 ) -> Vec<MemoryBlock> {
-    let (mut blocks, rank) = (blocks.into_iter(), session.comm.rank() as u32);
+    let (mut blocks, rank) = (blocks.into_iter(), context.comm.rank() as u32);
     let mine = |(&builder, size): (&u32, &BlockSize)| {
         let mut block = if builder == rank { blocks.next() } else { None }?;
         block.shorten(size.entries);
@@ -51,7 +51,7 @@ pub(super) fn blocks_of_all(
     let held: Vec<Option<HostBlock>> = builders.iter().zip(sizes).map(mine).collect();
     let address = |block: &Option<HostBlock>| block.as_ref().map_or(0, HostBlock::address);
     let mut addresses: Vec<u64> = held.iter().map(address).collect();
-    session.comm.all_max(&mut addresses);
+    context.comm.all_max(&mut addresses);
     let there = |(builder, address): (&u32, u64)| RemoteBlock { process: ranks[*builder as usize], address };
     let places = builders.iter().zip(addresses);
     held.into_iter()

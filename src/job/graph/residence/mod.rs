@@ -20,8 +20,8 @@ use crate::graph::direction::Direction;
 use crate::graph::host_block::HostBlock;
 use crate::graph::layout::{Bins, Layout};
 use crate::graph::placement::{BlockSize, Placement};
+use crate::job::context::{Context, Watched};
 use crate::job::plan::packing::Packing;
-use crate::job::session::{Session, Watched};
 use crate::memory::{Process, bytes_of, numbers_of};
 use crate::prepare::partition::Partition;
 use crate::prepare::partition::route::NOBODY;
@@ -67,78 +67,79 @@ struct Unsorted<'a> {
 /// Determines where all rows fit so that GPUs compute on them without files: on the GPUs, else in host memory, else
 /// nowhere (`None`). Bins hold `pool` bytes of host memory. Collective.
 pub(super) fn plan(
-    session: &Session,
+    context: &Context,
+    is_resumed: bool,
     edges: u64,
     assignment: &Assignment<'_>,
     (bins, partition, pool): (&Bins, &Partition<'_>, u64),
 ) -> Option<Residence> {
     // Weights are in files next to blocks, so such a graph is stored.
-    let (mut workspace, _) = gpus(session).filter(|_| !session.job.carries_weights())?;
+    let (mut workspace, _) = gpus(context).filter(|_| !context.job.carries_weights())?;
     let lines = partition.lines();
     let most = resident::most_sizes(assignment.layout, bins, &lines);
     // Any GPU may need any block.
     let mut largest: Vec<u64> = most.iter().map(|size| size.entries).collect();
-    session.comm.all_max(&mut largest);
+    context.comm.all_max(&mut largest);
     let of_all = most.iter().zip(largest).map(|(size, entries)| BlockSize { entries, ..*size }).collect();
     let longest = lines.iter().copied().max().unwrap_or(0);
     let unsorted = Unsorted { assignment, bins, most, of_all, longest };
     let all_are_new = !assignment.builders.contains(&NOBODY);
-    if packs(session, edges, assignment.layout) && all_are_new {
-        return plan_for_packing(session, &unsorted, pool, &mut workspace);
+    if packs(context, edges, assignment.layout) && all_are_new {
+        return plan_for_packing(context, &unsorted, pool, &mut workspace);
     }
     // A job that was interrupted may be interrupted again, so a resumed job stores its blocks. Whole rows are derived
     // from blocks in files.
-    let wanted = !session.job.keep
-        && !session.job.needs_upper()
+    let wanted = !context.job.keep
+        && !context.job.needs_upper()
         && assignment.layout.direction() == Direction::Undirected
-        && session.manifest.resumes == 0
+        && !is_resumed
         && all_are_new;
-    plan_on_gpus(session, &unsorted, wanted, &mut workspace)
-        .or_else(|| plan_in_memory(session, &unsorted, wanted, &mut workspace))
+    plan_on_gpus(context, &unsorted, wanted, &mut workspace)
+        .or_else(|| plan_in_memory(context, &unsorted, wanted, &mut workspace))
 }
 
 /// Plans for rows that stay on the GPUs, if all of them have room. Collective.
 fn plan_on_gpus(
-    session: &Session,
+    context: &Context,
     Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
     wanted: bool,
     workspace: &mut Workspace,
 ) -> Option<Residence> {
     let layout = assignment.layout;
-    let bytes = most_resident(session, &assignment.mine, most);
+    let bytes = most_resident(context, &assignment.mine, most);
     workspace.arena.hold(0);
     workspace.arena.reset(0);
     let memory = workspace.arena.take::<u32>(bytes / 4).filter(|_| bytes <= workspace.arena.bytes() / PART);
     // A test may take the memory away.
     let memory = memory.filter(|_| failpoint::hit("rows.gpu").is_ok());
-    let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), session.threads, *longest));
+    let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), context.threads, *longest));
     let left = workspace.arena.bytes().saturating_sub(bytes);
-    let computed = beside_rows(session, layout, of_all, left).is_some();
-    let stays = session.comm.all(plan.is_some() && computed && wanted);
+    let computed = beside_rows(context, layout, of_all, left).is_some();
+    let stays = context.comm.all(plan.is_some() && computed && wanted);
     tracing::debug!(bytes, longest, room = plan.is_some(), computed, stays, "rows on the GPU");
     plan.zip(memory).filter(|_| stays).map(|(plan, memory)| Residence { plan, place: Place::OnGpus(memory) })
 }
 
 /// Returns true if the whole rows of a graph of `edges` edges are packed in host memory.
-pub(super) fn packs(session: &Session, edges: u64, layout: &Layout) -> bool {
-    Packing::of(&session.machine(), &session.job, (edges, layout.rows(), layout.direction())).is_some()
+pub(super) fn packs(context: &Context, edges: u64, layout: &Layout) -> bool {
+    Packing::of(&context.machine(), &context.job, (edges, layout.rows(), layout.direction())).is_some()
 }
 
 /// Plans for rows that stay in host memory until they are packed there. Block by block they replace the bins that are
 /// sorted, so that the memory of the bins is nearly enough for both.
 fn plan_for_packing(
-    session: &Session,
+    context: &Context,
     Unsorted { assignment, bins, most, longest, .. }: &Unsorted<'_>,
     pool: u64,
     workspace: &mut Workspace,
 ) -> Option<Residence> {
     let layout = assignment.layout;
     workspace.arena.reset(0);
-    let plan = Sorters::plan_all(workspace, bins, layout.rows(), session.threads, *longest)?;
+    let plan = Sorters::plan_all(workspace, bins, layout.rows(), context.threads, *longest)?;
     let bytes: u64 = most.iter().map(|size| HostBlock::bytes(size.rows, size.entries)).sum();
-    let fits = session.budget.free() + pool >= bytes + 4 * layout.rows();
+    let fits = context.budget.free() + pool >= bytes + 4 * layout.rows();
     tracing::debug!(bytes, pool, fits, "rows in memory until they are packed");
-    let block = |(b, size): (usize, &BlockSize)| HostBlock::unreserved(&layout.block(b), size.entries, &session.budget);
+    let block = |(b, size): (usize, &BlockSize)| HostBlock::unreserved(&layout.block(b), size.entries, &context.budget);
     let blocks = most.iter().enumerate().filter(|_| fits).map(block).collect::<Result<Vec<HostBlock>>>().ok()?;
     fits.then_some(Residence { plan, place: Place::InMemory(blocks, Vec::new()) })
 }
@@ -146,27 +147,27 @@ fn plan_for_packing(
 /// Plans for rows that stay in host memory, if there is room in addition to what sorting and tasks take, and ranks
 /// can read each other's memory. Either all ranks do this or none. Collective.
 fn plan_in_memory(
-    session: &Session,
+    context: &Context,
     Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
     wanted: bool,
     workspace: &mut Workspace,
 ) -> Option<Residence> {
     let Assignment { layout, mine, .. } = *assignment;
     workspace.arena.reset(0);
-    let plan = Sorters::plan_all(workspace, bins, layout.rows(), session.threads, *longest);
-    let plan = plan.filter(|plan| wanted && plan.lanes() >= session.threads.min(FEW_LANES));
+    let plan = Sorters::plan_all(workspace, bins, layout.rows(), context.threads, *longest);
+    let plan = plan.filter(|plan| wanted && plan.lanes() >= context.threads.min(FEW_LANES));
     let sizes = most.iter().enumerate().filter(|&(b, _)| mine[b]);
     let bytes: u64 = sizes.clone().map(|(_, size)| HostBlock::bytes(size.rows, size.entries)).sum();
     // Blocks of other ranks can't be split.
-    let uncut = if session.comm.ranks() > 1 { of_all.as_slice() } else { &[] };
-    let beside = plan.as_ref().and_then(|_| beside_rows(session, layout, uncut, workspace.arena.bytes()));
+    let uncut = if context.comm.ranks() > 1 { of_all.as_slice() } else { &[] };
+    let beside = plan.as_ref().and_then(|_| beside_rows(context, layout, uncut, workspace.arena.bytes()));
     // Degrees need memory, too.
-    let fits = beside.is_some_and(|beside| session.budget.free() >= bytes + 4 * layout.rows() + beside);
-    let ranks = if session.comm.all(fits) { readable_ranks(session) } else { None };
+    let fits = beside.is_some_and(|beside| context.budget.free() >= bytes + 4 * layout.rows() + beside);
+    let ranks = if context.comm.all(fits) { readable_ranks(context) } else { None };
     let readable = ranks.is_some();
-    let block = |(b, size): (usize, &BlockSize)| HostBlock::new(&layout.block(b), size.entries, &session.budget).ok();
+    let block = |(b, size): (usize, &BlockSize)| HostBlock::new(&layout.block(b), size.entries, &context.budget).ok();
     let blocks: Option<Vec<HostBlock>> = sizes.filter(|_| readable).map(block).collect();
-    let held = session.comm.all(readable && blocks.is_some());
+    let held = context.comm.all(readable && blocks.is_some());
     tracing::debug!(bytes, beside, readable, held, "rows in memory");
     let place = blocks.zip(ranks).filter(|_| held).map(|(blocks, ranks)| Place::InMemory(blocks, ranks));
     plan.zip(place).map(|(plan, place)| Residence { plan, place })
@@ -174,17 +175,17 @@ fn plan_in_memory(
 
 /// Returns the largest host memory, in bytes, that a task of the job takes in addition to resident rows. `None`
 /// unless the GPU computes all tasks on blocks of these sizes with `bytes` bytes of its memory left.
-fn beside_rows(session: &Session, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
-    let beside = session.job.tasks.iter().map(|task| task.beside_rows(layout, sizes, bytes));
+fn beside_rows(context: &Context, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
+    let beside = context.job.tasks.iter().map(|task| task.beside_rows(layout, sizes, bytes));
     beside.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// Returns the bytes of blocks of these sizes on the rank that has most. Every rank reserves as much, because ranks
 /// split their batches by the memory left and must split them alike. Collective.
-fn most_resident(session: &Session, mine: &[bool], sizes: &[BlockSize]) -> u64 {
+fn most_resident(context: &Context, mine: &[bool], sizes: &[BlockSize]) -> u64 {
     let mine = sizes.iter().zip(mine).filter(|&(_, &mine)| mine);
     let mut bytes = [Placement::bytes(mine.map(|(&size, _)| size))];
-    session.comm.all_max(&mut bytes);
+    context.comm.all_max(&mut bytes);
     bytes[0]
 }
 
@@ -194,12 +195,12 @@ fn most_resident(session: &Session, mine: &[bool], sizes: &[BlockSize]) -> u64 {
 /// # Errors
 /// [`crate::Error::Lost`], and a stop.
 pub(super) fn sort(
-    session: &Session,
+    context: &Context,
     Residence { plan, mut place }: Residence,
     sorting: &Sorting<'_, '_>,
 ) -> Result<(Catalogue, Option<(DegreeSummary, u64)>)> {
     let nobody = || Error::internal("sort on the GPU", "no GPU, although the plan uses one");
-    let (mut workspace, arenas) = gpus(session).ok_or_else(nobody)?;
+    let (mut workspace, arenas) = gpus(context).ok_or_else(nobody)?;
     let Sorting { assignment: Assignment { layout, builders, mine, .. }, bins, partition, degrees, progress } =
         *sorting;
     let mut sorters = Sorters::new(&mut workspace, plan)?;
@@ -208,26 +209,26 @@ pub(super) fn sort(
         Place::OnGpus(memory) => sorters.keep(build, *memory, &watch)?,
         Place::InMemory(blocks, _) => sorters.bring(build, blocks, &watch)?,
     };
-    let found = if session.needs_degrees() {
+    let found = if context.job.needs_degrees() {
         sorters.finish(degrees)?;
         None
     } else {
-        Some(sum_up(session, &mut sorters, &arenas)?)
+        Some(sum_up(context, &mut sorters, &arenas)?)
     };
     drop(sorters);
     workspace.arena.let_go();
-    session.comm.all_sum(&mut entries);
+    context.comm.all_sum(&mut entries);
     let size = |(b, entries)| BlockSize { rows: layout.block(b).len() as u64, entries };
     let sizes: Vec<BlockSize> = entries.into_iter().enumerate().map(size).collect();
     let graph = match place {
         Place::OnGpus(_) => {
             let placement = Placement::new(&sizes, builders, |rank, at, words| arenas.words(rank as usize, at, words));
-            workspace.arena.hold(most_resident(session, mine, &sizes));
+            workspace.arena.hold(most_resident(context, mine, &sizes));
             Catalogue::on_gpus(Layout::clone(layout), sizes, placement)
         }
         Place::InMemory(blocks, ranks) => {
-            let blocks = blocks_of_all(session, builders, &sizes, blocks, &ranks);
-            Catalogue::in_memory(Layout::clone(layout), sizes, blocks, session.comm.ranks() == 1)
+            let blocks = blocks_of_all(context, builders, &sizes, blocks, &ranks);
+            Catalogue::in_memory(Layout::clone(layout), sizes, blocks, context.comm.ranks() == 1)
         }
     };
     Ok((graph, found))
@@ -235,15 +236,15 @@ pub(super) fn sort(
 
 /// Sums the degrees of all ranks on the GPUs. Returns the summary and the sum over this rank's share of the vertices.
 /// Collective.
-fn sum_up(session: &Session, sorters: &mut Sorters<'_>, arenas: &Arenas<'_>) -> Result<(DegreeSummary, u64)> {
+fn sum_up(context: &Context, sorters: &mut Sorters<'_>, arenas: &Arenas<'_>) -> Result<(DegreeSummary, u64)> {
     let degrees = sorters.degrees();
     let at = degrees.address() - arenas.mine.address();
     // A rank sends the address of its degrees only after it has counted them.
-    let all = session.comm.all_gather(bytes_of(&[at]));
-    let others = (0..session.comm.ranks()).filter(|&rank| rank != session.comm.rank());
+    let all = context.comm.all_gather(bytes_of(&[at]));
+    let others = (0..context.comm.ranks()).filter(|&rank| rank != context.comm.rank());
     let others = others.map(|rank| arenas.words(rank, numbers_of::<u64>(&all[rank])[0], degrees.len()));
-    let found = sorters.sum_up(&others.collect::<Vec<_>>(), session.comm.share(degrees.len() as usize))?;
+    let found = sorters.sum_up(&others.collect::<Vec<_>>(), context.comm.share(degrees.len() as usize))?;
     // After this, no rank reads another rank's degrees.
-    session.comm.barrier();
+    context.comm.barrier();
     Ok(found)
 }

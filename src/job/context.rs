@@ -1,0 +1,129 @@
+//! What stages work with: the job, its ranks, threads, memory and GPU.
+
+use crate::comm::{Comm, WorkStealing, agreed};
+use crate::config::Job;
+use crate::error::{Error, Result};
+use crate::formats::Watch;
+use crate::job::device::GpuSession;
+use crate::job::plan::comm_memory::CommMemory;
+use crate::job::plan::limits::check_addresses;
+use crate::job::plan::resources::Resources;
+use crate::job::ranks;
+use crate::memory::{Budget, Reservation};
+use crate::process::progress::StageProgress;
+use crate::process::signals;
+use crate::store::sync::Syncer;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::PathBuf;
+
+/// What a stage may use while it works. It does not change what a run remembers.
+pub struct Context {
+    /// The job as configured.
+    pub job: Job,
+    /// The ranks that share the work. All of them run the same stages in the same order.
+    pub comm: Comm,
+    /// Chunks of the input that ranks have started, if ranks can see each other's.
+    pub stealing: Option<WorkStealing>,
+    /// Budget of host memory.
+    pub budget: Budget,
+    /// Memory for communication between ranks.
+    pub comm_memory: CommMemory,
+    _standing: Reservation,
+    /// Number of threads to use.
+    pub threads: usize,
+    /// The GPU, if the job uses one.
+    pub gpu: GpuSession,
+    /// Makes files durable in the background.
+    pub syncer: Syncer,
+}
+
+/// Reports progress, and returns an error when the job must stop.
+pub struct Watched<'a>(pub &'a StageProgress);
+
+impl Watch for Watched<'_> {
+    fn advance(&self, amount: u64) -> Result<()> {
+        self.0.advance(amount);
+        signals::check()
+    }
+
+    fn wrote(&self, bytes: u64) {
+        self.0.wrote(bytes);
+    }
+}
+
+impl Context {
+    /// Takes what `job` may use of this machine. Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] if `limits.host_memory` is too small for the process itself.
+    pub fn new(job: &Job, comm: &Comm) -> Result<Self> {
+        let threads = ranks::threads(job, comm);
+        let limit = ranks::host_memory(job, comm)?;
+        check_addresses(limit)?;
+        let budget = Budget::new(limit, threads)?;
+        let comm_memory = CommMemory::agreed(comm, threads, limit);
+        let standing = budget.reserve(comm_memory.standing(), "MPI and what ranks do together")?;
+        if comm.ranks() > 1 {
+            let [mpi, all] = [comm.own_bytes(), comm_memory.standing()];
+            tracing::debug!(mpi, all, messages = comm_memory.messages(), messages = ?comm_memory.messages, "memory of ranks");
+        }
+        let stealing = WorkStealing::open(comm);
+        // Parallel work outside of its own thread pool uses the same number of threads. Only the first call has an
+        // effect.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        let (gpu, syncer) = (GpuSession::new(job, comm), Syncer::start()?);
+        let (job, comm) = (job.clone(), comm.clone());
+        Ok(Context { job, comm, stealing, budget, comm_memory, _standing: standing, threads, gpu, syncer })
+    }
+
+    /// Returns on all ranks what `decide` returns on the leader. Ranks may see different things on the disk, and must
+    /// act alike. Collective.
+    ///
+    /// # Errors
+    /// Errors of `decide`.
+    pub fn agreed<T: Serialize + DeserializeOwned>(&self, decide: impl FnOnce() -> Result<T>) -> Result<T> {
+        agreed(&self.comm, decide)
+    }
+
+    /// Starts to open the job's GPU in the background, unless it computes on the CPU. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system allows no more threads.
+    pub fn begin_gpu(&mut self) -> Result<()> {
+        self.gpu.begin(&self.job, self.threads, &self.budget)
+    }
+
+    /// Returns the folder of the prepared graph.
+    pub fn graph_folder(&self) -> PathBuf {
+        self.job.workdir.join("graph")
+    }
+
+    /// Returns the resources that the plan of this run is based on.
+    pub fn machine(&self) -> Resources {
+        Resources {
+            host_memory: self.budget.limit(),
+            threads: self.threads,
+            ranks: self.comm.ranks(),
+            local_ranks: self.comm.local_ranks(),
+            comm_memory: self.comm_memory,
+            gpu: self.gpu.held(),
+            missing: None,
+        }
+    }
+
+    /// Opens a file that another rank wrote. On a network file system it may become visible a little later, so this
+    /// retries.
+    ///
+    /// # Errors
+    /// Errors of `open`.
+    pub fn retry_until_visible<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
+        let there = |opened: &Result<T>| !opened.as_ref().is_err_and(Error::is_missing);
+        match open() {
+            Err(_) if self.comm.nodes() > 1 => {
+                ranks::wait_for(ranks::OUT_OF_SIGHT, || Some(open()).filter(there)).unwrap_or_else(open)
+            }
+            opened => opened,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The end of a run: what its manifest says, and what it leaves in the workdir.
+
+use crate::config::InputSpec;
+use crate::error::{Error, Result};
+use crate::job::context::Context;
+use crate::job::html;
+use crate::job::input::streams;
+use crate::job::results::report::Report;
+use crate::job::run_record::RunRecord;
+use crate::job::state::manifest::Manifest;
+use crate::process::figures::Spent;
+use std::path::Path;
+use std::time::Instant;
+
+/// How a run ended.
+pub(crate) enum Ending {
+    /// A stage ran, or the report was written.
+    Worked(Box<Report>),
+    /// An earlier run did everything. Its manifest and its report stay.
+    NothingToDo(Box<Report>),
+    /// The workdir has results that this job may not replace. They stay.
+    Refused(Error),
+    /// The run failed or was stopped. What was durable stays.
+    Failed(Error),
+}
+
+impl Ending {
+    /// Returns the ending by an error.
+    pub(crate) fn of_error(error: Error) -> Ending {
+        if matches!(error, Error::Occupied { .. }) { Ending::Refused(error) } else { Ending::Failed(error) }
+    }
+
+    /// Returns the report, or the error.
+    ///
+    /// # Errors
+    /// The error that ended the run.
+    pub(crate) fn into_result(self) -> Result<Report> {
+        match self {
+            Ending::Worked(report) | Ending::NothingToDo(report) => Ok(*report),
+            Ending::Refused(e) | Ending::Failed(e) => Err(e),
+        }
+    }
+
+    fn error(&self) -> Option<&Error> {
+        if let Ending::Refused(e) | Ending::Failed(e) = self { Some(e) } else { None }
+    }
+
+    /// Returns true if `done`, the manifest of an earlier run that did the whole job, stays.
+    fn keeps(&self, done: &Manifest, record: &RunRecord) -> bool {
+        let manifest = &record.manifest;
+        let may_stay = match self {
+            Ending::Worked(_) => false,
+            Ending::NothingToDo(_) => done.input == manifest.input,
+            Ending::Refused(_) => true,
+            Ending::Failed(_) => !record.is_changed(),
+        };
+        may_stay && (&done.outputs, &done.tasks) == (&manifest.outputs, &manifest.tasks)
+    }
+
+    /// Writes the page of the run to its workdir, unless the page there is still right or there is nothing to show.
+    pub(crate) fn leave_page(&self, workdir: &Path) {
+        let stays = match self {
+            Ending::Worked(_) => false,
+            Ending::NothingToDo(_) => workdir.join(html::FILE).is_file(),
+            Ending::Refused(_) => true,
+            Ending::Failed(_) => !Manifest::path(workdir).is_file(),
+        };
+        if !stays {
+            html::leave(workdir);
+        }
+    }
+}
+
+/// Notes in the metrics and the manifest how a run ended, and says so. `done` is the manifest of an earlier run that
+/// did the whole job.
+pub(crate) fn close(
+    context: Context,
+    mut record: RunRecord,
+    result: Result<Report>,
+    done: Option<Manifest>,
+    started: Instant,
+) -> Ending {
+    let Context { job, comm, gpu, .. } = context;
+    let ending = match result {
+        Ok(report) if record.is_changed() => Ending::Worked(Box::new(report)),
+        Ok(report) => Ending::NothingToDo(Box::new(report)),
+        Err(e) => {
+            let e = if let InputSpec::Prepared(other) = &job.input { e.kept_in(other) } else { e };
+            Ending::of_error(streams::came_by(e, &job.workdir, &record.manifest))
+        }
+    };
+    record.progress.metrics().end(&ending.error().map_or_else(|| "finished".into(), ToString::to_string));
+    let spent = Spent { gpu_memory_peak: gpu.memory()[1], ..record.progress.spent() };
+    record.manifest.close(started.elapsed().as_secs_f64(), &spent);
+    record.manifest.ended(ending.error());
+    if ending.error().is_none() {
+        streams::done_with(&mut record.manifest);
+    }
+    let saved = if comm.leads() { save(&ending, &job.workdir, record, done) } else { Ok(()) };
+    if ending.error().is_some() {
+        return ending;
+    }
+    if comm.ranks() > 1 && saved.is_ok() {
+        // A rank ends with its job, and the driver frees the memory of a process faster than the process does.
+        std::mem::forget(gpu);
+    }
+    saved.map_or_else(Ending::of_error, |()| ending)
+}
+
+/// Saves the manifest, or keeps the one of an earlier run that did the whole job. Removes copies of the input that it
+/// does not record.
+fn save(ending: &Ending, workdir: &Path, record: RunRecord, done: Option<Manifest>) -> Result<()> {
+    let kept = done.filter(|done| ending.keeps(done, &record));
+    let is_on_disk = kept.is_some() && !record.is_changed();
+    let mut manifest = kept.unwrap_or(record.manifest);
+    if !is_on_disk {
+        manifest.save(workdir)?;
+    }
+    streams::remove_unnoted(workdir, &manifest)
+}

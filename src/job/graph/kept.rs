@@ -1,0 +1,52 @@
+//! The graph that the job of another workdir kept, as the input of this job.
+
+use super::{derived, merge, named, transpose};
+use crate::algo::ByInput;
+use crate::error::Result;
+use crate::job::context::Context;
+use crate::job::input::occupied;
+use crate::job::plan::{Plan, limits};
+use crate::job::run_record::RunRecord;
+use crate::job::stage::{Made, Stage};
+use crate::job::state::kept;
+use crate::job::state::lock::Reader;
+use crate::prepare::prepared::Graph;
+use std::path::PathBuf;
+
+/// The stage that opens the graph, which is never made.
+pub(crate) struct KeptGraph {
+    /// The workdir of the job that kept it.
+    pub(crate) workdir: PathBuf,
+    /// Keeps that job from removing the graph until all ranks have read it.
+    pub(crate) reader: Option<Reader>,
+}
+
+impl Stage for KeptGraph {
+    fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
+        let other = &self.workdir;
+        self.reader = if context.comm.leads() { Reader::enter(other, &context.job.workdir) } else { None };
+        context.begin_gpu()?;
+        // No input is read meanwhile.
+        context.gpu.wait()?;
+        context.gpu.meet();
+        // One rank for all makes sure that it is whole.
+        context.agreed(|| kept::check(other))?;
+        let mut graph = kept::open(other)?;
+        kept::check_weights(&graph, &context.job, other)?;
+        kept::number(&mut graph, &context.job, other)?;
+        let Graph { info, stored, folder, .. } = &graph;
+        named::check(context, record, info, folder, None, None)?;
+        let (job, manifest) = (&context.job, &record.manifest);
+        occupied::check_content(job, manifest, info.content, None)?;
+        occupied::check_weights(job, manifest, info.content, stored.weights)?;
+        limits::refuse(&Plan::prepared(job, &context.machine(), other, &graph, manifest)?)?;
+        made.input = Some(ByInput::Graph(Box::new(graph)));
+        Ok(true)
+    }
+
+    /// Removes the rows that this job derived from the graph. The graph itself stays.
+    fn remove(&mut self, context: &Context, record: &mut RunRecord) -> Result<()> {
+        derived::remove::<transpose::UpperHalf>(context, record)?;
+        derived::remove::<merge::MergedRows>(context, record)
+    }
+}

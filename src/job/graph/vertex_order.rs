@@ -1,0 +1,233 @@
+//! The stage that orders vertices by degree: `ingest`, the first pass over the edges, and `relabel`. Both are recorded
+//! together, because the result of `ingest` is only in memory until the order is stored.
+
+use super::{Making, STAGES, residence, sparse_ids};
+use crate::config::Job;
+use crate::error::{Error, Result};
+use crate::formats::weights::Unread;
+use crate::formats::{CacheUse, Input, InputCache, WeightType};
+use crate::graph::direction::Direction;
+use crate::graph::weights::stored::GraphWeights;
+use crate::job::context::{Context, Watched};
+use crate::job::input::{self, occupied, streams};
+use crate::job::plan::done::Done;
+use crate::job::plan::{Plan, limits};
+use crate::job::ranks;
+use crate::job::run_record::{Moved, RunRecord};
+use crate::job::stage::Stage;
+use crate::job::state::lock::Reader;
+use crate::job::state::manifest::{key, weights_of};
+use crate::job::state::order_writer::Ordered;
+use crate::memory::Buffer;
+use crate::prepare::dictionary::Dictionary;
+use crate::prepare::ingest::{self, Ingest, Ingested};
+use crate::prepare::prepared::InputInfo;
+use crate::prepare::relabel::{self, relabel};
+use crate::prepare::{Accelerator, order};
+use crate::process::progress::Unit;
+
+/// The order of vertices.
+pub(super) struct VertexOrder {
+    /// Key of the version of the input.
+    pub(super) identity: u64,
+}
+
+impl Stage<Making<'_, '_>> for VertexOrder {
+    fn steps(&self, _: &Job, _: &Making<'_, '_>) -> Vec<&'static str> {
+        STAGES[..2].to_vec()
+    }
+
+    fn open(&mut self, context: &mut Context, record: &mut RunRecord, making: &mut Making<'_, '_>) -> Result<bool> {
+        ranks::check_input(&context.comm, &making.input.name(), self.identity)?;
+        context.gpu.wait()?;
+        let Some(mut info) = record.manifest.found::<InputInfo>("relabel", self.identity) else { return Ok(false) };
+        let is_stored = is_stored(context, &info)?;
+        info.first_id = context.job.first_id;
+        making.order = is_stored.then_some((info, None));
+        Ok(is_stored)
+    }
+
+    fn run(&mut self, context: &mut Context, record: &mut RunRecord, making: &mut Making<'_, '_>) -> Result<()> {
+        let Making { input, cache, .. } = *making;
+        let plan = Plan::before(&context.job, &context.machine(), input, &Done::default())?;
+        limits::refuse(&plan)?;
+        // All ranks have the same plan.
+        plan.maybe.iter().filter(|_| context.comm.leads()).for_each(|what| tracing::warn!("{what}"));
+        cache.allow(plan.kept);
+        let (info, order) = Ordering { context, record, input, cache, identity: self.identity }
+            .run()
+            .map_err(|e| limits::name_limit(&plan, e))?;
+        making.order = Some((info, Some(order)));
+        Ok(())
+    }
+}
+
+/// Returns true if the order of vertices that an earlier run stored exists and is whole. Collective.
+fn is_stored(context: &Context, info: &InputInfo) -> Result<bool> {
+    let folder = context.graph_folder();
+    context.agreed(|| match order::read_runs(&folder, info.content) {
+        Ok(_) => Ok(true),
+        Err(e) if e.is_missing() => {
+            tracing::info!("the graph was not kept (keep = true in [job] keeps it): preparing it again");
+            Ok(false)
+        }
+        Err(e) => {
+            tracing::warn!("{e}: ordering vertices again");
+            Ok(false)
+        }
+    })
+}
+
+/// Runs the first pass over the edges and orders the vertices by its result.
+struct Ordering<'s, 'm> {
+    context: &'s Context,
+    record: &'s mut RunRecord,
+    input: &'s Input,
+    cache: &'s InputCache<'m>,
+    identity: u64,
+}
+
+impl Ordering<'_, '_> {
+    /// Runs the stages `ingest` and `relabel`.
+    fn run(&mut self) -> Result<(InputInfo, Ordered)> {
+        let Ordering { context, input, cache, identity, .. } = *self;
+        context.agreed(|| Reader::refuse(&context.job.workdir))?;
+        let folder = context.graph_folder();
+        std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+
+        let mut found = self.ingest(CacheUse::For(cache), None)?;
+        let direction = context.job.direction();
+        let reading = input::reading(input, &context.job.input_keys);
+        let content_by = |direction, found: &Ingested| {
+            let name = if direction == Direction::Directed { "arcs" } else { "graph" };
+            key(name, &(found.checksum, found.edges, found.declared, &reading))
+        };
+        let content_of = |found: &Ingested| content_by(direction, found);
+        let reversed = content_by(direction.other(), &found)?;
+        let checked = occupied::check_content(&context.job, &self.record.manifest, content_of(&found)?, Some(reversed));
+        if let Err(e) = checked {
+            // Removes the folder only if it is empty, that is, if it was created above.
+            let _ = std::fs::remove_dir(&folder);
+            return Err(e);
+        }
+        let declared = found.declared.is_some();
+        let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide(), declared));
+        let largest = found.largest;
+        if sparse {
+            cache.release_all();
+            if context.comm.leads() {
+                let (edges, largest) = (found.edges, found.largest.unwrap_or(0));
+                tracing::info!(
+                    edges,
+                    largest,
+                    "ids are sparse: they are numbered by the sorted list of those that occur, and results come in the order of \
+                     out/ids.npy"
+                );
+            }
+            let dictionary = sparse_ids::number(context, self.record, input, identity)?;
+            found = self.ingest(CacheUse::Nothing, Some(&dictionary))?;
+        }
+        let content = content_of(&found)?;
+        let weights = self.weights(content, &found)?;
+        occupied::check_weights(&context.job, &self.record.manifest, content, weights)?;
+        let ids = found.degrees.len() as u64;
+        let mut info = InputInfo {
+            edges: found.edges,
+            loops: found.loops,
+            first_loop: found.first_loop,
+            distinct_at_most: found.distinct_at_most,
+            vertices: if sparse { ids } else { found.declared.unwrap_or(0).max(ids) },
+            declared,
+            largest: if sparse {
+                largest
+            } else {
+                largest.max(found.declared.and_then(|declared| declared.checked_sub(1)))
+            },
+            counts_from_one: input.counts_from_one(),
+            first_id: context.job.first_id,
+            ids,
+            connected: 0,
+            runs: 0,
+            degrees: Vec::new(),
+            direction,
+            weights,
+            sparse,
+            checksum: found.checksum,
+            identity,
+            content,
+            bytes: input.bytes(),
+            source: streams::name_streams(&input.name(), &context.job.workdir, &self.record.manifest),
+        };
+        let mut order = self.relabel(found.degrees, &mut info)?;
+        if order.order().whole {
+            self.record.store_order(&mut order, content)?;
+        }
+        Ok((info, order))
+    }
+
+    /// Returns the weights that the graph with hash `content` carries, if it carries some.
+    fn weights(&self, content: u64, found: &Ingested) -> Result<Option<GraphWeights>> {
+        let job = &self.context.job;
+        if !job.carries_weights() {
+            return Ok(None);
+        }
+        let name = self.input.name();
+        match job.input.weights().decide_by(found.weights, found.edges, self.input)? {
+            Some(kind) => weights_of(content, kind, found.weights_checksum).map(Some),
+            // A graph without edges fits any type of weights.
+            None if found.edges == 0 => weights_of(content, WeightType::U32, found.weights_checksum).map(Some),
+            None => {
+                let reads = job.tasks.iter().find(|task| task.needs().weights);
+                let reads = reads.map_or("a task", |task| task.name());
+                let (but, remedy) = match self.input.unread() {
+                    Some(Unread { found, remedy }) => (format!(", but {found}"), remedy),
+                    None => (String::new(), "name a file that has them".into()),
+                };
+                Err(Error::Usage(format!(
+                    "{name}: expected weights, which [{reads}] reads, found none{but}; {remedy}; or draw some: in [{reads}] weights = {{ uniform = [1, 1000], seed = 1 }} or {{ unit = true }}"
+                )))
+            }
+        }
+    }
+
+    /// Reads all edges once, and counts the degrees of their ids.
+    fn ingest(&mut self, cache: CacheUse<'_, '_>, dictionary: Option<&Dictionary>) -> Result<Ingested> {
+        let Ordering { context, input, .. } = *self;
+        let bytes = input.bytes() / context.comm.ranks() as u64;
+        self.record.stage(context, "ingest", bytes, Unit::Bytes, |progress| {
+            let mut device = context.gpu.accelerator();
+            let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
+            let (threads, budget, comm, stealing) =
+                (context.threads, &context.budget, &context.comm, context.stealing.as_ref());
+            let meet = &|| context.gpu.meet();
+            let ingest = Ingest { input, cache, dictionary, threads, budget, comm, stealing, meet };
+            let found = ingest.run(device, &Watched(progress))?;
+            if let CacheUse::For(cache) = cache {
+                tracing::debug!(chunks = cache.chunks(), bytes = cache.bytes(), "input kept");
+            }
+            Ok((found, Moved { read: progress.done(), written: 0 }))
+        })
+    }
+
+    /// Orders vertices by degree, and records both stages in the manifest.
+    fn relabel(&mut self, degrees: Buffer<u32>, info: &mut InputInfo) -> Result<Ordered> {
+        let Ordering { context, ref mut record, cache, .. } = *self;
+        cache.make_room(&context.budget, relabel::scratch_bytes(context.threads, info.edges));
+        let order = record.stage(context, "relabel", info.ids, Unit::Units, |progress| {
+            let mut order = relabel(degrees, info.edges, context.threads, &context.budget, &context.comm)?;
+            if !residence::maps_on_gpus(context) {
+                order.complete(&context.comm);
+            }
+            progress.advance(info.ids);
+            info.connected = order.runs.vertices();
+            info.runs = order.runs.iter().count() as u64;
+            info.degrees = order.runs.bins();
+            let written = order::body_bytes(info.ids, info.runs);
+            Ok((order, Moved { read: 0, written: if context.comm.leads() { written } else { 0 } }))
+        })?;
+        for name in &STAGES[..2] {
+            record.done(name, info.identity, &*info)?;
+        }
+        Ok(Ordered::new(order))
+    }
+}

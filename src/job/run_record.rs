@@ -1,0 +1,228 @@
+//! What a run remembers: what is done (the manifest), its stages for the report, and whether it changed anything.
+
+use crate::algo;
+use crate::error::Result;
+use crate::job::context::Context;
+use crate::job::plan::estimate::Stage;
+use crate::job::plan::speeds;
+use crate::job::results::report::StageReport;
+use crate::job::state::manifest::Manifest;
+use crate::job::state::order_writer::Ordered;
+use crate::process::figures::Figures;
+use crate::process::gpu_use;
+use crate::process::progress::{Progress, StageProgress, Unit};
+use crate::store::os;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Bytes that this rank read and wrote in a stage.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Moved {
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+}
+
+/// Record of a run.
+pub struct RunRecord {
+    /// The manifest: stages and tasks that are done.
+    pub manifest: Manifest,
+    /// Progress bars, log lines and memory peaks.
+    pub progress: Progress,
+    /// Workdir in which this rank saves the manifest; `None` unless it leads.
+    workdir: Option<PathBuf>,
+    /// Stages for the report, in order.
+    stages: Vec<StageReport>,
+    /// Stages of the plan, to be recorded with the time that they took.
+    planned: Vec<Stage>,
+    /// False as long as everything that earlier runs did is unchanged.
+    is_changed: bool,
+    /// True while the manifest on the disk still says that the job is done.
+    is_unsaved: bool,
+    /// True once the metrics have the GPU's meter.
+    is_metered: bool,
+    started: Instant,
+}
+
+impl RunRecord {
+    /// Creates the record of a run that continues from `manifest`.
+    pub fn new(context: &Context, manifest: Manifest) -> Self {
+        let Context { job, comm, budget, threads, .. } = context;
+        let progress = Progress::new(job.run.log_interval);
+        progress.set_memory_limit(budget.limit());
+        progress.metrics().set_crew(comm.ranks(), *threads, budget.limit());
+        RunRecord {
+            manifest,
+            progress,
+            workdir: comm.leads().then(|| job.workdir.clone()),
+            stages: Vec::new(),
+            planned: Vec::new(),
+            is_changed: false,
+            is_unsaved: false,
+            is_metered: false,
+            started: Instant::now(),
+        }
+    }
+
+    /// Shows the progress of the run in its workdir, on the leader. If an earlier run did the whole job (`is_done`), its
+    /// manifest stays on the disk until a stage starts.
+    pub fn show(&mut self, started: Instant, is_done: bool) {
+        let Some(workdir) = &self.workdir else { return };
+        self.progress.set_run(self.manifest.runs, started);
+        self.progress.set_workdir(workdir);
+        self.progress.metrics().begin(workdir, started);
+        self.is_unsaved = is_done;
+    }
+
+    /// Saves the manifest with the time so far, because a run that is killed can't add it later.
+    ///
+    /// # Errors
+    /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
+    pub fn save(&mut self) -> Result<()> {
+        self.manifest_so_far();
+        self.workdir.as_ref().map_or(Ok(()), |workdir| self.manifest.save(workdir))
+    }
+
+    /// Updates the manifest with the time spent so far, and returns it.
+    pub fn manifest_so_far(&mut self) -> &Manifest {
+        self.manifest.unfinished = self.started.elapsed().as_secs_f64();
+        self.manifest.spending = self.progress.spent();
+        &self.manifest
+    }
+
+    /// Notes that this run changes what earlier runs left.
+    pub fn note_change(&mut self) {
+        self.is_changed = true;
+    }
+
+    /// Returns true if this run changed what earlier runs left.
+    pub fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+
+    /// Does the work of a stage, and records its figures.
+    ///
+    /// # Errors
+    /// Errors of the stage.
+    pub fn stage<T>(
+        &mut self,
+        context: &Context,
+        name: &'static str,
+        total: u64,
+        unit: Unit,
+        work: impl FnOnce(&StageProgress) -> Result<(T, Moved)>,
+    ) -> Result<T> {
+        self.begin_stage()?;
+        self.record_gpu(context);
+        let progress = self.progress.stage(name, total, unit);
+        self.progress.metrics().look();
+        let (before, computed) = (os::processor_time(), gpu_use::busy());
+        let (value, moved) = work(&progress)?;
+        self.record_gpu(context);
+        let end = progress.finish();
+        let comm = &context.comm;
+        let (ranks, rank) = (comm.ranks(), comm.rank());
+        self.progress.metrics().look();
+        // After the two sums, each rank has two entries: its processor time and its GPU time.
+        let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.peak_memory]);
+        (sums[0], sums[1]) = (moved.read, moved.written);
+        sums[2 + rank] = os::processor_time().saturating_sub(before).as_micros() as u64;
+        sums[2 + ranks + rank] = (gpu_use::busy() - computed).as_micros() as u64;
+        comm.all_sum(&mut sums);
+        comm.all_max(&mut most);
+        let (read, written, [host_memory_peak]) = (sums[0], sums[1], most);
+        let seconds: Vec<f64> = sums[2..].iter().map(|&micros| micros as f64 / 1e6).collect();
+        let (cpu_seconds, gpu_seconds) = (seconds[..ranks].to_vec(), seconds[ranks..].to_vec());
+        // Empty if no GPU reported a time: the time can't be read, or the CPU did all the work.
+        let gpu_seconds = if gpu_seconds.iter().any(|&time| time > 0.0) { gpu_seconds } else { Vec::new() };
+        let figures = Figures { seconds: end.seconds, read, written, host_memory_peak };
+        self.progress.add_spent(name, &figures);
+        self.stages.push(StageReport { name, figures, resumed: false, cpu_seconds, gpu_seconds });
+        Ok(value)
+    }
+
+    /// Adds the GPU to the metrics, once it is open.
+    fn record_gpu(&mut self, context: &Context) {
+        let (gpu, metrics) = (&context.gpu, self.progress.metrics());
+        if !gpu.is_open() {
+            return;
+        }
+        metrics.set_gpu_memory(gpu.memory()[0]);
+        if let Some(open) = gpu.meter().filter(|_| !std::mem::replace(&mut self.is_metered, true)) {
+            metrics.set_meter(open);
+        }
+    }
+
+    /// Starts to store the order of vertices, on the leader.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] if the system allows no more threads.
+    pub fn store_order(&mut self, order: &mut Ordered, content: u64) -> Result<()> {
+        let Some(workdir) = self.workdir.clone() else { return Ok(()) };
+        let manifest = self.manifest_so_far().clone();
+        order.store(content, manifest, &workdir)
+    }
+
+    /// Notes that a stage starts.
+    ///
+    /// # Errors
+    /// Errors of [`Self::save`].
+    fn begin_stage(&mut self) -> Result<()> {
+        self.note_change();
+        if std::mem::take(&mut self.is_unsaved) { self.save() } else { Ok(()) }
+    }
+
+    /// Adds a stage that an earlier run completed to the report.
+    pub fn skipped(&mut self, name: &'static str) {
+        let Manifest { stages, tasks, .. } = &self.manifest;
+        let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
+        let figures = figures.cloned().unwrap_or_default();
+        self.stages.push(StageReport {
+            name,
+            figures,
+            resumed: true,
+            cpu_seconds: Vec::new(),
+            gpu_seconds: Vec::new(),
+        });
+    }
+
+    /// Records in the manifest that a stage is done, with the figures of its last run.
+    ///
+    /// # Errors
+    /// Errors of [`Manifest::done`].
+    pub fn done<T: Serialize>(&mut self, name: &str, key: u64, found: &T) -> Result<()> {
+        self.manifest.done(name, key, self.figures_of(name), found)
+    }
+
+    /// Returns the stages for the report, which are then no longer in the record.
+    pub fn take_stages(&mut self) -> Vec<StageReport> {
+        std::mem::take(&mut self.stages)
+    }
+
+    /// Returns the seconds of all stages that prepared the graph.
+    pub fn seconds_of_stages(&self) -> f64 {
+        let prepare = self.stages.iter().filter(|stage| algo::find(stage.name).is_none());
+        prepare.map(|stage| stage.figures.seconds).sum()
+    }
+
+    /// Returns the figures of the last run of stage `name` in this run of the job.
+    pub fn figures_of(&self, name: &str) -> Figures {
+        self.stages.iter().rev().find(|stage| stage.name == name).map(|stage| stage.figures.clone()).unwrap_or_default()
+    }
+
+    /// Sets the stages of the plan that this run follows.
+    pub(crate) fn follow(&mut self, planned: Vec<Stage>) {
+        self.planned = planned;
+    }
+
+    /// Records how long the planned stages took, for later plans.
+    pub fn remember_speeds(&mut self) {
+        let planned = std::mem::take(&mut self.planned);
+        // In a resumed job, an earlier run may have done a part of a stage.
+        if self.manifest.resumes == 0 && self.workdir.is_some() {
+            speeds::record_times(planned, &self.stages);
+        }
+    }
+}

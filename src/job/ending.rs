@@ -10,7 +10,6 @@ use crate::job::run_record::RunRecord;
 use crate::job::state::manifest::Manifest;
 use crate::process::figures::Spent;
 use std::path::Path;
-use std::time::Instant;
 
 /// How a run ended.
 pub(crate) enum Ending {
@@ -71,15 +70,8 @@ impl Ending {
     }
 }
 
-/// Notes in the metrics and the manifest how a run ended, and says so. `done` is the manifest of an earlier run that
-/// did the whole job.
-pub(crate) fn close(
-    context: Context,
-    mut record: RunRecord,
-    result: Result<Report>,
-    done: Option<Manifest>,
-    started: Instant,
-) -> Ending {
+/// Notes in the metrics and the manifest how a run ended, and says so.
+pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Report>) -> Ending {
     let Context { job, comm, gpu, .. } = context;
     let ending = match result {
         Ok(report) if record.is_changed() => Ending::Worked(Box::new(report)),
@@ -91,12 +83,12 @@ pub(crate) fn close(
     };
     record.progress.metrics().end(&ending.error().map_or_else(|| "finished".into(), ToString::to_string));
     let spent = Spent { gpu_memory_peak: gpu.memory()[1], ..record.progress.spent() };
-    record.manifest.close(started.elapsed().as_secs_f64(), &spent);
+    record.manifest.close(record.seconds(), &spent);
     record.manifest.ended(ending.error());
     if ending.error().is_none() {
         streams::done_with(&mut record.manifest);
     }
-    let saved = if comm.leads() { save(&ending, &job.workdir, record, done) } else { Ok(()) };
+    let saved = if comm.leads() { save(&ending, &job.workdir, record) } else { Ok(()) };
     if ending.error().is_some() {
         return ending;
     }
@@ -109,8 +101,8 @@ pub(crate) fn close(
 
 /// Saves the manifest, or keeps the one of an earlier run that did the whole job. Removes copies of the input that it
 /// does not record.
-fn save(ending: &Ending, workdir: &Path, record: RunRecord, done: Option<Manifest>) -> Result<()> {
-    let kept = done.filter(|done| ending.keeps(done, &record));
+fn save(ending: &Ending, workdir: &Path, mut record: RunRecord) -> Result<()> {
+    let kept = record.done.take().filter(|done| ending.keeps(done, &record));
     let is_on_disk = kept.is_some() && !record.is_changed();
     let mut manifest = kept.unwrap_or(record.manifest);
     if !is_on_disk {

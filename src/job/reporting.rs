@@ -8,15 +8,14 @@ use crate::job::results::report::{self, Report};
 use crate::job::run_record::RunRecord;
 use crate::job::state::finished::{Finished, Subject};
 use crate::process::host;
-use std::time::Instant;
 
-/// Writes the report of a run that started at `started`. If nothing was done, keeps the report of the run that did
-/// the work. Collective.
+/// Writes the report of a run. If nothing was done, keeps the report of the run that did the work.
+/// Collective.
 ///
 /// # Errors
 /// Errors of the disk.
-pub(crate) fn report(context: &Context, record: &mut RunRecord, started: Instant, subject: &Subject) -> Result<Report> {
-    let seconds = started.elapsed().as_secs_f64();
+pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subject) -> Result<Report> {
+    let seconds = record.seconds();
     let host = report::Host {
         name: host::name(),
         cores: host::cores(),

@@ -13,7 +13,7 @@ use crate::job::list::OpenedList;
 use crate::job::results::report::Report;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Made, Stage};
-use crate::job::start::{self, Started};
+use crate::job::start;
 use crate::job::state::finished::Subject;
 use crate::job::state::lock::Lock;
 use crate::job::tasks::{AlgorithmStage, OtherResults};
@@ -51,15 +51,15 @@ fn job_on_cpu(job: &Job, comm: &Comm) -> Option<Job> {
 
 /// Carries the job out, once the leader has the lock of the workdir.
 fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> Ending {
-    let Started { mut context, mut record, done } = match start::start(job, options, comm, started, lock) {
-        Ok(started) => started,
+    let (mut context, mut record) = match start::start(job, options, comm, started, lock) {
+        Ok(run) => run,
         Err(e) => return Ending::of_error(e),
     };
     let subject = go_through(&mut context, &mut record);
     // Also of a run that was stopped.
     record.remember_speeds();
-    let result = subject.and_then(|subject| reporting::report(&context, &mut record, started, &subject));
-    ending::close(context, record, result, done, started)
+    let result = subject.and_then(|subject| reporting::report(&context, &mut record, &subject));
+    ending::close(context, record, result)
 }
 
 /// Returns the stages of a job, in order.

@@ -39,7 +39,9 @@ pub struct RunRecord {
     planned: Vec<Stage>,
     /// False as long as everything that earlier runs did is unchanged.
     is_changed: bool,
-    /// True while the manifest on the disk still says that the job is done.
+    /// The manifest of an earlier run that did the whole job.
+    pub done: Option<Manifest>,
+    /// True while `done` is still on the disk.
     is_unsaved: bool,
     /// True once the metrics have the GPU's meter.
     is_metered: bool,
@@ -47,33 +49,23 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Creates the record of a run that continues from `manifest`.
-    pub fn new(context: &Context, manifest: Manifest) -> Self {
+    /// Creates the record of a run that began at the time `started` and continues from `manifest`. `done` is the
+    /// manifest of an earlier run that did the whole job. It stays on the disk until a stage starts. The leader shows
+    /// progress in the workdir.
+    pub fn new(context: &Context, manifest: Manifest, done: Option<Manifest>, started: Instant) -> Self {
         let Context { job, comm, budget, threads, .. } = context;
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(budget.limit());
         progress.metrics().set_crew(comm.ranks(), *threads, budget.limit());
-        RunRecord {
-            manifest,
-            progress,
-            workdir: comm.leads().then(|| job.workdir.clone()),
-            stages: Vec::new(),
-            planned: Vec::new(),
-            is_changed: false,
-            is_unsaved: false,
-            is_metered: false,
-            started: Instant::now(),
+        let workdir = comm.leads().then(|| job.workdir.clone());
+        if let Some(workdir) = &workdir {
+            progress.set_run(manifest.runs, started);
+            progress.set_workdir(workdir);
+            progress.metrics().begin(workdir, started);
         }
-    }
-
-    /// Shows the progress of the run in its workdir, on the leader. If an earlier run did the whole job (`is_done`), its
-    /// manifest stays on the disk until a stage starts.
-    pub fn show(&mut self, started: Instant, is_done: bool) {
-        let Some(workdir) = &self.workdir else { return };
-        self.progress.set_run(self.manifest.runs, started);
-        self.progress.set_workdir(workdir);
-        self.progress.metrics().begin(workdir, started);
-        self.is_unsaved = is_done;
+        let (is_changed, is_unsaved, is_metered) = (false, done.is_some() && workdir.is_some(), false);
+        let (stages, planned) = (Vec::new(), Vec::new());
+        RunRecord { manifest, progress, workdir, stages, planned, is_changed, done, is_unsaved, is_metered, started }
     }
 
     /// Saves the manifest with the time so far, because a run that is killed can't add it later.
@@ -87,9 +79,14 @@ impl RunRecord {
 
     /// Updates the manifest with the time spent so far, and returns it.
     pub fn manifest_so_far(&mut self) -> &Manifest {
-        self.manifest.unfinished = self.started.elapsed().as_secs_f64();
+        self.manifest.unfinished = self.seconds();
         self.manifest.spending = self.progress.spent();
         &self.manifest
+    }
+
+    /// Returns the seconds since the run began.
+    pub fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
     }
 
     /// Notes that this run changes what earlier runs left.

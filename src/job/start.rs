@@ -30,14 +30,6 @@ pub struct StartOptions {
     pub wait: bool,
 }
 
-/// A run that took over its workdir.
-pub(crate) struct Started {
-    pub(crate) context: Context,
-    pub(crate) record: RunRecord,
-    /// The manifest of an earlier run that did the whole job.
-    pub(crate) done: Option<Manifest>,
-}
-
 /// Starts a run of `job` at the time `started`. `lock` gets the lock of the workdir, if this rank leads and does not
 /// have it yet. Collective.
 ///
@@ -49,7 +41,7 @@ pub(crate) fn start(
     comm: &Comm,
     started: Instant,
     lock: &mut Option<Lock>,
-) -> Result<Started> {
+) -> Result<(Context, RunRecord)> {
     let mut done = None;
     let manifest = agreed(comm, || {
         let manifest;
@@ -77,15 +69,12 @@ pub(crate) fn start(
             return Err(e);
         }
     };
-    let mut record = RunRecord::new(&context, manifest);
-    if comm.leads() {
-        record.show(started, done.is_some());
-        let (files, opens) = (matches!(job.input, InputSpec::Files { .. }), job.run.device != Device::Cpu);
-        if files && opens && record.manifest.stages.is_empty() {
-            input::read_ahead(&job.input);
-        }
+    let (files, opens) = (matches!(job.input, InputSpec::Files { .. }), job.run.device != Device::Cpu);
+    if files && opens && comm.leads() && manifest.stages.is_empty() {
+        input::read_ahead(&job.input);
     }
-    Ok(Started { context, record, done })
+    let record = RunRecord::new(&context, manifest, done, started);
+    Ok((context, record))
 }
 
 /// Returns an error before any stage with the limit that is enough for all of them: that the process fits is not

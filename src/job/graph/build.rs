@@ -117,9 +117,8 @@ pub(super) fn partition_and_sort(
     let is_resumed = record.manifest.resumes > 0;
     let residence = residence::plan(context, is_resumed, info.edges - info.loops, assignment, filled);
     let storing = settle_order(context, record, ordered, residence.is_some(), assignment.layout.rows(), info.content)?;
-    let degrees = Degrees::new(assignment.layout.rows(), &context.budget)?;
     let (stored, mut resident) =
-        sort_stage(context, record, info, assignment, (&bins, &partition), degrees, residence, in_flight)?;
+        sort_stage(context, record, info, assignment, (&bins, &partition), residence, in_flight)?;
     drop(partition);
     drop(memory);
     if let Some(graph) = resident.as_mut().filter(|graph| graph.is_in_memory() && context.job.needs_upper()) {
@@ -230,10 +229,10 @@ fn sort_stage(
     info: &InputInfo,
     assignment: &Assignment<'_>,
     (bins, partition): (&Bins, &Partition<'_>),
-    degrees: Degrees,
     residence: Option<Residence>,
     in_flight: usize,
 ) -> Result<(StoreInfo, Option<Catalogue>)> {
+    let degrees = Degrees::new(assignment.layout.rows(), &context.budget)?;
     let (resident, bytes, summary, edges) =
         record.stage(context, "sort", info.edges - info.loops, Unit::Edges, |progress| {
             progress.reads(partition.spilled());

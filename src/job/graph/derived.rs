@@ -55,17 +55,11 @@ pub(crate) trait DerivedRows {
         Ok(true)
     }
 
-    /// Builds the blocks that are `wanted`. Collective.
+    /// Builds the blocks that are missing. Collective.
     ///
     /// # Errors
     /// Errors of memory, disk and the graph's blocks; a stop.
-    fn build(
-        context: &Context,
-        record: &mut RunRecord,
-        graph: &Graph,
-        place: &DerivedPlace,
-        wanted: &[bool],
-    ) -> Result<()>;
+    fn build(context: &Context, record: &mut RunRecord, graph: &Graph, missing: &MissingRows) -> Result<()>;
 
     /// Opens the rows as a part of the graph.
     ///
@@ -108,11 +102,17 @@ impl DerivedPlace {
     }
 }
 
+/// Derived rows to build.
+pub(crate) struct MissingRows {
+    pub(super) place: DerivedPlace,
+    /// True for each block that is not stored.
+    pub(super) wanted: Vec<bool>,
+}
+
 /// The stage that derives the rows `D`.
 #[derive(Default)]
 pub(crate) struct Derived<D> {
-    /// Where to build rows, and which blocks.
-    missing: Option<(DerivedPlace, Vec<bool>)>,
+    missing: Option<MissingRows>,
     rows: PhantomData<D>,
 }
 
@@ -155,23 +155,19 @@ impl<D: DerivedRows> Stage for Derived<D> {
             }
             self.missing = open_whole::<D>(context, record, graph)?;
         }
-        let Some((place, wanted)) = self.missing.take() else { return Ok(()) };
-        blocks::log_stored(&wanted);
+        let Some(missing) = self.missing.take() else { return Ok(()) };
+        blocks::log_stored(&missing.wanted);
         record.manifest.forget(D::STAGE);
-        D::build(context, record, graph, &place, &wanted)?;
+        D::build(context, record, graph, &missing)?;
+        let MissingRows { place, .. } = missing;
         D::open(context, graph, &place)?;
         record.done(D::STAGE, place.rows.key, &D::info(graph, &place))?;
         record.save()
     }
 }
 
-/// Opens the rows if they are whole. Otherwise returns where to build them, and for each block whether it is missing.
-/// Collective.
-fn open_whole<D: DerivedRows>(
-    context: &Context,
-    record: &RunRecord,
-    graph: &mut Graph,
-) -> Result<Option<(DerivedPlace, Vec<bool>)>> {
+/// Opens the rows if they are whole. Otherwise returns what to build. Collective.
+fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut Graph) -> Result<Option<MissingRows>> {
     let own = context.graph_folder();
     if graph.folder != own {
         let kept = DerivedPlace::below::<D>(context, graph, &graph.folder)?;
@@ -182,13 +178,13 @@ fn open_whole<D: DerivedRows>(
     let place = DerivedPlace::below::<D>(context, graph, &own)?;
     let folder = &place.rows.folder;
     context.agreed(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
-    let (missing, is_whole) = place.look::<D>(context)?;
+    let (wanted, is_whole) = place.look::<D>(context)?;
     let noted = record.manifest.found::<D::Info>(D::STAGE, place.rows.key);
     let is_noted = noted.is_some_and(|info| place.weights.is_none() || D::weights_of(&info) == place.weights);
     if is_noted && is_whole {
         return D::open(context, graph, &place).map(|()| None);
     }
-    Ok(Some((place, missing)))
+    Ok(Some(MissingRows { place, wanted }))
 }
 
 /// Removes rows from the job's own workdir, and forgets the stage that built them. Collective.

@@ -1,7 +1,7 @@
 //! The stage `merge`: rows of all neighbours of a directed graph, for tasks that ignore direction.
 
 use super::degree_file;
-use super::derived::{DerivedPlace, DerivedRows};
+use super::derived::{DerivedPlace, DerivedRows, MissingRows};
 use crate::config::Job;
 use crate::error::Result;
 use crate::graph::degrees::{self, Degrees};
@@ -57,13 +57,8 @@ impl DerivedRows for MergedRows {
         context.agreed(|| Ok(degrees::open(&rows.folder, rows.key).is_ok()))
     }
 
-    fn build(
-        context: &Context,
-        record: &mut RunRecord,
-        graph: &Graph,
-        DerivedPlace { rows, layout, weights }: &DerivedPlace,
-        wanted: &[bool],
-    ) -> Result<()> {
+    fn build(context: &Context, record: &mut RunRecord, graph: &Graph, missing: &MissingRows) -> Result<()> {
+        let MissingRows { place: DerivedPlace { rows, layout, weights }, wanted } = missing;
         let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
         let mine: Vec<bool> = wanted.iter().enumerate().map(|(b, &wanted)| wanted && b % ranks == rank).collect();
         record.stage(context, STAGE, graph.stored.edges, Unit::Edges, |progress| {

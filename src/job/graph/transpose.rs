@@ -1,6 +1,6 @@
 //! The stage `transpose`: builds the upper half of rows, for tasks that need it.
 
-use super::derived::{DerivedPlace, DerivedRows};
+use super::derived::{DerivedPlace, DerivedRows, MissingRows};
 use super::packing;
 use crate::config::Job;
 use crate::error::{Error, Result};
@@ -48,13 +48,8 @@ impl DerivedRows for UpperHalf {
         packing::pack_or_store(context, record, graph, layout)
     }
 
-    fn build(
-        context: &Context,
-        record: &mut RunRecord,
-        graph: &Graph,
-        DerivedPlace { rows, layout, weights }: &DerivedPlace,
-        wanted: &[bool],
-    ) -> Result<()> {
+    fn build(context: &Context, record: &mut RunRecord, graph: &Graph, missing: &MissingRows) -> Result<()> {
+        let MissingRows { place: DerivedPlace { rows, layout, weights }, wanted } = missing;
         let mine = own_share(layout, wanted, context.comm.rank(), context.comm.ranks());
         let free = context.budget.free();
         record.stage(context, STAGE, graph.stored.edges, Unit::Edges, |progress| {

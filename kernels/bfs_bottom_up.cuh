@@ -1,6 +1,6 @@
 // Bottom-up steps: every vertex that is not reached looks for a neighbour that is (Beamer, Asanovic and Patterson, SC 2012).
 //
-// A warp takes 256 vertices at a time. Their first neighbours lie side by side and are the largest hubs they know, which ends the search of
+// A warp takes 256 vertices at a time, of which it has the words of the bitmap. Their first neighbours lie side by side and are the largest hubs they know, which ends the search of
 // most. Those left over are put together, so that lanes stay busy: the next neighbours come by fours from arrays of heads, then eight lanes
 // read a row. Rows ascend, so the first hit is the smallest neighbour; the bits that are tested do not change during a step.
 //
@@ -15,6 +15,8 @@ constexpr u32 BFS_GROUPS = 32 / BFS_GROUP;
 // Loads of a group after which the rest of a row is left to all warps, and the slots of a piece.
 constexpr u32 BFS_LONG = 32;
 constexpr u32 BFS_PIECE = 4096;
+// Where fewer than one vertex in so many is not reached, a warp takes several chunks at once.
+constexpr u32 BFS_FEW_OPEN = 32;
 
 // Goes on to the upper half if the lower is through.
 __device__ inline void turn_page(Rest& rest) {
@@ -173,6 +175,24 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
     }
 }
 
+// Finds those of a chunk, whose words of the bitmap are in the first lanes. Returns the bits of those found, in the lane of their word.
+__device__ inline u32 find_in_chunk(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, u32 word, Chunk& chunk, Counts* counts,
+                                    Found& found) {
+    u32 left, now = test_first(g, s, reached, first_vertex, word, chunk, left, found);
+#pragma unroll 1
+    for (u32 k = 0; k < g.head_arrays && left > 0; k++) {
+        left = test_heads(g, s, k, reached, first_vertex, chunk, left, found);
+    }
+    if (left > 0) test_rows(g, s, reached, first_vertex, chunk, left, counts, found);
+    __syncwarp();
+    if (lane_id() < BFS_CHUNK_WORDS) {
+        now |= chunk.found[lane_id()];
+        chunk.found[lane_id()] = 0;
+    }
+    __syncwarp();
+    return now;
+}
+
 // Finds the next frontier: its bits and all that are reached become the other bitmap.
 __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
@@ -180,35 +200,36 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
     Counts* counts = next_counts(s, scratch);
     Chunk& chunk = scratch.chunks[warp_id()];
     Found found = {};
-    const bool has_word = lane_id() < BFS_CHUNK_WORDS;
-    if (has_word) chunk.found[lane_id()] = 0;
+    if (lane_id() < BFS_CHUNK_WORDS) chunk.found[lane_id()] = 0;
     __syncwarp();
-    const u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
-    for (u32 i = own_chunk(s, blockIdx.x * BFS_WARPS + warp_id()); i < chunks; i += gridDim.x * BFS_WARPS * gpus_of(s)) {
-        u32 word = has_word ? fresh(reached + i * BFS_CHUNK_WORDS + lane_id()) : NONE, now = 0;
-        if (!__all_sync(ALL_LANES, word == NONE)) {
-            u32 left, first_vertex = i * BFS_CHUNK;
-            now = test_first(g, s, reached, first_vertex, word, chunk, left, found);
+    const u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK, of_word = lane_id() / BFS_CHUNK_WORDS;
+    const u32 warps = gridDim.x * BFS_WARPS;
+    // Where all is reached a warp only waits for words, so it takes four chunks at once.
+    const bool few_open = scratch.at.open < scratch.frontier.vertices + g.tail / BFS_FEW_OPEN;
+    const u32 width = few_open ? 32 / BFS_CHUNK_WORDS : 1;
+    for (u32 i = (blockIdx.x * BFS_WARPS + warp_id()) * width; own_chunk(s, i) < chunks; i += warps * width) {
+        const u32 mine = own_chunk(s, i + of_word), at = mine * BFS_CHUNK_WORDS + lane_id() % BFS_CHUNK_WORDS;
+        const bool has_word = of_word < width && mine < chunks;
+        u32 word = has_word ? fresh(reached + at) : NONE, now = 0;
+        u32 open = __ballot_sync(ALL_LANES, word != NONE);
 #pragma unroll 1
-            for (u32 k = 0; k < g.head_arrays && left > 0; k++) {
-                left = test_heads(g, s, k, reached, first_vertex, chunk, left, found);
-            }
-            if (left > 0) test_rows(g, s, reached, first_vertex, chunk, left, counts, found);
-            __syncwarp();
+        while (open != 0) {
+            u32 first_lane = (__ffs(open) - 1) / BFS_CHUNK_WORDS * BFS_CHUNK_WORDS;
+            open &= ~(((1u << BFS_CHUNK_WORDS) - 1) << first_lane);
+            u32 first_vertex = __shfl_sync(ALL_LANES, mine, first_lane) * BFS_CHUNK;
+            u32 of_chunk = __shfl_sync(ALL_LANES, word, first_lane + lane_id() % BFS_CHUNK_WORDS);
+            u32 bits = find_in_chunk(g, s, reached, first_vertex, of_chunk, chunk, counts, found);
+            bits = __shfl_sync(ALL_LANES, bits, lane_id() % BFS_CHUNK_WORDS);
+            if (of_word * BFS_CHUNK_WORDS == first_lane) now = bits;
         }
-        if (has_word) {
-            now |= chunk.found[lane_id()];
-            chunk.found[lane_id()] = 0;
-            found.vertices += __popc(now);
-            u32 at = i * BFS_CHUNK_WORDS + lane_id();
-            // Most words change in few steps, and all GPUs have the same.
-            if (!HAS_PEERS || fresh(after + at) != (word | now)) put_word(s, scratch.at.current ^ 1, after, at, word | now);
-        }
-        __syncwarp();
+        if (!has_word) continue;
+        found.vertices += __popc(now);
+        // Most words change in few steps, and all GPUs have the same.
+        if (!HAS_PEERS || fresh(after + at) != (word | now)) put_word(s, scratch.at.current ^ 1, after, at, word | now);
     }
     // The chunk's memory is used otherwise from here on.
     __syncthreads();
-    add(counts, found, scratch);
+    add(counts, &counts->edges, found, scratch);
 }
 
 // Tests the pieces of rows that were left over.
@@ -238,7 +259,7 @@ __device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scr
             break;
         }
     }
-    add(counts, found, scratch);
+    add(counts, &counts->edges, found, scratch);
 }
 
 // Tells other GPUs of vertices that pieces of rows found, once this one's blocks are through with them.

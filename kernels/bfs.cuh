@@ -19,9 +19,9 @@ constexpr u32 BFS_ENTRY_BITS = 34;
 constexpr u32 BFS_MOST_SLOTS = 1 << 30;
 // Most slots of a frontier that one warp expands.
 constexpr u32 BFS_NARROW = 256;
-// A frontier's neighbours are claimed without a queue if, with the mean number of edges each, they have more than one in `alpha` times this of
-// the edges that are left, and if the frontier has enough edges itself.
-constexpr u32 BFS_UNQUEUED = 8;
+// A frontier's neighbours are claimed without a queue if, with so many times the mean number of edges each, they have more than one in `alpha` of
+// the edges that are left, and if the frontier has enough edges itself. The neighbours on edges have more edges than the mean.
+constexpr u32 BFS_BIAS = 2;
 // GPUs share such claims from `least_shared` edges and one for so many vertices on.
 constexpr u32 BFS_SHARED_VERTICES = 32;
 // Levels of few vertices in a row that are found bottom-up before a queue is made of the next: the end of a search mostly comes sooner.

@@ -162,7 +162,6 @@ __device__ inline void search_levels(const Graph& g, const Search& s, Scratch& s
         scratch.target = 0;
         join_peers(s, scratch);
     }
-    load_mean_slots(g, scratch);
     if (HAS_PEERS && fresh(&s.state->barrier.broken)) return;
     if (s.begins) begin(g, s);
     if (!grid_barrier(&s.state->barrier, scratch.target)) return;

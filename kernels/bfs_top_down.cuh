@@ -175,21 +175,22 @@ __device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scra
     add(counts, &counts->edges, found, scratch);
 }
 
-// Writes the mean number of slots of the out-rows of vertices from 2^k up to 2^(k+1), for all k. All threads of the block call this.
-__device__ inline void load_mean_slots(const Graph& g, Scratch& scratch) {
+// Writes the mean number of slots of the out-rows of vertices from 2^k up to 2^(k+1), for all k. All threads of the block call this, and have to
+// meet before they read it.
+__device__ __noinline__ void load_mean_slots(const Graph& g, Scratch& scratch) {
     if (threadIdx.x >= 32) return;
     u64 first = 1ull << lane_id(), last = min(2 * first, u64(g.tail)), slots = 0;
     for (u32 half = 0; half < 2 && first < last; half++) {
         slots += start_of(g.halves[half], u32(last << g.shift)) - start_of(g.halves[half], u32(first << g.shift));
     }
     // In-rows lie between out-rows.
-    scratch.mean_slots[lane_id()] = first < last ? u32((slots >> g.shift) / (last - first)) : 0;
+    scratch.mean_slots[lane_id()] = first < last ? u32(float(slots >> g.shift) / float(last - first)) : 0;
 }
 
 // Returns true if so many edges leave the frontier that the next step is most likely one bottom-up, which needs no queue.
 __device__ inline bool leads_to_many(const Graph& g, const Search& s, const Scratch& scratch) {
     double mean = double(s.slots) / g.tail;
-    return scratch.frontier.edges >= s.least_unqueued && double(scratch.frontier.edges) * mean * s.alpha * BFS_UNQUEUED >= double(scratch.at.left);
+    return scratch.frontier.edges >= s.least_unqueued && double(scratch.frontier.edges) * mean * s.alpha * BFS_BIAS >= double(scratch.at.left);
 }
 
 // Returns true if GPUs share the claims of this frontier, instead of each making all of them. Then they have to meet, and to send bits.
@@ -204,6 +205,7 @@ __device__ inline void claim_unqueued(const Graph& g, const Search& s, Scratch& 
     Counts* counts = shared ? next_counts(s, scratch) : s.state->counts + (scratch.at.step + 1) % 3;
     const u32* reached = s.reached[scratch.at.current];
     u32* after = s.reached[scratch.at.current ^ 1];
+    load_mean_slots(g, scratch);
     mark(s, queue, scratch.frontier, after, blockIdx.x * BFS_THREADS + threadIdx.x, gridDim.x * BFS_THREADS);
     Found found = {};
     u32 parents[BFS_EACH], mine[BFS_EACH];

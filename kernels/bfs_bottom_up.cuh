@@ -175,22 +175,12 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
     }
 }
 
-// Finds those of a chunk, whose words of the bitmap are in the first lanes. Returns the bits of those found, in the lane of their word.
-__device__ inline u32 find_in_chunk(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, u32 word, Chunk& chunk, Counts* counts,
-                                    Found& found) {
-    u32 left, now = test_first(g, s, reached, first_vertex, word, chunk, left, found);
-#pragma unroll 1
-    for (u32 k = 0; k < g.head_arrays && left > 0; k++) {
-        left = test_heads(g, s, k, reached, first_vertex, chunk, left, found);
-    }
-    if (left > 0) test_rows(g, s, reached, first_vertex, chunk, left, counts, found);
-    __syncwarp();
-    if (lane_id() < BFS_CHUNK_WORDS) {
-        now |= chunk.found[lane_id()];
-        chunk.found[lane_id()] = 0;
-    }
-    __syncwarp();
-    return now;
+// Copies the words of four chunks from `i` on to the bitmap of the next level, if all of their vertices are reached.
+__device__ inline bool copy_reached(const Search& s, const u32* reached, u32* after, u32 i, u32 chunks, u32 bitmap) {
+    u32 mine = own_chunk(s, i + lane_id() / BFS_CHUNK_WORDS), at = mine * BFS_CHUNK_WORDS + lane_id() % BFS_CHUNK_WORDS;
+    if (!__all_sync(ALL_LANES, mine >= chunks || fresh(reached + at) == NONE)) return false;
+    if (mine < chunks && (!HAS_PEERS || fresh(after + at) != NONE)) put_word(s, bitmap, after, at, NONE);
+    return true;
 }
 
 // Finds the next frontier: its bits and all that are reached become the other bitmap.
@@ -200,32 +190,45 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
     Counts* counts = next_counts(s, scratch);
     Chunk& chunk = scratch.chunks[warp_id()];
     Found found = {};
-    if (lane_id() < BFS_CHUNK_WORDS) chunk.found[lane_id()] = 0;
+    const bool has_word = lane_id() < BFS_CHUNK_WORDS;
+    if (has_word) chunk.found[lane_id()] = 0;
     __syncwarp();
-    const u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK, of_word = lane_id() / BFS_CHUNK_WORDS;
-    const u32 warps = gridDim.x * BFS_WARPS;
-    // Where all is reached a warp only waits for words, so it takes four chunks at once.
+    const u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
+    // Where nearly all are reached, warps would only wait for words: they look at those of several chunks at once.
     const bool few_open = scratch.at.open < scratch.frontier.vertices + g.tail / BFS_FEW_OPEN;
     const u32 width = few_open ? 32 / BFS_CHUNK_WORDS : 1;
-    for (u32 i = (blockIdx.x * BFS_WARPS + warp_id()) * width; own_chunk(s, i) < chunks; i += warps * width) {
-        const u32 mine = own_chunk(s, i + of_word), at = mine * BFS_CHUNK_WORDS + lane_id() % BFS_CHUNK_WORDS;
-        const bool has_word = of_word < width && mine < chunks;
-        u32 word = has_word ? fresh(reached + at) : NONE, now = 0;
-        u32 open = __ballot_sync(ALL_LANES, word != NONE);
 #pragma unroll 1
-        while (open != 0) {
-            u32 first_lane = (__ffs(open) - 1) / BFS_CHUNK_WORDS * BFS_CHUNK_WORDS;
-            open &= ~(((1u << BFS_CHUNK_WORDS) - 1) << first_lane);
-            u32 first_vertex = __shfl_sync(ALL_LANES, mine, first_lane) * BFS_CHUNK;
-            u32 of_chunk = __shfl_sync(ALL_LANES, word, first_lane + lane_id() % BFS_CHUNK_WORDS);
-            u32 bits = find_in_chunk(g, s, reached, first_vertex, of_chunk, chunk, counts, found);
-            bits = __shfl_sync(ALL_LANES, bits, lane_id() % BFS_CHUNK_WORDS);
-            if (of_word * BFS_CHUNK_WORDS == first_lane) now = bits;
+    for (u32 next = (blockIdx.x * BFS_WARPS + warp_id()) * width;; next++) {
+        // Those of the next group, once this one's are through.
+        if (next % width == 0 && few_open) {
+            while (own_chunk(s, next) < chunks && copy_reached(s, reached, after, next, chunks, scratch.at.current ^ 1)) {
+                next += gridDim.x * BFS_WARPS * width;
+            }
         }
-        if (!has_word) continue;
-        found.vertices += __popc(now);
-        // Most words change in few steps, and all GPUs have the same.
-        if (!HAS_PEERS || fresh(after + at) != (word | now)) put_word(s, scratch.at.current ^ 1, after, at, word | now);
+        const u32 i = own_chunk(s, next);
+        if (i >= chunks) break;
+        u32 word = has_word ? fresh(reached + i * BFS_CHUNK_WORDS + lane_id()) : NONE, now = 0;
+        if (!__all_sync(ALL_LANES, word == NONE)) {
+            u32 left, first_vertex = i * BFS_CHUNK;
+            now = test_first(g, s, reached, first_vertex, word, chunk, left, found);
+#pragma unroll 1
+            for (u32 k = 0; k < g.head_arrays && left > 0; k++) {
+                left = test_heads(g, s, k, reached, first_vertex, chunk, left, found);
+            }
+            if (left > 0) test_rows(g, s, reached, first_vertex, chunk, left, counts, found);
+            __syncwarp();
+        }
+        if (has_word) {
+            now |= chunk.found[lane_id()];
+            chunk.found[lane_id()] = 0;
+            found.vertices += __popc(now);
+            u32 at = i * BFS_CHUNK_WORDS + lane_id();
+            // Most words change in few steps, and all GPUs have the same.
+            if (!HAS_PEERS || fresh(after + at) != (word | now)) put_word(s, scratch.at.current ^ 1, after, at, word | now);
+        }
+        __syncwarp();
+        // The last of its group.
+        if ((next + 1) % width == 0) next += gridDim.x * BFS_WARPS * width - width;
     }
     // The chunk's memory is used otherwise from here on.
     __syncthreads();

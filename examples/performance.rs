@@ -40,9 +40,9 @@ pub fn pictures() -> Vec<Picture> {
     ];
     let cpu = [("scale 20", 0.37), ("TriangleCounting", 2.2), ("scale 22", 3.3), ("TriangleCounting", 14.8)];
     let bfs = [
-        ("22", 780e9),
-        ("24", 1424e9),
-        ("26", 1726e9),
+        ("22", 786e9),
+        ("24", 1552e9),
+        ("26", 1954e9),
         ("26 in 2 GiB", 1083e9),
         ("29 in 16 GiB", 329e9),
         ("30 in 16 GiB, packed", 551e9),

@@ -19,6 +19,11 @@ constexpr u32 BFS_ENTRY_BITS = 34;
 constexpr u32 BFS_MOST_SLOTS = 1 << 30;
 // Most slots of a frontier that one warp expands.
 constexpr u32 BFS_NARROW = 256;
+// A frontier's neighbours are claimed without a queue if, with so many times the mean number of edges each, they have more than one in `alpha` of
+// the edges that are left, and if the frontier has enough edges itself. The neighbours on edges have more edges than the mean.
+constexpr u32 BFS_BIAS = 2;
+// GPUs share such claims from `least_shared` edges and one for so many vertices on.
+constexpr u32 BFS_SHARED_VERTICES = 32;
 // Levels of few vertices in a row that are found bottom-up before a queue is made of the next: the end of a search mostly comes sooner.
 constexpr u32 BFS_PATIENCE = 3;
 // True in the programs for packed rows. A slot of a row is an entry, or a chunk of packed ones.
@@ -100,7 +105,14 @@ struct Counts {
     u64 sinks;
     // Pieces of long rows that are left over.
     u64 pieces;
+    // Slots of their out-rows by the mean of vertices of about the same rank, if the frontier was claimed without a queue.
+    u64 estimate;
 };
+
+// How a level was found: QUEUED and CLAIMED top-down, BOTTOM_UP; only that which was QUEUED has a queue.
+constexpr u32 QUEUED = 0;
+constexpr u32 BOTTOM_UP = 1;
+constexpr u32 CLAIMED = 2;
 
 struct Progress {
     u64 level;
@@ -110,10 +122,12 @@ struct Progress {
     u64 left;
     // The bitmap of vertices up to this level.
     u32 current;
-    // 1 if this level was found bottom-up, so that there is no queue of it.
-    u32 up;
+    // Whether there is a queue of this level, and if there is none, how it was found.
+    u32 found;
     // Levels in a row that were few and found bottom-up.
     u64 few;
+    // Vertices before `tail` that are in no frontier up to now.
+    u64 open;
 };
 
 struct State {
@@ -158,7 +172,7 @@ struct Peers {
     // The number of this GPU, and how many there are.
     u32 rank, gpus;
 };
-static_assert(sizeof(Meeting) == 1096 && sizeof(Peers) == 200, "as their twins");
+static_assert(sizeof(Meeting) == 1232 && sizeof(Peers) == 200, "as their twins");
 #endif
 
 struct Search {
@@ -179,17 +193,19 @@ struct Search {
     u32 most_records;
     // 1 in the first launch of a search.
     u32 begins;
+    // Edges of a frontier from which on its neighbours may be claimed without a queue, and from which on GPUs may share that.
+    u32 least_unqueued, least_shared;
 #ifdef BFS_PEERS
     Peers peers;
 #endif
 };
 
 #ifdef BFS_PEERS
-static_assert(sizeof(Search) == 128 + sizeof(Peers), "as its twin");
+static_assert(sizeof(Search) == 136 + sizeof(Peers), "as its twin");
 #else
-static_assert(sizeof(Search) == 128, "as its twin");
+static_assert(sizeof(Search) == 136, "as its twin");
 #endif
-static_assert(sizeof(State) == 232 && sizeof(Record) == 40, "as their twins");
+static_assert(sizeof(State) == 264 && sizeof(Record) == 40, "as their twins");
 
 // The slots of the rest of a row: of the lower half, and what of the upper half comes later.
 struct Rest {
@@ -226,6 +242,8 @@ struct Scratch {
 #endif
     // What a warp finds that is alone.
     Counts found_by_warp;
+    // Mean number of slots of the out-rows of vertices from 2^k on.
+    u32 mean_slots[32];
 };
 
 __device__ inline u32 bit_of(u32 vertex) { return 1u << (vertex & 31); }
@@ -339,8 +357,8 @@ struct Found {
     u64 edges;
 };
 
-// Adds what all threads of a block found.
-__device__ inline void add(Counts* counts, const Found& found, Scratch& scratch) {
+// Adds what all threads of a block found; the edges go to `edges`, one of the counts.
+__device__ inline void add(Counts* counts, u64* edges, const Found& found, Scratch& scratch) {
     u64 parts[4] = {found.vertices, found.edges, found.leaves, found.checked};
     for (u32 k = 0; k < 4; k++) {
         for (int step = 16; step > 0; step /= 2) parts[k] += __shfl_xor_sync(ALL_LANES, parts[k], step);
@@ -350,7 +368,7 @@ __device__ inline void add(Counts* counts, const Found& found, Scratch& scratch)
     if (warp_id() < 4) {
         u64 sum = scratch.sums[warp_id()][lane_id()];
         for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, step);
-        u64* to = warp_id() == 0 ? &counts->vertices : warp_id() == 1 ? &counts->edges : warp_id() == 2 ? &counts->leaves : &counts->checked;
+        u64* to = warp_id() == 0 ? &counts->vertices : warp_id() == 1 ? edges : warp_id() == 2 ? &counts->leaves : &counts->checked;
         if (lane_id() == 0 && sum > 0) atomicAdd(to, sum);
     }
     __syncthreads();

@@ -1,6 +1,6 @@
 // Bottom-up steps: every vertex that is not reached looks for a neighbour that is (Beamer, Asanovic and Patterson, SC 2012).
 //
-// A warp takes 256 vertices at a time. Their first neighbours lie side by side and are the largest hubs they know, which ends the search of
+// A warp takes 256 vertices at a time, of which it has the words of the bitmap. Their first neighbours lie side by side and are the largest hubs they know, which ends the search of
 // most. Those left over are put together, so that lanes stay busy: the next neighbours come by fours from arrays of heads, then eight lanes
 // read a row. Rows ascend, so the first hit is the smallest neighbour; the bits that are tested do not change during a step.
 //
@@ -15,6 +15,8 @@ constexpr u32 BFS_GROUPS = 32 / BFS_GROUP;
 // Loads of a group after which the rest of a row is left to all warps, and the slots of a piece.
 constexpr u32 BFS_LONG = 32;
 constexpr u32 BFS_PIECE = 4096;
+// Where fewer than one vertex in so many is not reached, a warp takes several chunks at once.
+constexpr u32 BFS_FEW_OPEN = 32;
 
 // Goes on to the upper half if the lower is through.
 __device__ inline void turn_page(Rest& rest) {
@@ -173,6 +175,14 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
     }
 }
 
+// Copies the words of four chunks from `i` on to the bitmap of the next level, if all of their vertices are reached.
+__device__ inline bool copy_reached(const Search& s, const u32* reached, u32* after, u32 i, u32 chunks, u32 bitmap) {
+    u32 mine = own_chunk(s, i + lane_id() / BFS_CHUNK_WORDS), at = mine * BFS_CHUNK_WORDS + lane_id() % BFS_CHUNK_WORDS;
+    if (!__all_sync(ALL_LANES, mine >= chunks || fresh(reached + at) == NONE)) return false;
+    if (mine < chunks && (!HAS_PEERS || fresh(after + at) != NONE)) put_word(s, bitmap, after, at, NONE);
+    return true;
+}
+
 // Finds the next frontier: its bits and all that are reached become the other bitmap.
 __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
@@ -184,7 +194,19 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
     if (has_word) chunk.found[lane_id()] = 0;
     __syncwarp();
     const u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
-    for (u32 i = own_chunk(s, blockIdx.x * BFS_WARPS + warp_id()); i < chunks; i += gridDim.x * BFS_WARPS * gpus_of(s)) {
+    // Where nearly all are reached, warps would only wait for words: they look at those of several chunks at once.
+    const bool few_open = scratch.at.open < scratch.frontier.vertices + g.tail / BFS_FEW_OPEN;
+    const u32 width = few_open ? 32 / BFS_CHUNK_WORDS : 1;
+#pragma unroll 1
+    for (u32 next = (blockIdx.x * BFS_WARPS + warp_id()) * width;; next++) {
+        // Those of the next group, once this one's are through.
+        if (next % width == 0 && few_open) {
+            while (own_chunk(s, next) < chunks && copy_reached(s, reached, after, next, chunks, scratch.at.current ^ 1)) {
+                next += gridDim.x * BFS_WARPS * width;
+            }
+        }
+        const u32 i = own_chunk(s, next);
+        if (i >= chunks) break;
         u32 word = has_word ? fresh(reached + i * BFS_CHUNK_WORDS + lane_id()) : NONE, now = 0;
         if (!__all_sync(ALL_LANES, word == NONE)) {
             u32 left, first_vertex = i * BFS_CHUNK;
@@ -205,10 +227,12 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
             if (!HAS_PEERS || fresh(after + at) != (word | now)) put_word(s, scratch.at.current ^ 1, after, at, word | now);
         }
         __syncwarp();
+        // The last of its group.
+        if ((next + 1) % width == 0) next += gridDim.x * BFS_WARPS * width - width;
     }
     // The chunk's memory is used otherwise from here on.
     __syncthreads();
-    add(counts, found, scratch);
+    add(counts, &counts->edges, found, scratch);
 }
 
 // Tests the pieces of rows that were left over.
@@ -238,7 +262,7 @@ __device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scr
             break;
         }
     }
-    add(counts, found, scratch);
+    add(counts, &counts->edges, found, scratch);
 }
 
 // Tells other GPUs of vertices that pieces of rows found, once this one's blocks are through with them.

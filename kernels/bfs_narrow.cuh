@@ -96,6 +96,7 @@ __device__ inline void narrow_levels(const Graph& g, const Search& s, Scratch& s
         if (lane_id() == 0) {
             tell(s, scratch, scratch.found_by_warp.checked, false);
             scratch.at.left -= min(scratch.at.left, scratch.frontier.edges);
+            scratch.at.open -= min(scratch.at.open, scratch.frontier.vertices);
             scratch.at.level++;
             scratch.at.current ^= 1;
             scratch.records++;
@@ -106,7 +107,7 @@ __device__ inline void narrow_levels(const Graph& g, const Search& s, Scratch& s
     if (lane_id() != 0) return;
     s.state->counts[(scratch.at.step + 1) % 3] = scratch.frontier;
     scratch.at.step++;
-    scratch.at.up = 0;
+    scratch.at.found = QUEUED;
     s.state->progress = scratch.at;
     s.state->records = scratch.records;
 }

@@ -28,6 +28,9 @@ __device__ inline u32 own_chunk(const Search& s, u32 i, u32 first = 0) {
     return i * s.peers.gpus + (s.peers.rank + s.peers.gpus - first % s.peers.gpus) % s.peers.gpus;
 }
 
+// Returns true if a vertex is this GPU's.
+__device__ inline bool is_own(const Search& s, u32 vertex) { return vertex / BFS_CHUNK % s.peers.gpus == s.peers.rank; }
+
 // Writes a word of own vertices to a bitmap of every GPU; the address is that of this one's.
 __device__ inline void put_word(const Search& s, u32 bitmap, u32*, u32 at, u32 word) {
     for (u32 gpu = 0; gpu < s.peers.gpus; gpu++) s.peers.reached[gpu][bitmap][at] = word;
@@ -123,6 +126,7 @@ constexpr bool HAS_PEERS = false;
 
 __device__ inline u32 gpus_of(const Search&) { return 1; }
 __device__ inline u32 own_chunk(const Search&, u32 i) { return i; }
+__device__ inline bool is_own(const Search&, u32) { return true; }
 __device__ inline u32 own_fours(const Graph& g, const Search&) { return (g.vertices - g.tail) / 4 + ((g.vertices - g.tail) % 4 > 0); }
 __device__ inline u64 own_four(const Graph& g, const Search&, u32 i) { return u64(g.tail) + 4 * u64(i); }
 __device__ inline void put_word(const Search&, u32, u32* bits, u32 at, u32 word) { bits[at] = word; }

@@ -28,7 +28,7 @@ __device__ inline void begin(const Graph& g, const Search& s) {
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     Segment lower = half_of(g, 0, out_row(g, s.root)), upper = half_of(g, 1, out_row(g, s.root));
     put(s.queues[0], s.capacity, 0, s.root, lower, upper);
-    s.state->counts[0] = {1, u64(lower.length) + upper.length, leaves_of(g, s.root), 0, packed(lower, upper), 0, 0};
+    s.state->counts[0] = {1, u64(lower.length) + upper.length, leaves_of(g, s.root), 0, packed(lower, upper), 0, 0, 0};
     s.state->counts[1] = s.state->counts[2] = Counts{};
     s.parents[s.root] = s.root;
 }
@@ -36,16 +36,25 @@ __device__ inline void begin(const Graph& g, const Search& s) {
 // Ends a search: the vertices left out get their parents. No other vertex that is not reached has one.
 __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     const u32* reached = s.reached[current];
-    // By fours, so that loads overlap.
     u32 fours = own_fours(g, s);
     for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < fours; i += gridDim.x * BFS_THREADS) {
         u64 v = own_four(g, s, i);
         u32 near[4];
+        bool whole = v % 4 == 0 && v + 4 <= g.vertices;
+        if (whole) {
+            uint4 all = __ldcs(reinterpret_cast<const uint4*>(g.first + v));
+            near[0] = all.x, near[1] = all.y, near[2] = all.z, near[3] = all.w;
+        } else {
 #pragma unroll
-        for (u32 k = 0; k < 4; k++) near[k] = v + k < g.vertices ? __ldcs(g.first + v + k) : NONE;
+            for (u32 k = 0; k < 4; k++) near[k] = v + k < g.vertices ? __ldcs(g.first + v + k) : NONE;
+        }
 #pragma unroll
         for (u32 k = 0; k < 4; k++) {
             if (near[k] != NONE && !is_in(reached, near[k])) near[k] = NONE;
+        }
+        if (whole && (s.root < v || s.root >= v + 4)) {
+            __stcs(reinterpret_cast<uint4*>(s.parents + v), make_uint4(near[0], near[1], near[2], near[3]));
+            continue;
         }
 #pragma unroll
         for (u32 k = 0; k < 4; k++) {
@@ -58,12 +67,13 @@ __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
 __device__ inline Counts counts_of(const Search& s, u64 step) {
     const Counts* from = s.state->counts + step % 3;
     return {fresh(&from->vertices), fresh(&from->edges), fresh(&from->leaves), fresh(&from->checked),
-            fresh(&from->queued),   fresh(&from->sinks), fresh(&from->pieces)};
+            fresh(&from->queued),   fresh(&from->sinks), fresh(&from->pieces), fresh(&from->estimate)};
 }
 
 __device__ inline Progress progress_of(const Search& s) {
     const Progress* from = &s.state->progress;
-    return {fresh(&from->level), fresh(&from->step), fresh(&from->left), fresh(&from->current), fresh(&from->up), fresh(&from->few)};
+    return {fresh(&from->level), fresh(&from->step), fresh(&from->left), fresh(&from->current),
+            fresh(&from->found), fresh(&from->few),  fresh(&from->open)};
 }
 
 // Returns true if the frontier is so small that its rows are few.
@@ -71,12 +81,21 @@ __device__ inline bool is_few(const Graph& g, const Search& s, const Scratch& sc
     return double(scratch.frontier.vertices) * s.beta < double(g.vertices);
 }
 
+// Returns true if a queue is to be made of a frontier that has none: it was claimed and goes down by what is estimated, or few were found bottom-up
+// several times in a row. Blocks that are ahead may have begun to count the queue.
+__device__ inline bool needs_queue(const Graph& g, const Search& s, const Scratch& scratch) {
+    if (scratch.at.found == CLAIMED) return double(scratch.frontier.estimate) * s.alpha <= double(scratch.at.left);
+    return scratch.at.found == BOTTOM_UP && is_few(g, s, scratch) && scratch.at.few >= BFS_PATIENCE;
+}
+
 // Takes one step from the frontier in `scratch`, alike in all blocks. Returns false if the block has to leave.
 __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scratch) {
     GridBarrier* barrier = &s.state->barrier;
     const bool tells = blockIdx.x == 0 && threadIdx.x == 0;
-    bool has_queue = !scratch.at.up;
-    if (!has_queue && is_few(g, s, scratch) && scratch.at.few >= BFS_PATIENCE) {
+    bool has_queue = scratch.at.found == QUEUED;
+    if (needs_queue(g, s, scratch)) {
+        // Other GPUs may still send their claims.
+        if (HAS_PEERS && scratch.at.found == CLAIMED && !barrier_of_all(s, barrier, scratch)) return false;
         queue_frontier(g, s, scratch);
         if (!grid_barrier(barrier, scratch.target)) return false;
         if (threadIdx.x == 0) scratch.frontier = counts_of(s, scratch.at.step);
@@ -96,11 +115,17 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
         }
         return true;
     }
-    if (down) {
+    bool unqueued = down && leads_to_many(g, s, scratch);
+    if (unqueued) {
+        bool shared = is_shared(g, s, scratch);
+        claim_unqueued(g, s, scratch, shared);
+        if (!(shared ? barrier_of_all(s, barrier, scratch) : grid_barrier(barrier, scratch.target))) return false;
+        if (shared) put_claims(g, s, scratch);
+    } else if (down) {
         claim_next(g, s, scratch);
         if (!grid_barrier(barrier, scratch.target)) return false;
     } else {
-        if (!begin_bottom_up(s, barrier, scratch, has_queue)) return false;
+        if (!begin_bottom_up(s, barrier, scratch, has_queue || scratch.at.found == CLAIMED)) return false;
         find_next(g, s, scratch);
         if (!barrier_of_all(s, barrier, scratch)) return false;
         if (fresh(&s.state->counts[(scratch.at.step + 1) % 3].pieces) > 0) {
@@ -117,9 +142,10 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
         if (tells) tell(s, scratch, checked, !down);
         Progress& at = scratch.at;
         if (has_queue) at.left -= min(at.left, scratch.frontier.edges);
+        at.open -= min(at.open, scratch.frontier.vertices);
         at.current ^= 1;
         at.few = down ? 0 : at.few + is_few(g, s, scratch);
-        at.up = !down;
+        at.found = unqueued ? CLAIMED : down ? QUEUED : BOTTOM_UP;
         at.level++;
         at.step++;
         scratch.records++;
@@ -130,7 +156,7 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
 // Goes through the levels of a search, by all threads of the grid.
 __device__ inline void search_levels(const Graph& g, const Search& s, Scratch& scratch) {
     if (threadIdx.x == 0) {
-        scratch.at = s.begins ? Progress{0, 0, s.slots, 0, 0, 0} : progress_of(s);
+        scratch.at = s.begins ? Progress{0, 0, s.slots, 0, QUEUED, 0, g.tail} : progress_of(s);
         scratch.records = 0;
         scratch.clock = GLOBAL_TIMER();
         scratch.target = 0;

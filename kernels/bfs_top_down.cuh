@@ -3,8 +3,11 @@
 // Slots, one for each edge, are divided evenly among blocks and threads, however long rows are (Merrill, Garland and Grimshaw, PPoPP 2012).
 // A vertex is claimed by an atomic minimum of its parent, which is none before, so that the smallest neighbour stays whoever comes first. The
 // bitmap of vertices up to this level does not change during the step; claims go to the other one, which gets this level's, too.
+//
+// A queue of the next frontier costs more than its claims, and mostly a large frontier is the last before a step bottom-up, which needs none. So
+// where many edges leave, claims are all that is made; should the next step go top-down, its queue is made from the bitmaps.
 #pragma once
-#include "bfs.cuh"
+#include "bfs_peers.cuh"
 
 constexpr u32 BFS_EACH = 4;
 constexpr u32 BFS_TILE = BFS_EACH * BFS_THREADS;
@@ -169,7 +172,88 @@ __device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scra
 #pragma unroll
             for (u32 k = 0; k < BFS_EACH; k++) mine[k] = NONE;
         });
-    add(counts, found, scratch);
+    add(counts, &counts->edges, found, scratch);
+}
+
+// Writes the mean number of slots of the out-rows of vertices from 2^k up to 2^(k+1), for all k. All threads of the block call this, and have to
+// meet before they read it.
+__device__ __noinline__ void load_mean_slots(const Graph& g, Scratch& scratch) {
+    if (threadIdx.x >= 32) return;
+    u64 first = 1ull << lane_id(), last = min(2 * first, u64(g.tail)), slots = 0;
+    for (u32 half = 0; half < 2 && first < last; half++) {
+        slots += start_of(g.halves[half], u32(last << g.shift)) - start_of(g.halves[half], u32(first << g.shift));
+    }
+    // In-rows lie between out-rows.
+    scratch.mean_slots[lane_id()] = first < last ? u32(float(slots >> g.shift) / float(last - first)) : 0;
+}
+
+// Returns true if so many edges leave the frontier that the next step is most likely one bottom-up, which needs no queue.
+__device__ inline bool leads_to_many(const Graph& g, const Search& s, const Scratch& scratch) {
+    double mean = double(s.slots) / g.tail;
+    return scratch.frontier.edges >= s.least_unqueued && double(scratch.frontier.edges) * mean * s.alpha * BFS_BIAS >= double(scratch.at.left);
+}
+
+// Returns true if GPUs share the claims of this frontier, instead of each making all of them. Then they have to meet, and to send bits.
+__device__ inline bool is_shared(const Graph& g, const Search& s, const Scratch& scratch) {
+    return HAS_PEERS && scratch.frontier.edges >= s.least_shared + g.tail / BFS_SHARED_VERTICES;
+}
+
+// Claims the next frontier, or those of it that are this GPU's, and queues nothing: no thread waits for others, and of the vertices only a parent, a
+// bit and the number of leaves are touched. How many edges the frontier has is estimated. Meanwhile the bitmap that these go to gets this frontier.
+__device__ inline void claim_unqueued(const Graph& g, const Search& s, Scratch& scratch, bool shared) {
+    const Queue queue = s.queues[scratch.at.level & 1];
+    Counts* counts = shared ? next_counts(s, scratch) : s.state->counts + (scratch.at.step + 1) % 3;
+    const u32* reached = s.reached[scratch.at.current];
+    u32* after = s.reached[scratch.at.current ^ 1];
+    load_mean_slots(g, scratch);
+    mark(s, queue, scratch.frontier, after, blockIdx.x * BFS_THREADS + threadIdx.x, gridDim.x * BFS_THREADS);
+    Found found = {};
+    u32 parents[BFS_EACH], mine[BFS_EACH];
+#pragma unroll
+    for (u32 k = 0; k < BFS_EACH; k++) parents[k] = mine[k] = NONE;
+    expand(
+        queue, scratch.frontier.queued, scratch,
+        [&](u32 k, u32 from, u32 to) {
+            parents[k] = from;
+            mine[k] = to < g.tail && (!shared || is_own(s, to)) ? to : NONE;
+            found.checked += PACKED;
+        },
+        [&] {
+            // One kind of access after the other, so that a thread waits once for all of a kind.
+            u32 words[BFS_EACH], before[BFS_EACH];
+#pragma unroll
+            for (u32 k = 0; k < BFS_EACH; k++) words[k] = mine[k] != NONE ? fresh(reached + (mine[k] >> 5)) : 0;
+#pragma unroll
+            for (u32 k = 0; k < BFS_EACH; k++) {
+                if (mine[k] != NONE && (words[k] & bit_of(mine[k]))) mine[k] = NONE;
+            }
+#pragma unroll
+            for (u32 k = 0; k < BFS_EACH; k++) before[k] = mine[k] != NONE ? atomicMin(s.parents + mine[k], parents[k]) : 0;
+#pragma unroll
+            for (u32 k = 0; k < BFS_EACH; k++) {
+                if (mine[k] != NONE && before[k] == NONE) {
+                    atomicOr(after + (mine[k] >> 5), bit_of(mine[k]));
+                    found.vertices++;
+                    found.leaves += leaves_of(g, mine[k]);
+                    found.edges += scratch.mean_slots[31 - __clz(mine[k] | 1)];
+                }
+                mine[k] = NONE;
+            }
+        });
+    add(counts, &counts->estimate, found, scratch);
+}
+
+// Tells other GPUs of claims among this one's vertices, once its blocks are through with them.
+__device__ inline void put_claims(const Graph& g, const Search& s, const Scratch& scratch) {
+    const u32* reached = s.reached[scratch.at.current];
+    u32* after = s.reached[scratch.at.current ^ 1];
+    u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
+    for (u64 i = u64(blockIdx.x) * BFS_THREADS + threadIdx.x;; i += u64(gridDim.x) * BFS_THREADS) {
+        u64 chunk = own_chunk(s, u32(i / BFS_CHUNK_WORDS));
+        if (chunk >= chunks) break;
+        u32 at = u32(chunk) * BFS_CHUNK_WORDS + u32(i % BFS_CHUNK_WORDS), word = fresh(after + at);
+        if (word != fresh(reached + at)) put_word(s, scratch.at.current ^ 1, after, at, word);
+    }
 }
 
 // Writes the vertices of bits in four words from `first` on to the tile, those whose places are in it. `place` is that of the first.
@@ -182,7 +266,7 @@ __device__ inline void write_tile(uint4 bits, u32 first, u32 place, Scratch& scr
     }
 }
 
-// Queues the rows of a frontier that was found bottom-up, whose bits are new in the current bitmap; the other bitmap gets them, too.
+// Queues the rows of a frontier that has no queue, whose bits are new in the current bitmap; the other bitmap gets them, too.
 __device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1];
     Counts* counts = s.state->counts + scratch.at.step % 3;
@@ -215,5 +299,5 @@ __device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& 
         }
     }
     // Vertices and leaves were counted when they were found.
-    add(counts, Found{0, 0, 0, found.edges}, scratch);
+    add(counts, &counts->edges, Found{0, 0, 0, found.edges}, scratch);
 }

@@ -34,6 +34,8 @@ fn tunings() -> Vec<(&'static str, Tuning)> {
         ("up", Tuning { switch: UP, ..small }),
         ("either", Tuning { switch: EITHER, blocks: 3, ..small }),
         ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small }),
+        ("queues of all frontiers", Tuning { switch: EITHER, least_unqueued: u32::MAX, ..small }),
+        ("queues after claims", Tuning { switch: Switch { alpha: 0.5, beta: 3.0 }, records: 3, ..small }),
         ("two levels a launch, one block", Tuning { switch: DOWN, records: 2, blocks: 1, ..small }),
         ("no heads", Tuning { switch: EITHER, heads: 0, ..small }),
         ("one array of heads", Tuning { switch: EITHER, heads: 1, ..small }),

@@ -70,7 +70,7 @@ pub const EITHER: Switch = Switch { alpha: 3.0, beta: 3.0 };
 
 /// As on a GPU, but for a small grid.
 pub fn small() -> Tuning {
-    Tuning { blocks: 2, ..Tuning::default() }
+    Tuning { blocks: 2, least_unqueued: 0, least_shared: 0, ..Tuning::default() }
 }
 
 /// Hubs, leaves of hubs, pairs, paths, and several of each apart.

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use gpugraph::algo::Lease;
 use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, together};
-use gpugraph::algo::bfs::search::{Search, Step};
+use gpugraph::algo::bfs::search::{Search, Step, Switch};
 use gpugraph::comm::Comm;
 use gpugraph::error::Result;
 use gpugraph::gpu::{Peers, Workspace, arena_name};
@@ -19,7 +19,7 @@ use crate::rows::Rows;
 const MEMORY: u64 = 4 << 20;
 
 /// Choices that differ in what GPUs do together.
-fn tunings() -> [(&'static str, Tuning); 8] {
+fn tunings() -> [(&'static str, Tuning); 11] {
     let one = Tuning { blocks: 1, ..small() };
     let spread = Tuning { rows_spread: true, ..small() };
     [
@@ -29,6 +29,9 @@ fn tunings() -> [(&'static str, Tuning); 8] {
         ("up", Tuning { switch: UP, ..small() }),
         ("either", Tuning { switch: EITHER, ..one }),
         ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small() }),
+        ("queues of all frontiers", Tuning { switch: EITHER, least_unqueued: u32::MAX, ..one }),
+        ("claims by each alone", Tuning { switch: EITHER, least_shared: u32::MAX, ..one }),
+        ("queues after claims", Tuning { switch: Switch { alpha: 0.5, beta: 3.0 }, ..small() }),
         ("two levels a launch", Tuning { switch: UP, records: 2, heads: 1, ..one }),
         ("short queues", Tuning { switch: EITHER, queued: 0, heads: 0, ..one }),
     ]

@@ -66,6 +66,10 @@ pub struct Tuning {
     pub rows_on_host: bool,
     /// Whether rows are spread over the GPUs that search together even if each has room for all.
     pub rows_spread: bool,
+    /// Edges of a frontier from which on its neighbours may be claimed without a queue. A queue of fewer costs little.
+    pub least_unqueued: u32,
+    /// Edges of such a frontier from which on GPUs that search together share its claims, beside one for every 32 vertices.
+    pub least_shared: u32,
     /// Index assigned to the first entry of each half. Tests use it to reach indices that do not fit 32 bits.
     pub first_entry: u64,
 }
@@ -80,6 +84,8 @@ impl Default for Tuning {
             heads: twins::MOST_HEADS,
             rows_on_host: false,
             rows_spread: false,
+            least_unqueued: 1 << 16,
+            least_shared: 1 << 20,
             first_entry: 0,
         }
     }
@@ -219,6 +225,8 @@ impl<'a> GpuSearch<'a> {
             capacity: room.capacity as u32,
             most_records: room.records,
             begins: 0,
+            least_unqueued: tuning.least_unqueued,
+            least_shared: tuning.least_shared,
         };
         let clock = [workspace.queue.record_timed()?, workspace.queue.record_timed()?];
         let (on_host, bytes) = (placed.on_host.len(), workspace.arena.mark());

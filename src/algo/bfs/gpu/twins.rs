@@ -67,6 +67,8 @@ pub(super) struct Search {
     pub capacity: u32,
     pub most_records: u32,
     pub begins: u32,
+    pub least_unqueued: u32,
+    pub least_shared: u32,
 }
 
 /// The state of a search between launches.
@@ -76,13 +78,14 @@ pub(super) struct State {
     pub arrived: u64,
     pub broken: u32,
     pub unused: u32,
-    pub counts: [[u64; 7]; 3],
+    pub counts: [[u64; 8]; 3],
     pub level: u64,
     pub step: u64,
     pub left: u64,
     pub current: u32,
-    pub up: u32,
+    pub found: u32,
     pub few: u64,
+    pub open: u64,
     pub records: u32,
     pub finished: u32,
 }
@@ -102,7 +105,7 @@ pub(super) struct Record {
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Reported {
-    pub counts: [u64; 7],
+    pub counts: [u64; 8],
     pub number: u64,
 }
 
@@ -112,7 +115,7 @@ pub(super) struct Reported {
 pub(super) struct Meeting {
     pub reported: [[Reported; 2]; MOST_GPUS],
     pub passed: u64,
-    pub part: [u64; 7],
+    pub part: [u64; 8],
     pub pieces: u64,
 }
 
@@ -144,7 +147,7 @@ unsafe impl Plain for Record {}
 // SAFETY: as above.
 unsafe impl Plain for Meeting {}
 
-const _: () = assert!(size_of::<Graph>() == 288 && size_of::<Search>() == 128);
+const _: () = assert!(size_of::<Graph>() == 288 && size_of::<Search>() == 136);
 const _: () = assert!(size_of::<Spread>() == 96 && size_of::<SpreadGraph>() == 288 + 2 * 96);
-const _: () = assert!(size_of::<Meeting>() == 1096 && size_of::<SharedSearch>() == 128 + 200);
-const _: () = assert!(size_of::<State>() == 232 && size_of::<Record>() == 40);
+const _: () = assert!(size_of::<Meeting>() == 1232 && size_of::<SharedSearch>() == 136 + 200);
+const _: () = assert!(size_of::<State>() == 264 && size_of::<Record>() == 40);

@@ -12,6 +12,7 @@ use crate::graph::direction::Direction;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
+use crate::results::about::About;
 use crate::store::journal::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     const ABOUT: &'static str;
     /// Keys of the algorithm's table.
     const KEYS: &'static [&'static dyn AnyKey];
+    /// Columns that the algorithm may write to `out/`, by the names of their files.
+    const COLUMNS: &'static [About] = &[];
     /// Keys that exclude each other. An override by one of them replaces what the job file says by another.
     const ALTERNATIVES: &'static [&'static str] = &[];
 

@@ -53,6 +53,9 @@ pub use task::{Entry, Outcome, Task, task};
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
 pub use weights::WeightSource;
 
+use crate::results::about::About;
+use std::path::Path;
+
 /// All algorithms, in the order in which they run and are documented.
 pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<triangle::Triangle>(),
@@ -68,4 +71,30 @@ pub static ALGORITHMS: &[Entry] = &[
 /// Returns the algorithm called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     ALGORITHMS.iter().find(|algorithm| algorithm.name == name)
+}
+
+/// Returns the description of the column in a file below `out/`.
+pub fn about_column(file: &Path) -> Option<&'static About> {
+    let stem = file.file_stem()?;
+    // An algorithm whose folder it is in knows it better than others with a column of this name.
+    let in_folder = ALGORITHMS.iter().filter(|algorithm| file.iter().any(|part| part == algorithm.name));
+    let mut columns = in_folder.chain(ALGORITHMS).flat_map(|algorithm| algorithm.columns).chain([&About::IDS]);
+    columns.find(|column| stem == column.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_about_results_has_every_column() {
+        let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/results.md"));
+        let page = page.expect("the page");
+        let columns = ALGORITHMS.iter().flat_map(|algorithm| algorithm.columns).chain([&About::IDS]);
+        for About { name, holds, missing } in columns {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            let row = row.unwrap_or_else(|| panic!("docs/reference/results.md has no row for {name}"));
+            assert!(row.contains(holds) && row.contains(missing), "{name}: {row}");
+        }
+    }
 }

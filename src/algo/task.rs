@@ -13,6 +13,7 @@ use crate::graph::direction::Direction;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
+use crate::results::about::About;
 use crate::store::journal::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -199,6 +200,8 @@ pub struct Entry {
     pub about: &'static str,
     /// [`Algorithm::KEYS`].
     pub keys: &'static [&'static dyn AnyKey],
+    /// [`Algorithm::COLUMNS`].
+    pub columns: &'static [About],
     /// [`Algorithm::ALTERNATIVES`].
     pub alternatives: &'static [&'static str],
     /// True if the algorithm computes on a list.
@@ -220,6 +223,7 @@ impl Entry {
             name: A::NAME,
             about: A::ABOUT,
             keys: A::KEYS,
+            columns: A::COLUMNS,
             alternatives: A::ALTERNATIVES,
             is_on_list: A::Input::IS_LIST,
             parse: |table, diagnostics| A::parse(table, diagnostics).map(task),

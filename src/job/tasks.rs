@@ -1,7 +1,7 @@
 //! The stages of tasks on a graph or list: each runs the trials that are not done yet, and makes their results durable.
 
 use crate::algo::run::Units;
-use crate::algo::{ByInput, Devices, InputRef, Outcome, Run, Task};
+use crate::algo::{ByInput, Devices, InputRef, Outcome, Run, Task, about_column};
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::context::Context;
@@ -11,7 +11,6 @@ use crate::job::stage::{Made, Stage};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{ComputedOn, Contents, Origin, TaskRecord, task_key};
 use crate::process::progress::Unit;
-use crate::results::about::about_file;
 use crate::results::{Columns, Output};
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
@@ -212,7 +211,7 @@ fn remove_unlisted(workdir: &Path, manifest: &Manifest, algorithm: &str) -> Resu
     let listed: HashSet<PathBuf> = listed.map(|file| workdir.join(file)).collect();
     let of_all = WalkDir::new(&out).max_depth(1);
     for entry in of_all.into_iter().chain(WalkDir::new(out.join(algorithm))).filter_map(std::result::Result::ok) {
-        let is_column = about_file(entry.path()).is_some();
+        let is_column = about_column(entry.path()).is_some();
         if entry.file_type().is_file() && is_column && !listed.contains(entry.path()) {
             remove_output(entry.path(), &out)?;
         }

@@ -14,11 +14,13 @@ use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
+use crate::results::about::About;
 
 impl Algorithm for Bfs {
     const NAME: &'static str = "bfs";
     const ABOUT: &'static str = "searches breadth-first from many sources";
     const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
+    const COLUMNS: &'static [About] = &[About::PARENT, About::LEVEL];
     const ALTERNATIVES: &'static [&'static str] = &Options::ORIGINS;
 
     type Input = Graph;

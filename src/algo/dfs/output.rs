@@ -4,7 +4,21 @@ use super::options::Dfs;
 use crate::error::{Error, Result};
 use crate::graph::bins::Bin;
 use crate::graph::ids::InputId;
+use crate::results::about::{About, NOT_REACHED};
 use serde::{Deserialize, Serialize};
+
+/// Columns of a search, and of what is derived from it.
+pub(super) const COLUMNS: &[About] = &[
+    About::PARENT,
+    About::new("preorder", "number in the order in which the search reaches vertices, from 0", NOT_REACHED),
+    About::new("postorder", "number in the order in which the search leaves vertices, from 0", NOT_REACHED),
+    About::new("depth", "edges on the way from the root of the tree", NOT_REACHED),
+    About::new("articulation", "1 if the graph falls apart without the vertex", NOT_REACHED),
+    About::new("bridge", "1 if the graph falls apart without the edge from the parent", NOT_REACHED),
+    About::new("component", "first vertex of the strongly connected component", NOT_REACHED),
+    About::new("topological", "place in an order in which every edge leads forward, from 0", NOT_REACHED),
+    About::new("cycle", "vertices of a cycle in its order, a row for each", "none"),
+];
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

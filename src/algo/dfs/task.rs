@@ -13,11 +13,13 @@ use crate::graph::bins::Bin;
 use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
+use crate::results::about::About;
 
 impl Algorithm for Dfs {
     const NAME: &'static str = "dfs";
     const ABOUT: &'static str = "searches depth-first";
     const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
+    const COLUMNS: &'static [About] = super::output::COLUMNS;
     const ALTERNATIVES: &'static [&'static str] = &["source", "forest"];
 
     type Input = Graph;

@@ -2,8 +2,13 @@
 
 use crate::algo::Trial;
 use crate::algo::listrank::rounds::Round;
+use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+
+/// Columns of a ranking.
+pub(super) const COLUMNS: &[About] =
+    &[About::new("rank", "elements between this one and the end of the list that ranks are counted from", "none")];
 
 /// The result of ranking a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

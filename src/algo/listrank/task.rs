@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::list::List;
+use crate::results::about::About;
 
 /// Programs that list ranking launches on a GPU.
 static PROGRAMS: [&ProgramSource; 1] = [&gpu::PROGRAM];
@@ -17,6 +18,7 @@ impl Algorithm for ListRank {
     const NAME: &'static str = "listrank";
     const ABOUT: &'static str = "ranks the elements of a linked list";
     const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
+    const COLUMNS: &'static [About] = super::output::COLUMNS;
 
     type Input = List;
     type Output = ListRankOutput;

@@ -17,12 +17,18 @@ use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
+use crate::results::about::About;
 use std::fmt::Write;
+
+/// The column of distances.
+const DISTANCE: About =
+    About::new("distance", "sum of weights on the shortest path from the source", "2^64 - 1, or inf: not reached");
 
 impl Algorithm for Sssp {
     const NAME: &'static str = "sssp";
     const ABOUT: &'static str = "finds shortest paths from many sources";
     const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
+    const COLUMNS: &'static [About] = &[DISTANCE, About::PARENT];
     const ALTERNATIVES: &'static [&'static str] = &Options::ORIGINS;
 
     type Input = Graph;

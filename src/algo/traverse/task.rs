@@ -15,11 +15,13 @@ use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
+use crate::results::about::About;
 
 impl Algorithm for Traverse {
     const NAME: &'static str = "traverse";
     const ABOUT: &'static str = "searches breadth-first by ranks that own vertices";
     const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
+    const COLUMNS: &'static [About] = &[About::PARENT, About::LEVEL];
     const ALTERNATIVES: &'static [&'static str] = &Options::ORIGINS;
 
     type Input = Graph;

@@ -1,7 +1,15 @@
 //! The result of a count, and how the count went.
 
 use super::figures::{Clustering, ClusteringBin, PairTimes};
+use crate::results::about::About;
 use serde::{Deserialize, Serialize};
+
+/// Columns of counts by vertex.
+pub(super) const COLUMNS: &[About] = &[
+    About::new("triangles", "triangles that the vertex is in", "0"),
+    About::new("clustering", "share of pairs of neighbours that are joined, from 0 to 1", "0"),
+    About::new("degree", "neighbours in the simple graph without direction", "0"),
+];
 
 /// The result of a count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -14,12 +14,14 @@ use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
+use crate::results::about::About;
 use crate::store::journal::Record;
 
 impl Algorithm for Triangle {
     const NAME: &'static str = "triangle";
     const ABOUT: &'static str = "counts triangles";
     const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
+    const COLUMNS: &'static [About] = super::output::COLUMNS;
 
     type Input = Graph;
     type Output = TriangleOutput;

@@ -3,10 +3,10 @@
 use super::page::Section;
 use super::seen::{Unfinished, WorkdirContents, results};
 use super::value::{cell, fields, label, number, unit};
-use crate::algo;
+use crate::algo::{self, about_column};
 use crate::chart::Unit;
 use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table};
-use crate::results::about::{Shape, about_file};
+use crate::results::about::Shape;
 use serde_json::Value;
 
 /// Largest number of rows of a list in a result.
@@ -25,7 +25,7 @@ pub(super) fn files(seen: &WorkdirContents) -> Section {
     let row = |file: &String| {
         let path = seen.workdir.join(file);
         let shape = Shape::of(&path);
-        let about = about_file(&path);
+        let about = about_column(&path);
         let load = match file.ends_with(".npy") {
             true => format!("np.load(\"{}\", mmap_mode=\"r\")", path.display()),
             false => format!("pd.read_csv(\"{}\", index_col=\"id\")", path.display()),

@@ -37,7 +37,7 @@ pub use peer::{ArenaName, Peer, PeerMemory, Peers, arena_name};
 pub use program::{Kernel, Program, cache};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::{PROGRAM as SCAN, Scan};
-pub use source::{COMMON, ProgramSource};
+pub use source::{COMMON, ProgramSource, constant};
 pub use staging::{CopySource, Pinned, Registered, StopFlag, Uploader};
 pub use users::default_limit;
 pub use visible::{see_one, shorten_start, visible_gpu};

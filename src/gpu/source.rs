@@ -12,23 +12,6 @@ pub struct ProgramSource {
 }
 
 impl ProgramSource {
-    /// Returns the value of `constexpr u32 NAME = VALUE;` in the text or the headers. The value must be a number or a
-    /// power of two. Tests use it to check constants of the host against those of the kernels.
-    ///
-    /// # Panics
-    /// If there is no such constant.
-    #[cfg(test)]
-    pub fn constant(&self, name: &str) -> u64 {
-        let all = self.everything();
-        let (_, rest) = all.split_once(&format!("constexpr u32 {name} = ")).expect("a constant of this name");
-        let number = |text: &str| {
-            let text = text.trim().trim_end_matches('u');
-            text.strip_prefix("0x").map_or_else(|| text.parse(), |hex| u64::from_str_radix(hex, 16)).expect("a number")
-        };
-        let value = rest.split(';').next().unwrap_or_default();
-        value.split_once("<<").map_or_else(|| number(value), |(one, by)| number(one) << number(by))
-    }
-
     /// Returns the text of the program and of all headers.
     pub fn everything(&self) -> String {
         let mut all = self.text.to_owned();
@@ -39,3 +22,60 @@ impl ProgramSource {
 
 /// The header `common.cuh`, which every program includes.
 pub const COMMON: (&str, &str) = ("common.cuh", include_str!("../../kernels/common.cuh"));
+
+/// Returns the value of `constexpr u32 NAME = VALUE;` in the text of a kernel's file, so that the host has the same constant. The value is a decimal
+/// number or a power of two, such as `1u << 18`.
+///
+/// # Panics
+/// If there is no such constant; in a constant of the host, this is an error of the compiler.
+pub const fn constant(text: &str, name: &str) -> u32 {
+    let text = text.as_bytes();
+    let mut at = 0;
+    let length = name.len();
+    while !(starts_with(text, at, b"constexpr u32 ")
+        && starts_with(text, at + 14, name.as_bytes())
+        && starts_with(text, at + 14 + length, b" = "))
+    {
+        assert!(at < text.len(), "no constant of this name");
+        at += 1;
+    }
+    let (first, mut at) = number(text, at + 14 + length + 3);
+    if text[at] == b'u' {
+        at += 1;
+    }
+    if starts_with(text, at, b" << ") { first << number(text, at + 4).0 } else { first }
+}
+
+/// Returns the decimal number at a place, and the place behind it.
+const fn number(text: &[u8], mut at: usize) -> (u32, usize) {
+    let (mut value, first) = (0, at);
+    while text[at].is_ascii_digit() {
+        value = 10 * value + (text[at] - b'0') as u32;
+        at += 1;
+    }
+    assert!(at > first, "no number");
+    (value, at)
+}
+
+const fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {
+    let mut i = 0;
+    while i < start.len() {
+        if at + i >= text.len() || text[at + i] != start[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::constant;
+
+    #[test]
+    fn constants_are_read_from_text() {
+        let text = "constexpr u32 A = 7;\nconstexpr u32 ABC = 1u << 18;\nconstexpr u32 D = 1 << 4; // not 5";
+        assert_eq!(["A", "ABC", "D"].map(|name| constant(text, name)), [7, 1 << 18, 16]);
+        assert!(std::panic::catch_unwind(|| constant(text, "AB")).is_err());
+    }
+}

@@ -7,23 +7,38 @@
 
 use super::Accelerator;
 use super::ingest::{Counting, gpu::Counters};
+use super::partition;
 use super::partition::{Placing, gpu::Placers, gpu_plan::PlacerPlan, route::Route};
 use super::sort::{Sorting, gpu::Sorters};
+use super::transpose::GROUP_BITS;
 use super::transpose::{self, Transpose, Transposed};
 use crate::error::Result;
 use crate::formats::{Edges, Watch};
-use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN, Workspace};
+use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN, THREADS, Workspace, constant};
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
 use crate::size;
 use std::ops::DerefMut;
 
-const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", include_str!("../../kernels/prepare.cuh"))];
+const HEADER: &str = include_str!("../../kernels/prepare.cuh");
+const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", HEADER)];
+const INGEST_TEXT: &str = include_str!("../../kernels/ingest.cu");
+const TRANSPOSE_TEXT: &str = include_str!("../../kernels/transpose.cu");
 
 const PARTITION_TEXT: &str = include_str!("../../kernels/partition.cu");
 const SORT_TEXT: &str = include_str!("../../kernels/sort.cu");
 const WEIGHTED_HEADERS: &[(&str, &str)] =
     &[HEADERS[0], HEADERS[1], ("partition.cu", PARTITION_TEXT), ("sort.cu", SORT_TEXT)];
+
+// The CPU's constants, which the kernels repeat.
+const _: () = {
+    assert!(constant(HEADER, "THREADS") == THREADS);
+    assert!(constant(HEADER, "LINE") as usize == partition::LINE);
+    assert!(constant(HEADER, "PLAIN_WORDS") as usize == partition::WORDS);
+    assert!(constant(TRANSPOSE_TEXT, "GROUP_BITS") == GROUP_BITS);
+};
+/// Number of hashes in the sample of edges.
+pub(super) const SAMPLED: usize = constant(INGEST_TEXT, "SAMPLED") as usize;
 
 const fn program(name: &'static str, text: &'static str) -> ProgramSource {
     ProgramSource { name, text, headers: HEADERS }
@@ -34,7 +49,7 @@ const fn weighted_program(name: &'static str, text: &'static str) -> ProgramSour
 }
 
 /// The kernels that count degrees.
-pub static INGEST: ProgramSource = program("ingest.cu", include_str!("../../kernels/ingest.cu"));
+pub static INGEST: ProgramSource = program("ingest.cu", INGEST_TEXT);
 /// The kernels that place edges in bins of rows.
 pub static PARTITION: ProgramSource = program("partition.cu", PARTITION_TEXT);
 static WEIGHTED_PARTITION: ProgramSource =
@@ -45,7 +60,7 @@ static WEIGHTED_SORT: ProgramSource =
     weighted_program("sort_weighted.cu", include_str!("../../kernels/sort_weighted.cu"));
 
 /// The kernels that build the upper half of rows from the lower half.
-pub static TRANSPOSE: ProgramSource = program("transpose.cu", include_str!("../../kernels/transpose.cu"));
+pub static TRANSPOSE: ProgramSource = program("transpose.cu", TRANSPOSE_TEXT);
 
 /// Returns the program that places edges in bins; `weighted` says whether edges have weights.
 pub(super) fn partition_program(weighted: bool) -> &'static ProgramSource {
@@ -184,24 +199,4 @@ pub(super) fn narrow<T>(
         push(to, narrow[..filled].as_flattened())?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::prepare::partition;
-
-    #[test]
-    fn constants_are_those_of_the_kernels() {
-        let all = [false, true].into_iter().flat_map(programs).chain([&TRANSPOSE]);
-        for program in all.filter(|program| program.name != "scan.cu") {
-            let of = |name| program.constant(name);
-            assert_eq!(of("THREADS"), u64::from(crate::gpu::THREADS));
-            assert_eq!(
-                [of("LINE"), of("PLAIN_WORDS")],
-                [partition::LINE, partition::WORDS].map(|number| number as u64)
-            );
-            assert_eq!(of("NONE"), u64::from(u32::MAX));
-        }
-    }
 }

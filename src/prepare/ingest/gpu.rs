@@ -6,14 +6,12 @@ use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, slice_bytes};
 use crate::memory::{Budget, Buffer, at_least};
-use crate::prepare::gpu::{INGEST, narrow};
+use crate::prepare::gpu::{INGEST, SAMPLED, narrow};
 use crate::size;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-// These constants must equal the kernels' constants.
-const SAMPLED: usize = 509;
 const HEAD: usize = 6;
 const FOUND: usize = HEAD + 2 * SAMPLED;
 
@@ -337,15 +335,5 @@ impl Counter<'_> {
 impl Visitor for Counter<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         narrow(self, edges, Counter::push, Counter::oversized)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn constants_are_those_of_the_kernel() {
-        assert_eq!(crate::prepare::gpu::INGEST.constant("SAMPLED"), SAMPLED as u64);
     }
 }

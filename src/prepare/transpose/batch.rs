@@ -16,7 +16,7 @@ pub(super) struct Batch {
 }
 
 /// Rows are in groups of 2^`GROUP_BITS`, and no batch has rows of two groups, because a GPU sorts by group.
-pub(super) const GROUP_BITS: u32 = 17;
+pub(in crate::prepare) const GROUP_BITS: u32 = 17;
 
 /// Cuts the lower half into batches of at most `size` entries and `rows` rows, in order.
 pub(super) fn batches(lower: &Catalogue, size: usize, rows: u64) -> Vec<Batch> {

@@ -27,6 +27,7 @@ mod rows;
 mod window;
 mod write;
 
+pub(in crate::prepare) use self::batch::GROUP_BITS;
 pub use self::memory::{TransposeMemory, TransposeShape};
 
 use self::batch::{Batch, batches};

@@ -4,7 +4,7 @@ use crate::algo::searches;
 use crate::algo::searches::gpu::{GRID_BARRIER, ROWS};
 use crate::gpu::{COMMON, ProgramSource};
 
-const BFS: (&str, &str) = ("bfs.cuh", include_str!("../../../../kernels/bfs.cuh"));
+pub(super) const BFS: (&str, &str) = ("bfs.cuh", include_str!("../../../../kernels/bfs.cuh"));
 const BOTTOM_UP: (&str, &str) = ("bfs_bottom_up.cuh", include_str!("../../../../kernels/bfs_bottom_up.cuh"));
 const HEADS: (&str, &str) = ("bfs_heads.cuh", include_str!("../../../../kernels/bfs_heads.cuh"));
 const NARROW: (&str, &str) = ("bfs_narrow.cuh", include_str!("../../../../kernels/bfs_narrow.cuh"));

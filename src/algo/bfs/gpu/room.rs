@@ -1,14 +1,14 @@
 //! Sizes of what a search keeps in GPU memory. Plans and runs call the same functions.
 
+use super::programs::BFS;
 use super::twins::{MOST_HEADS, Record, State};
-use crate::gpu::slice_bytes;
+use crate::gpu::{constant, slice_bytes};
 use crate::graph::direction::Direction;
 
-// These values must match the kernels' constants.
 /// Number of vertices that a warp processes together.
-pub(super) const CHUNK: u64 = 256;
+pub(super) const CHUNK: u64 = constant(BFS.1, "BFS_CHUNK") as u64;
 /// Number of threads per block of a search.
-pub(super) const THREADS: u32 = 1024;
+pub(super) const THREADS: u32 = constant(BFS.1, "BFS_THREADS");
 /// Degree from which on the leaves of a vertex are counted in a 32-bit word.
 pub(super) const MANY: u64 = 256;
 
@@ -20,6 +20,7 @@ const MOST_QUEUED: u64 = 1 << 21;
 const SMALL_QUEUED: u64 = 1 << 14;
 /// Minimum number of entries of a queue: at least twice the slots that a warp expands.
 pub(super) const LEAST_QUEUED: u64 = 1 << 10;
+const _: () = assert!(LEAST_QUEUED >= 2 * constant(BFS.1, "BFS_NARROW") as u64);
 
 /// Sizes of what a search always needs in GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,15 +79,6 @@ pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::bfs::gpu::programs::PROGRAM;
-
-    #[test]
-    fn constants_match_the_kernels() {
-        let names = ["BFS_CHUNK", "BFS_THREADS", "BFS_MOST_HEADS"];
-        let known = [CHUNK, THREADS.into(), MOST_HEADS as u64];
-        assert_eq!(names.map(|name| PROGRAM.constant(name)), known);
-        assert!(LEAST_QUEUED >= 2 * PROGRAM.constant("BFS_NARROW"));
-    }
 
     #[test]
     fn a_graph_takes_little_more_than_two_numbers_a_vertex_and_its_rows_ends() {

@@ -1,13 +1,15 @@
 //! Counterparts of the structs in `kernels/bfs.cuh`; the layouts must match.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
+use super::programs::BFS;
 use crate::algo::searches::gpu::Rows;
+use crate::gpu::constant;
 use crate::memory::Plain;
 
 /// Maximum number of arrays of heads.
-pub(super) const MOST_HEADS: usize = 8;
+pub(super) const MOST_HEADS: usize = constant(BFS.1, "BFS_MOST_HEADS") as usize;
 /// Maximum number of GPUs that search together.
-pub(super) const MOST_GPUS: usize = 8;
+pub(super) const MOST_GPUS: usize = constant(BFS.1, "BFS_MOST_GPUS") as usize;
 
 /// A graph in GPU memory.
 #[derive(Debug, Clone, Copy, Default)]

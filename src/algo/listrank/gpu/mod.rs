@@ -52,13 +52,15 @@ use room::{COUNTERS, FOUND, Room, SEEN};
 /// The program of list ranking.
 pub static PROGRAM: ProgramSource = ProgramSource {
     name: "listrank.cu",
-    text: include_str!("../../../../kernels/listrank.cu"),
+    text: TEXT,
     headers: &[
         COMMON,
-        ("listrank.cuh", include_str!("../../../../kernels/listrank.cuh")),
+        ("listrank.cuh", HEADER),
         ("listrank_cycle.cuh", include_str!("../../../../kernels/listrank_cycle.cuh")),
     ],
 };
+const TEXT: &str = include_str!("../../../../kernels/listrank.cu");
+const HEADER: &str = include_str!("../../../../kernels/listrank.cuh");
 
 /// Check that is called between steps; an error ends the phase.
 pub type CancelCheck<'a> = &'a (dyn Fn() -> Result<()> + Sync);

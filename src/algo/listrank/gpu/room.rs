@@ -1,11 +1,13 @@
 //! Sizes of the GPU memory that ranking takes in addition to a list. Plans and runs call the same functions.
 
 use super::index::Index;
-use crate::gpu::slice_bytes;
+use super::{HEADER, TEXT};
+use crate::gpu::{constant, slice_bytes};
 
-// These values must match the kernels.
-pub(super) const LENGTH_BITS: u32 = 38;
-pub(super) const PART_BITS: u32 = 8;
+/// Bits of the number of elements of a sublist, in its word.
+pub(super) const LENGTH_BITS: u32 = constant(HEADER, "LENGTH_BITS");
+/// Base-2 logarithm of the elements of a sublist that have one number.
+pub(super) const PART_BITS: u32 = constant(TEXT, "PART_BITS");
 /// Number of counters of the kernels.
 pub(super) const COUNTERS: u64 = 2;
 /// Number of 64-bit words that a check returns.
@@ -114,13 +116,6 @@ pub fn least_bytes(n: u64, method: Method) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::listrank::gpu::PROGRAM;
-
-    #[test]
-    fn constants_match_the_kernels() {
-        let kernels = ["LENGTH_BITS", "PART_BITS"].map(|name| PROGRAM.constant(name));
-        assert_eq!([LENGTH_BITS, PART_BITS].map(u64::from), kernels);
-    }
 
     #[test]
     fn a_list_takes_little_more_than_its_successors() {

@@ -1,16 +1,16 @@
 //! Positions of rows on a GPU, and rows in pinned host memory, which kernels read over the bus.
 #![allow(unsafe_code)] // kernel launches
 
-use super::{GoOn, PROGRAM};
+use super::{GoOn, PROGRAM, ROWS};
 use crate::error::{Error, Result};
-use crate::gpu::{CopySource, DeviceSlice, Pinned, Workspace};
+use crate::gpu::{CopySource, DeviceSlice, Pinned, Workspace, constant};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 use rayon::prelude::*;
 
 /// Maximum number of multiples of 2^32 that positions of entries may cross.
-const MOST_CROSSINGS: usize = 13;
+const MOST_CROSSINGS: usize = constant(ROWS.1, "MOST_CROSSINGS") as usize;
 
 /// Bytes that a thread copies at a time if rows stay in host memory.
 const PIECE: usize = 4 << 20;
@@ -162,14 +162,4 @@ pub fn targets(graph: &Catalogue) -> impl Iterator<Item = (usize, u64, u64)> {
         Some((b, before, graph.size(b).entries))
     });
     before.filter(|&(_, _, entries)| entries > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn constants_are_those_of_the_kernels() {
-        assert_eq!(PROGRAM.constant("MOST_CROSSINGS"), MOST_CROSSINGS as u64);
-    }
 }

@@ -2,28 +2,36 @@
 //! After each launch the host decides on the kind of the next one.
 #![allow(unsafe_code)] // kernel launches
 
+use super::programs::MOORE_HEADER;
 use super::sums::Sums;
 use super::twins::{BARRIER_BYTES, Graph, Masked, Moore, MooreState};
 use super::{GoOn, MOORE};
 use crate::error::{Error, Result};
-use crate::gpu::{DeviceSlice, Event, Grid, Workspace};
+use crate::gpu::{DeviceSlice, Event, Grid, Workspace, constant};
 use crate::graph::ids::Vertex;
 
-// These must equal the constants of the kernels.
 /// Threads of a block, if several blocks run and if one block runs alone.
-const THREADS: u32 = 512;
-const ALONE: u32 = 1024;
-/// Tasks that a block of several takes at a time. Eight lanes share a task.
-const TASKS: u32 = THREADS / 8;
+const THREADS: u32 = of_kernels("MOORE_THREADS");
+const ALONE: u32 = of_kernels("MOORE_ALONE");
+/// Tasks that a block of several takes at a time.
+const TASKS: u32 = THREADS / of_kernels("MOORE_LANES");
 /// Number of tasks beyond which a launch ends: of one block with distances in shared memory, of one block otherwise,
 /// and of several blocks.
 const MOST_IN_SHARED: u32 = 1024;
 const MOST_OF_ONE: u32 = 512;
 const MOST_OF_SEVERAL: u32 = 1 << 20;
+const _: () = {
+    let of_block = of_kernels("MOORE_OF_BLOCK");
+    assert!(MOST_OF_ONE <= of_block && MOST_IN_SHARED <= of_block);
+};
 /// Number of rounds after which a launch ends.
 const ROUNDS: u32 = 1 << 14;
 /// Threads of a block in the baseline.
 const MASKED_THREADS: u32 = 256;
+
+const fn of_kernels(name: &str) -> u32 {
+    constant(MOORE_HEADER.1, name)
+}
 
 /// Statistics of a search.
 #[derive(Debug, Clone, Copy, Default)]
@@ -201,18 +209,5 @@ pub(super) fn masked(
         if now[0] == 0 || totals.overflowed {
             return Ok(totals);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn constants_are_those_of_the_kernels() {
-        assert_eq!(u64::from(THREADS), MOORE.constant("MOORE_THREADS"));
-        assert_eq!(u64::from(ALONE), MOORE.constant("MOORE_ALONE"));
-        assert_eq!(u64::from(THREADS / TASKS), MOORE.constant("MOORE_LANES"));
-        assert!(u64::from(MOST_OF_ONE.max(MOST_IN_SHARED)) <= MOORE.constant("MOORE_OF_BLOCK"));
     }
 }

@@ -3,7 +3,7 @@
 use crate::algo::searches::gpu::{self as shared, GRID_BARRIER, ROWS};
 use crate::gpu::{COMMON, ProgramSource};
 
-const SSSP: (&str, &str) = ("sssp.cuh", include_str!("../../../../kernels/sssp.cuh"));
+pub(super) const SSSP: (&str, &str) = ("sssp.cuh", include_str!("../../../../kernels/sssp.cuh"));
 
 /// The program of the search.
 pub(super) static PROGRAM: ProgramSource = ProgramSource {
@@ -29,17 +29,13 @@ pub(super) static PREPARE: ProgramSource = ProgramSource {
     headers: &[COMMON, GRID_BARRIER, ROWS, SSSP],
 };
 
+pub(super) const MOORE_HEADER: (&str, &str) = ("sssp_moore.cuh", include_str!("../../../../kernels/sssp_moore.cuh"));
+
 /// The program of Moore's algorithm and its baseline.
 pub(super) static MOORE: ProgramSource = ProgramSource {
     name: "sssp_moore.cu",
     text: include_str!("../../../../kernels/sssp_moore.cu"),
-    headers: &[
-        COMMON,
-        GRID_BARRIER,
-        ROWS,
-        SSSP,
-        ("sssp_moore.cuh", include_str!("../../../../kernels/sssp_moore.cuh")),
-    ],
+    headers: &[COMMON, GRID_BARRIER, ROWS, SSSP, MOORE_HEADER],
 };
 
 /// All programs that a search launches.

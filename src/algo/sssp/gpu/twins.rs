@@ -1,11 +1,13 @@
 //! Rust definitions of the structs in `kernels/sssp.cuh` and `kernels/sssp_prepare.cu`.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
+use super::programs::SSSP;
 use crate::algo::searches::gpu::Rows;
+use crate::gpu::constant;
 use crate::memory::Plain;
 
 /// Number of clock readings that a search records.
-pub(super) const MARKS: usize = 8;
+pub(super) const MARKS: usize = constant(SSSP.1, "SSSP_MARKS") as usize;
 
 /// A graph that a GPU can read.
 #[derive(Debug, Clone, Copy, Default)]

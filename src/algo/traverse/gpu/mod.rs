@@ -41,8 +41,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 /// The program of traversals.
-pub static PROGRAM: ProgramSource =
-    ProgramSource { name: "traverse.cu", text: include_str!("../../../../kernels/traverse.cu"), headers: &[COMMON] };
+pub static PROGRAM: ProgramSource = ProgramSource { name: "traverse.cu", text: TEXT, headers: &[COMMON] };
+const TEXT: &str = include_str!("../../../../kernels/traverse.cu");
 
 /// All programs that a traversal launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];

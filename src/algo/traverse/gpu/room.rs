@@ -1,14 +1,13 @@
 //! Sizes of what a traversal keeps in GPU memory. Plans and runs call the same functions.
 
-use crate::gpu::{Scan, slice_bytes};
+use super::TEXT;
+use crate::gpu::{Scan, constant, slice_bytes};
 
-// These values must match the kernels' constants.
 /// Number of pairs that a block sorts.
-pub(super) const TILE: u64 = 2048;
-/// Number of values of a key's digit.
-pub(super) const DIGITS: u64 = 256;
-/// Number of bits of a digit.
-pub(super) const DIGIT: u32 = 8;
+pub(super) const TILE: u64 = (constant(TEXT, "TRAVERSE_THREADS") * constant(TEXT, "TRAVERSE_EACH")) as u64;
+/// Number of bits of a key's digit, and number of its values.
+pub(super) const DIGIT: u32 = constant(TEXT, "TRAVERSE_DIGIT");
+pub(super) const DIGITS: u64 = 1 << DIGIT;
 
 /// Number of sums that kernels add to.
 pub(super) const SUMS: u64 = 6;
@@ -91,13 +90,6 @@ pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::traverse::gpu::PROGRAM;
-
-    #[test]
-    fn constants_match_the_kernels() {
-        let names = ["TRAVERSE_THREADS", "TRAVERSE_EACH", "TRAVERSE_DIGIT"].map(|name| PROGRAM.constant(name));
-        assert_eq!([names[0] * names[1], 1 << names[2], names[2]], [TILE, DIGITS, DIGIT.into()]);
-    }
 
     #[test]
     fn pieces_fill_the_memory_that_is_left() {

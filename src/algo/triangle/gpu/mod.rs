@@ -34,14 +34,17 @@ use std::time::{Duration, Instant};
 /// The program of triangle counting.
 static PROGRAM: ProgramSource = ProgramSource {
     name: "triangle.cu",
-    text: include_str!("../../../../kernels/triangle.cu"),
+    text: TEXT,
     headers: &[
         COMMON,
         ("triangle_few.cuh", include_str!("../../../../kernels/triangle_few.cuh")),
-        ("triangle_many.cuh", include_str!("../../../../kernels/triangle_many.cuh")),
-        ("triangle_pair.cuh", include_str!("../../../../kernels/triangle_pair.cuh")),
+        ("triangle_many.cuh", MANY),
+        ("triangle_pair.cuh", PAIR),
     ],
 };
+const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
+const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
+const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cuh");
 
 /// All programs that counting launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];

@@ -2,24 +2,29 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::arena_plan::most_tasks;
+use super::{MANY, PAIR, TEXT};
 use crate::algo::triangle::driver::Work;
 use crate::error::{Error, Result};
-use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace};
+use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, constant};
 use crate::graph::catalogue::Catalogue;
 use crate::stream::{ResidentRows, RowBatch, Segment};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-// These values must match kernels/triangle*.
-pub const LONGEST_HEAD: u64 = (1 << 22) - 1;
-pub const CHUNK: u64 = 4096;
-pub const FEW_HEADS: u64 = 32;
-pub const LONGEST_HASHED: u64 = 512;
-const MARK_BYTES: u32 = 4 * ((1 << 18) / 32 + 512);
+/// Number of neighbours in the longest head.
+pub const LONGEST_HEAD: u64 = (1 << constant(PAIR, "LENGTH_BITS")) - 1;
+/// Heads of one task.
+pub const CHUNK: u64 = constant(PAIR, "CHUNK") as u64;
+/// Rows with fewer heads are not worth a bitmap, unless they are too long for a hash table.
+pub const FEW_HEADS: u64 = constant(PAIR, "FEW_HEADS") as u64;
+/// Neighbours of the longest row that fits the hash table.
+pub const LONGEST_HASHED: u64 = constant(PAIR, "LONGEST_HASHED") as u64;
+const MARK_BYTES: u32 = 4 * (constant(MANY, "EXACT") / 32 + constant(MANY, "FILTER_WORDS"));
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
 const TALLY_BYTES: u32 = 16;
-const SCATTERED: u64 = 1024;
+/// Entries that a warp takes at a time, of any rows.
+const SCATTERED: u64 = constant(TEXT, "SCATTERED") as u64;
 
 /// Maximum number of partner blocks that are counted at once. Their counts are in shared memory, where six thread
 /// blocks should fit.
@@ -314,17 +319,4 @@ pub fn add_corners(queue: &Queue, corners: Option<(&[AtomicU64], DeviceSlice<u64
         });
     }
     queue.fill(span, 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn constants_match_the_kernels() {
-        let of = |name| super::super::PROGRAM.constant(name);
-        assert_eq!((of("CHUNK"), of("FEW_HEADS"), of("LONGEST_HASHED")), (CHUNK, FEW_HEADS, LONGEST_HASHED));
-        assert_eq!((of("SCATTERED"), (1 << of("LENGTH_BITS")) - 1), (SCATTERED, LONGEST_HEAD));
-        assert_eq!(4 * (of("EXACT") / 32 + of("FILTER_WORDS")), u64::from(MARK_BYTES));
-    }
 }

@@ -268,14 +268,3 @@ fn on_all_lanes(
         lane.lane.finish()
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::TRANSPOSE;
-    use crate::prepare::transpose::batch::GROUP_BITS;
-
-    #[test]
-    fn constants_are_those_of_the_kernels() {
-        assert_eq!(TRANSPOSE.constant("GROUP_BITS"), u64::from(GROUP_BITS));
-    }
-}

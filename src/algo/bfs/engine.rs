@@ -4,8 +4,8 @@ use crate::algo::bfs::cpu::{self, CpuSearch, WalkOptions};
 use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{Search, Searched, Switch};
-use crate::algo::own::Own;
 use crate::algo::searches::OnRank0;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{Chosen, Lease, Run};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
@@ -71,6 +71,6 @@ fn on_cpu<'a>(
     if comm.ranks() > 1 {
         return Ok(Box::new(RankedSearch::new(comm, graph, degrees, walk, resources)?));
     }
-    let (rows, own) = (Adjacency::new(&graph.catalogue, upper), Own::all(graph.info.connected as usize));
+    let (rows, own) = (Adjacency::new(&graph.catalogue, upper), VertexOwnership::all(graph.info.connected as usize));
     Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, walk, resources)?))
 }

@@ -51,14 +51,14 @@ pub struct Parts<'c> {
 
 /// Number of items that are taken.
 enum TakenCount<'c> {
-    Own(AtomicU64),
+    VertexOwnership(AtomicU64),
     Shared(&'c AtomicU64),
 }
 
 impl<'c> Parts<'c> {
     /// Divides `total` items into parts of `part` items.
     pub fn new(total: usize, part: usize) -> Parts<'static> {
-        Parts { taken: TakenCount::Own(AtomicU64::new(0)), total, part }
+        Parts { taken: TakenCount::VertexOwnership(AtomicU64::new(0)), total, part }
     }
 
     /// Divides items among several ranks. `taken` counts the items that any of them took, and must be zero at first.
@@ -69,7 +69,7 @@ impl<'c> Parts<'c> {
     /// Returns the next part, which is empty if nothing is left.
     pub fn take(&self) -> Range<usize> {
         let taken = match &self.taken {
-            TakenCount::Own(taken) => taken,
+            TakenCount::VertexOwnership(taken) => taken,
             TakenCount::Shared(taken) => taken,
         };
         let first = (taken.fetch_add(self.part as u64, Ordering::Relaxed) as usize).min(self.total);

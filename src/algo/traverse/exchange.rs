@@ -1,8 +1,8 @@
 //! Communication of a search by ranks: candidates to their owners, sums of each level, and times and parents to rank 0.
 
 use super::levels::{Frontier, Levels, lap};
-use super::owner::Owners;
 use super::search::{Sent, Steps};
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::{Comm, RoundShape, Rounds};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Reservation};
@@ -55,8 +55,8 @@ impl Exchange {
     ///
     /// # Errors
     /// [`Error::Limit`].
-    pub fn open(comm: &Comm, owners: Owners, batch: usize, budget: &Budget) -> Result<Exchange> {
-        let (rank, ranks) = (owners.rank(), owners.ranks());
+    pub fn open(comm: &Comm, ownership: VertexOwnership, batch: usize, budget: &Budget) -> Result<Exchange> {
+        let (rank, ranks) = (ownership.rank(), ownership.ranks());
         let links = if ranks == 1 { 0 } else { links_bytes(ranks, comm.nodes(), comm.local_ranks()) };
         let reserved = budget.reserve(links, "messages of ranks")?;
         let inbox = budget.zeroed(if ranks == 1 { 0 } else { batch }, "candidates of other ranks")?;
@@ -184,13 +184,13 @@ impl Exchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn gather(&mut self, own: &[u32], owners: Owners, parents: &mut [u32]) -> Result<()> {
+    pub fn gather(&mut self, own: &[u32], ownership: VertexOwnership, parents: &mut [u32]) -> Result<()> {
         let mut to: Vec<&[u32]> = vec![&[]; self.ranks];
         to[0] = own;
         let mut next = vec![0; self.ranks];
         self.rounds.exchange(&to, |from, words| {
             for &parent in words {
-                let v = owners.vertex(from, next[from]);
+                let v = ownership.of_rank(from).vertex(next[from]);
                 let misplaced = || Error::internal("gather parents", format!("rank {from} sent too many"));
                 *parents.get_mut(v as usize).ok_or_else(misplaced)? = parent;
                 next[from] += 1;

@@ -53,7 +53,7 @@ impl Algorithm for Traverse {
         Some(match self.strategy {
             Strategy::Auto => bfs::gpu::least_bytes(graph.vertices, graph.edges, graph.direction),
             _ => {
-                let [own, entries] = cost::own(self.owner, graph, ranks);
+                let [own, entries] = cost::own(self, graph, ranks);
                 gpu::least_bytes(own, entries, ranks)
             }
         })

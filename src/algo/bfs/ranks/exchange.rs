@@ -10,7 +10,7 @@ use crate::algo::bfs::cpu::shared::{Graph, ones, set_alone};
 use crate::algo::bfs::cpu::top_down::{Found, Parents};
 use crate::algo::bfs::search::{Exchanged, NONE};
 use crate::algo::bits::is_set;
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::{Comm, Round, RoundShape, Rounds};
 use crate::error::{Error, Result};
 use crate::graph::direction::Way;
@@ -34,7 +34,7 @@ const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
 /// The links of a rank to the other ranks.
 pub struct Exchange {
-    own: Own,
+    own: VertexOwnership,
     rounds: Rounds,
     /// Claims collected for each rank.
     pieces: Vec<Vec<u64>>,
@@ -56,12 +56,12 @@ fn links_bytes(ranks: usize, nodes: usize, local: usize) -> u64 {
 }
 
 /// Returns the number of words of the longest message. After a narrow step the vertices are always sent as a list.
-fn message_words(own: Own) -> usize {
+fn message_words(own: VertexOwnership) -> usize {
     HEADER + own.words().max(NARROW as usize / 2)
 }
 
 /// Returns the bytes of an exchange on a rank that owns these vertices.
-pub fn bytes(own: Own, nodes: usize) -> u64 {
+pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     let ranks = own.ranks();
     links_bytes(ranks, nodes, ranks.div_ceil(nodes.max(1))) + 8 * message_words(own) as u64
 }
@@ -71,7 +71,7 @@ impl Exchange {
     ///
     /// # Errors
     /// [`Error::Limit`].
-    pub fn open(comm: &Comm, own: Own, budget: &Budget) -> Result<Exchange> {
+    pub fn open(comm: &Comm, own: VertexOwnership, budget: &Budget) -> Result<Exchange> {
         let links = links_bytes(comm.ranks(), comm.nodes(), comm.local_ranks());
         let reserved = budget.reserve(links, "messages of ranks")?;
         let message = budget.zeroed(message_words(own), "what a rank has reached (a bit a vertex)")?;

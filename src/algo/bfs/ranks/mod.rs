@@ -16,7 +16,7 @@ use self::exchange::Exchange;
 use super::cpu::{self, CpuSearch, WalkOptions};
 use super::search::{Search, Searched};
 use crate::algo::CpuResources;
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -38,7 +38,7 @@ pub struct RankedSearch<'a> {
 /// Returns the maximum bytes that searches by `threads` threads of a rank take in addition to the parents of all
 /// vertices, and the minimum, for a graph with `entries` entries in all rows. `own` describes the vertices of rank 0,
 /// which has the most.
-pub fn bytes(own: Own, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
+pub fn bytes(own: VertexOwnership, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
     cpu::bytes(own, entries, threads).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
 }
 
@@ -55,7 +55,7 @@ impl<'a> RankedSearch<'a> {
         walk: WalkOptions,
         resources: CpuResources<'_>,
     ) -> Result<RankedSearch<'a>> {
-        let own = Own::of(graph.info.connected as usize, comm.rank(), comm.ranks());
+        let own = VertexOwnership::blocks(graph.info.connected as usize, comm.rank(), comm.ranks());
         let exchange = Exchange::open(comm, own, resources.budget)?;
         let mut parents = resources.budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
         populate(&mut parents);

@@ -1,7 +1,7 @@
 //! Communication between the ranks of a search. Every rank sends the vertices that became nearer to all others, and
 //! parents to rank 0.
 
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::sssp::cpu::arithmetic::Arithmetic;
 use crate::algo::sssp::cpu::bins::Entry;
 use crate::comm::{Comm, Min, RoundShape, Rounds, Sum};
@@ -19,7 +19,7 @@ const NEARER: u64 = 32;
 /// Links of a rank to the others.
 pub struct Exchange {
     rounds: Rounds,
-    own: Own,
+    own: VertexOwnership,
     message: Vec<u64>,
     _reserved: Reservation,
 }
@@ -29,7 +29,7 @@ fn shape(ranks: usize) -> RoundShape {
 }
 
 /// Returns the bytes that an exchange takes on a rank that owns `own`.
-pub fn bytes(own: Own, nodes: usize) -> u64 {
+pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     shape(own.ranks()).bytes(own.ranks(), nodes) + NEARER * own.len() as u64 + 8 * PARENTS as u64
 }
 
@@ -38,7 +38,7 @@ impl Exchange {
     ///
     /// # Errors
     /// [`Error::Limit`].
-    pub fn open(comm: &Comm, own: Own, budget: &Budget) -> Result<Exchange> {
+    pub fn open(comm: &Comm, own: VertexOwnership, budget: &Budget) -> Result<Exchange> {
         let reserved = budget.reserve(bytes(own, comm.nodes()), "messages of ranks")?;
         Ok(Exchange { rounds: comm.rounds(shape(comm.ranks())), own, message: Vec::new(), _reserved: reserved })
     }
@@ -126,7 +126,6 @@ impl Exchange {
     /// Errors of the exchange.
     pub fn gather(&mut self, parents: &mut [u32]) -> Result<()> {
         let (own, ranks) = (self.own, self.own.ranks());
-        let vertex = |place: usize| own.word(place / 64) * 64 + place % 64;
         // Rank 0 owns the most vertices.
         let most = own.of_rank(0).len();
         for first in (0..most).step_by(PARENTS) {
@@ -134,7 +133,7 @@ impl Exchange {
             if own.rank() > 0 {
                 let places = first..(first + PARENTS).min(own.len()).max(first);
                 let pair = |v: usize| u64::from(parents[v]) << 32 | v as u64;
-                self.message.extend(places.map(vertex).map(pair));
+                self.message.extend(places.map(|place| own.vertex(place as u32) as usize).map(pair));
             }
             let mut to: Vec<&[u64]> = vec![&[]; ranks];
             to[0] = &self.message;

@@ -13,7 +13,7 @@ use super::Sssp;
 use super::cpu::{CpuSearch, Resources};
 use super::edges::Edges;
 use super::search::{Search, Searched};
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -34,7 +34,7 @@ pub struct RankedSearch<'a> {
 
 /// Returns the bytes that searches take on rank 0 in addition to its sorted rows and its trees. `own` are the vertices
 /// that the rank owns. Other ranks have arrays of parents in place of trees.
-pub fn bytes(own: Own, nodes: usize) -> u64 {
+pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     exchange::bytes(own, nodes)
 }
 
@@ -51,7 +51,7 @@ impl<'a> RankedSearch<'a> {
         resources: &Resources<'_>,
     ) -> Result<RankedSearch<'a>> {
         let vertices = graph.info.connected as usize;
-        let own = Own::of(vertices, comm.rank(), comm.ranks());
+        let own = VertexOwnership::blocks(vertices, comm.rank(), comm.ranks());
         let mut exchange = Exchange::open(comm, own, resources.budget)?;
         let parents = if comm.leads() { 0 } else { vertices };
         let parents = resources.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;

@@ -38,7 +38,7 @@ pub(super) fn choose<'a>(
         )));
     }
     // Links are opened after the levels have reserved their memory.
-    let spare = spare + exchange::bytes_here(comm, cpu::batch());
+    let spare = spare + exchange::bytes(comm.ranks(), comm.nodes(), cpu::batch());
     let on_cpu = || CpuLevels::new(graph, degrees, ownership, table.strategy, run.on_cpu(spare));
     let on_gpu = |lease| GpuLevels::new(graph, degrees, ownership, table.strategy, lease, run.budget, &signals::check);
     match run.devices.choose(true, on_gpu, on_cpu)? {

@@ -37,7 +37,7 @@ impl<L: Levels> Walk<L> {
         populate(&mut pairs);
         let on_gpus = comm.any(levels.is_on_gpu());
         if on_gpus {
-            exchange.stay_awake();
+            exchange.ranks.rounds.stay_awake();
         }
         if on_gpus && comm.ranks() > 1 && comm.leads() && !levels.pulls() {
             tracing::info!("ranks send by way of the host: not all have GPUs of one machine that reach each other");
@@ -107,7 +107,7 @@ impl<L: Levels> Search for Walk<L> {
         searched.seconds = started.elapsed().as_secs_f64();
         searched.time(&self.exchange.gather_steps(&steps)?);
         let own = self.levels.parents()?;
-        self.exchange.gather(own, self.ownership, parents)?;
+        self.exchange.ranks.gather_parents([own], parents)?;
         Ok(searched)
     }
 }

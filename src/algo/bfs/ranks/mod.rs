@@ -70,14 +70,14 @@ impl Search for RankedSearch<'_> {
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
         failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
-        self.exchange.meet()?;
+        self.exchange.ranks.wait_for_all()?;
         self.exchange.take_exchanged();
         let started = Instant::now();
         let mut searched = self.search.search_with(root, Some(&mut self.exchange), &mut self.parents)?;
-        self.exchange.meet()?;
+        self.exchange.ranks.wait_for_all()?;
         searched.seconds = started.elapsed().as_secs_f64();
         searched.exchanged = self.exchange.take_exchanged();
-        self.exchange.gather(&self.parents, parents)?;
+        self.exchange.ranks.gather_parents([&self.parents[..]], parents)?;
         Ok(searched)
     }
 }

@@ -45,7 +45,7 @@ use super::ranks::exchange::Exchange;
 use super::search::{Search, Searched};
 use crate::algo::WeightSource;
 use crate::algo::run::Units;
-use crate::algo::searches::ranks::VertexOwnership;
+use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
 use crate::algo::team::of_cores;
 use crate::error::Result;
 use crate::formats::WeightType;
@@ -194,7 +194,7 @@ impl CpuSearch {
         degrees: &Mapped,
         resources: &Resources<'_>,
         own: VertexOwnership,
-        exchange: Option<&mut Exchange>,
+        exchange: Option<&mut RankExchange>,
     ) -> Result<CpuSearch> {
         let (method, budget) = (table.method, resources.budget);
         let degrees = degrees.body_as_u32()?;

@@ -55,7 +55,7 @@ impl<'a> RankedSearch<'a> {
         let mut exchange = Exchange::open(comm, own, resources.budget)?;
         let parents = if comm.leads() { 0 } else { vertices };
         let parents = resources.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
-        let search = CpuSearch::of_part(graph, table, degrees, resources, own, Some(&mut exchange))?;
+        let search = CpuSearch::of_part(graph, table, degrees, resources, own, Some(&mut exchange.ranks))?;
         let edges = Edges::new(graph, table.weights, resources.budget)?;
         Ok(RankedSearch { search, exchange, edges, parents })
     }
@@ -64,7 +64,7 @@ impl<'a> RankedSearch<'a> {
 impl Search for RankedSearch<'_> {
     fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
         failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
-        self.exchange.wait_for_all()?;
+        self.exchange.ranks.wait_for_all()?;
         let parents = if parents.is_empty() { &mut self.parents[..] } else { parents };
         self.search.search_with(root, Some((&mut self.exchange, &self.edges)), distances, parents)
     }

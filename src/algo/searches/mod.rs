@@ -39,7 +39,7 @@ pub use options::{MOST_ROOTS, Options};
 pub use ranks::OnRank0;
 pub use record::verify_units;
 pub use roots::Root;
-pub use task::{Claim, Kept, SearchTask};
+pub use task::{Claim, Engine, EngineOf, Kept, Search, SearchTask};
 
 /// The parent of an unreached vertex.
 pub const NONE: u32 = u32::MAX;

@@ -4,11 +4,12 @@ pub mod barrier;
 pub mod narrow;
 
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::process::host::cores_at_hand;
+use crate::process::signals;
 
 /// Calls `work` with every number below `threads`, on a thread each. Number 0 runs on the calling thread. Returns when
 /// all have ended.
@@ -36,6 +37,33 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
     })
 }
 
+/// Calls `find` with all parts of `part` out of `items` items, by a team of `threads` threads. Returns the least of what
+/// it finds, which does not depend on the number of threads.
+///
+/// # Errors
+/// [`Error::Addresses`] if the system can't start another thread; [`Error::Stopped`].
+pub fn least<T: PartialOrd + Send>(
+    threads: usize,
+    items: usize,
+    part: usize,
+    find: impl Fn(Range<usize>) -> Option<T> + Sync,
+) -> Result<Option<T>> {
+    let (parts, least) = (Parts::new(items, part), Mutex::new(None));
+    team(threads, &|_| {
+        parts.each(|part| {
+            signals::check()?;
+            if let Some(found) = find(part) {
+                let mut least = least.lock().unwrap_or_else(PoisonError::into_inner);
+                if least.as_ref().is_none_or(|least| found < *least) {
+                    *least = Some(found);
+                }
+            }
+            Ok(())
+        })
+    })?;
+    Ok(least.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
 /// Returns how many of `threads` threads search together, at most two for each core. Further threads would only make
 /// the others wait at every barrier.
 pub fn of_cores(threads: usize) -> usize {
@@ -51,14 +79,14 @@ pub struct Parts<'c> {
 
 /// Number of items that are taken.
 enum TakenCount<'c> {
-    VertexOwnership(AtomicU64),
+    Own(AtomicU64),
     Shared(&'c AtomicU64),
 }
 
 impl<'c> Parts<'c> {
     /// Divides `total` items into parts of `part` items.
     pub fn new(total: usize, part: usize) -> Parts<'static> {
-        Parts { taken: TakenCount::VertexOwnership(AtomicU64::new(0)), total, part }
+        Parts { taken: TakenCount::Own(AtomicU64::new(0)), total, part }
     }
 
     /// Divides items among several ranks. `taken` counts the items that any of them took, and must be zero at first.
@@ -69,7 +97,7 @@ impl<'c> Parts<'c> {
     /// Returns the next part, which is empty if nothing is left.
     pub fn take(&self) -> Range<usize> {
         let taken = match &self.taken {
-            TakenCount::VertexOwnership(taken) => taken,
+            TakenCount::Own(taken) => taken,
             TakenCount::Shared(taken) => taken,
         };
         let first = (taken.fetch_add(self.part as u64, Ordering::Relaxed) as usize).min(self.total);

@@ -5,8 +5,9 @@ use super::cpu::{self, CpuLevels};
 use super::exchange;
 use super::gpu::GpuLevels;
 use super::options::{Strategy, Traverse};
-use super::search::{Search, Searched};
+use super::search::Searched;
 use super::walk::Walk;
+use crate::algo::searches::Engine;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{Chosen, Run};
 use crate::error::{Error, Result};
@@ -25,7 +26,7 @@ pub(super) fn choose<'a>(
     degrees: &'a Mapped,
     run: &Run<'a>,
     spare: u64,
-) -> Result<Box<dyn Search<Searched = Searched> + 'a>> {
+) -> Result<Engine<'a, [u32], Searched>> {
     if table.strategy == Strategy::Auto {
         return Ok(Box::new(Auto::new(graph, degrees, run, spare)?));
     }

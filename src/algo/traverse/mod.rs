@@ -20,7 +20,6 @@
 mod auto;
 mod cost;
 mod cpu;
-mod driver;
 mod engine;
 mod exchange;
 pub mod gpu;

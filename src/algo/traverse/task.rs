@@ -2,11 +2,12 @@
 
 use super::options::Strategy;
 use super::output::TraverseDetails;
-use super::{Traverse, cost, gpu, options};
+use super::search::Searched;
+use super::{Traverse, cost, engine, gpu, options};
 use crate::algo::bfs;
-use crate::algo::searches::results::SearchDetails;
-use crate::algo::searches::tree::{self, LevelOutput};
-use crate::algo::searches::{self, Options, sentences};
+use crate::algo::searches::results::{SearchDetails, Speed};
+use crate::algo::searches::tree::{self, LevelOutput, LevelTask};
+use crate::algo::searches::{self, Engine, Options, sentences};
 use crate::algo::sources::Named;
 use crate::algo::{Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, TrialOf, Verdict};
 use crate::chart::Figure;
@@ -15,6 +16,7 @@ use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
+use crate::store::map::Mapped;
 
 impl Algorithm for Traverse {
     const NAME: &'static str = "traverse";
@@ -94,5 +96,28 @@ impl Algorithm for Traverse {
 
     fn figures(output: &LevelOutput, details: &SearchDetails<TraverseDetails>) -> Vec<Figure> {
         tree::figures_of(output, details)
+    }
+}
+
+impl LevelTask for Traverse {
+    type Searched = Searched;
+    type SourceDetails = TraverseDetails;
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn engine<'a>(
+        &self,
+        graph: &'a Graph,
+        degrees: &'a Mapped,
+        run: &Run<'a>,
+        spare: u64,
+    ) -> Result<Engine<'a, [u32], Searched>> {
+        engine::choose(self, graph, degrees, run, spare)
+    }
+
+    fn details(searched: Searched, speed: Speed, levels: usize) -> TraverseDetails {
+        TraverseDetails::of(searched, speed, levels)
     }
 }

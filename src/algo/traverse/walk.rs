@@ -77,6 +77,7 @@ impl<L: Levels> Walk<L> {
 }
 
 impl<L: Levels> Search for Walk<L> {
+    type Tree = [u32];
     type Searched = Searched;
 
     fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<Searched> {

@@ -140,6 +140,7 @@ impl<'a> CpuSearch<'a> {
 }
 
 impl Search for CpuSearch<'_> {
+    type Tree = [u32];
     type Searched = Searched;
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {

@@ -66,6 +66,7 @@ impl<'a> RankedSearch<'a> {
 }
 
 impl Search for RankedSearch<'_> {
+    type Tree = [u32];
     type Searched = Searched;
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {

@@ -42,7 +42,7 @@ use super::distances::Distances;
 use super::edges::{self, Edges};
 use super::options::{Method, Sssp};
 use super::ranks::exchange::Exchange;
-use super::search::{Search, Searched};
+use super::search::{Search, Searched, ShortestPathTree};
 use crate::algo::WeightSource;
 use crate::algo::run::Units;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
@@ -330,7 +330,10 @@ fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
 }
 
 impl Search for CpuSearch {
-    fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
-        self.search_with(root, None, distances, parents)
+    type Tree = ShortestPathTree;
+    type Searched = Searched;
+
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
+        self.search_with(root, None, &mut tree.distances, &mut tree.parents)
     }
 }

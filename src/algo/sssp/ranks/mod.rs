@@ -8,11 +8,10 @@
 pub(super) mod exchange;
 
 use self::exchange::Exchange;
-use super::Distances;
 use super::Sssp;
 use super::cpu::{CpuSearch, Resources};
 use super::edges::Edges;
-use super::search::{Search, Searched};
+use super::search::{Search, Searched, ShortestPathTree};
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -62,10 +61,13 @@ impl<'a> RankedSearch<'a> {
 }
 
 impl Search for RankedSearch<'_> {
-    fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
+    type Tree = ShortestPathTree;
+    type Searched = Searched;
+
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
         failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
         self.exchange.ranks.wait_for_all()?;
-        let parents = if parents.is_empty() { &mut self.parents[..] } else { parents };
-        self.search.search_with(root, Some((&mut self.exchange, &self.edges)), distances, parents)
+        let parents = if tree.parents.is_empty() { &mut self.parents } else { &mut tree.parents };
+        self.search.search_with(root, Some((&mut self.exchange, &self.edges)), &mut tree.distances, parents)
     }
 }

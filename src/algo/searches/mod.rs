@@ -9,7 +9,7 @@
 //! | `driver`, `ledger`, `record`, `results` | one trial: a search from each source, the journal, and the results of
 //! all |
 //! | `tree` | searches by levels, which all produce the same trees |
-//! | `ranks` | searches by several ranks: ownership of vertices, and searches that only rank 0 does |
+//! | `ranks` | searches by several ranks: ownership of vertices, communication, and searches that only rank 0 does |
 //! | `gpu` | code that searches on a GPU share |
 //! | `component`, `graph500`, `figures`, `sentences` | results for readers: edges, Graph500's block, charts, the answer
 //! line and sentences |
@@ -24,7 +24,7 @@ pub mod graph500;
 mod ledger;
 pub mod options;
 pub mod places;
-pub mod ranks;
+pub(in crate::algo) mod ranks;
 mod record;
 pub mod results;
 mod roots;

@@ -27,7 +27,8 @@ impl OwnerRule {
     }
 
     /// Returns the base-2 logarithm of the number of vertices of a block.
-    fn shift(self) -> u32 {
+    #[inline(always)]
+    const fn shift(self) -> u32 {
         match self {
             OwnerRule::Modulo => 0,
             OwnerRule::Blocks => (WORDS * WORD).ilog2(),
@@ -48,8 +49,7 @@ pub struct VertexOwnership {
     vertices: usize,
     rank: usize,
     ranks: usize,
-    /// Base-2 logarithm of the number of vertices of a block.
-    shift: u32,
+    rule: OwnerRule,
     /// 2^64 divided by the number of ranks, rounded up, to divide by multiplication (Lemire, Kaser and Kurz 2019); 0
     /// for a single rank.
     reciprocal: u64,
@@ -61,7 +61,7 @@ impl VertexOwnership {
     /// Returns the ownership among `ranks` ranks, as rank `rank` sees it. In a small graph a rank may own nothing.
     pub fn new(rule: OwnerRule, vertices: usize, rank: usize, ranks: usize) -> VertexOwnership {
         let reciprocal = if ranks <= 1 { 0 } else { u64::MAX / ranks as u64 + 1 };
-        let ownership = VertexOwnership { vertices, rank, ranks, shift: rule.shift(), reciprocal, stride: 0 };
+        let ownership = VertexOwnership { vertices, rank, ranks, rule, reciprocal, stride: 0 };
         // Rank 0 has the most vertices.
         let stride = u32::try_from(ownership.of_rank(0).len().max(1)).unwrap_or(u32::MAX);
         VertexOwnership { stride, ..ownership }
@@ -110,12 +110,12 @@ impl VertexOwnership {
     /// Returns the reciprocal of the number of ranks, and the base-2 logarithm of the number of vertices of a block.
     /// Kernels find owners with these.
     pub fn division(&self) -> (u64, u32) {
-        (self.reciprocal, self.shift)
+        (self.reciprocal, self.rule.shift())
     }
 
     /// Returns the number of vertices that this rank owns.
     pub fn len(&self) -> usize {
-        let (block, turn) = (1 << self.shift, self.ranks << self.shift);
+        let (block, turn) = (self.rule.block(), self.rule.block() * self.ranks);
         self.vertices / turn * block + (self.vertices % turn).saturating_sub(block * self.rank).min(block)
     }
 
@@ -149,9 +149,18 @@ impl VertexOwnership {
     /// Returns the rank that owns a vertex, and the vertex's place there.
     #[inline(always)]
     pub fn locate(&self, v: u32) -> (u32, u32) {
-        let block = v >> self.shift;
+        // With constant shifts a key takes 1.0 ns by modulo, otherwise 1.4 ns.
+        match self.rule {
+            OwnerRule::Modulo => self.locate_by::<{ OwnerRule::Modulo.shift() }>(v),
+            OwnerRule::Blocks => self.locate_by::<{ OwnerRule::Blocks.shift() }>(v),
+        }
+    }
+
+    #[inline(always)]
+    fn locate_by<const SHIFT: u32>(&self, v: u32) -> (u32, u32) {
+        let block = v >> SHIFT;
         let turn = self.turn(block);
-        (block - turn * self.ranks as u32, turn << self.shift | v & ((1 << self.shift) - 1))
+        (block - turn * self.ranks as u32, turn << SHIFT | v & ((1 << SHIFT) - 1))
     }
 
     /// Returns the rank that owns a vertex.
@@ -182,13 +191,14 @@ impl VertexOwnership {
     /// Returns the vertex at a place of this rank.
     #[inline(always)]
     pub fn vertex(&self, place: u32) -> u32 {
-        let turn = place >> self.shift;
-        (turn * self.ranks as u32 + self.rank as u32) << self.shift | place & ((1 << self.shift) - 1)
+        let shift = self.rule.shift();
+        let turn = place >> shift;
+        (turn * self.ranks as u32 + self.rank as u32) << shift | place & ((1 << shift) - 1)
     }
 
     /// Returns the consecutive vertices from a place of this rank to the end of the block, but at most `most`.
     pub fn run(&self, place: usize, most: usize) -> Range<usize> {
-        let (first, block) = (self.vertex(place as u32) as usize, 1 << self.shift);
+        let (first, block) = (self.vertex(place as u32) as usize, self.rule.block());
         first..first + most.min(block - place % block)
     }
 }

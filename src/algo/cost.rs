@@ -124,7 +124,7 @@ pub struct Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::own::Own;
+    use crate::algo::searches::ranks::OwnerRule;
 
     /// Counts the entries of each rank vertex by vertex, for falling degrees. Every second graph has each edge twice.
     #[test]
@@ -152,7 +152,7 @@ mod tests {
                     degrees: &runs,
                 };
                 for ranks in [1, 2, 3, 8] {
-                    for chunk in [1, Own::CHUNK_VERTICES] {
+                    for chunk in [1, OwnerRule::Blocks.block()] {
                         let of_rank = |rank: usize| -> u64 {
                             let own = degrees.iter().enumerate().filter(|(v, _)| v / chunk % ranks == rank);
                             own.map(|(_, &degree)| u64::from(degree)).sum()

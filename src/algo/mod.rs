@@ -12,8 +12,7 @@
 //! | `bfs`, `traverse`, `dfs`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` exists for tests only |
 //! | `searches` | code that searches from many sources share |
 //! | `sources`, `weights` | keys that several tables have |
-//! | `own`, `bits`, `row_parts` | code that several algorithms share: vertices of a rank, sets of vertices, passes over
-//! rows |
+//! | `bits`, `row_parts` | code that several algorithms share: sets of vertices, passes over rows |
 //! | `team` | threads that work together, a barrier, and short rounds by one thread |
 //! | `energy` | energy of a trial |
 
@@ -28,7 +27,6 @@ mod input;
 pub mod listrank;
 #[cfg(test)]
 mod model_tests;
-mod own;
 mod row_parts;
 pub mod run;
 pub mod searches;

@@ -50,6 +50,15 @@ impl RoundShape {
         }
     }
 
+    /// Returns the most bytes that rounds of this shape take of one of `ranks` ranks on `nodes` machines. On one machine
+    /// a rank touches the links from it and those to it, and everything of reductions. The system counts shared memory
+    /// for each process that touches it.
+    pub fn rank_bytes(&self, ranks: usize, nodes: usize) -> u64 {
+        let others = (ranks as u64).saturating_sub(1);
+        let links_of_others = if nodes == 1 { others * others.saturating_sub(1) * self.link_bytes() as u64 } else { 0 };
+        self.bytes(ranks, nodes) - links_of_others
+    }
+
     /// Returns the bytes of a link, rounded up to whole cache lines.
     pub(super) fn link_bytes(&self) -> usize {
         self.link.clamp(Self::LEAST, Self::GREATEST).next_multiple_of(64)

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use gpugraph::Error;
 use gpugraph::algo::Lease;
 use gpugraph::algo::sssp::gpu::{GpuSearch, PROGRAMS, Tuning, Weights};
-use gpugraph::algo::sssp::search::{NONE, Search, Searched};
+use gpugraph::algo::sssp::search::{NONE, Search, Searched, ShortestPathTree};
 use gpugraph::algo::sssp::{Distance, Distances, Method};
 use gpugraph::formats::WeightType;
 use gpugraph::gpu::Workspace;
@@ -154,18 +154,21 @@ impl Weighted {
         for (what, method, tuning) in tunings {
             let mut search = self.open(gpu, *method, *tuning).expect("room");
             for (&root, (distances, parents)) in roots.iter().zip(&known) {
-                let mut found = Distances::new(self.kind, self.rows.vertices(), &budget()).expect("room");
-                let mut of = vec![7; self.rows.vertices()];
-                let searched = search.search(Vertex(root), &mut found, &mut of);
+                let vertices = self.rows.vertices();
+                let distances_found = Distances::new(self.kind, vertices, &budget()).expect("room");
+                let parents_found = budget().zeroed(vertices, "parents").expect("room");
+                let mut tree = ShortestPathTree { distances: distances_found, parents: parents_found };
+                tree.parents.fill(7);
+                let searched = search.search(Vertex(root), &mut tree);
                 let searched = searched.unwrap_or_else(|e| panic!("{what} from {root}: {e:?}"));
-                for v in 0..of.len() {
-                    let distance = match found.of(v as u32) {
+                for v in 0..vertices {
+                    let distance = match tree.distances.of(v as u32) {
                         None => u64::MAX,
                         Some(Distance::Whole(sum)) => sum,
                         Some(Distance::Decimal(sum)) => sum.to_bits().into(),
                     };
                     assert_eq!(distance, distances[v], "{what}: distance of {v} from {root}");
-                    assert_eq!(of[v], parents[v], "{what}: parent of {v} from {root}");
+                    assert_eq!(tree.parents[v], parents[v], "{what}: parent of {v} from {root}");
                 }
                 assert_eq!(searched.reached, distances.iter().filter(|&&sum| sum != u64::MAX).count() as u64, "{what}");
                 let farthest = distances.iter().filter(|&&sum| sum != u64::MAX).max().copied().expect("the root");

@@ -47,6 +47,22 @@ fn mapped() -> u64 {
     maps.map(|line| line.expect("a line")).filter(|line| line.contains("/dev/shm/gpugraph-")).filter_map(of).sum()
 }
 
+/// Bytes of that memory that this process has touched.
+fn touched() -> u64 {
+    let (mut ours, mut kib) = (false, 0);
+    for line in BufReader::new(File::open("/proc/self/smaps").expect("mappings")).lines() {
+        let line = line.expect("a line");
+        match line.strip_prefix("Rss:") {
+            Some(size) if ours => kib += size.trim().trim_end_matches(" kB").parse::<u64>().expect("a size"),
+            _ if line.split(' ').next().is_some_and(|range| range.contains('-')) => {
+                ours = line.contains("/dev/shm/gpugraph-")
+            }
+            _ => {}
+        }
+    }
+    kib << 10
+}
+
 pub fn bounded(comm: &Comm) -> Result<()> {
     let (rank, ranks) = (comm.rank(), comm.ranks());
     let words = vec![rank as u64; 300_000];
@@ -58,13 +74,16 @@ pub fn bounded(comm: &Comm) -> Result<()> {
         let mut rounds = comm.rounds(shape);
         let shared = mapped() - mapped_before;
         let mut count = 0;
-        rounds.exchange(&vec![words.as_slice(); ranks], |_, words| {
-            count += words.len();
+        rounds.exchange(&vec![words.as_slice(); ranks], |from, words| {
+            // Memory that is not read does not count.
+            count += words.iter().filter(|&&word| word == from as u64).count();
             Ok(())
         })?;
         assert_eq!(count, words.len() * ranks);
+        let (by_links, link) = (touched(), shape.link as u64);
         rounds.all_reduce(Sum, &mut values)?;
         rounds.any(rank == 0)?;
+        let in_all = touched();
         drop(rounds);
         assert_eq!(mapped(), mapped_before, "it stays mapped");
         let own = (MOST.load(Ordering::Relaxed) - held) as u64;
@@ -73,6 +92,10 @@ pub fn bounded(comm: &Comm) -> Result<()> {
         let long = shape.link >= 1 << 20;
         if shared > 0 {
             assert!(shared <= together && own <= LISTS && (!long || shared > together / 10 * 9), "{what}");
+            // Pages at the ends of links belong to links of others, too.
+            let (links, most) = (2 * (ranks as u64 - 1) * link, shape.rank_bytes(ranks, 1) + LISTS);
+            let what = format!("{shape:?}: {by_links} touched by links of {links}, {in_all} in all of {most}");
+            assert!(in_all <= most && (!long || link > 1 << 20 || by_links > links / 10 * 9), "{what}");
         } else {
             assert!(own <= each + LISTS && (!long || own > each / 10 * 9), "{what}");
         }

@@ -2,7 +2,7 @@
 
 use crate::algo::bfs::Bfs;
 use crate::algo::bfs::{cpu, gpu, ranks};
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::searches::tree::{self, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
 
@@ -24,7 +24,7 @@ pub(super) fn of(table: &Bfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
 pub fn of_search(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();
-    let own = Own::of(vertices as usize, 0, crew.ranks);
+    let own = VertexOwnership::blocks(vertices as usize, 0, crew.ranks);
     let bytes = match crew.ranks {
         _ if crew.on_gpu => on_gpu(graph, crew),
         1 => cpu::bytes(own, entries, crew.threads),

@@ -3,10 +3,10 @@
 use crate::algo::bfs::cpu::{self, CpuSearch, WalkOptions};
 use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
-use crate::algo::bfs::search::{Search, Searched, Switch};
-use crate::algo::own::Own;
-use crate::algo::searches::OnRank0;
-use crate::algo::{Chosen, Lease, Run};
+use crate::algo::bfs::search::{Searched, Switch};
+use crate::algo::searches::ranks::VertexOwnership;
+use crate::algo::searches::{Engine, OnRank0};
+use crate::algo::{Lease, Run};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::prepare::prepared::Graph;
@@ -24,7 +24,7 @@ pub fn choose<'a>(
     degrees: &'a Mapped,
     run: &Run<'a>,
     spare: u64,
-) -> Result<Box<dyn Search<Searched = Searched> + 'a>> {
+) -> Result<Engine<'a, [u32], Searched>> {
     let comm = run.comm;
     let leads = comm.leads();
     // If GPUs can't search together, one GPU is faster than the CPUs of many ranks. The other ranks only take part in
@@ -37,12 +37,7 @@ pub fn choose<'a>(
         search.transpose()
     };
     let on_cpu = || on_cpu(switches, graph, degrees, run, spare);
-    match run.devices.choose(true, on_gpu, on_cpu)? {
-        Chosen::Gpu(Some(search)) if comm.ranks() == 1 || search.is_shared() => Ok(Box::new(search)),
-        Chosen::Gpu(search) => Ok(Box::new(OnRank0 { comm, search })),
-        Chosen::Nothing => Ok(Box::new(OnRank0::<GpuSearch<'_>> { comm, search: None })),
-        Chosen::Cpu(search) => Ok(search),
-    }
+    Ok(OnRank0::or(comm, run.devices.choose(true, on_gpu, on_cpu)?, GpuSearch::is_shared))
 }
 
 /// Alpha and beta, if they are given.
@@ -60,7 +55,7 @@ fn on_cpu<'a>(
     degrees: &'a Mapped,
     run: &Run<'a>,
     spare: u64,
-) -> Result<Box<dyn Search<Searched = Searched> + 'a>> {
+) -> Result<Engine<'a, [u32], Searched>> {
     let (comm, upper) = (run.comm, graph.upper()?);
     let bytes = (graph.catalogue.bytes() + upper.bytes()) / comm.ranks() as u64;
     // All ranks must use the same options.
@@ -71,6 +66,6 @@ fn on_cpu<'a>(
     if comm.ranks() > 1 {
         return Ok(Box::new(RankedSearch::new(comm, graph, degrees, walk, resources)?));
     }
-    let (rows, own) = (Adjacency::new(&graph.catalogue, upper), Own::all(graph.info.connected as usize));
+    let (rows, own) = (Adjacency::new(&graph.catalogue, upper), VertexOwnership::all(graph.info.connected as usize));
     Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, walk, resources)?))
 }

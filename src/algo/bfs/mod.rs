@@ -17,7 +17,6 @@
 
 pub mod cost;
 pub mod cpu;
-mod driver;
 pub mod engine;
 pub mod gpu;
 mod options;

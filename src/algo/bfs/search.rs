@@ -4,8 +4,7 @@ use crate::algo::searches::LEVELS;
 use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
-pub use crate::algo::searches::NONE;
-pub use crate::algo::searches::tree::Search;
+pub use crate::algo::searches::{NONE, Search};
 
 /// Thresholds at which a search changes direction (Beamer, Asanović and Patterson 2012).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,11 +1,12 @@
 //! Implements the algorithm of the table `[bfs]`.
 
 use super::output::BfsDetails;
-use super::{Bfs, cost, gpu, options};
+use super::search::Searched;
+use super::{Bfs, cost, engine, gpu, options};
 use crate::algo::searches::graph500::Kernel;
-use crate::algo::searches::results::SearchDetails;
-use crate::algo::searches::tree::{self, LevelOutput};
-use crate::algo::searches::{self, Options, sentences};
+use crate::algo::searches::results::{SearchDetails, Speed};
+use crate::algo::searches::tree::{self, LevelOutput, LevelTask};
+use crate::algo::searches::{self, Engine, Options, sentences};
 use crate::algo::sources::Named;
 use crate::algo::{Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, TrialOf, Verdict};
 use crate::chart::Figure;
@@ -15,6 +16,7 @@ use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
+use crate::store::map::Mapped;
 
 impl Algorithm for Bfs {
     const NAME: &'static str = "bfs";
@@ -88,5 +90,30 @@ impl Algorithm for Bfs {
 
     fn figures(output: &LevelOutput, details: &SearchDetails<BfsDetails>) -> Vec<Figure> {
         tree::figures_of(output, details)
+    }
+}
+
+impl LevelTask for Bfs {
+    type Searched = Searched;
+    type SourceDetails = BfsDetails;
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn engine<'a>(
+        &self,
+        graph: &'a Graph,
+        degrees: &'a Mapped,
+        run: &Run<'a>,
+        spare: u64,
+    ) -> Result<Engine<'a, [u32], Searched>> {
+        engine::choose([self.alpha, self.beta], graph, degrees, run, spare)
+    }
+
+    fn details(searched: Searched, Speed { seconds, teps }: Speed, levels: usize) -> BfsDetails {
+        let mut all = searched.levels;
+        all.truncate(levels);
+        BfsDetails { seconds, teps, levels: all }
     }
 }

@@ -30,7 +30,10 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
     let (memory, exchange) = match (fits_gpu, crew.ranks > 1 && method != Method::Serial) {
         (true, _) => (from_gpu, 0),
         (false, true) if shares => (in_shared, 0),
-        (false, true) => (reading + ranks::memory(length, crew.ranks, method), sent(length, crew, method)),
+        (false, true) => {
+            let messages = ranks::messages_bytes(crew.ranks, crew.nodes);
+            (reading + messages + ranks::memory(length, crew.ranks, method), sent(length, crew, method))
+        }
         (false, false) => (alone(length, reading, method), 0),
     };
     // A list that does not fit memory is ranked with files, whose bins are as small as necessary.

@@ -69,7 +69,7 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
                 return Ok(outcome);
             }
         }
-        let messages = ranks::messages_bytes(comm);
+        let messages = ranks::messages_bytes(comm.ranks(), comm.nodes());
         if method == Method::Wyllie || has_room(reading + messages + ranks::memory(length, comm.ranks(), method)) {
             return match ranks::width(length) {
                 4 => by_ranks::<u32>(table, list, run),
@@ -143,7 +143,7 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
 /// Ranks a list that is divided among the ranks. Collective.
 fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let comm = run.comm;
-    let messages = run.budget.reserve(ranks::messages_bytes(comm), "messages of ranks")?;
+    let messages = run.budget.reserve(ranks::messages_bytes(comm.ranks(), comm.nodes()), "messages of ranks")?;
     let read = Instant::now();
     let (part, mut cells) = Part::load::<I>(list, comm, run.threads, run.budget, &Signals)?;
     comm.barrier();

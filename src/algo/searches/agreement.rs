@@ -118,6 +118,25 @@ impl<'a> Reported<'a> {
     }
 }
 
+/// Checks the figures of all sources, each by itself and together. `figures` returns those that every kind of search
+/// has, and `of_source` checks the others of a source.
+///
+/// # Errors
+/// [`crate::Error::Validation`] for the first impossible figure.
+pub fn agree<S>(
+    reported: &Reported<'_>,
+    info: &InputInfo,
+    found: &[S],
+    figures: impl Fn(&S) -> SourceFigures,
+    of_source: impl Fn(&S) -> Result<()>,
+) -> Result<String> {
+    let all: Vec<SourceFigures> = found.iter().map(figures).collect();
+    found.iter().zip(&all).try_for_each(|(found, figures)| figures.agree(info).and_then(|()| of_source(found)))?;
+    reported.agree(info, &all)?;
+    let edges = all.iter().map(|source| u128::from(source.edges)).sum::<u128>();
+    Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
+}
+
 /// Returns the result of each source with the details of its search.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use super::ledger::{Ledger, SearchTrial};
 use super::roots::{self, Root};
-use super::task::SearchTask;
+use super::task::{EngineOf, SearchTask};
 use crate::algo::Run;
 use crate::algo::energy::{self, Energy, Meters};
 use crate::comm::{Comm, agreed};
@@ -73,7 +73,7 @@ fn search_all<T: SearchTask>(
     for some in todo.chunks(trees) {
         for (&source, tree) in some.iter().zip(&mut batch) {
             let mut searched = match roots[source].vertex {
-                Some(vertex) => T::search(&mut engine, Vertex(vertex), tree)?,
+                Some(vertex) => engine.search(Vertex(vertex), tree)?,
                 None => table.alone(graph, tree),
             };
             if source == 0 && comm.leads() {
@@ -103,7 +103,7 @@ fn search_all<T: SearchTask>(
 /// Repeats the searches from all sources for some seconds, as the energy loop of Graph500's reference does. Returns the
 /// energy that the meters of all ranks measured, and the number of rounds. Collective.
 fn repeat<T: SearchTask>(
-    engine: &mut T::Engine<'_>,
+    engine: &mut EngineOf<'_, T>,
     roots: &[Root],
     tree: &mut T::Tree,
     (comm, meters): (&Comm, &Meters),
@@ -113,7 +113,7 @@ fn repeat<T: SearchTask>(
     let vertices: Vec<u32> = roots.iter().filter_map(|root| root.vertex).collect();
     loop {
         for &vertex in &vertices {
-            T::repeat(engine, Vertex(vertex), tree)?;
+            engine.repeat(Vertex(vertex), tree)?;
         }
         rounds += 1;
         signals::check()?;

@@ -9,7 +9,8 @@
 //! | `driver`, `ledger`, `record`, `results` | one trial: a search from each source, the journal, and the results of
 //! all |
 //! | `tree` | searches by levels, which all produce the same trees |
-//! | `gpu`, `on_rank0` | code that searches on a GPU share, and searches that only rank 0 does |
+//! | `ranks` | searches by several ranks: ownership of vertices, communication, and searches that only rank 0 does |
+//! | `gpu` | code that searches on a GPU share |
 //! | `component`, `graph500`, `figures`, `sentences` | results for readers: edges, Graph500's block, charts, the answer
 //! line and sentences |
 //! | `agreement`, `places` | checks of results |
@@ -21,9 +22,9 @@ pub mod figures;
 pub mod gpu;
 pub mod graph500;
 mod ledger;
-mod on_rank0;
 pub mod options;
 pub mod places;
+pub(in crate::algo) mod ranks;
 mod record;
 pub mod results;
 mod roots;
@@ -34,11 +35,11 @@ pub mod tree;
 pub use agreement::differs;
 pub use driver::drive;
 pub use ledger::{LEVELS, SearchTrial, telling_bytes};
-pub use on_rank0::OnRank0;
 pub use options::{MOST_ROOTS, Options};
+pub use ranks::OnRank0;
 pub use record::verify_units;
 pub use roots::Root;
-pub use task::{Claim, Kept, SearchTask};
+pub use task::{Claim, Engine, EngineOf, Kept, Search, SearchTask};
 
 /// The parent of an unreached vertex.
 pub const NONE: u32 = u32::MAX;

@@ -1,4 +1,4 @@
-//! Places of vertices, for checks of results. A place is a position in the order of vertices: by descending degree,
+//! Places of vertices and edges between places, for checks of results. A place is a position in the order of vertices: by descending degree,
 //! ties by ascending id.
 //!
 //! If edges come from the input, degrees are counted in it and the order is computed from them, independently of how
@@ -76,10 +76,79 @@ impl Places {
         }
     }
 
+    /// Checks all edges of an input except loops, by a thread for each of `checks`. Returns the checks.
+    ///
+    /// # Errors
+    /// Errors of reading; [`Error::Stopped`].
+    pub fn each_edge<C: EdgeCheck>(&self, input: &Input, checks: Vec<C>) -> Result<Vec<C>> {
+        let of_rows = self.of_rows()?;
+        let visitor = |check| PlacedEdges { ids: &self.ids, of_rows, check };
+        let mut visitors: Vec<_> = checks.into_iter().map(visitor).collect();
+        input.scan(&mut visitors, &Signals)?;
+        Ok(visitors.into_iter().map(|visitor| visitor.check).collect())
+    }
+
     /// Returns the id of the vertex at a place, for messages.
     pub fn name(&self, place: u32) -> String {
         let row = self.of_rows().ok().and_then(|places| places.iter().position(|&other| other == place));
         row.map_or_else(|| format!("{place} in the order of vertices"), |row| self.ids.id(row as u64).to_string())
+    }
+}
+
+/// Number of edges whose places are looked up before the first is checked, so that memory is read ahead.
+const AT_ONCE: usize = 32;
+
+/// A check of edges between places, by one thread.
+pub trait EdgeCheck: Send {
+    /// Prefetches what the check reads of the vertex at a place.
+    fn fetch(&self, _place: u32) {}
+
+    /// Returns the weight of an edge. `stored` is the weight in the input, if it is read.
+    fn weight(&self, _ids: [u64; 2], stored: Option<u32>) -> u32 {
+        stored.unwrap_or(0)
+    }
+
+    /// Checks an edge, which is not a loop.
+    fn edge(&mut self, ends: [u32; 2], weight: u32);
+}
+
+/// The edges of an input that one thread reads.
+struct PlacedEdges<'a, C> {
+    ids: &'a Ids,
+    of_rows: &'a [u32],
+    check: C,
+}
+
+impl<C: EdgeCheck> PlacedEdges<'_, C> {
+    fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32]) {
+        let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
+        for (entry, ids) in edges.enumerate().filter(|(_, [u, v])| u != v) {
+            let place = |id| self.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
+            let ends = ids.map(|id| place(id).unwrap_or(ISOLATED));
+            if ends.contains(&ISOLATED) {
+                // Places exist for the ends of all edges that were counted. Another edge occurs only if the input
+                // changes while it is read.
+                continue;
+            }
+            ends.iter().for_each(|&end| self.check.fetch(end));
+            found[number] = (ends, self.check.weight(ids, weights.get(entry).copied()));
+            number += 1;
+            if number == AT_ONCE {
+                found.iter().for_each(|&(ends, weight)| self.check.edge(ends, weight));
+                number = 0;
+            }
+        }
+        found[..number].iter().for_each(|&(ends, weight)| self.check.edge(ends, weight));
+    }
+}
+
+impl<C: EdgeCheck> Visitor for PlacedEdges<'_, C> {
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from)), weights),
+            Edges::Wide(edges) => self.all(edges.iter().copied(), weights),
+        }
+        Ok(())
     }
 }
 

@@ -13,6 +13,37 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::ops::{Deref, DerefMut};
+
+/// An engine with a graph that is ready to be searched on some device.
+pub trait Search {
+    /// Arrays that a search fills.
+    type Tree: ?Sized;
+    /// Results and statistics of one search.
+    type Searched;
+
+    /// Searches from `root`, and writes the tree. All ranks call this together. The arrays have an element for each
+    /// vertex on rank 0, and none on other ranks. The reported seconds do not include copying results from a device or
+    /// from other ranks into the arrays. Collective.
+    ///
+    /// # Errors
+    /// Errors of the device and of other ranks, and a stop.
+    fn search(&mut self, root: Vertex, tree: &mut Self::Tree) -> Result<Self::Searched>;
+
+    /// Repeats a search, to measure it. The tree need not be written. Collective.
+    ///
+    /// # Errors
+    /// Errors of [`Self::search`].
+    fn repeat(&mut self, root: Vertex, tree: &mut Self::Tree) -> Result<()> {
+        self.search(root, tree).map(drop)
+    }
+}
+
+/// An engine that fills trees of type `T` and returns statistics of type `S`.
+pub type Engine<'a, T, S> = Box<dyn Search<Tree = T, Searched = S> + 'a>;
+
+/// The engine of the table `T`.
+pub type EngineOf<'a, T> = Engine<'a, <<T as SearchTask>::Tree as Deref>::Target, <T as SearchTask>::Searched>;
 
 /// A table of searches. The trait defines what a search is and what is kept of it.
 pub trait SearchTask: Algorithm {
@@ -23,9 +54,7 @@ pub trait SearchTask: Algorithm {
     /// Details of the search from one source.
     type SourceDetails: SourceDetails;
     /// Arrays that a search fills on rank 0, with an element for each vertex. They are empty on other ranks.
-    type Tree;
-    /// An engine with a graph that is ready to be searched.
-    type Engine<'a>;
+    type Tree: DerefMut;
     /// Writer of the columns of sources.
     type Writer;
 
@@ -42,19 +71,13 @@ pub trait SearchTask: Algorithm {
     ///
     /// # Errors
     /// Errors of the device and of reading the graph.
-    fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>>;
-
-    /// Searches from `root`. Collective.
-    ///
-    /// # Errors
-    /// Errors of the device and of other ranks, and a stop.
-    fn search(engine: &mut Self::Engine<'_>, root: Vertex, tree: &mut Self::Tree) -> Result<Self::Searched>;
-
-    /// Repeats a search, to measure it. The tree need not be written. Collective.
-    ///
-    /// # Errors
-    /// Errors of [`Self::search`].
-    fn repeat(engine: &mut Self::Engine<'_>, root: Vertex, tree: &mut Self::Tree) -> Result<()>;
+    fn engine<'a>(
+        &self,
+        graph: &'a Graph,
+        degrees: &'a Mapped,
+        run: &Run<'a>,
+        spare: u64,
+    ) -> Result<EngineOf<'a, Self>>;
 
     /// Fills the tree of a root without an edge, which reaches only itself.
     fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> Self::Searched;

@@ -2,7 +2,7 @@
 
 use super::Sssp;
 use super::{cpu, gpu, ranks};
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::{OwnerRule, VertexOwnership};
 use crate::algo::searches::{SearchTask, telling_bytes};
 use crate::algo::{Cost, Crew, GraphSize, WeightSource};
 
@@ -30,8 +30,8 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         true if crew.gpu_memory > 0 => [gpu::host_bytes(vertices, graph.edges, graph.direction, crew.gpu_memory); 2],
         true => [0; 2],
         false => {
-            let own = Own::of(vertices as usize, 0, crew.ranks);
-            let here = graph.entries_of_rank(Own::CHUNK_VERTICES as u64, crew.ranks);
+            let own = VertexOwnership::blocks(vertices as usize, 0, crew.ranks);
+            let here = graph.entries_of_rank(OwnerRule::Blocks.block() as u64, crew.ranks);
             let others = if crew.ranks > 1 { ranks::bytes(own, crew.nodes) } else { 0 };
             // A whole row may be longer by one entry for each vertex. Its 8 bytes are less than what searches take once
             // rows are sorted.

@@ -3,31 +3,23 @@
 use super::distances::{Distance, Distances};
 use super::output::{SourceOutput, SsspDetails};
 use super::path::Path;
-use super::search::{NONE, Search, Searched};
+use super::search::{NONE, Searched, ShortestPathTree};
 use super::validate;
 use super::write;
 use super::{Sssp, edges, engine};
 use crate::algo::Run;
 use crate::algo::searches::graph500::Kernel;
 use crate::algo::searches::results::Speed;
-use crate::algo::searches::{Claim, Kept, Options, SearchTask};
+use crate::algo::searches::{Claim, EngineOf, Kept, Options, SearchTask};
 use crate::algo::sources;
 use crate::error::{Error, Result};
 use crate::graph::ids::{InputId, Vertex};
-use crate::memory::{Budget, Buffer, populate};
+use crate::memory::{Budget, populate};
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::results::Output;
 use crate::store::map::Mapped;
 use std::collections::BTreeMap;
-
-/// Distances and parents that a search found.
-pub struct Tree {
-    /// Distance of each vertex.
-    pub distances: Distances,
-    /// Parent of each vertex.
-    pub parents: Buffer<u32>,
-}
 
 /// Data for writing columns and paths: the ids of vertices, and the target with its vertex (`None` if it has no edge).
 pub struct Writer {
@@ -38,7 +30,7 @@ pub struct Writer {
 impl Writer {
     /// Returns the path from a root to the target, if the table names a target. `own` is the distance of a root from
     /// itself.
-    fn path(&self, kept: &Kept<'_, Tree>, own: Distance) -> Option<Path> {
+    fn path(&self, kept: &Kept<'_, Box<ShortestPathTree>>, own: Distance) -> Option<Path> {
         let (target, vertex) = self.target?;
         Some(match vertex {
             Some(Vertex(v)) => Path::follow(target, v, &kept.tree.distances, &kept.tree.parents, &self.ids),
@@ -52,8 +44,7 @@ impl SearchTask for Sssp {
     type Searched = Searched;
     type SourceOutput = SourceOutput;
     type SourceDetails = SsspDetails;
-    type Tree = Tree;
-    type Engine<'a> = Box<dyn Search + 'a>;
+    type Tree = Box<ShortestPathTree>;
     type Writer = Writer;
 
     const CHECKED: usize = validate::MOST;
@@ -63,19 +54,17 @@ impl SearchTask for Sssp {
         &self.options
     }
 
-    fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>> {
+    fn engine<'a>(
+        &self,
+        graph: &'a Graph,
+        degrees: &'a Mapped,
+        run: &Run<'a>,
+        spare: u64,
+    ) -> Result<EngineOf<'a, Sssp>> {
         engine::choose(self, graph, degrees, run, spare)
     }
 
-    fn search(engine: &mut Self::Engine<'_>, root: Vertex, tree: &mut Tree) -> Result<Searched> {
-        engine.search(root, &mut tree.distances, &mut tree.parents)
-    }
-
-    fn repeat(engine: &mut Self::Engine<'_>, root: Vertex, tree: &mut Tree) -> Result<()> {
-        engine.repeat(root, &mut tree.distances, &mut tree.parents)
-    }
-
-    fn alone(&self, graph: &Graph, tree: &mut Tree) -> Searched {
+    fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> Searched {
         tree.distances.forget();
         tree.parents.fill(NONE);
         let max_distance = Distance::zero(edges::kind(self.weights, graph));
@@ -90,11 +79,11 @@ impl SearchTask for Sssp {
         }
     }
 
-    fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Tree> {
+    fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree> {
         let distances = Distances::new(edges::kind(self.weights, graph), vertices, budget)?;
         let mut parents = budget.zeroed(vertices, "the parents of vertices (4 bytes each)")?;
         populate(&mut parents);
-        Ok(Tree { distances, parents })
+        Ok(Box::new(ShortestPathTree { distances, parents }))
     }
 
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
@@ -103,7 +92,7 @@ impl SearchTask for Sssp {
         (self.distances_bytes(vertices) + 4 * vertices) * trees as u64 + kept + checks
     }
 
-    fn parents(tree: &Tree) -> &[u32] {
+    fn parents(tree: &Self::Tree) -> &[u32] {
         &tree.parents
     }
 
@@ -111,7 +100,7 @@ impl SearchTask for Sssp {
         !searched.max_distance.may_overflow()
     }
 
-    fn describe(tree: &Tree, searched: &mut Searched) {
+    fn describe(tree: &Self::Tree, searched: &mut Searched) {
         let largest = match searched.max_distance {
             Distance::Whole(sum) => sum as f64,
             Distance::Decimal(sum) => f64::from(sum),
@@ -137,7 +126,7 @@ impl SearchTask for Sssp {
     fn keep(
         &self,
         writer: &Writer,
-        kept: Kept<'_, Tree>,
+        kept: Kept<'_, Self::Tree>,
         searched: &mut Searched,
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>> {
@@ -152,7 +141,7 @@ impl SearchTask for Sssp {
         }
     }
 
-    fn check(&self, graph: &Graph, claims: &[Claim<'_, Searched, Tree>], run: &Run<'_>) -> Result<()> {
+    fn check(&self, graph: &Graph, claims: &[Claim<'_, Searched, Self::Tree>], run: &Run<'_>) -> Result<()> {
         let of = claims.iter().map(|claim| validate::Tree {
             root: claim.root,
             distances: &claim.tree.distances,

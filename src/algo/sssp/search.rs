@@ -2,31 +2,18 @@
 
 use super::distances::{Distance, Distances};
 use super::path::Path;
-use crate::error::Result;
-use crate::graph::ids::Vertex;
+use crate::memory::Buffer;
 use serde::{Deserialize, Serialize};
 
-pub use crate::algo::searches::NONE;
+pub use crate::algo::searches::{NONE, Search};
 
-/// An engine with a graph that is ready to be searched on some device.
-pub trait Search {
-    /// Searches from `root`, and writes the distance and the parent of every vertex. [The module](super) defines which
-    /// vertex is the parent. The root is its own parent, and the parent of an unreached vertex is [`NONE`]. All ranks
-    /// call this together. The arrays have an element for each vertex on rank 0, and none on other ranks. The reported
-    /// seconds include finding parents. They do not include copying results from a device or from other ranks into the
-    /// arrays, or widening distances to the arrays' type.
-    ///
-    /// # Errors
-    /// Errors of the device and of other ranks, and a stop.
-    fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched>;
-
-    /// Repeats a search, to measure it. The arrays need not be written. Collective.
-    ///
-    /// # Errors
-    /// Errors of [`Self::search`].
-    fn repeat(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<()> {
-        self.search(root, distances, parents).map(drop)
-    }
+/// Distances and parents that a search writes. [The module](super) defines which vertex is the parent. The root is its
+/// own parent, and the parent of an unreached vertex is [`NONE`].
+pub struct ShortestPathTree {
+    /// Distance of each vertex.
+    pub distances: Distances,
+    /// Parent of each vertex.
+    pub parents: Buffer<u32>,
 }
 
 /// Results and statistics of one search.
@@ -38,7 +25,7 @@ pub struct Searched {
     pub max_distance: Distance,
     /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// Seconds of the search.
+    /// Seconds of the search, including those of finding parents.
     pub seconds: f64,
     /// Phases of the search, in order.
     pub phases: Vec<Phase>,

@@ -4,11 +4,12 @@ pub mod barrier;
 pub mod narrow;
 
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::process::host::cores_at_hand;
+use crate::process::signals;
 
 /// Calls `work` with every number below `threads`, on a thread each. Number 0 runs on the calling thread. Returns when
 /// all have ended.
@@ -34,6 +35,33 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
         }
         outcome
     })
+}
+
+/// Calls `find` with all parts of `part` out of `items` items, by a team of `threads` threads. Returns the least of what
+/// it finds, which does not depend on the number of threads.
+///
+/// # Errors
+/// [`Error::Addresses`] if the system can't start another thread; [`Error::Stopped`].
+pub fn least<T: PartialOrd + Send>(
+    threads: usize,
+    items: usize,
+    part: usize,
+    find: impl Fn(Range<usize>) -> Option<T> + Sync,
+) -> Result<Option<T>> {
+    let (parts, least) = (Parts::new(items, part), Mutex::new(None));
+    team(threads, &|_| {
+        parts.each(|part| {
+            signals::check()?;
+            if let Some(found) = find(part) {
+                let mut least = least.lock().unwrap_or_else(PoisonError::into_inner);
+                if least.as_ref().is_none_or(|least| found < *least) {
+                    *least = Some(found);
+                }
+            }
+            Ok(())
+        })
+    })?;
+    Ok(least.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Returns how many of `threads` threads search together, at most two for each core. Further threads would only make

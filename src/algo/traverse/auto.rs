@@ -3,6 +3,7 @@
 use super::search::{Level, Search, Searched, Sent};
 use crate::algo::Run;
 use crate::algo::bfs;
+use crate::algo::searches::Engine;
 use crate::error::Result;
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
@@ -10,7 +11,7 @@ use crate::store::map::Mapped;
 
 /// The engine of `[bfs]` that suits the devices, with a graph.
 pub struct Auto<'a> {
-    search: Box<dyn Search<Searched = bfs::search::Searched> + 'a>,
+    search: Engine<'a, [u32], bfs::search::Searched>,
     /// Whether this is a single process, which sends nothing.
     is_alone: bool,
 }
@@ -27,6 +28,7 @@ impl<'a> Auto<'a> {
 }
 
 impl Search for Auto<'_> {
+    type Tree = [u32];
     type Searched = Searched;
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {

@@ -1,10 +1,9 @@
 //! Cost of a traversal: memory from the functions that size its arrays, time from rates.
 
 use super::options::{Strategy, Traverse};
-use super::owner::{Owners, Rule};
 use super::{cpu, exchange, gpu};
 use crate::algo::bfs;
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::searches::tree::{self, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
 
@@ -23,12 +22,11 @@ pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         return tree::cost(&table.options, graph, crew, bfs::cost::of_search(&label, graph, crew));
     }
     let entries = graph.entries();
-    let [own, own_entries] = own(table.owner, graph, crew.ranks);
+    let [own, own_entries] = own(table, graph, crew.ranks);
     let links = exchange::bytes(crew.ranks, crew.nodes, cpu::batch());
-    let bytes = match Owners::new(table.owner, graph.vertices as usize, 0, crew.ranks) {
-        _ if crew.on_gpu => gpu::host_bytes(own, own_entries, crew.ranks, crew.gpu_memory),
-        Some(owners) => cpu::bytes(&owners, entries, crew.threads),
-        None => [0; 2],
+    let bytes = match crew.on_gpu {
+        true => gpu::host_bytes(own, own_entries, crew.ranks, crew.gpu_memory),
+        false => cpu::bytes(&ownership(table, graph, crew.ranks), entries, crew.threads),
     };
     let bytes = bytes.map(|bytes| bytes + links);
     let candidates = if table.strategy == Strategy::Atomic { entries } else { entries / LEFT };
@@ -41,12 +39,13 @@ pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     tree::cost(&table.options, graph, crew, SearchCost { bytes, sent, nanoseconds, label })
 }
 
-/// Returns the number of vertices that a rank owns, and an upper bound of the entries of their rows.
-pub(super) fn own(rule: Rule, graph: &GraphSize<'_>, ranks: usize) -> [u64; 2] {
-    let chunk = match rule {
-        Rule::Modulo => 1,
-        Rule::Blocks => Own::CHUNK_VERTICES as u64,
-    };
-    let owners = Owners::new(rule, graph.vertices as usize, 0, ranks);
-    [owners.map_or(graph.vertices, |owners| owners.len(0) as u64), graph.entries_of_rank(chunk, ranks)]
+/// Returns the number of vertices that rank 0 owns, and an upper bound of the entries of their rows.
+pub(super) fn own(table: &Traverse, graph: &GraphSize<'_>, ranks: usize) -> [u64; 2] {
+    let own = ownership(table, graph, ranks).len();
+    [own as u64, graph.entries_of_rank(table.owner.block() as u64, ranks)]
+}
+
+/// Returns the ownership as rank 0 sees it, which has the most vertices.
+fn ownership(table: &Traverse, graph: &GraphSize<'_>, ranks: usize) -> VertexOwnership {
+    VertexOwnership::new(table.owner, graph.vertices as usize, 0, ranks)
 }

@@ -5,9 +5,10 @@ use super::cpu::{self, CpuLevels};
 use super::exchange;
 use super::gpu::GpuLevels;
 use super::options::{Strategy, Traverse};
-use super::owner::Owners;
-use super::search::{Search, Searched};
+use super::search::Searched;
 use super::walk::Walk;
+use crate::algo::searches::Engine;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{Chosen, Run};
 use crate::error::{Error, Result};
 use crate::prepare::prepared::Graph;
@@ -25,29 +26,30 @@ pub(super) fn choose<'a>(
     degrees: &'a Mapped,
     run: &Run<'a>,
     spare: u64,
-) -> Result<Box<dyn Search<Searched = Searched> + 'a>> {
+) -> Result<Engine<'a, [u32], Searched>> {
     if table.strategy == Strategy::Auto {
         return Ok(Box::new(Auto::new(graph, degrees, run, spare)?));
     }
     let (comm, vertices) = (run.comm, graph.info.connected as usize);
-    let owners = Owners::new(table.owner, vertices, comm.rank(), comm.ranks()).ok_or_else(|| {
-        Error::Usage(format!(
+    let ownership = VertexOwnership::new(table.owner, vertices, comm.rank(), comm.ranks());
+    if ownership.keys() > u32::MAX.into() {
+        return Err(Error::Usage(format!(
             "the keys of {vertices} vertices on {} ranks do not fit 32 bits: set strategy = \"auto\"",
             comm.ranks()
-        ))
-    })?;
+        )));
+    }
     // Links are opened after the levels have reserved their memory.
-    let spare = spare + exchange::bytes_here(comm, cpu::batch());
-    let on_cpu = || CpuLevels::new(graph, degrees, owners, table.strategy, run.on_cpu(spare));
-    let on_gpu = |lease| GpuLevels::new(graph, degrees, owners, table.strategy, lease, run.budget, &signals::check);
+    let spare = spare + exchange::bytes(comm.ranks(), comm.nodes(), cpu::batch());
+    let on_cpu = || CpuLevels::new(graph, degrees, ownership, table.strategy, run.on_cpu(spare));
+    let on_gpu = |lease| GpuLevels::new(graph, degrees, ownership, table.strategy, lease, run.budget, &signals::check);
     match run.devices.choose(true, on_gpu, on_cpu)? {
-        Chosen::Cpu(levels) => Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?)),
+        Chosen::Cpu(levels) => Ok(Box::new(Walk::new(comm, ownership, levels, run.budget)?)),
         Chosen::Gpu(mut levels) => {
             levels.join(run.devices.peers);
             levels.keep_within(run.budget.free().saturating_sub(spare));
-            Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?))
+            Ok(Box::new(Walk::new(comm, ownership, levels, run.budget)?))
         }
         // A rank without a GPU still owns vertices.
-        Chosen::Nothing => Ok(Box::new(Walk::new(comm, owners, on_cpu()?, run.budget)?)),
+        Chosen::Nothing => Ok(Box::new(Walk::new(comm, ownership, on_cpu()?, run.budget)?)),
     }
 }

@@ -1,7 +1,7 @@
 //! Traversal of a graph level by level, by ranks that own its vertices. The method was published for GPU clusters under
 //! the name "depth first" search, which it is not; `[dfs]` is.
 //!
-//! A rank owns vertices (`owner`: vertex `v` modulo the number of ranks, as published, or the blocks of `[bfs]`), and
+//! A rank owns vertices (vertex `v` modulo the number of ranks, as published, or the blocks of `[bfs]`), and
 //! has their rows. It processes its part of the frontier in one go (`walk`). Prefix sums of degrees number all
 //! *candidates*: neighbours with the vertex from which they are reached. A binary search finds the first candidate of
 //! each thread. Candidates are sorted by neighbour, and repeats are dropped *before* candidates go to their owners. An
@@ -20,14 +20,12 @@
 mod auto;
 mod cost;
 mod cpu;
-mod driver;
 mod engine;
 mod exchange;
 pub mod gpu;
 mod levels;
 mod options;
 mod output;
-mod owner;
 mod search;
 mod task;
 mod walk;

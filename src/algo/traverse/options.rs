@@ -1,8 +1,8 @@
 //! The options of `[traverse]`.
 
-use super::owner::Rule;
 use crate::algo::searches::Options;
 use crate::algo::searches::options::{DRAWN, SEED, VALIDATE, WRITE};
+use crate::algo::searches::ranks::OwnerRule;
 use crate::algo::sources::SOURCES;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct Traverse {
     /// How the search gets from a level to the next. All strategies give the same trees.
     pub strategy: Strategy,
     /// The rule by which ranks own vertices.
-    pub owner: Rule,
+    pub owner: OwnerRule,
 }
 
 /// A method for getting from a level to the next.
@@ -47,7 +47,7 @@ const STRATEGY: Key<Strategy> =
     Key::choice("strategy", &STRATEGIES, "the way from a level to the next; all find the same trees");
 
 /// The key `owner`.
-const OWNER: Key<Rule> = Key::choice("owner", &Rule::ALL, "the rule by which ranks own vertices");
+const OWNER: Key<OwnerRule> = Key::choice("owner", &OwnerRule::ALL, "the rule by which ranks own vertices");
 
 /// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &STRATEGY, &OWNER];

@@ -4,8 +4,7 @@ use crate::algo::searches::LEVELS;
 use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
-pub use crate::algo::searches::NONE;
-pub use crate::algo::searches::tree::Search;
+pub use crate::algo::searches::{NONE, Search};
 
 /// One search: its levels and its duration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

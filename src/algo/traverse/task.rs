@@ -2,11 +2,12 @@
 
 use super::options::Strategy;
 use super::output::TraverseDetails;
-use super::{Traverse, cost, gpu, options};
+use super::search::Searched;
+use super::{Traverse, cost, engine, gpu, options};
 use crate::algo::bfs;
-use crate::algo::searches::results::SearchDetails;
-use crate::algo::searches::tree::{self, LevelOutput};
-use crate::algo::searches::{self, Options, sentences};
+use crate::algo::searches::results::{SearchDetails, Speed};
+use crate::algo::searches::tree::{self, LevelOutput, LevelTask};
+use crate::algo::searches::{self, Engine, Options, sentences};
 use crate::algo::sources::Named;
 use crate::algo::{Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, TrialOf, Verdict};
 use crate::chart::Figure;
@@ -16,6 +17,7 @@ use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
+use crate::store::map::Mapped;
 
 impl Algorithm for Traverse {
     const NAME: &'static str = "traverse";
@@ -55,7 +57,7 @@ impl Algorithm for Traverse {
         Some(match self.strategy {
             Strategy::Auto => bfs::gpu::least_bytes(graph.vertices, graph.edges, graph.direction),
             _ => {
-                let [own, entries] = cost::own(self.owner, graph, ranks);
+                let [own, entries] = cost::own(self, graph, ranks);
                 gpu::least_bytes(own, entries, ranks)
             }
         })
@@ -96,5 +98,28 @@ impl Algorithm for Traverse {
 
     fn figures(output: &LevelOutput, details: &SearchDetails<TraverseDetails>) -> Vec<Figure> {
         tree::figures_of(output, details)
+    }
+}
+
+impl LevelTask for Traverse {
+    type Searched = Searched;
+    type SourceDetails = TraverseDetails;
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn engine<'a>(
+        &self,
+        graph: &'a Graph,
+        degrees: &'a Mapped,
+        run: &Run<'a>,
+        spare: u64,
+    ) -> Result<Engine<'a, [u32], Searched>> {
+        engine::choose(self, graph, degrees, run, spare)
+    }
+
+    fn details(searched: Searched, speed: Speed, levels: usize) -> TraverseDetails {
+        TraverseDetails::of(searched, speed, levels)
     }
 }

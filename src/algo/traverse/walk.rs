@@ -2,8 +2,8 @@
 
 use super::exchange::Exchange;
 use super::levels::{Frontier, Levels, lap};
-use super::owner::Owners;
 use super::search::{Level, Search, Searched, Sent, Steps};
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// One rank's state of a search by all ranks.
 pub struct Walk<L> {
-    owners: Owners,
+    ownership: VertexOwnership,
     exchange: Exchange,
     levels: L,
     /// Buffer of the candidates of a piece.
@@ -28,8 +28,8 @@ impl<L: Levels> Walk<L> {
     ///
     /// # Errors
     /// [`Error::Limit`].
-    pub fn new(comm: &Comm, owners: Owners, levels: L, budget: &Budget) -> Result<Walk<L>> {
-        let mut exchange = Exchange::open(comm, owners, levels.batch(), budget)?;
+    pub fn new(comm: &Comm, ownership: VertexOwnership, levels: L, budget: &Budget) -> Result<Walk<L>> {
+        let mut exchange = Exchange::open(comm, ownership, levels.batch(), budget)?;
         let mut piece = [levels.room()];
         comm.all_min(&mut piece);
         let mut pairs = budget.zeroed(levels.host_pairs(piece[0]) as usize, "candidates of a level (8 bytes each)")?;
@@ -37,14 +37,14 @@ impl<L: Levels> Walk<L> {
         populate(&mut pairs);
         let on_gpus = comm.any(levels.is_on_gpu());
         if on_gpus {
-            exchange.stay_awake();
+            exchange.ranks.rounds.stay_awake();
         }
         if on_gpus && comm.ranks() > 1 && comm.leads() && !levels.pulls() {
             tracing::info!("ranks send by way of the host: not all have GPUs of one machine that reach each other");
         }
         tracing::debug!(piece = piece[0], pulls = levels.pulls(), "ready to traverse");
-        let mut walk = Walk { owners, exchange, levels, pairs, piece: piece[0] };
-        if on_gpus && owners.vertices() > 0 {
+        let mut walk = Walk { ownership, exchange, levels, pairs, piece: piece[0] };
+        if on_gpus && ownership.vertices() > 0 {
             walk.warm_up()?;
         }
         Ok(walk)
@@ -52,10 +52,10 @@ impl<L: Levels> Walk<L> {
 
     /// Takes a step from the last vertex of each rank, because the first launch of a kernel takes longer. Collective.
     fn warm_up(&mut self) -> Result<()> {
-        let (owners, mut steps) = (self.owners, Steps::default());
-        let last = owners.len(owners.rank()).checked_sub(1);
+        let (ownership, mut steps) = (self.ownership, Steps::default());
+        let last = ownership.len().checked_sub(1);
         // A rank without vertices starts from a vertex of another rank, which makes its frontier empty.
-        let root = last.map_or(0, |place| owners.vertex(owners.rank(), place as u32));
+        let root = last.map_or(0, |place| ownership.vertex(place as u32));
         let own = self.levels.begin(root)?;
         let (all, most, _) = self.exchange.sum(own, Sent::default(), &mut steps)?;
         self.levels.step(all)?;
@@ -77,6 +77,7 @@ impl<L: Levels> Walk<L> {
 }
 
 impl<L: Levels> Search for Walk<L> {
+    type Tree = [u32];
     type Searched = Searched;
 
     fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<Searched> {
@@ -107,7 +108,7 @@ impl<L: Levels> Search for Walk<L> {
         searched.seconds = started.elapsed().as_secs_f64();
         searched.time(&self.exchange.gather_steps(&steps)?);
         let own = self.levels.parents()?;
-        self.exchange.gather(own, self.owners, parents)?;
+        self.exchange.ranks.gather_parents([own], parents)?;
         Ok(searched)
     }
 }

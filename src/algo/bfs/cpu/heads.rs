@@ -1,7 +1,7 @@
 //! The first neighbours of every vertex, in one array. Most vertices find their parent among these, so their rows are
 //! never read.
 
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
@@ -33,7 +33,13 @@ impl Heads {
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if not even the first neighbours fit.
-    pub fn of(rows: &Adjacency<'_>, direction: Direction, own: Own, spare: u64, budget: &Budget) -> Result<Heads> {
+    pub fn of(
+        rows: &Adjacency<'_>,
+        direction: Direction,
+        own: VertexOwnership,
+        spare: u64,
+        budget: &Budget,
+    ) -> Result<Heads> {
         let mut first: Buffer<u32> =
             budget.zeroed(own.len().next_multiple_of(64), "the first neighbour of each vertex (4 bytes)")?;
         let fits = bytes(own.len() as u64)[1].saturating_add(spare) <= budget.free();
@@ -42,7 +48,7 @@ impl Heads {
         let fill = |part: usize, first: &mut [u32], more: &mut [u32]| {
             let begin = part * PART;
             for (place, first) in first.iter_mut().enumerate() {
-                let v = (own.word((begin + place) / 64) * 64 + place % 64) as u32;
+                let v = own.vertex((begin + place) as u32);
                 // Entries that pad the last word to 64 vertices contain their own index.
                 let [lower, upper] = if (v as usize) < own.vertices() { row_of(v) } else { [[].as_slice(); 2] };
                 let mut row = lower.iter().chain(upper).copied();

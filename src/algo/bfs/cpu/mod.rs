@@ -30,7 +30,7 @@ use super::ranks::exchange::Exchange;
 use super::search::{NONE, Search, Searched, Switch};
 use crate::algo::CpuResources;
 use crate::algo::bits::Lookup;
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::{of_cores, team};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
@@ -72,7 +72,7 @@ pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
 /// Returns the bytes that searches by `threads` threads of a rank take in addition to parents, and the least that
 /// works, for a graph with `entries` entries in all rows.
-pub fn bytes(own: Own, entries: u64, threads: usize) -> [u64; 2] {
+pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let [first, more] = heads::bytes(own.len() as u64);
     let fewest = first + shared::bytes(own, entries, threads);
     [fewest + more, fewest]
@@ -86,7 +86,7 @@ impl<'a> CpuSearch<'a> {
     pub fn new(
         rows: Adjacency<'a>,
         direction: Direction,
-        own: Own,
+        own: VertexOwnership,
         degrees: &'a Mapped,
         WalkOptions { switch, on_disk }: WalkOptions,
         CpuResources { threads, budget, spare }: CpuResources<'_>,
@@ -140,6 +140,7 @@ impl<'a> CpuSearch<'a> {
 }
 
 impl Search for CpuSearch<'_> {
+    type Tree = [u32];
     type Searched = Searched;
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {

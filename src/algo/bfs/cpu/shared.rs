@@ -3,7 +3,7 @@
 use crate::algo::bfs::cpu::heads::Heads;
 use crate::algo::bfs::cpu::top_down::{self, Claims};
 use crate::algo::bits::is_set;
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
@@ -19,7 +19,7 @@ pub struct Graph<'a> {
     /// Whether edges are directed.
     pub direction: Direction,
     /// The vertices for which this rank finds parents: all vertices in a single process, otherwise the own vertices.
-    pub own: Own,
+    pub own: VertexOwnership,
     /// First neighbours of the own vertices.
     pub heads: Heads,
     /// Row lengths.
@@ -45,7 +45,7 @@ const LONG: u64 = 1 << 10;
 
 impl Hubs {
     /// Returns the shared rows of a graph with these row lengths. There are none with a single rank.
-    pub fn of(degrees: &[u32], direction: Direction, own: Own) -> Hubs {
+    pub fn of(degrees: &[u32], direction: Direction, own: VertexOwnership) -> Hubs {
         if own.ranks() == 1 {
             return Hubs::default();
         }
@@ -198,7 +198,7 @@ pub struct Arrays {
 
 /// Returns the bytes of the arrays for searches by `threads` threads of a rank, in a graph with `entries` entries in
 /// all rows.
-pub fn bytes(own: Own, entries: u64, threads: usize) -> u64 {
+pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> u64 {
     let claims = if threads > 1 { threads as u64 * top_down::bytes(own.vertices() as u64) } else { 0 };
     let (hubs, arrived) = if own.ranks() > 1 { (Hubs::most(entries), own.words() as u64) } else { (0, 0) };
     2 * 8 * own.vertices().div_ceil(64) as u64 + 4 * (own.len() as u64 + hubs) + 8 * arrived + claims
@@ -209,7 +209,7 @@ impl Arrays {
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(own: Own, hubs: Hubs, threads: usize, budget: &Budget) -> Result<Arrays> {
+    pub fn new(own: VertexOwnership, hubs: Hubs, threads: usize, budget: &Budget) -> Result<Arrays> {
         let bits = || budget.zeroed(own.vertices().div_ceil(64), "the vertices that are reached (a bit each)");
         let list = budget.zeroed(own.len() + hubs.count, "the frontier (4 bytes a vertex)")?;
         let arrived = if own.ranks() > 1 { own.words() } else { 0 };

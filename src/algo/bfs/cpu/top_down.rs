@@ -12,7 +12,7 @@ use crate::algo::bfs::cpu::ahead::Ahead;
 use crate::algo::bfs::cpu::shared::{Graph, set, set_alone};
 use crate::algo::bfs::search::NONE;
 use crate::algo::bits::is_set;
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::direction::Way;
 use crate::memory::{Budget, Buffer, prefetch};
@@ -222,7 +222,7 @@ impl Claims {
     }
 
     /// Clears the claims, but keeps those that must be sent to other ranks. Returns how many these are.
-    pub fn forget<const RANKS: bool>(&self, claimed: usize, own: Own) -> usize {
+    pub fn forget<const RANKS: bool>(&self, claimed: usize, own: VertexOwnership) -> usize {
         let mut away = 0;
         for pair in self.pairs[..2 * claimed].chunks_exact(2) {
             let [v, parent] = [&pair[0], &pair[1]].map(|number| number.load(Relaxed));

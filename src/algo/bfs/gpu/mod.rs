@@ -324,6 +324,7 @@ impl<'a> GpuSearch<'a> {
 }
 
 impl Search for GpuSearch<'_> {
+    type Tree = [u32];
     type Searched = Searched;
 
     fn repeat(&mut self, root: Vertex, _: &mut [u32]) -> Result<()> {

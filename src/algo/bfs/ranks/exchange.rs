@@ -10,11 +10,11 @@ use crate::algo::bfs::cpu::shared::{Graph, ones, set_alone};
 use crate::algo::bfs::cpu::top_down::{Found, Parents};
 use crate::algo::bfs::search::{Exchanged, NONE};
 use crate::algo::bits::is_set;
-use crate::algo::own::Own;
-use crate::comm::{Comm, Round, RoundShape, Rounds};
-use crate::error::{Error, Result};
+use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
+use crate::comm::{Comm, Round};
+use crate::error::Result;
 use crate::graph::direction::Way;
-use crate::memory::{Budget, Buffer, Reservation, prefetch};
+use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -28,102 +28,48 @@ const PREFETCH_DISTANCE: usize = 16;
 /// Number of claims for one rank that are collected before they are sent.
 const PIECE: usize = 1 << 8;
 
-/// Bytes of all links of a rank, and minimum and maximum bytes of one link.
-const LINKS: usize = 4 << 20;
-const LINK: [usize; 2] = [16 << 10, 1 << 20];
-
 /// The links of a rank to the other ranks.
 pub struct Exchange {
-    own: Own,
-    rounds: Rounds,
+    /// The links.
+    pub ranks: RankExchange,
     /// Claims collected for each rank.
     pieces: Vec<Vec<u64>>,
     /// Buffer of a message to all ranks.
     message: Buffer<u64>,
     exchanged: Exchanged,
-    _reserved: Reservation,
 }
 
-fn shape(ranks: usize) -> RoundShape {
-    // Searches only reduce single numbers.
-    RoundShape { link: (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1]), reduction: 0 }
-}
-
-/// Returns the bytes of a rank's links and collected claims, with `local` ranks on its machine.
-fn links_bytes(ranks: usize, nodes: usize, local: usize) -> u64 {
-    let shared = if nodes == 1 { local.max(1) as u64 } else { 1 };
-    shape(ranks).bytes(ranks, nodes).div_ceil(shared) + 8 * (PIECE * ranks) as u64
+/// Returns the bytes of the claims that are collected for `ranks` ranks.
+fn claims_bytes(ranks: usize) -> u64 {
+    8 * (PIECE * ranks) as u64
 }
 
 /// Returns the number of words of the longest message. After a narrow step the vertices are always sent as a list.
-fn message_words(own: Own) -> usize {
+fn message_words(own: VertexOwnership) -> usize {
     HEADER + own.words().max(NARROW as usize / 2)
 }
 
 /// Returns the bytes of an exchange on a rank that owns these vertices.
-pub fn bytes(own: Own, nodes: usize) -> u64 {
+pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     let ranks = own.ranks();
-    links_bytes(ranks, nodes, ranks.div_ceil(nodes.max(1))) + 8 * message_words(own) as u64
+    RankExchange::bytes(ranks, nodes) + claims_bytes(ranks) + 8 * message_words(own) as u64
 }
 
 impl Exchange {
     /// Opens links between the ranks. Collective.
     ///
     /// # Errors
-    /// [`Error::Limit`].
-    pub fn open(comm: &Comm, own: Own, budget: &Budget) -> Result<Exchange> {
-        let links = links_bytes(comm.ranks(), comm.nodes(), comm.local_ranks());
-        let reserved = budget.reserve(links, "messages of ranks")?;
+    /// [`crate::Error::Limit`].
+    pub fn open(comm: &Comm, own: VertexOwnership, budget: &Budget) -> Result<Exchange> {
+        let ranks = RankExchange::open(comm, own, claims_bytes(comm.ranks()), budget)?;
         let message = budget.zeroed(message_words(own), "what a rank has reached (a bit a vertex)")?;
         let pieces = vec![Vec::new(); comm.ranks()];
-        Ok(Exchange {
-            own,
-            rounds: comm.rounds(shape(comm.ranks())),
-            pieces,
-            message,
-            exchanged: Exchanged::default(),
-            _reserved: reserved,
-        })
+        Ok(Exchange { ranks, pieces, message, exchanged: Exchanged::default() })
     }
 
     /// Returns the traffic since the last call.
     pub fn take_exchanged(&mut self) -> Exchanged {
         std::mem::take(&mut self.exchanged)
-    }
-
-    /// Waits for all ranks. Collective.
-    ///
-    /// # Errors
-    /// Errors of the exchange.
-    pub fn meet(&mut self) -> Result<()> {
-        self.rounds.any(false).map(drop)
-    }
-
-    /// Gathers the parents of all vertices in `parents` on rank 0; on other ranks `parents` is empty. `own` has the
-    /// parents of this rank's own vertices. Collective.
-    ///
-    /// # Errors
-    /// Errors of the exchange.
-    pub fn gather(&mut self, own: &[u32], parents: &mut [u32]) -> Result<()> {
-        let ranks = self.own.ranks();
-        let mut to: Vec<&[u32]> = vec![&[]; ranks];
-        to[0] = own;
-        let mut next = vec![0; ranks];
-        let owner = self.own;
-        self.rounds.exchange(&to, |from, mut words| {
-            let owner = owner.of_rank(from);
-            while !words.is_empty() {
-                // Copy up to the end of a run of consecutive vertices.
-                let place: usize = next[from];
-                let first = owner.word(place / 64) * 64 + place % 64;
-                let (some, rest) = words.split_at(words.len().min(64 - place % 64));
-                let to = parents.get_mut(first..first + some.len());
-                to.ok_or_else(|| misplaced(from))?.copy_from_slice(some);
-                next[from] += some.len();
-                words = rest;
-            }
-            Ok(())
-        })
     }
 
     /// Starts the claims of a step. An own vertex that another rank claims gets its parent in `parents`; the caller
@@ -141,7 +87,7 @@ impl Exchange {
         let list = is_narrow.then(Vec::new);
         let arriving = Arriving { graph, reached, parents, found: Found::default(), list };
         let (pieces, exchanged) = (&mut self.pieces, &mut self.exchanged);
-        Ok(ClaimRound { round: self.rounds.begin()?, pieces, arriving, exchanged })
+        Ok(ClaimRound { round: self.ranks.rounds.begin()?, pieces, arriving, exchanged })
     }
 
     /// Sends all ranks the own vertices that a step reached, and sets the bits of the vertices that other ranks
@@ -151,7 +97,8 @@ impl Exchange {
     /// # Errors
     /// Errors of the exchange.
     pub fn tell_reached(&mut self, reached: &Reached<'_>) -> Result<(Found, Vec<u32>)> {
-        let (own, words) = (self.own, self.own.words());
+        let own = self.ranks.ownership();
+        let words = own.words();
         let Found { vertices: count, edges, checked, bytes } = reached.sums;
         let is_list = reached.list.is_some() || count <= 2 * words as u64;
         self.message[..HEADER].copy_from_slice(&[if is_list { LIST } else { BITS }, count, edges, checked, bytes]);
@@ -170,13 +117,12 @@ impl Exchange {
             }
         };
         let message: &[u64] = &self.message[..HEADER + length];
-        let to: Vec<&[u64]> = (0..own.ranks()).map(|rank| if rank == own.rank() { &[][..] } else { message }).collect();
         let mut sums = [0, count, edges, checked, bytes];
         let mut incoming = vec![Incoming::default(); own.ranks()];
         let mut shared = Vec::new();
         let started = Instant::now();
-        self.exchanged.sent_bytes += to.iter().map(|words| size_of_val(*words) as u64).sum::<u64>();
-        self.rounds.exchange(&to, |from, words| {
+        self.exchanged.sent_bytes += size_of_val(message) as u64 * (own.ranks() as u64 - 1);
+        self.ranks.send_to_others(message, |from, words| {
             let (place, words) = incoming[from].rest(words, |number, word| sums[number] += word);
             if incoming[from].form == LIST {
                 for v in words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]).filter(|&v| v != NONE) {
@@ -295,10 +241,6 @@ impl Arriving<'_> {
 #[inline]
 fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) | u64::from(second) << 32
-}
-
-fn misplaced(from: usize) -> Error {
-    Error::internal("take vertices of another rank", format!("rank {from} sent some that are not there"))
 }
 
 /// Progress in reading a message from one rank.

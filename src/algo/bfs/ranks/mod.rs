@@ -16,7 +16,7 @@ use self::exchange::Exchange;
 use super::cpu::{self, CpuSearch, WalkOptions};
 use super::search::{Search, Searched};
 use crate::algo::CpuResources;
-use crate::algo::own::Own;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -38,7 +38,7 @@ pub struct RankedSearch<'a> {
 /// Returns the maximum bytes that searches by `threads` threads of a rank take in addition to the parents of all
 /// vertices, and the minimum, for a graph with `entries` entries in all rows. `own` describes the vertices of rank 0,
 /// which has the most.
-pub fn bytes(own: Own, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
+pub fn bytes(own: VertexOwnership, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
     cpu::bytes(own, entries, threads).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
 }
 
@@ -55,7 +55,7 @@ impl<'a> RankedSearch<'a> {
         walk: WalkOptions,
         resources: CpuResources<'_>,
     ) -> Result<RankedSearch<'a>> {
-        let own = Own::of(graph.info.connected as usize, comm.rank(), comm.ranks());
+        let own = VertexOwnership::blocks(graph.info.connected as usize, comm.rank(), comm.ranks());
         let exchange = Exchange::open(comm, own, resources.budget)?;
         let mut parents = resources.budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
         populate(&mut parents);
@@ -66,18 +66,19 @@ impl<'a> RankedSearch<'a> {
 }
 
 impl Search for RankedSearch<'_> {
+    type Tree = [u32];
     type Searched = Searched;
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
         failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
-        self.exchange.meet()?;
+        self.exchange.ranks.wait_for_all()?;
         self.exchange.take_exchanged();
         let started = Instant::now();
         let mut searched = self.search.search_with(root, Some(&mut self.exchange), &mut self.parents)?;
-        self.exchange.meet()?;
+        self.exchange.ranks.wait_for_all()?;
         searched.seconds = started.elapsed().as_secs_f64();
         searched.exchanged = self.exchange.take_exchanged();
-        self.exchange.gather(&self.parents, parents)?;
+        self.exchange.ranks.gather_parents([&self.parents[..]], parents)?;
         Ok(searched)
     }
 }

@@ -7,15 +7,13 @@ use crate::algo::dfs::fault::Fault;
 use crate::algo::dfs::record::{NONE, Tree};
 use crate::algo::dfs::validate::Numbers;
 use crate::algo::row_parts::check_rows;
-use crate::algo::searches::places::Places;
-use crate::algo::team::{Parts, team};
+use crate::algo::searches::places::{EdgeCheck, Places};
+use crate::algo::team::least;
 use crate::error::Result;
-use crate::formats::{Edges, Signals, Visitor};
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
-use crate::prepare::relabel::ISOLATED;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
@@ -82,10 +80,8 @@ impl<'a> TreeCheck<'a> {
     pub fn all(&self, edges: &EdgeSource<'_>, places: &Places, threads: usize) -> Result<Result<(), Fault>> {
         match edges {
             EdgeSource::Input(input) => {
-                let of_rows = places.of_rows()?;
-                let new = |_| Checker { check: self, places, of_rows, wrong: None };
-                let mut checkers: Vec<Checker<'_>> = (0..threads.max(1)).map(new).collect();
-                input.scan(&mut checkers, &Signals)?;
+                let new = |_| Checker { check: self, wrong: None };
+                let checkers = places.each_edge(input, (0..threads.max(1)).map(new).collect())?;
                 let first = checkers.iter().filter_map(|checker| checker.wrong).min_by_key(|&(ends, _)| ends);
                 Ok(first.map_or(Ok(()), |(_, fault)| Err(fault)))
             }
@@ -153,23 +149,13 @@ impl<'a> TreeCheck<'a> {
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] without threads.
     pub fn all_met(&self, threads: usize) -> Result<Result<(), Fault>> {
-        let wrong: Mutex<Option<u32>> = Mutex::default();
-        let parts = Parts::new(self.tree.vertices() as usize, PART);
-        team(threads, &|_| {
-            parts.each(|part| {
-                let lacks = |&v: &u32| {
-                    let parent = self.tree.parent(v);
-                    let is_met = self.met[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
-                    parent != NONE && parent != v && !is_met
-                };
-                if let Some(v) = part.map(|v| v as u32).find(lacks) {
-                    let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                    *wrong = Some(wrong.map_or(v, |first| first.min(v)));
-                }
-                Ok(())
-            })
-        })?;
-        let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let lacks = |&v: &u32| {
+            let parent = self.tree.parent(v);
+            let is_met = self.met[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
+            parent != NONE && parent != v && !is_met
+        };
+        let find = |part: Range<usize>| part.map(|v| v as u32).find(lacks);
+        let wrong = least(threads, self.tree.vertices() as usize, PART, find)?;
         Ok(wrong.map_or(Ok(()), |vertex| Err(Fault::NoEdge { vertex, parent: self.tree.parent(vertex) })))
     }
 }
@@ -216,32 +202,15 @@ impl Repeats {
 /// Checks the tree against the edges of the input that one thread reads.
 struct Checker<'a> {
     check: &'a TreeCheck<'a>,
-    places: &'a Places,
-    of_rows: &'a [u32],
     wrong: Option<([u32; 2], Fault)>,
 }
 
-impl Checker<'_> {
-    fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>) {
-        for ends in edges.filter(|[u, v]| u != v) {
-            let place = |id| self.places.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
-            let ends = ends.map(|id| place(id).unwrap_or(ISOLATED));
-            if !ends.contains(&ISOLATED)
-                && let Err(fault) = self.check.edge(ends)
-                && self.wrong.is_none_or(|(first, _)| ends < first)
-            {
-                self.wrong = Some((ends, fault));
-            }
+impl EdgeCheck for Checker<'_> {
+    fn edge(&mut self, ends: [u32; 2], _: u32) {
+        if let Err(fault) = self.check.edge(ends)
+            && self.wrong.is_none_or(|(first, _)| ends < first)
+        {
+            self.wrong = Some((ends, fault));
         }
-    }
-}
-
-impl Visitor for Checker<'_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from))),
-            Edges::Wide(edges) => self.all(edges.iter().copied()),
-        }
-        Ok(())
     }
 }

@@ -19,7 +19,7 @@ pub use ruling_set::ruling_set;
 pub use wyllie::wyllie;
 
 use crate::algo::listrank::options::Method;
-use crate::comm::{Comm, Shape};
+use crate::comm::Shape;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The reason why ranks could not rank a list.
@@ -46,9 +46,9 @@ pub(super) fn shape(ranks: usize) -> Shape {
     Shape { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
 }
 
-/// Returns the bytes of messages that count against the budget of one rank.
-pub(super) fn messages_bytes(comm: &Comm) -> u64 {
-    shape(comm.ranks()).bytes(comm.ranks(), comm.nodes()).div_ceil(comm.local_ranks().max(1) as u64)
+/// Returns the bytes of messages that count against the budget of one of `ranks` ranks on `nodes` machines.
+pub(super) fn messages_bytes(ranks: usize, nodes: usize) -> u64 {
+    shape(ranks).bytes(ranks, nodes)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

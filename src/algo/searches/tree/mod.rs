@@ -12,7 +12,7 @@ pub mod verify;
 mod write;
 
 pub use results::{LevelOutput, SourceOutput, figures_of, sentences_of, verify_trial, verify_units};
-pub use task::{LevelFigures, LevelTask, Search};
+pub use task::{LevelFigures, LevelTask};
 pub use write::TreeWriter;
 
 use super::{Options, telling_bytes};

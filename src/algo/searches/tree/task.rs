@@ -6,10 +6,10 @@ use super::{BATCH, TreeWriter, validate};
 use crate::algo::searches::figures::LevelDetails;
 use crate::algo::searches::graph500::Kernel;
 use crate::algo::searches::results::Speed;
-use crate::algo::searches::{Claim, Kept, NONE, OnRank0, Options, SearchTask};
+use crate::algo::searches::{Claim, Engine, EngineOf, Kept, NONE, Options, SearchTask};
 use crate::algo::{Algorithm, Run};
 use crate::error::{Error, Result};
-use crate::graph::ids::{InputId, Vertex};
+use crate::graph::ids::InputId;
 use crate::memory::{Budget, Buffer, populate};
 use crate::prepare::prepared::Graph;
 use crate::results::Output;
@@ -29,8 +29,9 @@ pub trait LevelTask: Algorithm {
     /// Returns the keys that all tables of searches share.
     fn options(&self) -> &Options;
 
-    /// Prepares the engine on the devices that the job and all ranks choose. `spare` bytes of host memory stay free.
-    /// Collective.
+    /// Prepares the engine on the devices that the job and all ranks choose. `spare` bytes of host memory stay free. A
+    /// search writes the parent of every vertex: the smallest neighbour in the previous level, the root itself for the
+    /// root, and [`NONE`] for an unreached vertex. Collective.
     ///
     /// # Errors
     /// Errors of the device and of reading the graph.
@@ -40,7 +41,7 @@ pub trait LevelTask: Algorithm {
         degrees: &'a Mapped,
         run: &Run<'a>,
         spare: u64,
-    ) -> Result<Box<dyn Search<Searched = Self::Searched> + 'a>>;
+    ) -> Result<Engine<'a, [u32], Self::Searched>>;
 
     /// Returns the details of the search from a source, with at most `levels` levels.
     fn details(searched: Self::Searched, speed: Speed, levels: usize) -> Self::SourceDetails;
@@ -58,47 +59,11 @@ pub trait LevelFigures: Clone + Debug + Default + PartialEq + Serialize + Deseri
     fn seconds(&self) -> f64;
 }
 
-/// An engine with a graph that is ready to be searched by levels on some device.
-pub trait Search {
-    /// Figures of one search.
-    type Searched;
-
-    /// Searches from `root`, and writes the parent of every vertex to `parents`: the smallest neighbour in the previous
-    /// level, the root itself for the root, and [`NONE`] for an unreached vertex. All ranks call this together.
-    /// `parents` has an element for each vertex on rank 0, and none on other ranks. The reported seconds do not include
-    /// copying parents from a device or from other ranks.
-    ///
-    /// # Errors
-    /// Errors of the device and of other ranks, and a stop.
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Self::Searched>;
-
-    /// Repeats a search, to measure it. `parents` need not be written. Collective.
-    ///
-    /// # Errors
-    /// Errors of [`Self::search`].
-    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
-        self.search(root, parents).map(drop)
-    }
-}
-
-impl<S: Search<Searched: Serialize + DeserializeOwned>> Search for OnRank0<'_, S> {
-    type Searched = S::Searched;
-
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<S::Searched> {
-        self.agreed(|search| search.search(root, parents))
-    }
-
-    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
-        self.agreed(|search| search.repeat(root, parents))
-    }
-}
-
 impl<T: LevelTask> SearchTask for T {
     type Searched = T::Searched;
     type SourceOutput = SourceOutput;
     type SourceDetails = T::SourceDetails;
     type Tree = Buffer<u32>;
-    type Engine<'a> = Box<dyn Search<Searched = T::Searched> + 'a>;
     type Writer = TreeWriter;
 
     const CHECKED: usize = BATCH;
@@ -108,16 +73,8 @@ impl<T: LevelTask> SearchTask for T {
         LevelTask::options(self)
     }
 
-    fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>> {
+    fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<EngineOf<'a, T>> {
         LevelTask::engine(self, graph, degrees, run, spare)
-    }
-
-    fn search(engine: &mut Self::Engine<'_>, root: Vertex, parents: &mut Buffer<u32>) -> Result<T::Searched> {
-        engine.search(root, parents)
-    }
-
-    fn repeat(engine: &mut Self::Engine<'_>, root: Vertex, parents: &mut Buffer<u32>) -> Result<()> {
-        engine.repeat(root, parents)
     }
 
     fn alone(&self, _: &Graph, parents: &mut Buffer<u32>) -> T::Searched {

@@ -42,10 +42,10 @@ use super::distances::Distances;
 use super::edges::{self, Edges};
 use super::options::{Method, Sssp};
 use super::ranks::exchange::Exchange;
-use super::search::{Search, Searched};
+use super::search::{Search, Searched, ShortestPathTree};
 use crate::algo::WeightSource;
-use crate::algo::own::Own;
 use crate::algo::run::Units;
+use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
 use crate::algo::team::of_cores;
 use crate::error::Result;
 use crate::formats::WeightType;
@@ -86,7 +86,7 @@ pub struct SortedGraph {
     /// path leads through such a vertex.
     tails: u32,
     /// The vertices whose rows are stored here: all, or those that this rank owns. Other rows are empty.
-    own: Own,
+    own: VertexOwnership,
     /// Number of entries in all rows, including those of other ranks.
     entries: u64,
     /// Width of buckets.
@@ -180,7 +180,7 @@ impl CpuSearch {
     /// # Errors
     /// [`crate::Error::Limit`] if [`bytes()`] do not fit; errors of the graph and of the disk; a stop.
     pub fn new(graph: &Graph, table: &Sssp, degrees: &Mapped, resources: &Resources<'_>) -> Result<CpuSearch> {
-        Self::of_part(graph, table, degrees, resources, Own::all(graph.info.connected as usize), None)
+        Self::of_part(graph, table, degrees, resources, VertexOwnership::all(graph.info.connected as usize), None)
     }
 
     /// Prepares the part of a graph that a rank owns for searches, together with the other ranks if there are any.
@@ -193,8 +193,8 @@ impl CpuSearch {
         table: &Sssp,
         degrees: &Mapped,
         resources: &Resources<'_>,
-        own: Own,
-        exchange: Option<&mut Exchange>,
+        own: VertexOwnership,
+        exchange: Option<&mut RankExchange>,
     ) -> Result<CpuSearch> {
         let (method, budget) = (table.method, resources.budget);
         let degrees = degrees.body_as_u32()?;
@@ -285,7 +285,7 @@ fn sort_rows(
     edges: &Edges<'_>,
     weights: WeightSource,
     degrees: &[u32],
-    own: Own,
+    own: VertexOwnership,
     resources: &Resources<'_>,
 ) -> Result<(Rows, Option<Rows>)> {
     let Resources { threads, budget, ref units } = *resources;
@@ -330,7 +330,10 @@ fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
 }
 
 impl Search for CpuSearch {
-    fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
-        self.search_with(root, None, distances, parents)
+    type Tree = ShortestPathTree;
+    type Searched = Searched;
+
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
+        self.search_with(root, None, &mut tree.distances, &mut tree.parents)
     }
 }

@@ -5,7 +5,7 @@ use super::arithmetic::Arithmetic;
 use super::rows::{Entries, Row, Wanted, neighbour, weight};
 use super::search::{ThreadState, Walk};
 use super::slices::{RowSlices, RowWords, Word};
-use crate::algo::sssp::ranks::exchange::Exchange;
+use crate::algo::searches::ranks::RankExchange;
 use crate::algo::sssp::search::{NONE, Phase};
 use crate::error::Result;
 use std::ops::Range;
@@ -48,7 +48,7 @@ impl<S: Ord> Reached<S> {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn of_all<A: Arithmetic<Sum = S>>(&mut self, exchange: &mut Exchange, phases: &mut [Phase]) -> Result<()>
+    pub fn of_all<A: Arithmetic<Sum = S>>(&mut self, exchange: &mut RankExchange, phases: &mut [Phase]) -> Result<()>
     where
         S: Copy,
     {

@@ -13,7 +13,7 @@ use super::rounds::relax_all;
 use super::rows::{Entries, Row, Wanted, neighbour, weight};
 use super::search::{ThreadState, Walk};
 use super::slices::{RowSlices, Word};
-use crate::algo::sssp::ranks::exchange::Exchange;
+use crate::algo::searches::ranks::RankExchange;
 use crate::algo::team::narrow::Narrow;
 use crate::memory::prefetch_near;
 use std::sync::atomic::AtomicU64;
@@ -183,7 +183,7 @@ fn next<A: Arithmetic>(
     let (now, after) = (here.round & 1, (here.round + 1) & 1);
     let mut bins = walk.bins(here.thread);
     walk.next[now].fetch_min(bucket_number(&bins), Relaxed);
-    if !walk.wait(here) || !walk.agree(here, &walk.next[now], Exchange::least) {
+    if !walk.wait(here) || !walk.agree(here, &walk.next[now], RankExchange::least) {
         return None;
     }
     let mut next_round = NextRound { number: walk.next[now].load(Relaxed), edges: 0 };
@@ -201,7 +201,7 @@ fn next<A: Arithmetic>(
         walk.bound.store(narrow.bound(), Relaxed);
     }
     here.round += 1;
-    if !walk.wait(here) || wide < u64::MAX && !is_over && !walk.agree(here, &walk.edges[now], Exchange::sum) {
+    if !walk.wait(here) || wide < u64::MAX && !is_over && !walk.agree(here, &walk.edges[now], RankExchange::sum) {
         return None;
     }
     next_round.edges = walk.edges[now].load(Relaxed);
@@ -226,7 +226,7 @@ fn next_alone<A: Arithmetic>(
         }
         stays
     });
-    if !walk.wait(here) || !walk.agree(here, &least, Exchange::least) {
+    if !walk.wait(here) || !walk.agree(here, &least, RankExchange::least) {
         return None;
     }
     let mut next_round = NextRound { number: least.into_inner(), edges: 0 };
@@ -234,7 +234,7 @@ fn next_alone<A: Arithmetic>(
         let edges =
             all.iter_mut().map(|(thread, bins)| take_bucket(walk, *thread, next_round.number - 1, bins, wide)).sum();
         let edges = AtomicU64::new(edges);
-        if wide < u64::MAX && !walk.agree(here, &edges, Exchange::sum) {
+        if wide < u64::MAX && !walk.agree(here, &edges, RankExchange::sum) {
             return None;
         }
         next_round.edges = edges.into_inner();

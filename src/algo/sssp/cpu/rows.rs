@@ -3,7 +3,7 @@
 
 use super::disk::{DiskEntries, DiskRow};
 use super::slices::{RowWords, Words};
-use crate::algo::sssp::ranks::exchange::Exchange;
+use crate::algo::searches::ranks::RankExchange;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::memory::{Buffer, random_access};
@@ -43,7 +43,7 @@ impl Weights {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn of_all(self, kind: WeightType, exchange: &mut Exchange) -> Result<Weights> {
+    pub fn of_all(self, kind: WeightType, exchange: &mut RankExchange) -> Result<Weights> {
         let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
         let sum = exchange.sum(self.in_parts_of(kind, largest))?;
         Ok(Weights { largest, sum: of_parts(kind, largest, sum) })

@@ -7,6 +7,7 @@ use super::parents::{self, Reached};
 use super::push::{NextRound, PushOptions};
 use super::rows::{Wanted, neighbour, weight};
 use super::{plateau, pull, push, rounds};
+use crate::algo::searches::ranks::RankExchange;
 use crate::algo::sssp::Edges;
 use crate::algo::sssp::options::Method;
 use crate::algo::sssp::ranks::exchange::Exchange;
@@ -174,7 +175,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         let begun_after = Instant::now();
         if let Some(Ranks { exchange, .. }) = &self.ranks {
             let mut exchange = exchange.lock().unwrap_or_else(PoisonError::into_inner);
-            reached.of_all::<A>(&mut exchange, &mut phases)?;
+            reached.of_all::<A>(&mut exchange.ranks, &mut phases)?;
             exchange.gather(parents)?;
             let lacks = |&v: &u32| A::load(&self.sums[v as usize]) != A::UNREACHED && parents[v as usize] == NONE;
             let is_first = self.graph.own.rank() == 0;
@@ -288,13 +289,14 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         &self,
         here: &mut ThreadState,
         number: &AtomicU64,
-        combine: impl Fn(&mut Exchange, u64) -> Result<u64>,
+        combine: impl Fn(&mut RankExchange, u64) -> Result<u64>,
     ) -> bool {
         let Some(ranks) = &self.ranks else { return true };
         if here.thread == 0 {
             let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
             here.note(
-                combine(&mut exchange, number.load(Relaxed)).map(|number_of_all| number.store(number_of_all, Relaxed)),
+                combine(&mut exchange.ranks, number.load(Relaxed))
+                    .map(|number_of_all| number.store(number_of_all, Relaxed)),
             );
         }
         self.wait(here)
@@ -303,7 +305,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     /// Lowers `least` to the least value of all ranks. Returns false if threads stop. Collective.
     pub fn agree_on_least(&self, here: &mut ThreadState) -> bool {
         let word = AtomicU64::new(A::to_word(A::load(&self.least)));
-        let agreed = self.agree(here, &word, Exchange::least);
+        let agreed = self.agree(here, &word, RankExchange::least);
         if here.thread == 0 && self.is_shared() {
             A::lower(&self.least, A::of_word(word.load(Relaxed)));
         }
@@ -356,7 +358,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         if !self.wait(here) {
             return None;
         }
-        if !self.agree(here, changed, Exchange::sum) {
+        if !self.agree(here, changed, RankExchange::sum) {
             return None;
         }
         let sum = changed.load(Relaxed);

@@ -27,7 +27,7 @@ pub use tuning::Tuning;
 use super::distances::Distances;
 use super::edges::Edges;
 use super::options::Method;
-use super::search::{Search, Searched};
+use super::search::{Search, Searched, ShortestPathTree};
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{GoOn, fetch};
 use crate::error::{Error, Result};
@@ -299,11 +299,15 @@ const BEGINS: u32 = 1;
 const KNOWN: u32 = 2;
 
 impl Search for GpuSearch<'_> {
-    fn repeat(&mut self, root: Vertex, _: &mut Distances, _: &mut [u32]) -> Result<()> {
+    type Tree = ShortestPathTree;
+    type Searched = Searched;
+
+    fn repeat(&mut self, root: Vertex, _: &mut ShortestPathTree) -> Result<()> {
         self.search_all(root).map(drop)
     }
 
-    fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
+        let ShortestPathTree { distances, parents } = tree;
         let vertices = self.placed.graph.vertices;
         if root.0 >= vertices || parents.len() != vertices as usize {
             return Err(Error::internal("search on the GPU", "another graph's root or parents"));

@@ -8,12 +8,11 @@
 pub(super) mod exchange;
 
 use self::exchange::Exchange;
-use super::Distances;
 use super::Sssp;
 use super::cpu::{CpuSearch, Resources};
 use super::edges::Edges;
-use super::search::{Search, Searched};
-use crate::algo::own::Own;
+use super::search::{Search, Searched, ShortestPathTree};
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -34,7 +33,7 @@ pub struct RankedSearch<'a> {
 
 /// Returns the bytes that searches take on rank 0 in addition to its sorted rows and its trees. `own` are the vertices
 /// that the rank owns. Other ranks have arrays of parents in place of trees.
-pub fn bytes(own: Own, nodes: usize) -> u64 {
+pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     exchange::bytes(own, nodes)
 }
 
@@ -51,21 +50,24 @@ impl<'a> RankedSearch<'a> {
         resources: &Resources<'_>,
     ) -> Result<RankedSearch<'a>> {
         let vertices = graph.info.connected as usize;
-        let own = Own::of(vertices, comm.rank(), comm.ranks());
+        let own = VertexOwnership::blocks(vertices, comm.rank(), comm.ranks());
         let mut exchange = Exchange::open(comm, own, resources.budget)?;
         let parents = if comm.leads() { 0 } else { vertices };
         let parents = resources.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
-        let search = CpuSearch::of_part(graph, table, degrees, resources, own, Some(&mut exchange))?;
+        let search = CpuSearch::of_part(graph, table, degrees, resources, own, Some(&mut exchange.ranks))?;
         let edges = Edges::new(graph, table.weights, resources.budget)?;
         Ok(RankedSearch { search, exchange, edges, parents })
     }
 }
 
 impl Search for RankedSearch<'_> {
-    fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
+    type Tree = ShortestPathTree;
+    type Searched = Searched;
+
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
         failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
-        self.exchange.wait_for_all()?;
-        let parents = if parents.is_empty() { &mut self.parents[..] } else { parents };
-        self.search.search_with(root, Some((&mut self.exchange, &self.edges)), distances, parents)
+        self.exchange.ranks.wait_for_all()?;
+        let parents = if tree.parents.is_empty() { &mut self.parents } else { &mut tree.parents };
+        self.search.search_with(root, Some((&mut self.exchange, &self.edges)), &mut tree.distances, parents)
     }
 }

@@ -4,12 +4,10 @@ use super::steps::Steps;
 use super::sum::Sum;
 use crate::algo::sssp::fault::Fault;
 use crate::algo::sssp::search::NONE;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::least;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
-use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Number of vertices that a thread takes at a time in the final check.
 const PART: usize = 1 << 14;
@@ -143,26 +141,15 @@ impl<'a, S: Sum, const W: usize> TreeBatch<'a, S, W> {
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
     pub fn all_met(&self, threads: usize) -> Result<Result<(), Wrong>> {
-        let wrong: Mutex<Option<(u32, usize)>> = Mutex::default();
-        let parts = Parts::new(self.lines.len(), PART);
-        team(threads, &|_| {
-            parts.each(|part| {
-                signals::check()?;
-                let lacking = part.filter_map(|v| {
-                    let is_lacking = |&(number, tree): &(usize, &CheckedTree<'_>)| {
-                        let is_met = self.met[v].load(Relaxed) >> number & 1 == 1;
-                        !is_met && v as u32 != tree.root && tree.parents[v] != NONE
-                    };
-                    self.trees.iter().enumerate().find(is_lacking).map(|(number, _)| (v as u32, number))
-                });
-                if let Some(found) = lacking.min() {
-                    let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                    *wrong = Some(wrong.map_or(found, |first| first.min(found)));
-                }
-                Ok(())
+        let wrong = least(threads, self.lines.len(), PART, |mut part| {
+            part.find_map(|v| {
+                let is_lacking = |&(number, tree): &(usize, &CheckedTree<'_>)| {
+                    let is_met = self.met[v].load(Relaxed) >> number & 1 == 1;
+                    !is_met && v as u32 != tree.root && tree.parents[v] != NONE
+                };
+                self.trees.iter().enumerate().find(is_lacking).map(|(number, _)| (v as u32, number))
             })
         })?;
-        let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(wrong.map_or(Ok(()), |(vertex, number)| {
             let parent = self.trees[number].parents[vertex as usize];
             let [distance, above] = [vertex, parent].map(|v| self.lines[v as usize][number].distance());

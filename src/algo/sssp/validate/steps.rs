@@ -7,12 +7,10 @@
 use super::claims::TypedTree;
 use super::sum::Sum;
 use crate::algo::sssp::fault::Fault;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::least;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
-use crate::process::signals;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Number of vertices that a thread takes at a time.
@@ -29,19 +27,8 @@ pub struct Steps(Buffer<AtomicU32>);
 pub(super) fn steps<S: Sum>(tree: TypedTree<'_, S>, threads: usize, budget: &Budget) -> Result<Result<Steps, Fault>> {
     let purpose = "steps of vertices at one distance (4 bytes each)";
     let steps: Buffer<AtomicU32> = budget.zeroed(tree.parents.len(), purpose)?;
-    let wrong = Mutex::new(None);
-    let parts = Parts::new(tree.parents.len(), PART);
-    team(threads, &|_| {
-        parts.each(|part| {
-            signals::check()?;
-            if let Some(v) = part.map(|v| v as u32).find(|&v| !step(tree, v, &steps)) {
-                let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                *wrong = Some(wrong.map_or(v, |first: u32| first.min(v)));
-            }
-            Ok(())
-        })
-    })?;
-    Ok(match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let find = |part: Range<usize>| part.map(|v| v as u32).find(|&v| !step(tree, v, &steps));
+    Ok(match least(threads, tree.parents.len(), PART, find)? {
         Some(vertex) => Err(Fault::Cycle { vertex }),
         None => Ok(Steps(steps)),
     })

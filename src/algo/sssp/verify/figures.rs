@@ -1,7 +1,7 @@
 //! Checks the figures of searches against each other. This needs neither columns nor edges.
 
 use super::SourceChecked;
-use crate::algo::searches::agreement::{Reported, SourceFigures, holds};
+use crate::algo::searches::agreement::{self, Reported, SourceFigures, holds};
 use crate::algo::sssp::distances::Distance;
 use crate::algo::sssp::output::SourceOutput;
 use crate::error::Result;
@@ -12,21 +12,16 @@ use crate::prepare::prepared::InputInfo;
 /// # Errors
 /// [`crate::Error::Validation`] for the first impossible figure.
 pub(super) fn agree(reported: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
-    found.iter().try_for_each(|reported| of_source(info, reported))?;
-    reported.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
-    let edges = found.iter().map(|reported| u128::from(reported.output.edges)).sum::<u128>();
-    Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
+    let figures = |found: &SourceChecked| {
+        let SourceOutput { source, reached, edges, .. } = found.output;
+        SourceFigures { source, reached, edges, speed: found.speed }
+    };
+    agreement::agree(reported, info, found, figures, of_source)
 }
 
-fn figures(reported: &SourceChecked) -> SourceFigures {
-    let SourceOutput { source, reached, edges, .. } = reported.output;
-    SourceFigures { source, reached, edges, speed: reported.speed }
-}
-
-fn of_source(info: &InputInfo, reported: &SourceChecked) -> Result<()> {
+fn of_source(reported: &SourceChecked) -> Result<()> {
     let found = &reported.output;
     let (source, reached) = (found.source, found.reached);
-    figures(reported).agree(info)?;
     let is_zero = match found.max_distance {
         Distance::Whole(most) => most == 0,
         Distance::Decimal(most) => most == 0.0,

@@ -2,24 +2,19 @@
 //! the input.
 
 use crate::algo::WeightSource;
-use crate::algo::searches::places::Places;
+use crate::algo::searches::places::{EdgeCheck, Places};
 use crate::algo::sssp::validate::{EdgePass, Sum, TreeBatch, Wrong};
 use crate::error::Result;
-use crate::formats::{Edges, Input, Signals, Visitor, WeightType, Weights};
+use crate::formats::{Input, WeightType, Weights};
 use crate::graph::direction::Direction;
 use crate::graph::ids::RawId;
-use crate::prepare::relabel::ISOLATED;
 use std::sync::{Mutex, PoisonError};
-
-/// Number of edges whose places are looked up before the first is checked, so that memory is read ahead.
-const AT_ONCE: usize = 32;
 
 /// The edges of an input.
 pub(super) struct InputEdges<'a> {
     input: Input,
     weights: WeightSource,
     places: &'a Places,
-    of_rows: &'a [u32],
     direction: Direction,
     /// True if edges are counted.
     counts: bool,
@@ -31,20 +26,17 @@ pub(super) struct InputEdges<'a> {
 impl<'a> InputEdges<'a> {
     /// Returns the edges of an input. `kind` is the type of the weights if they come from the input. Edges are counted
     /// if they have a direction, or if an edge may lead from a reached vertex to an unreached one (`may_leave`).
-    ///
-    /// # Errors
-    /// None in practice, because places were read before.
     pub fn new(
         input: &Input,
         weights: WeightSource,
         kind: WeightType,
         places: &'a Places,
         (direction, may_leave): (Direction, bool),
-    ) -> Result<InputEdges<'a>> {
+    ) -> InputEdges<'a> {
         let reads = if weights == WeightSource::File { Weights::Read(kind) } else { Weights::Skip };
-        let (input, of_rows) = (input.clone().with_weights(reads), places.of_rows()?);
+        let input = input.clone().with_weights(reads);
         let counts = may_leave || direction == Direction::Directed;
-        Ok(InputEdges { input, weights, places, of_rows, direction, counts, counted: Mutex::default() })
+        InputEdges { input, weights, places, direction, counts, counted: Mutex::default() }
     }
 
     /// Returns for each tree the number of edges that leave reached vertices; without direction, of edges with both
@@ -62,8 +54,8 @@ impl EdgePass for InputEdges<'_> {
     fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
         let trees = batch.trees.len();
         let new = || EdgeChecker { edges: self, batch, counted: vec![0; trees], wrong: None };
-        let mut checkers: Vec<_> = (0..threads.max(1)).map(|_| new()).collect();
-        self.input.scan(&mut checkers, &Signals)?;
+        let checkers = (0..threads.max(1)).map(|_| new()).collect();
+        let checkers: Vec<EdgeChecker<'_, '_, S, W>> = self.places.each_edge(&self.input, checkers)?;
         if self.counts {
             let sums = (0..trees).map(|tree| checkers.iter().map(|checker| checker.counted[tree]).sum());
             self.counted.lock().unwrap_or_else(PoisonError::into_inner).extend(sums.collect::<Vec<u64>>());
@@ -87,34 +79,19 @@ struct EdgeChecker<'a, 'h, S, const W: usize> {
     wrong: Option<(Wrong, [u32; 2])>,
 }
 
-impl<S: Sum, const W: usize> EdgeChecker<'_, '_, S, W> {
-    fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32]) {
-        let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
-        for (entry, [u, v]) in edges.enumerate().filter(|(_, [u, v])| u != v) {
-            let place =
-                |id| self.edges.places.ids.row(id).and_then(|row| self.edges.of_rows.get(row as usize)).copied();
-            let ends = [place(u).unwrap_or(ISOLATED), place(v).unwrap_or(ISOLATED)];
-            if ends.contains(&ISOLATED) {
-                // Places exist for the ends of all edges that were counted. Another edge occurs only if the input
-                // changes while it is read.
-                continue;
-            }
-            let weight = match self.edges.weights {
-                WeightSource::File => weights.get(entry).copied().unwrap_or(0),
-                WeightSource::Drawn(drawn) => drawn.of(self.edges.direction, RawId(u), RawId(v)),
-            };
-            ends.iter().for_each(|&end| self.batch.fetch(end));
-            found[number] = (ends, weight);
-            number += 1;
-            if number == AT_ONCE {
-                found.iter().for_each(|&(ends, weight)| self.check_edge(ends, weight));
-                number = 0;
-            }
-        }
-        found[..number].iter().for_each(|&(ends, weight)| self.check_edge(ends, weight));
+impl<S: Sum, const W: usize> EdgeCheck for EdgeChecker<'_, '_, S, W> {
+    fn fetch(&self, place: u32) {
+        self.batch.fetch(place);
     }
 
-    fn check_edge(&mut self, [from, to]: [u32; 2], weight: u32) {
+    fn weight(&self, [u, v]: [u64; 2], stored: Option<u32>) -> u32 {
+        match self.edges.weights {
+            WeightSource::File => stored.unwrap_or(0),
+            WeightSource::Drawn(drawn) => drawn.of(self.edges.direction, RawId(u), RawId(v)),
+        }
+    }
+
+    fn edge(&mut self, [from, to]: [u32; 2], weight: u32) {
         self.check_direction(from, to, weight);
         let is_directed = self.edges.direction == Direction::Directed;
         if !is_directed {
@@ -127,7 +104,9 @@ impl<S: Sum, const W: usize> EdgeChecker<'_, '_, S, W> {
             }
         }
     }
+}
 
+impl<S: Sum, const W: usize> EdgeChecker<'_, '_, S, W> {
     #[inline]
     fn check_direction(&mut self, from: u32, to: u32, weight: u32) {
         match self.batch.edge(from, to, weight) {
@@ -139,15 +118,5 @@ impl<S: Sum, const W: usize> EdgeChecker<'_, '_, S, W> {
                 self.wrong = if is_first { Some(found) } else { self.wrong };
             }
         }
-    }
-}
-
-impl<S: Sum, const W: usize> Visitor for EdgeChecker<'_, '_, S, W> {
-    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from)), weights),
-            Edges::Wide(edges) => self.all(edges.iter().copied(), weights),
-        }
-        Ok(())
     }
 }

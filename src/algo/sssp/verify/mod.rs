@@ -111,7 +111,7 @@ fn check(
     match edges {
         EdgeSource::Blocks(graph) => Ok((validate::validate(graph, weights, trees, threads, budget)?, Vec::new())),
         EdgeSource::Input(input) => {
-            let edges = InputEdges::new(input, weights, kind, places, (results.info.direction, may_leave))?;
+            let edges = InputEdges::new(input, weights, kind, places, (results.info.direction, may_leave));
             let figures = validate::check(&edges, trees, threads, budget)?;
             Ok((figures, edges.counted()))
         }

@@ -5,9 +5,9 @@
 use super::Candidates;
 use super::rows::Expansion;
 use super::update::Claims;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::{Parts, team};
 use crate::algo::traverse::levels::{lap, pair};
-use crate::algo::traverse::owner::Owners;
 use crate::algo::traverse::search::Steps;
 use crate::error::Result;
 use crate::process::signals;
@@ -21,7 +21,7 @@ const PART: usize = 64;
 /// Expands a piece. The candidates of other ranks are written to `pairs`.
 pub(super) fn expand(
     expansion: &Expansion<'_>,
-    owners: &Owners,
+    ownership: &VertexOwnership,
     claims: Claims<'_>,
     piece: Range<u64>,
     pairs: &[AtomicU64],
@@ -29,7 +29,7 @@ pub(super) fn expand(
     steps: &mut Steps,
 ) -> Result<Candidates> {
     let mut lapped = Instant::now();
-    let ranks = owners.ranks();
+    let ranks = ownership.ranks();
     let next: Vec<AtomicU64> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
     let each = |visit: &(dyn Fn(Range<u64>) + Sync)| {
         let first = expansion.offsets.partition_point(|&before| before <= piece.start).saturating_sub(1);
@@ -46,11 +46,11 @@ pub(super) fn expand(
     if ranks > 1 {
         each(&|entries| {
             expansion.each(entries, |neighbour, _| {
-                next[owners.locate(neighbour).0 as usize].fetch_add(1, Relaxed);
+                next[ownership.locate(neighbour).0 as usize].fetch_add(1, Relaxed);
             });
         })?;
     }
-    let rank = owners.rank();
+    let rank = ownership.rank();
     next[rank].store(0, Relaxed);
     let mut end = 0;
     for next in &next {
@@ -59,12 +59,12 @@ pub(super) fn expand(
     let starts: Vec<u64> = next.iter().map(|next| next.load(Relaxed)).collect();
     each(&|entries| {
         expansion.each(entries, |neighbour, v| {
-            let (owner, place) = owners.locate(neighbour);
+            let (owner, place) = ownership.locate(neighbour);
             if owner as usize == rank {
                 claims.claim(place as usize, v);
             } else {
                 let at = next[owner as usize].fetch_add(1, Relaxed);
-                pairs[at as usize].store(pair(owner * owners.stride() + place, v), Relaxed);
+                pairs[at as usize].store(pair(owner * ownership.stride() + place, v), Relaxed);
             }
         });
     })?;

@@ -6,9 +6,9 @@
 //! sorted and without repeats.
 
 use super::rows::Expansion;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::{Parts, team};
 use crate::algo::traverse::levels::{lap, pair};
-use crate::algo::traverse::owner::Owners;
 use crate::algo::traverse::search::{NONE, Steps};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
@@ -75,7 +75,7 @@ impl Buckets {
     pub fn fill(
         &self,
         expansion: &Expansion<'_>,
-        owners: &Owners,
+        ownership: &VertexOwnership,
         piece: Range<u64>,
         pairs: &[AtomicU64],
         threads: usize,
@@ -83,12 +83,12 @@ impl Buckets {
     ) -> Result<(u64, u64, usize)> {
         let mut lapped = Instant::now();
         let own = AtomicU64::new(0);
-        let ranked = owners.ranks() > 1;
+        let ranked = ownership.ranks() > 1;
         team(threads, &|thread| {
             let share = Expansion::share(&piece, thread, threads);
             match ranked {
-                true => own.fetch_add(self.count::<true>(expansion, owners, share, thread), Relaxed),
-                false => own.fetch_add(self.count::<false>(expansion, owners, share, thread), Relaxed),
+                true => own.fetch_add(self.count::<true>(expansion, ownership, share, thread), Relaxed),
+                false => own.fetch_add(self.count::<false>(expansion, ownership, share, thread), Relaxed),
             };
             signals::check()
         })?;
@@ -97,8 +97,8 @@ impl Buckets {
         team(threads, &|thread| {
             let share = Expansion::share(&piece, thread, threads);
             match ranked {
-                true => self.scatter::<true>(expansion, owners, share, thread, pairs),
-                false => self.scatter::<false>(expansion, owners, share, thread, pairs),
+                true => self.scatter::<true>(expansion, ownership, share, thread, pairs),
+                false => self.scatter::<false>(expansion, ownership, share, thread, pairs),
             }
             signals::check()
         })?;
@@ -131,15 +131,15 @@ impl Buckets {
 
     /// Returns the key of a vertex. With a single rank it is the vertex itself.
     #[inline(always)]
-    fn key<const RANKED: bool>(owners: &Owners, v: u32) -> u32 {
-        if RANKED { owners.key(v) } else { v }
+    fn key<const RANKED: bool>(ownership: &VertexOwnership, v: u32) -> u32 {
+        if RANKED { ownership.key(v) } else { v }
     }
 
     /// Counts the candidates of each bucket in a thread's share. Returns how many are for own vertices.
     fn count<const RANKED: bool>(
         &self,
         expansion: &Expansion<'_>,
-        owners: &Owners,
+        ownership: &VertexOwnership,
         share: Range<u64>,
         thread: usize,
     ) -> u64 {
@@ -147,11 +147,11 @@ impl Buckets {
         // would wait for the previous one.
         let counts = self.places(thread);
         counts.iter().for_each(|count| count.store(0, Relaxed));
-        let first = owners.rank() as u32 * owners.stride();
+        let first = ownership.rank() as u32 * ownership.stride();
         let (mut own, mut turn) = (0, 0);
         expansion.each(share, |neighbour, _| {
-            let key = Self::key::<RANKED>(owners, neighbour);
-            own += u64::from(!RANKED || key.wrapping_sub(first) < owners.stride());
+            let key = Self::key::<RANKED>(ownership, neighbour);
+            own += u64::from(!RANKED || key.wrapping_sub(first) < ownership.stride());
             let count = &counts[(key >> self.low) as usize * 2 + turn];
             count.store(count.load(Relaxed) + 1, Relaxed);
             turn ^= 1;
@@ -180,14 +180,14 @@ impl Buckets {
     fn scatter<const RANKED: bool>(
         &self,
         expansion: &Expansion<'_>,
-        owners: &Owners,
+        ownership: &VertexOwnership,
         share: Range<u64>,
         thread: usize,
         pairs: &[AtomicU64],
     ) {
         let places = self.places(thread);
         expansion.each(share, |neighbour, v| {
-            let key = Self::key::<RANKED>(owners, neighbour);
+            let key = Self::key::<RANKED>(ownership, neighbour);
             let next = &places[(key >> self.low) as usize * 2];
             let place = next.load(Relaxed);
             next.store(place + 1, Relaxed);

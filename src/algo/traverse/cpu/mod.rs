@@ -12,9 +12,9 @@ mod update;
 
 use super::levels::{Frontier, Levels, lap, pair};
 use super::options::Strategy;
-use super::owner::Owners;
 use super::search::{NONE, Sent, Steps};
 use crate::algo::CpuResources;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
@@ -53,7 +53,7 @@ pub struct CpuLevels<'a> {
     rows: Adjacency<'a>,
     direction: Direction,
     degrees: &'a [u32],
-    owners: Owners,
+    ownership: VertexOwnership,
     strategy: Strategy,
     threads: usize,
     update: Update,
@@ -89,15 +89,15 @@ fn most_piece(entries: u64, ranks: usize) -> u64 {
 
 /// Returns the maximum and the minimum bytes that a search takes on rank 0 in addition to links, for a graph with
 /// `entries` entries in all rows.
-pub fn bytes(owners: &Owners, entries: u64, threads: usize) -> [u64; 2] {
-    let own = owners.len(0) as u64;
-    let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(owners)) + buckets::bytes(owners.keys(), threads);
-    [most_piece(entries, owners.ranks()), LEAST_PIECE].map(|piece| fixed + 8 * piece)
+pub fn bytes(ownership: &VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
+    let own = ownership.of_rank(0).len() as u64;
+    let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(ownership)) + buckets::bytes(ownership.keys(), threads);
+    [most_piece(entries, ownership.ranks()), LEAST_PIECE].map(|piece| fixed + 8 * piece)
 }
 
 /// Returns the maximum number of edges of a narrow step.
-fn narrow_edges(owners: &Owners) -> u64 {
-    (u64::from(owners.stride()) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
+fn narrow_edges(ownership: &VertexOwnership) -> u64 {
+    (u64::from(ownership.stride()) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
 }
 
 impl<'a> CpuLevels<'a> {
@@ -108,27 +108,27 @@ impl<'a> CpuLevels<'a> {
     pub fn new(
         graph: &'a Graph,
         degrees: &'a Mapped,
-        owners: Owners,
+        ownership: VertexOwnership,
         strategy: Strategy,
         CpuResources { threads, budget, spare }: CpuResources<'_>,
     ) -> Result<CpuLevels<'a>> {
         let degrees = degrees.body_as_u32()?;
         let direction = graph.info.direction;
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let own = owners.len(owners.rank());
-        let update = Update::new(own, narrow_edges(&owners), budget)?;
+        let own = ownership.len();
+        let update = Update::new(own, narrow_edges(&ownership), budget)?;
         let mut frontier = budget.zeroed(own, "the frontier (4 bytes a vertex)")?;
         let mut offsets = budget.zeroed(own + 1, "edges of the frontier (8 bytes a vertex)")?;
         populate(&mut frontier);
         populate(&mut offsets);
-        let buckets = Buckets::new(owners.keys(), threads, budget)?;
+        let buckets = Buckets::new(ownership.keys(), threads, budget)?;
         let room = budget.free().saturating_sub(spare) / 8;
-        let piece = most_piece(entries, owners.ranks()).min(room.max(LEAST_PIECE));
+        let piece = most_piece(entries, ownership.ranks()).min(room.max(LEAST_PIECE));
         Ok(CpuLevels {
             rows: Adjacency::new(&graph.catalogue, graph.upper()?),
             direction,
             degrees,
-            owners,
+            ownership,
             strategy,
             threads,
             update,
@@ -151,22 +151,22 @@ impl<'a> CpuLevels<'a> {
         let pairs_cells = word_cells(pairs);
         if self.strategy == Strategy::Atomic {
             let claims = self.update.claims();
-            return atomic::expand(&expansion, &self.owners, claims, piece, pairs_cells, self.threads, steps);
+            return atomic::expand(&expansion, &self.ownership, claims, piece, pairs_cells, self.threads, steps);
         }
         let (pruned, away, count) =
-            self.buckets.fill(&expansion, &self.owners, piece, pairs_cells, self.threads, steps)?;
-        Ok(Candidates { to: by_owner(&self.owners, &pairs[..count]), pruned, away })
+            self.buckets.fill(&expansion, &self.ownership, piece, pairs_cells, self.threads, steps)?;
+        Ok(Candidates { to: by_owner(&self.ownership, &pairs[..count]), pruned, away })
     }
 
     /// Expands, sorts and prunes a piece on one thread.
     fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Candidates {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);
-        let rank = self.owners.rank() as u32;
+        let rank = self.ownership.rank() as u32;
         expansion!(self).each(piece, |neighbour, v| {
-            let (owner, place) = self.owners.locate(neighbour);
+            let (owner, place) = self.ownership.locate(neighbour);
             own += u64::from(owner == rank);
-            pairs[count] = pair(owner * self.owners.stride() + place, v);
+            pairs[count] = pair(owner * self.ownership.stride() + place, v);
             count += 1;
         });
         lap(&mut lapped, &mut steps.search);
@@ -176,23 +176,23 @@ impl<'a> CpuLevels<'a> {
             found.sort_unstable();
             lap(&mut lapped, &mut steps.sort);
             count = buckets::unique(found);
-        } else if self.owners.ranks() > 1 {
+        } else if self.ownership.ranks() > 1 {
             // Nothing is pruned, but the candidates of one owner must be consecutive.
-            found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.owners.stride());
+            found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.ownership.stride());
         }
-        let to = by_owner(&self.owners, &pairs[..count]);
+        let to = by_owner(&self.ownership, &pairs[..count]);
         lap(&mut lapped, &mut steps.unique);
         Candidates { to, pruned: own + away - count as u64, away }
     }
 }
 
 /// Returns the range of each rank in pairs that are ordered by owner.
-fn by_owner(owners: &Owners, pairs: &[u64]) -> Vec<Range<usize>> {
+fn by_owner(ownership: &VertexOwnership, pairs: &[u64]) -> Vec<Range<usize>> {
     let end = |rank: usize| {
-        let end = (rank as u64 + 1) * u64::from(owners.stride());
+        let end = (rank as u64 + 1) * u64::from(ownership.stride());
         pairs.partition_point(|&pair| pair >> 32 < end)
     };
-    let ends: Vec<usize> = (0..owners.ranks()).map(end).collect();
+    let ends: Vec<usize> = (0..ownership.ranks()).map(end).collect();
     let starts = std::iter::once(0).chain(ends.iter().copied());
     starts.zip(&ends).map(|(start, &end)| start..end).collect()
 }
@@ -200,8 +200,8 @@ fn by_owner(owners: &Owners, pairs: &[u64]) -> Vec<Range<usize>> {
 impl Levels for CpuLevels<'_> {
     fn begin(&mut self, root: u32) -> Result<Frontier> {
         self.update.begin();
-        let (owner, place) = self.owners.locate(root);
-        let is_own = owner as usize == self.owners.rank();
+        let (owner, place) = self.ownership.locate(root);
+        let is_own = owner as usize == self.ownership.rank();
         self.vertices = usize::from(is_own);
         if is_own {
             self.update.root(place as usize, root);
@@ -212,20 +212,20 @@ impl Levels for CpuLevels<'_> {
     }
 
     fn step(&mut self, all: Frontier) -> Result<()> {
-        self.is_narrow = all.edges <= narrow_edges(&self.owners);
+        self.is_narrow = all.edges <= narrow_edges(&self.ownership);
         Ok(())
     }
 
     fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
         let Candidates { to, pruned, away } = self.candidates(piece, pairs, steps)?;
-        let others = to.iter().enumerate().filter(|&(rank, _)| rank != self.owners.rank());
+        let others = to.iter().enumerate().filter(|&(rank, _)| rank != self.ownership.rank());
         self.sent.add(pruned, others.map(|(_, range)| range.len() as u64).sum(), away);
         Ok(to)
     }
 
     fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
         let mut lapped = Instant::now();
-        let first = self.owners.rank() as u32 * self.owners.stride();
+        let first = self.ownership.rank() as u32 * self.ownership.stride();
         self.update.take(pairs, first, self.is_narrow, self.threads)?;
         lap(&mut lapped, &mut steps.update);
         Ok(())
@@ -234,8 +234,8 @@ impl Levels for CpuLevels<'_> {
     fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)> {
         let mut lapped = Instant::now();
         let threads = if self.is_narrow { 1 } else { self.threads };
-        let (owners, rank) = (&self.owners, self.owners.rank());
-        let vertex = |place: u32| owners.vertex(rank, place);
+        let ownership = self.ownership;
+        let vertex = |place: u32| ownership.vertex(place);
         self.vertices = self.update.advance(&mut self.frontier, vertex, self.is_narrow, threads)?;
         lap(&mut lapped, &mut steps.update);
         let degree = |v: u32| self.degrees[self.direction.row(v, Way::Out) as usize].into();

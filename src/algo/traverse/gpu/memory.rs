@@ -3,7 +3,7 @@
 use super::launches::Arrays;
 use super::room::{Room, SUMS};
 use super::twins::Owned;
-use crate::algo::traverse::owner::Owners;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
@@ -30,15 +30,15 @@ impl Memory {
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena has less than `room` planned.
-    pub fn take(arena: &mut Arena, room: &Room, owners: &Owners) -> Result<Memory> {
-        let own = owners.len(owners.rank()) as u64;
+    pub fn take(arena: &mut Arena, room: &Room, ownership: &VertexOwnership) -> Result<Memory> {
+        let own = ownership.len() as u64;
         let sums = arena.take_planned(SUMS)?;
         let [starts, offsets] = [arena.take_planned(own + 1)?, arena.take_planned(own + 1)?];
         let targets = arena.take_planned(room.entries)?;
         let [frontier, parents] = [arena.take_planned(own)?, arena.take_planned(own)?];
         let bits = [arena.take_planned(room.words())?, arena.take_planned(room.words())?];
         let words = arena.take_planned(room.words())?;
-        let ends = arena.take_planned(owners.ranks() as u64)?;
+        let ends = arena.take_planned(ownership.ranks() as u64)?;
         let inbox = arena.take_planned(room.inbox())?;
         let pairs = [arena.take_planned(room.piece)?, arena.take_planned(room.piece)?];
         let counts = arena.take_planned(room.counts())?;
@@ -48,8 +48,8 @@ impl Memory {
     }
 
     /// Returns the own vertices as kernels see them.
-    pub fn owned(&self, owners: &Owners) -> Owned {
-        let (reciprocal, shift) = owners.division();
+    pub fn owned(&self, ownership: &VertexOwnership) -> Owned {
+        let (reciprocal, shift) = ownership.division();
         let [reached, fresh] = self.bits.map(DeviceSlice::address);
         Owned {
             starts: self.starts.address(),
@@ -61,10 +61,10 @@ impl Memory {
             fresh,
             sums: self.arrays.sums.address(),
             reciprocal,
-            own: owners.len(owners.rank()) as u32,
-            rank: owners.rank() as u32,
-            ranks: owners.ranks() as u32,
-            stride: owners.stride(),
+            own: ownership.len() as u32,
+            rank: ownership.rank() as u32,
+            ranks: ownership.ranks() as u32,
+            stride: ownership.stride(),
             shift,
             unused: 0,
         }

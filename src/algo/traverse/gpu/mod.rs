@@ -19,10 +19,10 @@ pub use room::{host_bytes, least_bytes};
 
 use super::levels::{Frontier, Levels, lap};
 use super::options::Strategy;
-use super::owner::Owners;
 use super::search::{Sent, Steps};
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{GoOn, fetch};
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN};
 use crate::graph::adjacency::Adjacency;
@@ -56,7 +56,7 @@ pub struct GpuLevels<'a> {
     go_on: GoOn<'a>,
     launches: Launches,
     arrays: Arrays,
-    owners: Owners,
+    ownership: VertexOwnership,
     strategy: Strategy,
     direction: Direction,
     degrees: &'a [u32],
@@ -84,7 +84,7 @@ impl<'a> GpuLevels<'a> {
     pub fn new(
         graph: &'a Graph,
         degrees: &'a Mapped,
-        owners: Owners,
+        ownership: VertexOwnership,
         strategy: Strategy,
         mut lease: Lease<'a>,
         budget: &Budget,
@@ -92,21 +92,21 @@ impl<'a> GpuLevels<'a> {
     ) -> Result<GpuLevels<'a>> {
         let (degrees, direction) = (degrees.body_as_u32()?, graph.info.direction);
         let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
-        let starts = place::starts(&owners, degrees, direction, budget)?;
+        let starts = place::starts(&ownership, degrees, direction, budget)?;
         let workspace = &mut *lease.workspace;
         workspace.arena.reset(0);
-        let own = owners.len(owners.rank());
+        let own = ownership.len();
         let entries = starts.last().copied().unwrap_or(0);
-        let least = Room::of(own as u64, entries.into(), owners.ranks());
+        let least = Room::of(own as u64, entries.into(), ownership.ranks());
         workspace.arena.holds(least.bytes(), PURPOSE)?;
         let room = least.within(workspace.arena.free());
-        let memory = Memory::take(&mut workspace.arena, &room, &owners)?;
+        let memory = Memory::take(&mut workspace.arena, &room, &ownership)?;
         workspace.queue.write(&starts, memory.starts)?;
-        let rows = OwnRows { rows: &rows, owners: &owners, direction, starts: &starts };
+        let rows = OwnRows { rows: &rows, ownership: &ownership, direction, starts: &starts };
         rows.upload(workspace, memory.targets, go_on)?;
         let fetched = budget.zeroed(own, "the parents of a rank's vertices (4 bytes each)")?;
-        let sorter = Sorter::load(workspace, memory.pairs, memory.counts, owners.keys())?;
-        let owned = memory.owned(&owners);
+        let sorter = Sorter::load(workspace, memory.pairs, memory.counts, ownership.keys())?;
+        let owned = memory.owned(&ownership);
         let launches = Launches::load(workspace, strategy, room.piece, owned, sorter, memory.arrays)?;
         let Memory { arrays, parents, bits, inbox, .. } = memory;
         Ok(GpuLevels {
@@ -114,7 +114,7 @@ impl<'a> GpuLevels<'a> {
             go_on,
             launches,
             arrays,
-            owners,
+            ownership,
             strategy,
             direction,
             degrees,
@@ -147,12 +147,12 @@ impl<'a> GpuLevels<'a> {
     /// Copies the pairs for other ranks to the same indices of `pairs` in host memory. Returns the range of each rank.
     fn copy_to_host(&self, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
-        let mut ends = vec![0; self.owners.ranks()];
+        let mut ends = vec![0; self.ownership.ranks()];
         queue.read(self.arrays.ends, &mut ends)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let mut to: Vec<_> = starts.zip(&ends).map(|(start, &end)| start as usize..end as usize).collect();
         // Own vertices are already claimed.
-        to[self.owners.rank()] = 0..0;
+        to[self.ownership.rank()] = 0..0;
         for range in to.iter().filter(|range| !range.is_empty()) {
             let part = self.launches.outbox_pairs().part(range.start as u64..range.end as u64);
             queue.read(part, &mut pairs[range.clone()])?;
@@ -168,8 +168,8 @@ impl Levels for GpuLevels<'_> {
         let queue = &self.gpu.workspace.queue;
         queue.fill(self.parents, 0xff)?;
         self.bits.iter().try_for_each(|&bits| queue.fill(bits, 0))?;
-        let (owner, place) = self.owners.locate(root);
-        self.vertices = u32::from(owner as usize == self.owners.rank());
+        let (owner, place) = self.ownership.locate(root);
+        self.vertices = u32::from(owner as usize == self.ownership.rank());
         let mut edges = 0;
         if self.vertices > 0 {
             self.launches.begin(queue, place, root)?;
@@ -193,7 +193,7 @@ impl Levels for GpuLevels<'_> {
         if self.clock.is_full() {
             self.settle(steps)?;
         }
-        let ranks = self.owners.ranks();
+        let ranks = self.ownership.ranks();
         if piece.is_empty() {
             // Other ranks may read this outbox, so it must be empty.
             self.gpu.workspace.queue.fill(self.arrays.ends, 0)?;
@@ -253,7 +253,7 @@ impl Levels for GpuLevels<'_> {
     }
 
     fn host_pairs(&self, piece: u64) -> u64 {
-        if self.owners.ranks() == 1 || self.pulls() { 0 } else { piece }
+        if self.ownership.ranks() == 1 || self.pulls() { 0 } else { piece }
     }
 
     fn batch(&self) -> usize {

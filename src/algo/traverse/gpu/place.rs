@@ -2,7 +2,7 @@
 
 use super::room::MOST_ENTRIES;
 use crate::algo::searches::gpu::GoOn;
-use crate::algo::traverse::owner::Owners;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Lane, Workspace, on_threads};
 use crate::graph::adjacency::Adjacency;
@@ -11,12 +11,17 @@ use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Returns the start of the row of each own vertex, and the end of the last row.
-pub(super) fn starts(owners: &Owners, degrees: &[u32], direction: Direction, budget: &Budget) -> Result<Buffer<u32>> {
-    let own = owners.len(owners.rank());
+pub(super) fn starts(
+    ownership: &VertexOwnership,
+    degrees: &[u32],
+    direction: Direction,
+    budget: &Budget,
+) -> Result<Buffer<u32>> {
+    let own = ownership.len();
     let mut starts: Buffer<u32> = budget.zeroed(own + 1, "starts of rows (4 bytes a vertex)")?;
     let mut before = 0u64;
     for place in 0..own {
-        let v = owners.vertex(owners.rank(), place as u32);
+        let v = ownership.vertex(place as u32);
         before += u64::from(degrees[direction.row(v, Way::Out) as usize]);
         if before > MOST_ENTRIES {
             return Err(super::too_many(before));
@@ -29,7 +34,7 @@ pub(super) fn starts(owners: &Owners, degrees: &[u32], direction: Direction, bud
 /// The rows of own vertices.
 pub(super) struct OwnRows<'a> {
     pub rows: &'a Adjacency<'a>,
-    pub owners: &'a Owners,
+    pub ownership: &'a VertexOwnership,
     pub direction: Direction,
     /// Start of each row, and the end of the last.
     pub starts: &'a [u32],
@@ -69,7 +74,7 @@ impl OwnRows<'_> {
         let mut place = self.starts.partition_point(|&start| start <= first) - 1;
         let mut skip = (first - self.starts[place]) as usize;
         while !slot.is_empty() {
-            let v = self.owners.vertex(self.owners.rank(), place as u32);
+            let v = self.ownership.vertex(place as u32);
             for part in self.rows.row_from(self.direction.row(v, Way::Out), skip) {
                 let some = part.len().min(slot.len());
                 let (now, later) = slot.split_at_mut(some);

@@ -5,11 +5,11 @@ use super::reader::Reader;
 use crate::algo::Results;
 use crate::algo::searches::places::Places;
 use crate::algo::searches::tree::fault::Fault;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::{Parts, least, team};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, cells};
 use crate::prepare::relabel::ISOLATED;
-use crate::process::signals;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
@@ -93,20 +93,8 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// [`Error::Validation`], [`Error::Stopped`].
     pub fn lead_to_roots(&self, threads: usize) -> Result<()> {
-        let first: Mutex<Option<(usize, Fault)>> = Mutex::default();
-        let parts = Parts::new(self.places.vertices() as usize, PART);
-        team(threads, &|_| {
-            parts.each(|part| {
-                signals::check()?;
-                let faults = part.filter_map(|v| self.step(v as u32));
-                if let Some(found) = faults.min() {
-                    let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-                    *first = Some(first.map_or(found, |first| first.min(found)));
-                }
-                Ok(())
-            })
-        })?;
-        let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let faults = |part: Range<usize>| part.filter_map(|v| self.step(v as u32)).min();
+        let first = least(threads, self.places.vertices() as usize, PART, faults)?;
         first.map_or(Ok(()), |(number, fault)| Err(self.wrong(number, fault)))
     }
 

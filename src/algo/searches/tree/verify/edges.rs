@@ -1,22 +1,18 @@
 //! A pass over all edges, which checks each edge against several trees.
 
 use super::columns::{Columns, UNREACHED};
-use crate::algo::searches::places::Places;
+use crate::algo::searches::places::{EdgeCheck, Places};
 use crate::algo::searches::tree::fault::Fault;
 use crate::algo::team::{Parts, team};
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
-use crate::formats::{Edges, Signals, Visitor};
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Buffer, prefetch};
 use crate::prepare::prepared::Graph;
-use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of edges whose places are looked up before the first is checked, so that memory is read ahead.
-const AT_ONCE: usize = 32;
 /// How many entries of a row ahead levels are prefetched.
 const AHEAD: usize = 8;
 /// Numbers in a cache line.
@@ -54,11 +50,11 @@ pub(super) fn pass(
 ) -> Result<PassResult> {
     let bits = places.vertices() as usize * columns.sources.len();
     let parents = results.budget.zeroed(bits / 32 + 1, "parents whose edges were seen (a bit a vertex and source)")?;
-    let new = || EdgeChecker::new(places, columns, &parents, results.info.direction);
-    let mut checkers = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
+    let new = |_| EdgeChecker::new(columns, &parents, results.info.direction);
+    let mut checkers: Vec<_> = (0..results.threads.max(1)).map(new).collect();
     let repeats = match edges {
         EdgeSource::Input(input) => {
-            input.scan(&mut checkers, &Signals)?;
+            checkers = places.each_edge(input, checkers)?;
             (results.info.edges - results.info.loops).saturating_sub(results.stored.edges)
         }
         EdgeSource::Blocks(graph) => {
@@ -92,7 +88,7 @@ fn blocks(graph: &Graph, checkers: &mut [EdgeChecker<'_>]) -> Result<()> {
                 let neighbours = block.row(local);
                 for (entry, &w) in neighbours.iter().enumerate() {
                     neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| checker.fetch(ahead));
-                    checker.check_edge(if enters { [w, v] } else { [v, w] });
+                    checker.edge(if enters { [w, v] } else { [v, w] }, 1);
                 }
             }
             graph.catalogue.release(part.start);
@@ -103,8 +99,6 @@ fn blocks(graph: &Graph, checkers: &mut [EdgeChecker<'_>]) -> Result<()> {
 
 /// Checks edges against trees, in one thread.
 struct EdgeChecker<'a> {
-    places: &'a Places,
-    of_rows: &'a [u32],
     columns: &'a Columns<'a>,
     parents: &'a [AtomicU32],
     direction: Direction,
@@ -113,60 +107,8 @@ struct EdgeChecker<'a> {
 }
 
 impl<'a> EdgeChecker<'a> {
-    fn new(
-        places: &'a Places,
-        columns: &'a Columns<'a>,
-        parents: &'a [AtomicU32],
-        direction: Direction,
-    ) -> Result<EdgeChecker<'a>> {
-        let edges = vec![0; columns.sources.len()];
-        Ok(EdgeChecker { places, of_rows: places.of_rows()?, columns, parents, direction, wrong: None, edges })
-    }
-
-    /// Looks up the places of edges, then checks the edges against the trees.
-    fn of_ids(&mut self, edges: impl Iterator<Item = [u64; 2]>) {
-        let (mut found, mut number) = ([[0; 2]; AT_ONCE], 0);
-        for [u, v] in edges.filter(|[u, v]| u != v) {
-            let place = |id| self.places.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
-            let ends = [place(u).unwrap_or(ISOLATED), place(v).unwrap_or(ISOLATED)];
-            if ends.contains(&ISOLATED) {
-                // Places exist for the ends of all edges that were counted. Another edge occurs only if the input
-                // changes while it is read.
-                continue;
-            }
-            ends.iter().for_each(|&end| self.fetch(end));
-            found[number] = ends;
-            number += 1;
-            if number == AT_ONCE {
-                found.iter().for_each(|&ends| self.check_edge(ends));
-                number = 0;
-            }
-        }
-        found[..number].iter().for_each(|&ends| self.check_edge(ends));
-    }
-
-    /// Prefetches the levels and the parents of the vertex at a place.
-    #[inline]
-    fn fetch(&self, place: u32) {
-        let (levels, parents) = (self.columns.levels(place), self.columns.parents(place));
-        for at in (0..levels.len()).step_by(LINE) {
-            prefetch(levels, at);
-            prefetch(parents, at);
-        }
-    }
-
-    /// Checks an edge between two places against the trees.
-    #[inline]
-    fn check_edge(&mut self, [from, to]: [u32; 2]) {
-        self.check_direction(from, to);
-        match self.direction {
-            Direction::Undirected => self.check_direction(to, from),
-            Direction::Directed => {
-                for (edges, &level) in self.edges.iter_mut().zip(self.columns.levels(from)) {
-                    *edges += u64::from(level < UNREACHED);
-                }
-            }
-        }
+    fn new(columns: &'a Columns<'a>, parents: &'a [AtomicU32], direction: Direction) -> EdgeChecker<'a> {
+        EdgeChecker { columns, parents, direction, wrong: None, edges: vec![0; columns.sources.len()] }
     }
 
     /// Checks one direction of an edge against the trees.
@@ -209,12 +151,26 @@ impl<'a> EdgeChecker<'a> {
     }
 }
 
-impl Visitor for EdgeChecker<'_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => self.of_ids(edges.iter().map(|edge| edge.map(u64::from))),
-            Edges::Wide(edges) => self.of_ids(edges.iter().copied()),
+impl EdgeCheck for EdgeChecker<'_> {
+    #[inline]
+    fn fetch(&self, place: u32) {
+        let (levels, parents) = (self.columns.levels(place), self.columns.parents(place));
+        for at in (0..levels.len()).step_by(LINE) {
+            prefetch(levels, at);
+            prefetch(parents, at);
         }
-        Ok(())
+    }
+
+    #[inline]
+    fn edge(&mut self, [from, to]: [u32; 2], _: u32) {
+        self.check_direction(from, to);
+        match self.direction {
+            Direction::Undirected => self.check_direction(to, from),
+            Direction::Directed => {
+                for (edges, &level) in self.edges.iter_mut().zip(self.columns.levels(from)) {
+                    *edges += u64::from(level < UNREACHED);
+                }
+            }
+        }
     }
 }

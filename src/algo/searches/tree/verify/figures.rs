@@ -1,7 +1,7 @@
 //! Checks the figures of searches against each other. This needs neither columns nor edges.
 
 use super::SourceChecked;
-use crate::algo::searches::agreement::{Reported, SourceFigures, holds};
+use crate::algo::searches::agreement::{self, Reported, SourceFigures, holds};
 use crate::error::Result;
 use crate::prepare::prepared::InputInfo;
 
@@ -10,20 +10,15 @@ use crate::prepare::prepared::InputInfo;
 /// # Errors
 /// [`crate::Error::Validation`] for the first impossible figure.
 pub(super) fn agree(reported: &Reported<'_>, info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
-    found.iter().try_for_each(|source| of_source(info, source))?;
-    reported.agree(info, &found.iter().map(figures).collect::<Vec<_>>())?;
-    let edges = found.iter().map(|source| u128::from(source.edges)).sum::<u128>();
-    Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
+    let figures = |found: &SourceChecked| {
+        let SourceChecked { source, reached, edges, speed, .. } = *found;
+        SourceFigures { source, reached, edges, speed }
+    };
+    agreement::agree(reported, info, found, figures, of_source)
 }
 
-fn figures(found: &SourceChecked) -> SourceFigures {
-    let SourceChecked { source, reached, edges, speed, .. } = *found;
-    SourceFigures { source, reached, edges, speed }
-}
-
-fn of_source(info: &InputInfo, found: &SourceChecked) -> Result<()> {
+fn of_source(found: &SourceChecked) -> Result<()> {
     let SourceChecked { source, reached, depth, ref frontiers, .. } = *found;
-    figures(found).agree(info)?;
     holds(source, depth < reached, || format!("depth {depth} with {reached} vertices"))?;
     let levels = frontiers.len() as u64;
     holds(source, levels <= depth + 1, || format!("{levels} levels, and depth {depth}"))?;

@@ -1,0 +1,134 @@
+//! Communication between the ranks of a search: links that stay open, barriers, reductions, and parents to rank 0. What
+//! ranks send each other in a step is up to the algorithm.
+
+use super::VertexOwnership;
+use crate::comm::{Comm, Min, RoundShape, Rounds, Sum};
+use crate::error::{Error, Result};
+use crate::memory::{Budget, Reservation};
+
+/// Bytes of all links of a rank, and minimum and maximum bytes of one link.
+const LINKS: usize = 4 << 20;
+const LINK: [usize; 2] = [16 << 10, 1 << 20];
+
+/// The links of a rank to the other ranks of a search.
+pub struct RankExchange {
+    ownership: VertexOwnership,
+    /// Rounds over the links.
+    pub rounds: Rounds,
+    _reserved: Reservation,
+}
+
+fn shape(ranks: usize) -> RoundShape {
+    // Searches only reduce single numbers.
+    RoundShape { link: (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1]), reduction: 0 }
+}
+
+impl RankExchange {
+    /// Returns the bytes that the links of one of `ranks` ranks on `nodes` machines take.
+    pub fn bytes(ranks: usize, nodes: usize) -> u64 {
+        shape(ranks).rank_bytes(ranks, nodes)
+    }
+
+    /// Opens links between the ranks, and reserves [`Self::bytes`] and `messages` further bytes. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Limit`].
+    pub fn open(comm: &Comm, ownership: VertexOwnership, messages: u64, budget: &Budget) -> Result<RankExchange> {
+        let links = RankExchange::bytes(comm.ranks(), comm.nodes());
+        let reserved = budget.reserve(links + messages, "messages of ranks")?;
+        Ok(RankExchange { ownership, rounds: comm.rounds(shape(comm.ranks())), _reserved: reserved })
+    }
+
+    /// Returns the ownership of vertices as this rank sees it.
+    pub fn ownership(&self) -> VertexOwnership {
+        self.ownership
+    }
+
+    /// Waits for all ranks. Collective.
+    ///
+    /// # Errors
+    /// Errors of the exchange.
+    pub fn wait_for_all(&mut self) -> Result<()> {
+        self.rounds.any(false).map(drop)
+    }
+
+    /// Returns the smallest of the numbers of all ranks. Collective.
+    ///
+    /// # Errors
+    /// Errors of the exchange.
+    pub fn least(&mut self, number: u64) -> Result<u64> {
+        let mut numbers = [number];
+        self.rounds.all_reduce(Min, &mut numbers)?;
+        Ok(numbers[0])
+    }
+
+    /// Returns the sum of the numbers of all ranks. Collective.
+    ///
+    /// # Errors
+    /// Errors of the exchange.
+    pub fn sum(&mut self, number: u64) -> Result<u64> {
+        let mut numbers = [number];
+        self.rounds.all_reduce(Sum, &mut numbers)?;
+        Ok(numbers[0])
+    }
+
+    /// Sends a message to all other ranks, and calls `take(from, words)` with the words of their messages, in pieces of
+    /// any length. Collective.
+    ///
+    /// # Errors
+    /// Errors of the exchange and of `take`.
+    pub fn send_to_others(&mut self, message: &[u64], take: impl FnMut(usize, &[u64]) -> Result<()>) -> Result<()> {
+        let (rank, ranks) = (self.ownership.rank(), self.ownership.ranks());
+        let to: Vec<&[u64]> = (0..ranks).map(|to| if to == rank { &[][..] } else { message }).collect();
+        self.rounds.exchange(&to, take)
+    }
+
+    /// Gathers the parents of all vertices in `parents` on rank 0; on other ranks `parents` is empty. `own` has parents
+    /// of own vertices, in order. Rank 0 may leave out its own if they are in `parents` already. Collective.
+    ///
+    /// # Errors
+    /// Errors of the exchange.
+    pub fn gather_parents<'p>(&mut self, own: impl IntoIterator<Item = &'p [u32]>, parents: &mut [u32]) -> Result<()> {
+        let ownership = self.ownership;
+        let mut next = vec![0; ownership.ranks()];
+        let mut take = |from: usize, mut words: &[u32]| {
+            while !words.is_empty() {
+                let vertices = ownership.of_rank(from).run(next[from], words.len());
+                let (some, rest) = words.split_at(vertices.len());
+                parents.get_mut(vertices).ok_or_else(|| misplaced(from))?.copy_from_slice(some);
+                next[from] += some.len();
+                words = rest;
+            }
+            Ok(())
+        };
+        let mut round = self.rounds.begin()?;
+        for some in own {
+            round.send(0, some, &mut take)?;
+        }
+        round.finish(take)
+    }
+}
+
+/// Makes the error for vertices of rank `from` that it can't have sent.
+pub fn misplaced(from: usize) -> Error {
+    Error::internal("take vertices of another rank", format!("rank {from} sent some that do not exist"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_links_of_a_rank_are_those_from_it_and_to_it() {
+        const MIB: u64 = 1 << 20;
+        // Two ranks of a machine have two links of 1 MiB, and both touch both.
+        assert_eq!(RankExchange::bytes(2, 1) / MIB, 2);
+        assert_eq!(RankExchange::bytes(2, 1), shape(2).bytes(2, 1));
+        // Eight ranks have 56 links of 4/7 MiB, and each touches 14.
+        assert_eq!(RankExchange::bytes(8, 1) / MIB, 8);
+        assert_eq!(shape(8).bytes(8, 1) / MIB, 32);
+        // Without shared memory a link has half of its buffers at the sender and half at the receiver.
+        assert_eq!(RankExchange::bytes(8, 2) / MIB, 4);
+        assert_eq!(RankExchange::bytes(1, 1), 0);
+    }
+}

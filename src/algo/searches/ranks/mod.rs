@@ -1,0 +1,9 @@
+//! What ranks that search together share: ownership of vertices, communication, and searches that only rank 0 does.
+
+mod exchange;
+mod on_rank0;
+mod ownership;
+
+pub use exchange::{RankExchange, misplaced};
+pub use on_rank0::OnRank0;
+pub use ownership::{OwnerRule, VertexOwnership};

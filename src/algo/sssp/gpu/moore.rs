@@ -22,7 +22,8 @@ const MOST_OF_ONE: u32 = 512;
 const MOST_OF_SEVERAL: u32 = 1 << 20;
 const _: () = {
     let of_block = of_kernels("MOORE_OF_BLOCK");
-    assert!(MOST_OF_ONE <= of_block && MOST_IN_SHARED <= of_block);
+    assert!(MOST_OF_ONE <= of_block);
+    assert!(MOST_IN_SHARED <= of_block);
 };
 /// Number of rounds after which a launch ends.
 const ROUNDS: u32 = 1 << 14;

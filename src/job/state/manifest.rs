@@ -305,6 +305,13 @@ mod tests {
         assert_eq!(back.found("ingest", 7), Some(vec![1, 2, 3]));
         assert_eq!(back.found::<Vec<i32>>("ingest", 8), None);
 
+        // A time that is read back otherwise would make the report of a finished job another.
+        let seconds: Vec<f64> = (1..500).map(|number| f64::from(number) / 7.3e7).collect();
+        manifest.done("ingest", 7, Figures::default(), &seconds).expect("plain");
+        manifest.save(folder.path()).expect("written");
+        let back = Manifest::load(folder.path()).expect("read").expect("there");
+        assert_eq!((back.found("ingest", 7), &back), (Some(seconds), &manifest));
+
         // Wedges, triangles and probes may need more than 64 bits.
         let wide = crate::graph::degrees::DegreeSummary { max_degree: u64::from(u32::MAX), wedges: u128::MAX - 5 };
         manifest.done("sort", 8, Figures { seconds: 1e-7, ..Figures::default() }, &wide).expect("any u128");

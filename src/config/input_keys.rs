@@ -1,10 +1,13 @@
 //! The keys of `[input]` as they are written. They are part of what identifies results, and messages name them if
 //! results belong to another input.
 
-use super::keys::SOURCES;
 use crate::jobfile::tree::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Keys of `[input]` of which a job must have exactly one.
+pub(super) const SOURCES: [&str; 9] =
+    ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
 
 /// Keys whose effect is known from the opened input, however they are written: format and columns of each file,
 /// weights, direction, files and generators. For example, `format = "u32"` adds nothing for a file that ends in `.u32`.

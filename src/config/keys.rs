@@ -24,7 +24,7 @@ pub(super) mod job {
 /// `[input]`.
 pub(super) mod input {
     use super::Key;
-    use crate::config::validate::MOST_SKIPPED;
+    use super::MOST_SKIPPED;
     use crate::formats::{AskedWeights, Columns};
     use crate::graph::ids::FirstId;
 
@@ -188,9 +188,8 @@ pub(super) mod output {
         Key::choice("format", &[("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv)], "format of the results");
 }
 
-/// Keys of `[input]` of which a job must have exactly one.
-pub(super) const SOURCES: [&str; 9] =
-    ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
+/// Maximum number of text lines that can be skipped; more would not fit in the part of a file that is inspected.
+const MOST_SKIPPED: u64 = 1 << 20;
 
 /// Keys whose values are arbitrary text, so that on the command line even a number needs no quotes (`--set
 /// job.name=2024`).

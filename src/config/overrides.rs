@@ -1,6 +1,7 @@
 //! Inserts the values of `--set table.key=value` in the tree of the job file before it is validated, so that the same
 //! code checks an override and a line of the file.
 
+use crate::config::input_keys::SOURCES;
 use toml::de::DeValue;
 
 use super::keys;
@@ -92,9 +93,9 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
     let given = |key: &str| table.get(key).filter(|entry| entry.place.source == source);
     let mut ruled_out: Vec<&str> = Vec::new();
     if *name == "input"
-        && let Some(named) = keys::SOURCES.into_iter().find(|key| given(key).is_some())
+        && let Some(named) = SOURCES.into_iter().find(|key| given(key).is_some())
     {
-        ruled_out.extend(keys::SOURCES.iter().filter(|key| **key != named));
+        ruled_out.extend(SOURCES.iter().filter(|key| **key != named));
         // Options for files, and the expected size, belong to the path.
         ruled_out.extend(
             ["format", "columns", "skip_lines", "weights", "recursive", "expect"]

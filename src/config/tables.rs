@@ -230,7 +230,7 @@ mod tests {
             for key in table.keys {
                 let row = text.lines().find(|line| line.starts_with(&format!("| `{}` |", key.name())));
                 let row = row.unwrap_or_else(|| panic!("[{}] has no row of {}", table.name, key.name()));
-                let is_source = crate::config::keys::SOURCES.contains(&key.name());
+                let is_source = crate::config::input_keys::SOURCES.contains(&key.name());
                 assert!(is_source || row.contains(&format!("| {} |", shown(*key))), "{row} for {}", shown(*key));
             }
         }

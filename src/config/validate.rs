@@ -1,5 +1,6 @@
 //! Converts the tree of a job file to a [`Job`]: checks ranges and conflicts, and fills in defaults.
 
+use crate::config::input_keys::SOURCES;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,9 +15,6 @@ use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::Table;
 use crate::list::ListFormat;
-
-/// Maximum number of text lines that can be skipped; more would not fit in the part of a file that is inspected.
-pub(super) const MOST_SKIPPED: u64 = 1 << 20;
 
 /// Returns the job of a tree, except its `text`; `None` after a mistake, which is in `diagnostics`.
 pub(super) fn job(
@@ -130,7 +128,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     let weights_field = keys::input::WEIGHTS.field(&section);
     let weights = keys::input::WEIGHTS.read_or_default(&section, diagnostics);
     let mut sources: Vec<(&str, Field<'_>)> =
-        keys::SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
+        SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
     sources.sort_by(|(_, a), (_, b)| a.entry.place.cmp(&b.entry.place));
     if sources.is_empty() {
         let remedy = "add path = \"FILE\", prepared = \"WORKDIR\", kronecker, uniform, random, rmat, ssca2 or grid";

@@ -1,6 +1,5 @@
 //! Distances of vertices from a source, as sums of whole numbers or of decimals.
 
-use super::search::DistanceBin;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::memory::{Budget, Buffer, populate};
@@ -8,6 +7,15 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use std::fmt;
+
+/// Number of vertices whose distances are in a certain interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DistanceBin {
+    /// End of the interval. Only the last bin includes it.
+    pub to: f64,
+    /// Number of vertices in the interval.
+    pub vertices: u64,
+}
 
 /// Number of bins in the distribution of distances.
 const BINS: usize = 40;

@@ -1,8 +1,9 @@
 //! Results of a table of shortest paths, and how its searches went.
 
 use super::distances::Distance;
+use super::distances::DistanceBin;
 use super::path::Path;
-use super::search::{DistanceBin, Phase};
+use super::search::Phase;
 use crate::algo::searches::results::{SearchOutput, SourceDetails, Speed};
 use crate::graph::ids::InputId;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Searches for shortest paths, independent of the device that computes them.
 
-use super::distances::{Distance, Distances};
+use super::distances::{Distance, DistanceBin, Distances};
 use super::path::Path;
 use crate::memory::Buffer;
 use serde::{Deserialize, Serialize};
@@ -35,15 +35,6 @@ pub struct Searched {
     /// Distribution of distances, for the first source only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
-}
-
-/// Number of vertices whose distances are in a certain interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct DistanceBin {
-    /// End of the interval. Only the last bin includes it.
-    pub to: f64,
-    /// Number of vertices in the interval.
-    pub vertices: u64,
 }
 
 /// Statistics of one phase of a search.

@@ -12,7 +12,7 @@ use crate::graph::order::DegreeRuns;
 use crate::graph::weights::stored::GraphWeights;
 use crate::job::context::{Context, Watched};
 use crate::job::run_record::{Moved, RunRecord};
-use crate::job::state::manifest::{merged_key, merged_weights};
+use crate::job::state::key::{merged_key, merged_weights};
 use crate::prepare::merge::Merge;
 use crate::prepare::prepared::{Graph, Rows, StoreInfo};
 use crate::process::progress::Unit;

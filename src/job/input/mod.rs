@@ -10,7 +10,7 @@ use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, Look, Part, Weights};
 use crate::generate::{Generator, Weighted};
 use crate::graph::direction::Direction;
-use crate::job::state::manifest::key;
+use crate::job::state::key::key;
 use crate::job::state::workdir;
 use crate::list::ListSource;
 use std::path::{Path, PathBuf};

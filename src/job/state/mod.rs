@@ -4,6 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `manifest`, `record`, `spooled` | what is done: the stages, each task, and copies of streams |
+//! | `key` | keys of stages and graphs |
 //! | `finished`, `kept` | finished jobs, and graphs that other jobs kept |
 //! | `lock` | the run that uses the workdir |
 //! | `order_writer` | the order of vertices while it is written |
@@ -12,6 +13,7 @@
 pub mod clean;
 pub mod finished;
 pub mod kept;
+pub(crate) mod key;
 pub mod lock;
 pub mod manifest;
 pub mod order_writer;

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::WeightType;
 use crate::graph::ids::FirstId;
 use crate::graph::weights::stored::GraphWeights;
-use crate::job::state::manifest::{hex, key, weights_of};
+use crate::job::state::key::{hex, key, weights_of};
 use crate::prepare::prepared::{InputInfo, StoreInfo};
 use crate::process::figures::Figures;
 use crate::process::log;

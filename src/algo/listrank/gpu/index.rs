@@ -1,8 +1,15 @@
 //! Index types on the GPU, each with the kernels that are compiled for it.
 #![allow(unsafe_code)] // words of a slot seen as wider indices
 
+use super::{HEADER, TEXT};
 use crate::gpu::DeviceSlice;
+use crate::gpu::constant;
 use crate::memory::Plain;
+
+/// Bits of the number of elements of a sublist, in its word.
+pub(super) const LENGTH_BITS: u32 = constant(HEADER, "LENGTH_BITS");
+/// Base-2 logarithm of the elements of a sublist that have one number.
+pub(super) const PART_BITS: u32 = constant(TEXT, "PART_BITS");
 
 /// Names of the kernels that are compiled for an index type.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +45,7 @@ pub trait Index: Plain + Copy + Into<u64> {
 
 impl Index for u32 {
     const WORDS: u64 = 1;
-    const MOST_NUMBERS: u64 = 1 << (32 - super::room::PART_BITS);
+    const MOST_NUMBERS: u64 = 1 << (32 - PART_BITS);
     const KERNELS: Kernels = Kernels {
         check: "check_list",
         walk: "walk_sublists",
@@ -59,7 +66,7 @@ impl Index for u32 {
 
 impl Index for u64 {
     const WORDS: u64 = 2;
-    const MOST_NUMBERS: u64 = (1 << (64 - super::room::LENGTH_BITS)) - 1;
+    const MOST_NUMBERS: u64 = (1 << (64 - LENGTH_BITS)) - 1;
     const KERNELS: Kernels = Kernels {
         check: "check_list_wide",
         walk: "walk_sublists_wide",

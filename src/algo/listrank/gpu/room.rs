@@ -1,13 +1,8 @@
 //! Sizes of the GPU memory that ranking takes in addition to a list. Plans and runs call the same functions.
 
-use super::index::Index;
-use super::{HEADER, TEXT};
-use crate::gpu::{constant, slice_bytes};
+use super::index::{Index, PART_BITS};
+use crate::gpu::slice_bytes;
 
-/// Bits of the number of elements of a sublist, in its word.
-pub(super) const LENGTH_BITS: u32 = constant(HEADER, "LENGTH_BITS");
-/// Base-2 logarithm of the elements of a sublist that have one number.
-pub(super) const PART_BITS: u32 = constant(TEXT, "PART_BITS");
 /// Number of counters of the kernels.
 pub(super) const COUNTERS: u64 = 2;
 /// Number of 64-bit words that a check returns.

@@ -1,8 +1,8 @@
 //! Ranks a list by its sublists between splitters.
 #![allow(unsafe_code)] // kernel launches
 
+use super::index::LENGTH_BITS;
 use super::jumping::jump_all;
-use super::room::LENGTH_BITS;
 use super::{CancelCheck, Index, ListOnGpu};
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, THREADS};

@@ -1,9 +1,19 @@
 //! Divides the arena among the resident front, the partners that stream past it, and their heads.
 
-use super::pair::{CHUNK, FEW_HEADS, LONGEST_HASHED, MOST_PARTNERS};
-use crate::gpu::{Scan, slice_bytes};
+use super::PAIR;
+use crate::gpu::{Scan, constant, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::stream::{ResidentRows, RowBatch};
+
+/// Heads of one task.
+pub const CHUNK: u64 = constant(PAIR, "CHUNK") as u64;
+/// Rows with fewer heads are not worth a bitmap, unless they are too long for a hash table.
+pub const FEW_HEADS: u64 = constant(PAIR, "FEW_HEADS") as u64;
+/// Neighbours of the longest row that fits the hash table.
+pub const LONGEST_HASHED: u64 = constant(PAIR, "LONGEST_HASHED") as u64;
+/// Maximum number of partner blocks that are counted at once. Their counts are in shared memory, where six thread
+/// blocks should fit.
+pub const MOST_PARTNERS: usize = 64;
 
 /// Upper bound of indices in kernels: they have 32 bits and may step beyond the end.
 const MOST: u64 = 1 << 31;

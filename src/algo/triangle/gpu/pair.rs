@@ -1,7 +1,7 @@
 //! Counts one partner batch against the resident front: the kernels, in order.
 #![allow(unsafe_code)] // kernel launches
 
-use super::arena_plan::most_tasks;
+use super::arena_plan::{LONGEST_HASHED, most_tasks};
 use super::{MANY, PAIR, TEXT};
 use crate::algo::triangle::driver::Work;
 use crate::error::{Error, Result};
@@ -14,21 +14,11 @@ use std::time::Duration;
 
 /// Number of neighbours in the longest head.
 pub const LONGEST_HEAD: u64 = (1 << constant(PAIR, "LENGTH_BITS")) - 1;
-/// Heads of one task.
-pub const CHUNK: u64 = constant(PAIR, "CHUNK") as u64;
-/// Rows with fewer heads are not worth a bitmap, unless they are too long for a hash table.
-pub const FEW_HEADS: u64 = constant(PAIR, "FEW_HEADS") as u64;
-/// Neighbours of the longest row that fits the hash table.
-pub const LONGEST_HASHED: u64 = constant(PAIR, "LONGEST_HASHED") as u64;
 const MARK_BYTES: u32 = 4 * (constant(MANY, "EXACT") / 32 + constant(MANY, "FILTER_WORDS"));
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
 const TALLY_BYTES: u32 = 16;
 /// Entries that a warp takes at a time, of any rows.
 const SCATTERED: u64 = constant(TEXT, "SCATTERED") as u64;
-
-/// Maximum number of partner blocks that are counted at once. Their counts are in shared memory, where six thread
-/// blocks should fit.
-pub const MOST_PARTNERS: usize = 64;
 
 /// The kernels of triangle counting.
 pub struct Kernels {

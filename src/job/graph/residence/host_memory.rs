@@ -3,7 +3,7 @@
 use crate::graph::host_block::{HostBlock, MemoryBlock, RemoteBlock};
 use crate::graph::placement::BlockSize;
 use crate::job::context::Context;
-use crate::job::state::manifest::key;
+use crate::job::state::key::key;
 use crate::memory::{Process, bytes_of, numbers_of};
 
 /// Returns the processes of all ranks if they can read each other's memory; an empty list for a single rank.

@@ -1,22 +1,16 @@
 //! Columns of parents and levels of several sources, read side by side for each vertex, in the order of places.
 
 use super::SourceChecked;
-use super::reader::Reader;
+use super::reader::{Reader, UNREACHED};
 use crate::algo::Results;
 use crate::algo::searches::places::Places;
 use crate::algo::searches::tree::fault::Fault;
 use crate::algo::team::{Parts, least, team};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, cells};
-use crate::prepare::relabel::ISOLATED;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
-
-/// Level of an unreached vertex. It exceeds every other level by more than 1.
-pub(super) const UNREACHED: u32 = 1 << 31;
-/// Parent of an unreached vertex, and of a root.
-pub(super) const NOBODY: u32 = ISOLATED;
 
 /// Number of places that a thread takes at a time.
 const PART: usize = 1 << 14;

@@ -2,8 +2,9 @@
 //! figures of its columns.
 
 use super::SourceChecked;
-use super::columns::{Columns, UNREACHED};
+use super::columns::Columns;
 use super::edges::PassResult;
+use super::reader::UNREACHED;
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::tree::fault::Fault;

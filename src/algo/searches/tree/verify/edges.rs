@@ -1,6 +1,7 @@
 //! A pass over all edges, which checks each edge against several trees.
 
-use super::columns::{Columns, UNREACHED};
+use super::columns::Columns;
+use super::reader::UNREACHED;
 use crate::algo::searches::places::{EdgeCheck, Places};
 use crate::algo::searches::tree::fault::Fault;
 use crate::algo::team::{Parts, team};

@@ -1,6 +1,5 @@
 //! Reads the columns of one source, and refuses what no search writes.
 
-use super::columns::{NOBODY, UNREACHED};
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
@@ -9,6 +8,11 @@ use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
+
+/// Level of an unreached vertex. It exceeds every other level by more than 1.
+pub(super) const UNREACHED: u32 = 1 << 31;
+/// Parent of an unreached vertex, and of a root.
+pub(super) const NOBODY: u32 = ISOLATED;
 
 /// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;

@@ -124,7 +124,7 @@ impl Contents {
 /// Returns the key of a task on these contents. It depends on neither limits nor device.
 ///
 /// # Errors
-/// None in practice; see [`key`].
+/// None in practice.
 pub fn task_key(task: &dyn Task, contents: Contents) -> Result<u64> {
     let graph = (contents.edges, contents.first_id);
     key_of(task.name(), graph, contents.weights_for(task), &task.table())

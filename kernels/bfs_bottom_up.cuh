@@ -1,6 +1,6 @@
 // Bottom-up steps: every vertex that is not reached looks for a neighbour that is (Beamer, Asanovic and Patterson, SC 2012).
 //
-// A warp takes 256 vertices at a time, of which it has the words of the bitmap. Their first neighbours lie side by side and are the largest hubs they know, which ends the search of
+// A warp takes 256 vertices at a time. Their first neighbours lie side by side and are the largest hubs they know, which ends the search of
 // most. Those left over are put together, so that lanes stay busy: the next neighbours come by fours from arrays of heads, then eight lanes
 // read a row. Rows ascend, so the first hit is the smallest neighbour; the bits that are tested do not change during a step.
 //

@@ -36,11 +36,12 @@ __device__ inline void begin(const Graph& g, const Search& s) {
 // Ends a search: the vertices left out get their parents. No other vertex that is not reached has one.
 __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     const u32* reached = s.reached[current];
+    // `tail` is a multiple of four, unless no vertex is left out.
     u32 fours = own_fours(g, s);
     for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < fours; i += gridDim.x * BFS_THREADS) {
         u64 v = own_four(g, s, i);
         u32 near[4];
-        bool whole = v % 4 == 0 && v + 4 <= g.vertices;
+        bool whole = v + 4 <= g.vertices;
         if (whole) {
             uint4 all = __ldcs(reinterpret_cast<const uint4*>(g.first + v));
             near[0] = all.x, near[1] = all.y, near[2] = all.z, near[3] = all.w;

@@ -88,12 +88,6 @@ pub(crate) struct DerivedPlace {
 }
 
 impl DerivedPlace {
-    /// Returns the place of derived rows of `graph` below `folder`, the folder of a graph.
-    fn below<D: DerivedRows>(context: &Context, graph: &Graph, folder: &Path) -> Result<Self> {
-        let runs = context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))?;
-        D::place(&context.job, graph, &runs, folder)
-    }
-
     /// Returns for each block whether it must be built, and whether all files are whole. Collective.
     fn look<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
         let missing = blocks::missing(context, &self.rows, D::HALF, &self.layout, self.weights)?;
@@ -134,8 +128,8 @@ impl<D: DerivedRows> Stage for Derived<D> {
             self.missing = open_whole::<D>(context, record, graph)?;
             return Ok(self.missing.is_none());
         }
-        if context.job.keep {
-            let place = DerivedPlace::below::<D>(context, graph, &context.graph_folder())?;
+        if context.job.keep && record.manifest.stages.contains_key(D::STAGE) {
+            let place = D::place(&context.job, graph, &runs(context, graph)?, &context.graph_folder())?;
             if let Some(info) = record.manifest.found::<D::Info>(D::STAGE, place.rows.key)
                 && !(DerivedPlace { weights: D::weights_of(&info), ..place }).look::<D>(context)?.1
             {
@@ -149,7 +143,7 @@ impl<D: DerivedRows> Stage for Derived<D> {
     fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
         let graph = made.graph()?;
         if graph.catalogue.is_in_memory() {
-            let DerivedPlace { layout, .. } = DerivedPlace::below::<D>(context, graph, &graph.folder)?;
+            let DerivedPlace { layout, .. } = D::place(&context.job, graph, &runs(context, graph)?, &graph.folder)?;
             if D::make_in_memory(context, record, graph, &layout)? {
                 return Ok(());
             }
@@ -166,16 +160,21 @@ impl<D: DerivedRows> Stage for Derived<D> {
     }
 }
 
+/// Returns the degrees of the graph's vertices.
+fn runs(context: &Context, graph: &Graph) -> Result<DegreeRuns> {
+    context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))
+}
+
 /// Opens the rows if they are whole. Otherwise returns what to build. Collective.
 fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut Graph) -> Result<Option<MissingRows>> {
-    let own = context.graph_folder();
+    let (own, runs) = (context.graph_folder(), runs(context, graph)?);
     if graph.folder != own {
-        let kept = DerivedPlace::below::<D>(context, graph, &graph.folder)?;
+        let kept = D::place(&context.job, graph, &runs, &graph.folder)?;
         if kept.look::<D>(context)?.1 {
             return D::open(context, graph, &kept).map(|()| None);
         }
     }
-    let place = DerivedPlace::below::<D>(context, graph, &own)?;
+    let place = D::place(&context.job, graph, &runs, &own)?;
     let folder = &place.rows.folder;
     context.agreed(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
     let (wanted, is_whole) = place.look::<D>(context)?;

@@ -43,7 +43,9 @@ impl Checked {
         let place = Place::new();
         let weighted = Weighted::of(edges);
         let path = place.write("edges.wel", weighted.text());
-        Checked { input: format!("path = '{}'", path.display()), place, weighted, directed }
+        // The first of two edges, "2 1 0", could as well be the number of lines that follow.
+        let input = format!("path = '{}'\nskip_lines = 0", path.display());
+        Checked { input, place, weighted, directed }
     }
 
     /// On a file of edges, with direction if it is asked for and the file has one: a symmetric matrix has none.

@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 
 use gpugraph::convert::{Converted, Target, convert, convert_as};
 use gpugraph::error::{Error, Result};
-use gpugraph::formats::{AskedWeights, Format, Input, Unwatched, Watch};
+use gpugraph::formats::{AskedWeights, Format, Input, TextOptions, Unwatched, Watch};
 use proptest::prelude::*;
 
+/// Of which every line of text is an edge: no first edge is taken for the number of lines that follow.
 fn open(path: &Path) -> Input {
-    Input::open(&[path.to_owned()], None).unwrap()
+    let text = TextOptions { skip_lines: Some(0), ..TextOptions::default() };
+    Input::open(&[path.to_owned()], None).unwrap().with_text(text).unwrap()
 }
 
 /// In the order of the file.

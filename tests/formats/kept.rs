@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use crate::gather::Gather;
 use gpugraph::error::Result;
-use gpugraph::formats::{CacheUse, Edges, Input, InputCache, Scan, Share, Unwatched, Visitor, addresses};
+use gpugraph::formats::{CacheUse, Edges, Input, InputCache, Scan, Share, TextOptions, Unwatched, Visitor, addresses};
 use gpugraph::memory::Budget;
 use proptest::prelude::*;
 
@@ -85,7 +85,8 @@ proptest! {
                 expected.extend(edges);
             }
             expected.sort_unstable();
-            let input = Input::open(&paths, None).unwrap().with_chunk(CHUNK);
+            let text = TextOptions { skip_lines: Some(0), ..TextOptions::default() };
+            let input = Input::open(&paths, None).unwrap().with_text(text).unwrap().with_chunk(CHUNK);
             let budget = Budget::new(1 << 30, threads).unwrap();
             let free = budget.free();
             let (edges, scan) = pass(&input, CacheUse::Nothing, threads).unwrap();

@@ -1,31 +1,14 @@
 //! The arena, which is the only allocation of GPU memory that a job makes, and slices of it.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
-use super::device::Device;
+use super::device::{ALIGN, Device, at_least, whole_pieces};
+use super::users::other_users;
 use crate::error::{Error, Result};
 use crate::process::gpu_use;
 use crate::size;
-use cudarc::driver::{DriverError, result};
+use cudarc::driver::{DriverError, result, sys};
 use std::marker::PhantomData;
 use std::ops::Range;
-
-/// Alignment of slices in bytes. It is enough for a warp's 16-byte loads and for all copies.
-pub const ALIGN: u64 = 256;
-
-/// Granularity in bytes in which drivers allocate. An arena that is no multiple of it would take more memory than its
-/// size.
-const PIECE: u64 = 2 << 20;
-
-/// Rounds `bytes` down to the granularity of allocation. Sizes below the granularity are rounded down to `ALIGN`.
-pub fn whole_pieces(bytes: u64) -> u64 {
-    let piece = if bytes < PIECE { ALIGN } else { PIECE };
-    bytes / piece * piece
-}
-
-/// Returns the limit that an arena of `least` bytes needs, in the notation of job files.
-pub fn at_least(least: u64) -> String {
-    crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
-}
 
 /// A job's GPU memory. Slices are taken from its start or from its end.
 #[derive(Debug)]
@@ -40,7 +23,48 @@ pub struct Arena {
 }
 
 impl Arena {
-    pub(super) fn new(device: &Device, bytes: u64) -> std::result::Result<Arena, DriverError> {
+    /// Allocates the arena, from which all memory on this GPU comes. It has the size of the limit, or of the free
+    /// memory if that is less.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if less than `least` bytes are available, [`Error::Lost`].
+    pub fn allocate(device: &Device, least: u64) -> Result<Arena> {
+        let (limit, gpu) = (device.limit(), device.gpu());
+        let short = |given: String| Error::Limit {
+            limit: "gpu_memory",
+            given,
+            needed: at_least(least),
+            purpose: format!("this graph on GPU {} ({}){}", gpu.index, gpu.name, other_users(&gpu.uuid)),
+        };
+        let whole = whole_pieces(limit);
+        if whole < least {
+            return Err(short(size::show(limit)));
+        }
+        let mut bytes = whole;
+        loop {
+            match Arena::of_bytes(device, bytes) {
+                Ok(arena) => {
+                    device.record_memory(bytes);
+                    if bytes < whole {
+                        let (index, bytes) = (gpu.index, size::show(bytes));
+                        tracing::warn!("GPU {index} has less than limits.gpu_memory free: continuing with {bytes}");
+                    }
+                    return Ok(arena);
+                }
+                Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                    let free = device.free();
+                    if bytes <= least {
+                        return Err(short(format!("{} ({} of it free)", size::show(limit), size::show(free))));
+                    }
+                    // The largest possible allocation may be smaller than the free memory.
+                    bytes = whole_pieces(free.min(bytes / 8 * 7)).max(least);
+                }
+                Err(e) => return Err(device.lost("allocate memory", e)),
+            }
+        }
+    }
+
+    fn of_bytes(device: &Device, bytes: u64) -> std::result::Result<Arena, DriverError> {
         device.context().bind_to_thread()?;
         // SAFETY: the context is current; the memory is freed only on drop.
         let start = unsafe { result::malloc_sync(bytes as usize)? };
@@ -236,19 +260,5 @@ impl<T> DeviceSlice<T> {
         let (from, to) = (range.start.min(self.len), range.end.min(self.len));
         let start = self.start + from * size_of::<T>() as u64;
         DeviceSlice { start, len: to.saturating_sub(from), element: PhantomData }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{PIECE, at_least, whole_pieces};
-
-    #[test]
-    fn the_named_limit_makes_an_arena_that_is_large_enough() {
-        for least in [1, 1000, 1 << 20, PIECE - 1, PIECE, PIECE + 1, 3 << 20, 123_456_789] {
-            let named = crate::size::parse(&at_least(least)).expect("a size");
-            assert!(whole_pieces(named) >= least, "{least}: {named}");
-        }
-        assert_eq!([whole_pieces(5 << 20), whole_pieces(1 << 20), whole_pieces(1000)], [4 << 20, 1 << 20, 768]);
     }
 }

@@ -1,8 +1,6 @@
 //! An open GPU: its context, its memory limit, its queues.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
-use super::arena::{Arena, at_least, whole_pieces};
-use super::queue::Queue;
 use super::users::{default_limit, other_users};
 use super::visible::{self, VisibleGpu};
 use super::{Cuda, Gpu, driver};
@@ -12,6 +10,24 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, DriverError, sys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Alignment of slices of an arena in bytes. It is enough for a warp's 16-byte loads and for all copies.
+pub const ALIGN: u64 = 256;
+
+/// Granularity in bytes in which drivers allocate. An arena that is no multiple of it would take more memory than its
+/// size.
+pub(super) const PIECE: u64 = 2 << 20;
+
+/// Rounds `bytes` down to the granularity of allocation. Sizes below the granularity are rounded down to `ALIGN`.
+pub fn whole_pieces(bytes: u64) -> u64 {
+    let piece = if bytes < PIECE { ALIGN } else { PIECE };
+    bytes / piece * piece
+}
+
+/// Returns the limit that an arena of `least` bytes needs, in the notation of job files.
+pub fn at_least(least: u64) -> String {
+    crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
+}
 
 /// A GPU that this process has opened.
 #[derive(Debug, Clone)]
@@ -114,67 +130,22 @@ impl Device {
         self.0.beside.load(Ordering::Relaxed)
     }
 
-    /// Allocates the arena, from which all memory on this GPU comes. It has the size of the limit, or of the free
-    /// memory if that is less.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] if less than `least` bytes are available, [`Error::Lost`].
-    pub fn arena(&self, least: u64) -> Result<Arena> {
-        let limit = self.0.limit;
-        let short = |given: String| Error::Limit {
-            limit: "gpu_memory",
-            given,
-            needed: at_least(least),
-            purpose: format!(
-                "this graph on GPU {} ({}){}",
-                self.0.gpu.index,
-                self.0.gpu.name,
-                other_users(&self.0.gpu.uuid)
-            ),
-        };
-        let whole = whole_pieces(limit);
-        if whole < least {
-            return Err(short(size::show(limit)));
-        }
-        let mut bytes = whole;
-        loop {
-            match Arena::new(self, bytes) {
-                Ok(arena) => {
-                    self.record_memory(bytes);
-                    if bytes < whole {
-                        let (index, bytes) = (self.0.gpu.index, size::show(bytes));
-                        tracing::warn!("GPU {index} has less than limits.gpu_memory free: continuing with {bytes}");
-                    }
-                    return Ok(arena);
-                }
-                Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
-                    let free = self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64);
-                    if bytes <= least {
-                        return Err(short(format!("{} ({} of it free)", size::show(limit), size::show(free))));
-                    }
-                    // The largest possible allocation may be smaller than the free memory.
-                    bytes = whole_pieces(free.min(bytes / 8 * 7)).max(least);
-                }
-                Err(e) => return Err(self.lost("allocate memory", e)),
-            }
-        }
-    }
-
-    /// Makes a work queue on this GPU.
-    ///
-    /// # Errors
-    /// [`Error::Lost`].
-    pub fn queue(&self) -> Result<Queue> {
-        let stream = self.0.context.new_stream().map_err(|e| self.lost("create a queue", e))?;
-        Ok(Queue::new(self.clone(), stream))
-    }
-
     pub(super) fn context(&self) -> &Arc<CudaContext> {
         &self.0.context
     }
 
+    /// Lets the calling thread, which may not have used the GPU before, use it.
+    pub(super) fn bind(&self) -> Result<()> {
+        self.0.context.bind_to_thread().map_err(|e| self.lost("attach a thread", e))
+    }
+
+    /// Returns the number of bytes that are free on the GPU; 0 if it does not answer.
+    pub(super) fn free(&self) -> u64 {
+        self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64)
+    }
+
     /// Records the size of an arena of `bytes` bytes, and the memory that the driver uses in addition to it now.
-    fn record_memory(&self, bytes: u64) {
+    pub(super) fn record_memory(&self, bytes: u64) {
         self.0.peak.fetch_max(bytes, Ordering::Relaxed);
         if let Ok((free, total)) = self.0.context.mem_get_info() {
             let used = ((total - free) as u64).saturating_sub(self.0.before);
@@ -190,7 +161,7 @@ impl Device {
 
     /// Returns the number of free bytes, and a remedy for messages that say they are too few.
     fn remedy(&self) -> (u64, String) {
-        let (free, limit) = (self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64), self.0.limit);
+        let (free, limit) = (self.free(), self.0.limit);
         // The driver does not say how much memory is lacking.
         let fits = whole_pieces(default_limit(free + self.peak()).min(limit / 2)) >> 20;
         let wait = "wait for other processes";
@@ -217,4 +188,18 @@ fn failed(gpu: &Gpu, device: Option<&Device>, doing: &str, error: DriverError) -
     }
     let name = error.error_name().map_or_else(|_| format!("{:?}", error.0), |name| name.to_string_lossy().into_owned());
     Error::Lost(format!("GPU {} ({}) failed to {doing}: {name}", gpu.index, gpu.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PIECE, at_least, whole_pieces};
+
+    #[test]
+    fn the_named_limit_makes_an_arena_that_is_large_enough() {
+        for least in [1, 1000, 1 << 20, PIECE - 1, PIECE, PIECE + 1, 3 << 20, 123_456_789] {
+            let named = crate::size::parse(&at_least(least)).expect("a size");
+            assert!(whole_pieces(named) >= least, "{least}: {named}");
+        }
+        assert_eq!([whole_pieces(5 << 20), whole_pieces(1 << 20), whole_pieces(1000)], [4 << 20, 1 << 20, 768]);
+    }
 }

@@ -10,7 +10,7 @@ use cudarc::driver::{CudaContext, result};
 
 const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and the GPUs that the job requested";
 
-/// Loads the driver and NVRTC. Returns whether the driver is present, and whether NVRTC is.
+/// Loads CUDA's libraries, the driver and NVRTC, without starting CUDA. Returns whether each of the two is present.
 pub fn load() -> (bool, bool) {
     use cudarc::{driver::sys as driver, nvrtc::sys as nvrtc};
     // SAFETY: these only load a library by its name. `culib` keeps it loaded. It is called only if the library is
@@ -22,6 +22,7 @@ pub fn load() -> (bool, bool) {
     }
 }
 
+/// Looks for CUDA and its GPUs. Never fails: the result lists missing parts.
 pub fn probe() -> Cuda {
     let (gpus, missing) = (Vec::new(), Vec::new());
     let kernels = super::program::cache();
@@ -61,13 +62,16 @@ fn nvrtc_version() -> Option<String> {
 }
 
 /// Returns the free memory of GPU `index`, in bytes.
+///
+/// # Errors
+/// The reason why the GPU can't be opened, in words.
 pub fn free_memory(index: u32) -> Result<u64, String> {
     let free = CudaContext::new(ordinal(index)).and_then(|context| context.mem_get_info());
     free.map(|(free, _)| free as u64).map_err(|e| format!("{:?}; check nvidia-smi", e.0))
 }
 
 /// Returns the number by which the driver knows GPU `index`.
-pub fn ordinal(index: u32) -> usize {
+pub(super) fn ordinal(index: u32) -> usize {
     if visible::visible_gpu().is_some() { 0 } else { index as usize }
 }
 

@@ -29,8 +29,9 @@ mod users;
 mod visible;
 mod workspace;
 
-pub use arena::{Arena, DeviceSlice, at_least, slice_bytes, whole_pieces};
-pub use device::Device;
+pub use arena::{Arena, DeviceSlice, slice_bytes};
+pub use device::{Device, at_least, whole_pieces};
+pub use driver::{free_memory, load, probe};
 pub use energy::GpuMeter;
 pub use lane::{Lane, on_threads};
 pub use peer::{ArenaName, Peer, PeerMemory, Peers, arena_name};
@@ -38,7 +39,7 @@ pub use program::{Kernel, Program, cache};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::{PROGRAM as SCAN, Scan};
 pub use source::{COMMON, ProgramSource, constant};
-pub use staging::{CopySource, Pinned, Registered, StopFlag, Uploader};
+pub use staging::{CopySource, Pinned, StopFlag, Uploader};
 pub use users::default_limit;
 pub use visible::{see_one, shorten_start, visible_gpu};
 pub use workspace::{StartTurn, Workspace};
@@ -80,16 +81,6 @@ pub struct Cuda {
     pub missing: Vec<String>,
 }
 
-/// Loads CUDA's libraries without starting CUDA. Returns true if the driver is present.
-pub fn load() -> bool {
-    driver::load().0
-}
-
-/// Looks for CUDA and its GPUs. Never fails: the result lists missing parts.
-pub fn probe() -> Cuda {
-    driver::probe()
-}
-
 /// Does the same as [`probe`], and adds each GPU's free memory. That takes a moment for each GPU.
 pub fn probe_memory() -> Cuda {
     let mut cuda = driver::probe();
@@ -100,14 +91,6 @@ pub fn probe_memory() -> Cuda {
         }
     }
     cuda
-}
-
-/// Returns the free memory of GPU `index`, in bytes.
-///
-/// # Errors
-/// The reason why the GPU can't be opened, in words.
-pub fn free_memory(index: u32) -> Result<u64, String> {
-    driver::free_memory(index)
 }
 
 /// Returns the number of GPUs that the ranks of this machine share.

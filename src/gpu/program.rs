@@ -64,18 +64,13 @@ impl Program {
         Ok(cached(source, &options(device)?).is_some_and(|path| path.is_file()))
     }
 
-    /// Returns the kernel `name`. It can be launched with up to `shared` bytes of dynamic shared memory.
+    /// Returns the kernel `name`.
     ///
     /// # Errors
-    /// [`Error::Lost`] if the program has no such kernel or the GPU has less shared memory.
-    pub fn kernel(&self, name: &'static str, shared: u32) -> Result<Kernel> {
-        // The calling thread may not have used the GPU before.
-        self.device.context().bind_to_thread().map_err(|e| self.device.lost("attach a thread", e))?;
+    /// [`Error::Lost`] if the program has no such kernel.
+    pub fn kernel(&self, name: &'static str) -> Result<Kernel> {
+        self.device.bind()?;
         let function = self.module.load_function(name).map_err(|e| self.device.lost(name, e))?;
-        if shared > 48 << 10 {
-            let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            function.set_attribute(most, shared as i32).map_err(|e| self.device.lost(name, e))?;
-        }
         Ok(Kernel { name, function, device: self.device.clone() })
     }
 }

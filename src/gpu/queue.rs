@@ -70,8 +70,13 @@ arguments!(A B C D E F G H I);
 arguments!(A B C D E F G H I J);
 
 impl Queue {
-    pub(super) fn new(device: Device, stream: Arc<CudaStream>) -> Queue {
-        Queue { device, stream }
+    /// Makes a queue on this GPU.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn new(device: &Device) -> Result<Queue> {
+        let stream = device.context().new_stream().map_err(|e| device.lost("create a queue", e))?;
+        Ok(Queue { device: device.clone(), stream })
     }
 
     /// Returns a grid with one thread for each of `items`, but with no more threads than fill the GPU with short work.
@@ -93,14 +98,8 @@ impl Queue {
         if grid.blocks == 0 {
             return Ok(());
         }
-        self.bind()?;
-        let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
         // SAFETY: the kernel's module stays loaded while `kernel` lives; the caller promises the rest.
-        unsafe {
-            let (function, stream) = (kernel.function(), self.stream.cu_stream());
-            result::launch_kernel(function, blocks, threads, grid.shared, stream, &mut arguments.pointers())
-        }
-        .map_err(|e| self.device.lost(kernel.name(), e))
+        unsafe { self.launch_as(false, kernel, grid, arguments) }
     }
 
     /// Queues a kernel whose blocks all run at the same time, so that they may wait for each other. There may be at
@@ -112,15 +111,21 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`], also if there are too many blocks.
     pub unsafe fn launch_together(&self, kernel: &Kernel, grid: Grid, arguments: impl Arguments) -> Result<()> {
-        self.bind()?;
-        let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
         // SAFETY: as in `launch`.
-        unsafe {
-            let (function, stream) = (kernel.function(), self.stream.cu_stream());
-            let arguments = &mut arguments.pointers();
-            result::launch_cooperative_kernel(function, blocks, threads, grid.shared, stream, arguments)
-        }
-        .map_err(|e| self.device.lost(kernel.name(), e))
+        unsafe { self.launch_as(true, kernel, grid, arguments) }
+    }
+
+    /// Queues the launch of a kernel, all of whose blocks run at the same time if `together`.
+    ///
+    /// # Safety
+    /// The same conditions as for [`Self::launch`].
+    unsafe fn launch_as(&self, together: bool, kernel: &Kernel, grid: Grid, arguments: impl Arguments) -> Result<()> {
+        self.device.bind()?;
+        let launch = if together { result::launch_cooperative_kernel } else { result::launch_kernel };
+        let (blocks, threads, stream) = ((grid.blocks, 1, 1), (grid.threads, 1, 1), self.stream.cu_stream());
+        // SAFETY: the caller's promise.
+        unsafe { launch(kernel.function(), blocks, threads, grid.shared, stream, &mut arguments.pointers()) }
+            .map_err(|e| self.device.lost(kernel.name(), e))
     }
 
     /// Queues a fill of every byte of `span` with `byte`.
@@ -128,7 +133,7 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn fill<T: Plain>(&self, span: DeviceSlice<T>, byte: u8) -> Result<()> {
-        self.bind()?;
+        self.device.bind()?;
         if span.is_empty() {
             return Ok(());
         }
@@ -146,7 +151,7 @@ impl Queue {
     /// [`crate::Error::Lost`].
     pub unsafe fn upload<T: Plain>(&self, from: &[T], to: DeviceSlice<T>) -> Result<()> {
         debug_assert!(from.len() as u64 <= to.len());
-        self.bind()?;
+        self.device.bind()?;
         // SAFETY: `to` is at least as long; the caller promises the rest.
         unsafe { result::memcpy_htod_async(to.address(), from, self.stream.cu_stream()) }
             .map_err(|e| self.device.lost("copy to it", e))
@@ -161,7 +166,7 @@ impl Queue {
     /// [`crate::Error::Lost`].
     pub unsafe fn download<T: Plain>(&self, from: DeviceSlice<T>, to: &mut [T]) -> Result<()> {
         debug_assert!(to.len() as u64 <= from.len());
-        self.bind()?;
+        self.device.bind()?;
         // SAFETY: `from` is at least as long; the caller promises the rest.
         unsafe { result::memcpy_dtoh_async(to, from.address(), self.stream.cu_stream()) }
             .map_err(|e| self.device.lost("copy from it", e))
@@ -173,7 +178,7 @@ impl Queue {
     /// [`crate::Error::Lost`].
     pub fn copy<T: Plain>(&self, from: DeviceSlice<T>, to: DeviceSlice<T>) -> Result<()> {
         debug_assert!(from.len() <= to.len());
-        self.bind()?;
+        self.device.bind()?;
         // SAFETY: both are slices of arenas, and queues order the use of arenas.
         unsafe {
             result::memcpy_dtod_async(to.address(), from.address(), from.bytes() as usize, self.stream.cu_stream())
@@ -206,8 +211,7 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn record(&self) -> Result<Event> {
-        let event = self.stream.record_event(None).map_err(|e| self.device.lost("record an event", e))?;
-        Ok(Event { device: self.device.clone(), event })
+        self.record_with(None)
     }
 
     /// Returns an event for the current end of the queue that also records the time, for [`Event::until`].
@@ -215,8 +219,11 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn record_timed(&self) -> Result<Event> {
-        let event = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-        let event = event.map_err(|e| self.device.lost("record an event", e))?;
+        self.record_with(Some(CUevent_flags::CU_EVENT_DEFAULT))
+    }
+
+    fn record_with(&self, flags: Option<CUevent_flags>) -> Result<Event> {
+        let event = self.stream.record_event(flags).map_err(|e| self.device.lost("record an event", e))?;
         Ok(Event { device: self.device.clone(), event })
     }
 
@@ -243,10 +250,6 @@ impl Queue {
     pub fn finish(&self) -> Result<()> {
         self.stream.synchronize().map_err(|e| self.device.lost("compute", e))
     }
-
-    fn bind(&self) -> Result<()> {
-        self.device.context().bind_to_thread().map_err(|e| self.device.lost("attach a thread", e))
-    }
 }
 
 impl Event {
@@ -255,7 +258,7 @@ impl Event {
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn is_done(&self) -> Result<bool> {
-        self.device.context().bind_to_thread().map_err(|e| self.device.lost("attach a thread", e))?;
+        self.device.bind()?;
         self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
     }
 

@@ -6,7 +6,7 @@
 
 use super::arena::DeviceSlice;
 use super::device::Device;
-use super::lane;
+use super::lane::Lane;
 use super::queue::{Event, Queue};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Process};
@@ -14,15 +14,17 @@ use cudarc::driver::sys;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fs::File;
+use std::ops::Deref;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Pinned host memory. The GPU copies from and to it without the CPU.
+/// Pinned host memory, which the GPU accesses without the CPU: copies use it, and kernels read it. The memory is a
+/// buffer of its own, or was allocated elsewhere.
 #[derive(Debug)]
-pub struct Pinned {
+pub struct Pinned<M: Deref<Target = [u8]> = Buffer<u8>> {
     device: Device,
-    memory: Buffer<u8>,
+    memory: M,
 }
 
 impl Pinned {
@@ -34,15 +36,22 @@ impl Pinned {
         Pinned::of(device, pages(bytes, budget)?, budget)
     }
 
-    /// Pins `memory`, which must be whole pages that `budget` has reserved.
-    fn of(device: &Device, memory: Buffer<u8>, budget: &Budget) -> Result<Pinned> {
-        register(device, &memory, budget)?;
-        Ok(Pinned { device: device.clone(), memory })
-    }
-
     /// Returns the memory. The GPU may be using parts of it: see the copies of [`Queue`].
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory
+    }
+}
+
+impl<M: Deref<Target = [u8]>> Pinned<M> {
+    /// Pins `memory`, which must begin at a page. If it ends within a page, the whole page is pinned.
+    ///
+    /// # Errors
+    /// Errors of [`Pinned::new`].
+    pub fn of(device: &Device, memory: M, budget: &Budget) -> Result<Pinned<M>> {
+        if !memory.is_empty() {
+            register(device, &memory, budget)?;
+        }
+        Ok(Pinned { device: device.clone(), memory })
     }
 
     /// Returns the address by which kernels access the memory.
@@ -51,49 +60,19 @@ impl Pinned {
     }
 }
 
-impl Drop for Pinned {
+impl<M: Deref<Target = [u8]>> Drop for Pinned<M> {
     fn drop(&mut self) {
-        unregister(&self.device, &self.memory);
-    }
-}
-
-/// Memory that was allocated elsewhere, pinned so that kernels can read it.
-#[derive(Debug)]
-pub struct Registered<'m> {
-    device: Device,
-    memory: &'m [u8],
-}
-
-impl<'m> Registered<'m> {
-    /// Pins `memory`, so that kernels can read it. It must begin at a page. If it ends within a page, the whole page is
-    /// pinned.
-    ///
-    /// # Errors
-    /// Errors of [`Pinned::new`].
-    pub fn new(device: &Device, memory: &'m [u8], budget: &Budget) -> Result<Registered<'m>> {
-        if !memory.is_empty() {
-            register(device, memory, budget)?;
-        }
-        Ok(Registered { device: device.clone(), memory })
-    }
-
-    /// Returns the address by which kernels read the memory.
-    pub fn address(&self) -> u64 {
-        self.memory.as_ptr() as u64
-    }
-}
-
-impl Drop for Registered<'_> {
-    fn drop(&mut self) {
-        if !self.memory.is_empty() {
-            unregister(&self.device, self.memory);
+        if !self.memory.is_empty() && self.device.context().bind_to_thread().is_ok() {
+            // A failure means that the context is lost, and the registration with it.
+            // SAFETY: it was registered; the pages are unmapped after this.
+            let _ = unsafe { sys::cuMemHostUnregister(self.memory.as_ptr().cast_mut().cast()) };
         }
     }
 }
 
 /// Pins memory that begins at a page. It must be unregistered before it is unmapped.
 fn register(device: &Device, memory: &[u8], budget: &Budget) -> Result<()> {
-    device.context().bind_to_thread().map_err(|e| device.lost("attach a thread", e))?;
+    device.bind()?;
     let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
     let bytes = memory.len().next_multiple_of(4096);
     // SAFETY: whole pages of a mapping. It outlives the registration, because its borrower or owner unregisters it.
@@ -107,14 +86,6 @@ fn register(device: &Device, memory: &[u8], budget: &Budget) -> Result<()> {
         },
         _ => device.lost("pin memory", e),
     })
-}
-
-fn unregister(device: &Device, memory: &[u8]) {
-    if device.context().bind_to_thread().is_ok() {
-        // A failure means that the context is lost, and the registration with it.
-        // SAFETY: it was registered; the pages are unmapped after this.
-        let _ = unsafe { sys::cuMemHostUnregister(memory.as_ptr().cast_mut().cast()) };
-    }
 }
 
 fn pages(bytes: usize, budget: &Budget) -> Result<Buffer<u8>> {
@@ -231,10 +202,10 @@ const MOST_THREADS: usize = 16;
 /// Copies host memory to the GPU with several threads.
 #[derive(Debug)]
 pub struct Uploader {
-    lanes: Vec<Lane>,
-    /// One queue for each lane.
+    copiers: Vec<Copier>,
+    /// One queue for each copier.
     queues: Vec<Queue>,
-    /// Queue that waits for all lanes.
+    /// Queue that waits for all copiers.
     join_queue: Queue,
     pinned: Pinned,
     slot: usize,
@@ -243,7 +214,7 @@ pub struct Uploader {
 
 /// State of one copying thread.
 #[derive(Debug)]
-struct Lane {
+struct Copier {
     /// An event for each slot that is done when the slot's copy is. Events are made once, because making one takes
     /// longer than a small copy.
     copied: Vec<Event>,
@@ -273,37 +244,36 @@ impl Uploader {
     pub(super) fn new(device: &Device, threads: usize, memory: Buffer<u8>, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::of(device, memory, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
-        let join_queue = device.queue()?;
-        let queues = (0..threads).map(|_| device.queue()).collect::<Result<Vec<_>>>()?;
-        let lane = |queue: &Queue| -> Result<Lane> {
+        let join_queue = Queue::new(device)?;
+        let queues = (0..threads).map(|_| Queue::new(device)).collect::<Result<Vec<_>>>()?;
+        let copier = |queue: &Queue| -> Result<Copier> {
             let copied = (0..SLOTS).map(|_| queue.record()).collect::<Result<_>>()?;
-            Ok(Lane { done: queue.record()?, copied })
+            Ok(Copier { done: queue.record()?, copied })
         };
-        let lanes = queues.iter().map(lane).collect::<Result<_>>()?;
+        let copiers = queues.iter().map(copier).collect::<Result<_>>()?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
         let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
         let pool = pool.map_err(no_threads)?;
-        Ok(Uploader { lanes, queues, join_queue, pinned, slot: slot(budget.limit()), pool })
+        Ok(Uploader { copiers, queues, join_queue, pinned, slot: slot(budget.limit()), pool })
     }
 
     /// Lends the threads' queues and slots, as lanes, to work that copies its own data and results.
     ///
     /// # Errors
     /// [`Error::Lost`].
-    pub fn lanes(&mut self) -> Result<Vec<lane::Lane<'_>>> {
+    pub fn lanes(&mut self) -> Result<Vec<Lane<'_>>> {
         self.finish()?;
         let words = self.slot / 4;
         // SAFETY: any bytes are valid words, and pinned memory starts at a page.
         let (_, memory, _) = unsafe { self.pinned.bytes_mut().align_to_mut::<u32>() };
-        let lanes = self.lanes.iter().zip(&self.queues).zip(memory.chunks_mut(SLOTS * words));
-        let lanes =
-            lanes.map(|((lane, queue), slots)| lane::Lane::new(queue, slots.chunks_mut(words).zip(&lane.copied)));
+        let lanes = self.copiers.iter().zip(&self.queues).zip(memory.chunks_mut(SLOTS * words));
+        let lanes = lanes.map(|((copier, queue), slots)| Lane::new(queue, slots.chunks_mut(words).zip(&copier.copied)));
         Ok(lanes.collect())
     }
 
     /// Returns the number of lanes, and the bytes of a slot.
     pub fn shape(&self) -> (usize, u64) {
-        (self.lanes.len(), self.slot as u64)
+        (self.copiers.len(), self.slot as u64)
     }
 
     /// Copies every part to its destination. Returns once all host memory has been read, with an event that is done
@@ -318,30 +288,28 @@ impl Uploader {
     ) -> Result<Event> {
         // Pieces are half a slot, so that all threads get a part of a small block.
         let slot = self.slot as u64 / 2;
-        let of_host = |part: &&(CopySource<'_>, DeviceSlice<u8>)| !matches!(part.0, CopySource::Gpu(_));
+        let mut pieces = Vec::new();
         for &(from, to) in parts {
             if let CopySource::Gpu(span) = from {
                 self.join_queue.copy(span, to)?;
+            } else {
+                let starts = (0..from.len()).step_by(slot as usize);
+                pieces.extend(starts.map(|at| (from.piece(at, slot), to.part(at..u64::MAX))));
             }
         }
-        let pieces = parts.iter().filter(of_host).flat_map(|&(from, to)| {
-            let starts = (0..from.len()).step_by(slot as usize);
-            starts.map(move |at| (from.piece(at, slot), to.part(at..u64::MAX)))
-        });
-        let pieces: Vec<_> = pieces.collect();
         let next = AtomicUsize::new(0);
-        let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * self.slot)).take(pieces.len());
-        let lanes: Vec<(&mut Lane, &mut [u8])> = lanes.collect();
-        let busy = lanes.len();
+        let memory = self.pinned.bytes_mut().chunks_mut(SLOTS * self.slot);
+        let copiers: Vec<_> = self.copiers.iter_mut().zip(memory).take(pieces.len()).collect();
+        let busy = copiers.len();
         let queues = &self.queues[..self.queues.len().min(UPLOAD_QUEUES)];
-        let work = |(i, (lane, memory)): (usize, (&mut Lane, &mut [u8]))| {
-            lane.copy(&queues[i % queues.len()], memory, slot as usize, &pieces, &next, go_on)
+        let work = |(i, (copier, memory)): (usize, (&mut Copier, &mut [u8]))| {
+            copier.copy(&queues[i % queues.len()], memory, slot as usize, &pieces, &next, go_on)
         };
         // All threads end before the first error is returned.
-        let lanes = lanes.into_par_iter().with_max_len(1).enumerate();
-        let ends: Vec<Result<()>> = self.pool.install(|| lanes.map(work).collect());
+        let copiers = copiers.into_par_iter().with_max_len(1).enumerate();
+        let ends: Vec<Result<()>> = self.pool.install(|| copiers.map(work).collect());
         ends.into_iter().collect::<Result<()>>()?;
-        self.lanes.iter().take(busy).try_for_each(|lane| self.join_queue.after(&lane.done))?;
+        self.copiers.iter().take(busy).try_for_each(|copier| self.join_queue.after(&copier.done))?;
         self.join_queue.record()
     }
 
@@ -368,7 +336,7 @@ fn slot(limit: u64) -> usize {
     part.clamp(64 << 10, SLOT).next_multiple_of(8192)
 }
 
-impl Lane {
+impl Copier {
     fn copy(
         &mut self,
         queue: &Queue,

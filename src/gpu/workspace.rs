@@ -61,7 +61,7 @@ impl Workspace {
         turn: &dyn StartTurn,
     ) -> Result<Workspace> {
         // Populate the pages for copies while CUDA opens the GPU. Report errors of the GPU before errors of the pages.
-        let mut memory = super::load().then(|| Uploader::memory(threads, budget));
+        let mut memory = super::load().0.then(|| Uploader::memory(threads, budget));
         let (device, started) = std::thread::scope(|scope| {
             if let Some(Ok(memory)) = &mut memory {
                 let _ = std::thread::Builder::new().name("pages".into()).spawn_scoped(scope, || populate(memory));
@@ -80,10 +80,10 @@ impl Workspace {
         let programs = load(&device, programs, budget)?;
         let workspace = Workspace {
             programs,
-            queue: device.queue()?,
+            queue: Queue::new(&device)?,
             uploader: Uploader::new(&device, threads, memory, budget)?,
             stop_flag: StopFlag::new(&device, budget)?,
-            arena: device.arena(LEAST_MEMORY)?,
+            arena: Arena::allocate(&device, LEAST_MEMORY)?,
             device,
         };
         let (gpu, alone) = (workspace.device.gpu().index, visible::visible_gpu().is_some());
@@ -97,7 +97,7 @@ impl Workspace {
     /// Errors of the compilation; [`Error::Lost`] if the program has no kernel of this name.
     pub fn kernel(&self, source: &ProgramSource, name: &'static str) -> Result<Kernel> {
         let program = self.programs.iter().find(|loading| loading.name == source.name);
-        program.ok_or_else(|| not_compiled(source.name))?.program()?.kernel(name, 0)
+        program.ok_or_else(|| not_compiled(source.name))?.program()?.kernel(name)
     }
 }
 

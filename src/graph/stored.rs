@@ -125,7 +125,7 @@ impl BlockWriter {
     /// [`Error::DiskFull`], [`Error::Io`].
     pub fn targets(&mut self, targets: &[u32]) -> Result<()> {
         let (start, offsets) = (targets_start(self.rows), HEAD as u64 + 4 * (self.rows + 1));
-        if self.file.len() == offsets {
+        if self.file.body_bytes() == offsets {
             self.file.write(&[0; 64][..(start - offsets) as usize])?;
         }
         self.file.write(bytes_of(targets))
@@ -138,7 +138,7 @@ impl BlockWriter {
     /// [`Error::Io`].
     pub fn finish(mut self) -> Result<Pending> {
         self.targets(&[])?;
-        if (u64::from(self.end), self.file.len()) != (self.entries, body_bytes(self.rows, self.entries)) {
+        if (u64::from(self.end), self.file.body_bytes()) != (self.entries, body_bytes(self.rows, self.entries)) {
             let what = format!("the lengths of its rows sum to {} entries, expected {}", self.end, self.entries);
             return Err(Error::Validation(format!("{}: {what}", self.path.display())));
         }

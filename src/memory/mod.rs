@@ -117,14 +117,12 @@ impl Budget {
     /// # Errors
     /// [`Error::Limit`] if it does not fit the budget, or the system has no memory for it.
     pub fn zeroed<T: Plain>(&self, len: usize, purpose: &str) -> Result<Buffer<T>> {
-        let bytes = (len * size_of::<T>()) as u64;
-        let reservation = self.reserve(bytes, purpose)?;
-        Buffer::map(len, reservation).map_err(|e| self.no_addresses(bytes, purpose, &e))
+        Buffer::map(len, self.reserve((len * size_of::<T>()) as u64, purpose)?, purpose)
     }
 
     /// Returns the error for address space that the system refuses.
-    fn no_addresses(&self, bytes: u64, purpose: &str, e: &std::io::Error) -> Error {
-        Error::addresses(bytes, purpose, self.limit(), addresses_left(), e)
+    fn no_addresses(&self, bytes: usize, purpose: &str, e: &std::io::Error) -> Error {
+        Error::addresses(bytes as u64, purpose, self.limit(), addresses_left(), e)
     }
 
     /// Maps addresses for `len` elements without reserving memory. The caller must reserve what it touches.
@@ -132,8 +130,7 @@ impl Budget {
     /// # Errors
     /// [`Error::Limit`] if the system gives no more addresses.
     pub fn addresses<T: Plain>(&self, len: usize, purpose: &str) -> Result<Buffer<T>> {
-        let reservation = self.reserve(0, purpose)?;
-        Buffer::map(len, reservation).map_err(|e| self.no_addresses((len * size_of::<T>()) as u64, purpose, &e))
+        Buffer::map(len, self.reserve(0, purpose)?, purpose)
     }
 
     fn take(&self, bytes: u64, purpose: &str) -> Result<()> {
@@ -169,9 +166,7 @@ impl Reservation {
         self.bytes += more;
         Ok(())
     }
-}
 
-impl Reservation {
     /// Returns the bytes reserved.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -223,25 +218,29 @@ unsafe impl Plain for AtomicU64 {}
 /// 5.0 ns with the second.)
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is a hint and never faults.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(slice.as_ptr().wrapping_add(index).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, index);
+    prefetch_to::<2, T>(slice, index);
 }
 
 /// Prefetches `slice[index]` into the first-level cache, for elements that are used a few steps later. An index out of
 /// range does no harm.
 #[inline(always)]
 pub fn prefetch_near<T>(slice: &[T], index: usize) {
+    prefetch_to::<1, T>(slice, index);
+}
+
+/// Prefetches `slice[index]` into the cache of this level, 1 or 2.
+#[inline(always)]
+fn prefetch_to<const LEVEL: u8, T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch of any address is a hint and never faults.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(index).cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let address = slice.as_ptr().wrapping_add(index).cast();
+        if LEVEL == 1 {
+            _mm_prefetch::<_MM_HINT_T0>(address)
+        } else {
+            _mm_prefetch::<_MM_HINT_T1>(address)
+        };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);
@@ -269,9 +268,11 @@ const PAGE: usize = 4096;
 const HUGE: usize = 2 << 20;
 
 impl<T: Plain> Buffer<T> {
-    fn map(len: usize, reservation: Reservation) -> std::io::Result<Self> {
-        let mapped = (len * size_of::<T>()).max(1).next_multiple_of(PAGE);
-        let start = region(mapped, libc::PROT_READ | libc::PROT_WRITE)?;
+    fn map(len: usize, reservation: Reservation, purpose: &str) -> Result<Self> {
+        let bytes = len * size_of::<T>();
+        let mapped = bytes.max(1).next_multiple_of(PAGE);
+        let start = region(mapped, libc::PROT_READ | libc::PROT_WRITE)
+            .map_err(|e| reservation.budget.no_addresses(bytes, purpose, &e))?;
         let buffer = Buffer { start, len, mapped, reservation, element: PhantomData };
         buffer.ask_for_huge_pages();
         Ok(buffer)
@@ -298,7 +299,7 @@ impl<T: Plain> Buffer<T> {
                 let start = libc::syscall(libc::SYS_mremap, self.start, self.mapped, mapped, flags, place);
                 if start == -1 { Err(std::io::Error::last_os_error()) } else { Ok(start as *mut libc::c_void) }
             });
-            let start = moved.map_err(|e| self.reservation.budget.no_addresses(mapped as u64, purpose, &e))?;
+            let start = moved.map_err(|e| self.reservation.budget.no_addresses(mapped, purpose, &e))?;
             (self.start, self.mapped) = (start, mapped);
             self.ask_for_huge_pages();
         }

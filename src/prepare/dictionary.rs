@@ -248,9 +248,7 @@ struct Runs {
 
 impl Runs {
     fn create(path: PathBuf) -> Result<Self> {
-        let file = regular::open_to_write(File::options().read(true).create(true).truncate(true), &path);
-        let file = file.map_err(|e| Error::io("create the runs of ids", &path, e))?;
-        std::fs::remove_file(&path).map_err(|e| Error::io("unlink the runs of ids", &path, e))?;
+        let file = regular::create_unnamed(&path, "create the runs of ids", "unlink the runs of ids")?;
         Ok(Runs { path, file, starts: Mutex::new(vec![0]) })
     }
 

@@ -100,7 +100,6 @@ impl Checkpoint {
 pub struct Saved {
     file: Mapped,
     done: u64,
-    total: u64,
     sections: Vec<Range<usize>>,
 }
 
@@ -115,7 +114,7 @@ impl Saved {
         let words = as_u64(file.body()).unwrap_or_default();
         let wrong =
             || Error::corrupt(path, At::File, format!("{} bytes are not a valid checkpoint", file.body().len()));
-        let [done, total, number] = *words.first_chunk::<HEAD>().ok_or_else(wrong)?;
+        let [done, _total, number] = *words.first_chunk::<HEAD>().ok_or_else(wrong)?;
         let lengths = words[HEAD..].get(..number as usize).ok_or_else(wrong)?;
         let mut at = 8 * (HEAD + lengths.len());
         let mut sections = Vec::with_capacity(lengths.len());
@@ -127,17 +126,12 @@ impl Saved {
         if at != file.body().len() {
             return Err(wrong());
         }
-        Ok(Saved { done, total, sections, file })
+        Ok(Saved { done, sections, file })
     }
 
     /// Returns the number of units done.
     pub fn done(&self) -> u64 {
         self.done
-    }
-
-    /// Returns the total number of units of the stage.
-    pub fn total(&self) -> u64 {
-        self.total
     }
 
     /// Returns section `number` as 64-bit words.
@@ -169,7 +163,7 @@ mod tests {
             let bytes: Vec<Vec<u8>> = sections.iter().map(|&length| (0..length).collect()).collect();
             checkpoint.save(3, 5, &bytes.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
             let saved = checkpoint.load().unwrap().unwrap();
-            assert_eq!((saved.done(), saved.total()), (3, 5));
+            assert_eq!(saved.done(), 3);
             for (number, section) in bytes.iter().enumerate() {
                 assert_eq!(&saved.file.body()[saved.sections[number].clone()], section);
                 assert_eq!(saved.words(number).is_ok(), section.len() % 8 == 0);

@@ -287,13 +287,8 @@ impl NewFile {
     }
 
     /// Returns the number of bytes of the body so far.
-    pub fn len(&self) -> u64 {
+    pub fn body_bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// Whether the body has no bytes yet.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Completes the file. Returns when it is durable under its name.
@@ -385,11 +380,4 @@ pub struct Pending {
     pub(super) file: File,
     pub(super) path: PathBuf,
     pub(super) seal: Seal,
-}
-
-impl Pending {
-    /// Returns the file's identity.
-    pub fn seal(&self) -> Seal {
-        self.seal
-    }
 }

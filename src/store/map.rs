@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::{Advice, Mmap, UncheckedAdvice};
+use memmap2::{Mmap, UncheckedAdvice};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -50,13 +50,7 @@ impl Mapped {
         // SAFETY: sealed files are never changed in place, only replaced by rename, which leaves this inode unchanged.
         // If anyone else changes a file: every value is checked before it is used as an index, and a truncation ends
         // the process through SIGBUS.
-        let map = unsafe { Mmap::map(&file) }.map_err(|e| match e.raw_os_error() {
-            Some(libc::ENOMEM) => {
-                let remedy = ", or set limits.host_memory to less";
-                Error::unmapped(path, len, addresses_left(), remedy, &e)
-            }
-            _ => Error::io("map", path, e),
-        })?;
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| map_failed(path, len, e))?;
         if map.len() as u64 != len {
             return Err(Error::corrupt(path, At::Byte(len), "the file changed its length while it was opened"));
         }
@@ -66,11 +60,6 @@ impl Mapped {
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Returns the length and the checksum in the footer.
-    pub fn seal(&self) -> Seal {
-        self.seal
     }
 
     /// Returns the body. It starts at a multiple of 64 bytes.
@@ -126,27 +115,25 @@ impl Mapped {
         Ok(())
     }
 
-    /// Asks the kernel to read the bytes `range` of the body ahead. It is a hint. Ranges beyond the body are cut.
-    pub fn advise_willneed(&self, range: Range<usize>) {
-        if let Some((start, len)) = self.in_map(range) {
-            let _ = self.map.advise_range(Advice::WillNeed, start, len);
-        }
-    }
-
     /// Drops the pages of the bytes `range` of the body from the process. They stay in the page cache, and a later read
     /// maps them again. Ranges beyond the body are cut.
     pub fn drop_range(&self, range: Range<usize>) {
-        if let Some((start, len)) = self.in_map(range) {
+        let body = self.body().len();
+        let (start, end) = (range.start.min(body), range.end.min(body));
+        if start < end {
             // SAFETY: the mapping is shared and read-only, so a dropped page comes back from the file with the same bytes; borrowed slices
             // stay valid.
-            let _ = unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, len) };
+            let _ =
+                unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, FRAME_BYTES + start, end - start) };
         }
     }
+}
 
-    fn in_map(&self, range: Range<usize>) -> Option<(usize, usize)> {
-        let body = self.map.len() - 2 * FRAME_BYTES;
-        let (start, end) = (range.start.min(body), range.end.min(body));
-        (start < end).then(|| (FRAME_BYTES + start, end - start))
+/// Returns the error for a file of `bytes` bytes that the system does not map.
+pub(super) fn map_failed(path: &Path, bytes: u64, e: std::io::Error) -> Error {
+    match e.raw_os_error() {
+        Some(libc::ENOMEM) => Error::unmapped(path, bytes, addresses_left(), ", or set limits.host_memory to less", &e),
+        _ => Error::io("map", path, e),
     }
 }
 

@@ -12,7 +12,8 @@ use super::os::start_writeback;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
-/// An open file for work in progress. Its bytes are durable after [`Placed::sync`], and its name after [`sync_name`].
+/// An open file for work in progress. Its bytes are durable after [`Placed::sync`], and its name after
+/// [`sync_folder`](super::replace::sync_folder).
 #[derive(Debug)]
 pub struct Placed {
     file: File,
@@ -112,28 +113,10 @@ fn too_short(path: &Path, bytes: u64, found: u64) -> Error {
     Error::corrupt(path, At::File, format!("{bytes} bytes were written, {found} are left"))
 }
 
-/// Makes the names of all files in the folder of `path` durable.
-///
-/// # Errors
-/// [`Error::Io`].
-pub fn sync_name(path: &Path) -> Result<()> {
-    super::replace::sync_folder(path)
-}
-
-/// Removes a file, if it exists.
-///
-/// # Errors
-/// [`Error::Io`].
-pub fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::replace::{remove_file, sync_folder};
 
     #[test]
     fn bytes_are_at_their_offsets_and_missing_bytes_are_reported() {
@@ -144,14 +127,14 @@ mod tests {
         file.write(b"cd", 6).unwrap();
         file.write(b"ab", 4).unwrap();
         file.sync().unwrap();
-        sync_name(&path).unwrap();
+        sync_folder(&path).unwrap();
         let mut bytes = [1; 8];
         Placed::open(path.clone(), 8).unwrap().read(&mut bytes, 0).unwrap();
         assert_eq!(&bytes, b"\0\0\0\0abcd");
         assert_eq!(Placed::open(path.clone(), 9).unwrap_err().exit_code(), 4);
         assert_eq!(Placed::create(path.clone(), 5).unwrap().bytes().unwrap(), 5);
         for _ in 0..2 {
-            remove(&path).unwrap();
+            remove_file(&path).unwrap();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Opens the files of a workdir, and refuses anything but a regular file. A FIFO in the place of a file would stop the
 //! process until somebody writes to it, and a link would lead a write to a file outside the workdir.
 
+use crate::error::Error;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -42,6 +43,18 @@ pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File>
 /// Errors of [`open_to_write`].
 pub fn create(path: &Path) -> io::Result<File> {
     open_to_write(OpenOptions::new().create(true).truncate(true), path)
+}
+
+/// Creates a file that can be read and written, and removes its name at once. So a process that is killed leaves nothing
+/// behind. `create` and `unlink` say in errors what failed.
+///
+/// # Errors
+/// [`Error::DiskFull`], [`Error::Io`].
+pub fn create_unnamed(path: &Path, create: &'static str, unlink: &'static str) -> Result<File, Error> {
+    let file = open_to_write(File::options().read(true).create(true).truncate(true), path);
+    let file = file.map_err(|e| Error::io(create, path, e))?;
+    std::fs::remove_file(path).map_err(|e| Error::io(unlink, path, e))?;
+    Ok(file)
 }
 
 fn open_with(options: &mut OpenOptions, path: &Path, flags: i32) -> io::Result<File> {

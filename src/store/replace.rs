@@ -92,8 +92,7 @@ pub(crate) fn temp_path(path: &Path) -> PathBuf {
 /// # Errors
 /// [`Error::Io`].
 pub fn make_folder_of(path: &Path) -> Result<()> {
-    let Some(folder) = path.parent() else { return Ok(()) };
-    std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e))
+    path.parent().map_or(Ok(()), make_folder)
 }
 
 /// Makes the folder entry of `path` durable.
@@ -161,10 +160,7 @@ pub fn make_folder(path: &Path) -> Result<()> {
 /// # Errors
 /// [`Error::Io`].
 pub fn remove_file(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
-        _ => Ok(()),
-    }
+    removed(path, std::fs::remove_file(path))
 }
 
 /// Removes a folder and everything in it, if it exists.
@@ -172,8 +168,12 @@ pub fn remove_file(path: &Path) -> Result<()> {
 /// # Errors
 /// [`Error::Io`].
 pub fn remove_folder(path: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+    removed(path, std::fs::remove_dir_all(path))
+}
+
+fn removed(path: &Path, done: io::Result<()>) -> Result<()> {
+    match done {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io("remove", path, e)),
         _ => Ok(()),
     }
 }

@@ -43,8 +43,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, guard: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    fn wait_while(&self, waits: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        self.changed.wait_while(self.lock(), |state| waits(state)).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,10 +86,7 @@ impl Syncer {
     /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. Files pushed since then may then not be
     /// durable.
     pub fn wait(&self) -> Result<()> {
-        let mut state = self.shared.lock();
-        while state.busy || !state.queue.is_empty() {
-            state = self.shared.wait(state);
-        }
+        let mut state = self.shared.wait_while(|state| state.busy || !state.queue.is_empty());
         let folders = std::mem::take(&mut state.folders);
         let error = state.error.take();
         drop(state);
@@ -118,23 +115,16 @@ impl Drop for Syncer {
 }
 
 fn run(shared: &Shared) {
-    let mut state = shared.lock();
     loop {
-        if state.queue.is_empty() {
-            if state.closed {
-                return;
-            }
-            state = shared.wait(state);
-            continue;
-        }
-        let Some((path, file)) = state.queue.pop_front() else { continue };
+        let mut state = shared.wait_while(|state| state.queue.is_empty() && !state.closed);
+        let Some((path, file)) = state.queue.pop_front() else { return };
         state.busy = true;
-        shared.changed.notify_all();
         drop(state);
         let file = file.map_or_else(|| regular::open(&path), Ok);
         let done = failpoint::hit("store.fsync").and(file).and_then(|file| file.sync_all());
-        state = shared.lock();
+        let mut state = shared.lock();
         state.busy = false;
+        shared.changed.notify_all();
         match done {
             // The file has been removed since, so nobody needs it.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
@@ -149,6 +139,5 @@ fn run(shared: &Shared) {
         if !known {
             state.folders.insert(path);
         }
-        shared.changed.notify_all();
     }
 }

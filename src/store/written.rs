@@ -1,9 +1,9 @@
 //! Files that this process wrote, mapped read-only, for data that does not fit memory while a task runs.
 #![allow(unsafe_code)] // mapping a file has no safe form
 
+use super::map::map_failed;
 use super::placed::Placed;
-use crate::error::{Error, Result};
-use crate::memory::addresses_left;
+use crate::error::Result;
 use memmap2::Mmap;
 use std::ops::Deref;
 
@@ -22,13 +22,7 @@ impl Written {
         // SAFETY: the file belongs to this process, which does not write it any more. A truncation by others ends the
         // process through SIGBUS.
         let map = unsafe { Mmap::map(placed.file()) };
-        map.map(Written).map_err(|e| match e.raw_os_error() {
-            Some(libc::ENOMEM) => {
-                let remedy = ", or set limits.host_memory to less";
-                Error::unmapped(placed.path(), bytes, addresses_left(), remedy, &e)
-            }
-            _ => Error::io("map", placed.path(), e),
-        })
+        map.map(Written).map_err(|e| map_failed(placed.path(), bytes, e))
     }
 }
 
@@ -54,7 +48,7 @@ mod tests {
         placed.write(&bytes, 0).unwrap();
         let written = Written::map(&placed).unwrap();
         drop(placed);
-        crate::store::placed::remove(&path).unwrap();
+        crate::store::replace::remove_file(&path).unwrap();
         assert_eq!(&*written, &*bytes);
     }
 }

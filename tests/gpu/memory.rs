@@ -2,7 +2,7 @@
 
 use crate::support::Dice;
 use crate::workspace::workspace;
-use gpugraph::gpu::{Arena, DeviceSlice, Workspace};
+use gpugraph::gpu::{Arena, DeviceSlice, Queue, Workspace};
 use gpugraph::graph::placement::{BlockSize, Placement};
 use gpugraph::prepare::partition::WORDS;
 use gpugraph::prepare::partition::device_lines::{DeviceLines, LineRun};
@@ -142,10 +142,10 @@ fn a_shelf_takes_the_lines_that_fit_its_parts() {
             words.part(at..at + span.len() / 4)
         });
         shelves.iter().for_each(|&shelf| gpu.queue.fill(shelf, 0xff).expect("a fill"));
-        let of = |rank| DeviceLines::new(&shelves, WORDS, rank, gpu.device.queue().expect("a queue"));
+        let of = |rank| DeviceLines::new(&shelves, WORDS, rank, Queue::new(&gpu.device).expect("a queue"));
         let [zero, one] = [0, 1].map(of);
         let run = |first, lines| LineRun { first, lines };
-        let queue = gpu.device.queue().expect("a queue");
+        let queue = Queue::new(&gpu.device).expect("a queue");
         let put = |gpu: &mut Workspace, shelf: &DeviceLines, rank, numbers| {
             let lines = lines(gpu, numbers);
             gpu.queue.finish().expect("an end");
@@ -178,8 +178,12 @@ fn threads_share_a_shelf() {
         let (_, span) = gpu.arena.take_last(4 * WORDS as u64 * 100).expect("room");
         let words = gpu.arena.words();
         let at = (span.address() - words.address()) / 4;
-        let shelf =
-            DeviceLines::new(&[words.part(at..at + span.len() / 4)], WORDS, 0, gpu.device.queue().expect("a queue"));
+        let shelf = DeviceLines::new(
+            &[words.part(at..at + span.len() / 4)],
+            WORDS,
+            0,
+            Queue::new(&gpu.device).expect("a queue"),
+        );
         // 2 + 3 + 2 + 3 + ... lines, 125 in all, by one thread each.
         let wanted: Vec<_> = (0..50).map(|i| 3 * i..3 * i + 2 + i % 2).collect();
         let from: Vec<_> = wanted.iter().map(|numbers| lines(&mut gpu, numbers.clone())).collect();
@@ -187,7 +191,7 @@ fn threads_share_a_shelf() {
         let device = &gpu.device;
         let runs: Vec<LineRun> = std::thread::scope(|scope| {
             let put = |&lines| {
-                let queue = device.queue().expect("a queue");
+                let queue = Queue::new(&device).expect("a queue");
                 let run = shelf.put(&queue, 0, lines).expect("a copy");
                 queue.finish().expect("an end");
                 run

@@ -119,8 +119,8 @@ impl WeightsWriter {
     /// # Errors
     /// [`Error::Validation`] if there are more or fewer weights than announced; [`Error::DiskFull`], [`Error::Io`].
     pub fn finish(self) -> Result<Pending> {
-        if self.file.len() != body_bytes(self.entries) {
-            let what = format!("{} bytes for the weights of {} entries", self.file.len(), self.entries);
+        if self.file.body_bytes() != body_bytes(self.entries) {
+            let what = format!("{} bytes for the weights of {} entries", self.file.body_bytes(), self.entries);
             return Err(Error::Validation(format!("{}: {what}", self.path.display())));
         }
         self.file.finish_deferred()

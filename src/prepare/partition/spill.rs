@@ -22,9 +22,7 @@ pub(super) struct Spill {
 
 impl Spill {
     pub(super) fn create(path: &Path) -> Result<Self> {
-        let file = regular::open_to_write(File::options().read(true).create(true).truncate(true), path);
-        let file = file.map_err(|e| Error::io("create the spill file", path, e))?;
-        std::fs::remove_file(path).map_err(|e| Error::io("unlink the spill file", path, e))?;
+        let file = regular::create_unnamed(path, "create the spill file", "unlink the spill file")?;
         Ok(Spill { path: path.to_owned(), file, written: AtomicU64::new(0) })
     }
 

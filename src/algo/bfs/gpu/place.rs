@@ -8,7 +8,7 @@ use super::twins::{Graph, MOST_HEADS, Spread, SpreadGraph};
 use super::{Tuning, room};
 use crate::algo::searches::gpu::{GoOn, pin, place_starts, targets};
 use crate::error::{Error, Result};
-use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Registered, Workspace, slice_bytes};
+use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::Direction;
 use crate::graph::packed::chunk::WORDS;
@@ -41,7 +41,7 @@ pub(super) enum HostRows<'a> {
     /// A copy in pinned memory.
     Pinned(Pinned),
     /// The packed rows themselves.
-    Packed(Registered<'a>),
+    Packed(Pinned<&'a [u8]>),
 }
 
 /// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as there is room for into its
@@ -105,7 +105,7 @@ pub(super) fn place<'a>(
     }
     for half in 0..2 {
         if let Some(rows) = packed[half] {
-            let rows = Registered::new(&workspace.device, bytes_of(rows.words()), budget)?;
+            let rows = Pinned::of(&workspace.device, bytes_of(rows.words()), budget)?;
             placed.graph.halves[half].entries = rows.address().wrapping_sub(4 * WORDS as u64 * tuning.first_entry);
             placed.on_host.push(HostRows::Packed(rows));
             continue;

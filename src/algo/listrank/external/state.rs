@@ -7,7 +7,7 @@ use super::sizes::Sizes;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::store::journal::{Journal, Record};
-use crate::store::placed::{remove, sync_name};
+use crate::store::replace::{remove_file, sync_folder};
 
 /// State of a ranking after its last journal record.
 #[derive(Debug, Clone, Default)]
@@ -126,7 +126,7 @@ impl Kept {
     fn note(&mut self, record: Record) -> Result<()> {
         failpoint::hit("listrank.round").map_err(|e| Error::io("note a round", &self.path, e))?;
         // New files are durable only once their names are.
-        sync_name(&self.path)?;
+        sync_folder(&self.path)?;
         self.journal.append(std::slice::from_ref(&record))?;
         self.journal.sync()?;
         self.apply(&record).ok_or_else(|| Error::internal("note a round", "a record of another kind"))
@@ -148,7 +148,7 @@ impl Kept {
                     _ => chained,
                 };
                 if !keep {
-                    remove(&path(folder, name, bin))?;
+                    remove_file(&path(folder, name, bin))?;
                 }
             }
         }

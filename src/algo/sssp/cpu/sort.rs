@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::graph::direction::Way;
 use crate::memory::{Budget, Buffer, bytes_of_mut};
 use crate::process::signals;
-use crate::store::placed::{self, Placed};
+use crate::store::placed::Placed;
+use crate::store::replace::remove_file;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -130,7 +131,7 @@ impl Sorter<'_> {
         let room = budget.free().saturating_sub(spare.saturating_sub(later) + places) / ways;
         let entries = bounds.rows(&placed, &starts, packing, room, &mut window, budget)?;
         // The name is removed once the file is written, because no later run uses the file.
-        placed::remove(&path)?;
+        remove_file(&path)?;
         Ok((Entries::OnDisk(starts, entries), weights))
     }
 

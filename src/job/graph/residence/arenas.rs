@@ -3,7 +3,7 @@
 
 use super::{LANES, PART};
 use crate::error::{Error, Result};
-use crate::gpu::{CopySource, DeviceSlice, PeerMemory, Workspace};
+use crate::gpu::{CopySource, DeviceSlice, PeerMemory, Queue, Workspace};
 use crate::graph::layout::Bins;
 use crate::graph::placement::{BlockSize, Placement};
 use crate::job::context::Context;
@@ -93,7 +93,7 @@ pub(in crate::job::graph) fn device_lines(
     };
     let of_all: Vec<DeviceSlice<u32>> = (0..ranks).map(lines_of).collect();
     tracing::debug!(lines, expected, "room for edges on the GPU");
-    let queue = workspace.device.queue()?;
+    let queue = Queue::new(&workspace.device)?;
     Ok(Some(DeviceLines::new(&of_all, line_words(weighted), rank, queue)))
 }
 

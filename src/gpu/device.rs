@@ -31,10 +31,10 @@ pub fn at_least(least: u64) -> String {
 
 /// A GPU that this process has opened.
 #[derive(Debug, Clone)]
-pub struct Device(Arc<Inner>);
+pub struct Device(Arc<OpenDevice>);
 
 #[derive(Debug)]
-struct Inner {
+struct OpenDevice {
     context: Arc<CudaContext>,
     gpu: Gpu,
     multiprocessors: u32,
@@ -81,7 +81,7 @@ impl Device {
         let (free, total) = context.mem_get_info().map_err(|e| failed(&gpu, None, "report its memory", e))?;
         let limit = limit.unwrap_or_else(|| default_limit(free as u64));
         let before = (total - free) as u64;
-        let inner = Inner {
+        let inner = OpenDevice {
             context,
             gpu,
             multiprocessors,

@@ -25,7 +25,7 @@ pub fn load() -> (bool, bool) {
 /// Looks for CUDA and its GPUs. Never fails: the result lists missing parts.
 pub fn probe() -> Cuda {
     let (gpus, missing) = (Vec::new(), Vec::new());
-    let kernels = super::program::cache();
+    let kernels = super::source::cache();
     let mut cuda = Cuda { driver: None, nvrtc: false, nvrtc_version: None, kernels, gpus, missing };
     let (has_driver, has_nvrtc) = load();
     cuda.nvrtc = has_nvrtc;

@@ -1,14 +1,9 @@
 //! Energy use and utilisation of a GPU, read through NVIDIA's management library (NVML), if that is installed.
 
 use super::device::Device;
+use super::users::nvml_uuid;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
-
-/// Converts the 32 hexadecimal digits of a GPU's uuid to the notation of NVML.
-pub(super) fn nvml_uuid(hex: &str) -> String {
-    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
-    format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32))
-}
 
 /// Meter of the energy and utilisation of one GPU.
 pub struct GpuMeter {

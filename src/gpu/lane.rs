@@ -29,7 +29,7 @@ pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> R
 #[derive(Debug)]
 pub struct Lane<'u> {
     queue: &'u Queue,
-    slots: Vec<Slot<'u>>,
+    slots: Vec<LaneSlot<'u>>,
     turn: usize,
     /// Number of words in the current slot.
     filled: usize,
@@ -39,7 +39,7 @@ pub struct Lane<'u> {
 }
 
 #[derive(Debug)]
-struct Slot<'u> {
+struct LaneSlot<'u> {
     words: &'u mut [u32],
     /// If the slot is `busy`, the event after which the GPU no longer uses it.
     done: &'u Event,
@@ -49,7 +49,7 @@ struct Slot<'u> {
 impl<'u> Lane<'u> {
     /// Makes a lane with these slots of pinned memory; each has an event.
     pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
-        let slots = slots.map(|(words, done)| Slot { words, done, busy: false }).collect();
+        let slots = slots.map(|(words, done)| LaneSlot { words, done, busy: false }).collect();
         Lane { queue, slots, turn: 0, filled: 0, open: false, waited: Duration::ZERO }
     }
 
@@ -182,8 +182,10 @@ impl<'u> Lane<'u> {
         let piece = (self.slot_words() / N / step * step) as u64;
         let mut in_flight = VecDeque::new();
         for start in (0..from[0].len()).step_by(piece.max(1) as usize) {
-            if in_flight.len() == self.slots.len() {
-                self.hand_over(in_flight.pop_front(), &mut take)?;
+            if in_flight.len() == self.slots.len()
+                && let Some(slot) = in_flight.pop_front()
+            {
+                self.hand_over(slot, &mut take)?;
             }
             let parts = from.map(|from| from.part(start..start + piece));
             let words = parts[0].len() as usize;
@@ -194,18 +196,14 @@ impl<'u> Lane<'u> {
             in_flight.push_back((self.turn, words));
             self.pass()?;
         }
-        while !in_flight.is_empty() {
-            self.hand_over(in_flight.pop_front(), &mut take)?;
-        }
-        Ok(())
+        in_flight.into_iter().try_for_each(|slot| self.hand_over(slot, &mut take))
     }
 
     fn hand_over<const N: usize>(
         &mut self,
-        slot: Option<(usize, usize)>,
+        (turn, words): (usize, usize),
         take: impl FnOnce([&[u32]; N]) -> Result<()>,
     ) -> Result<()> {
-        let Some((turn, words)) = slot else { return Ok(()) };
         self.waited += self.slots[turn].wait()?;
         let slot = &*self.slots[turn].words;
         take(std::array::from_fn(|number| &slot[number * words..(number + 1) * words]))
@@ -223,7 +221,7 @@ impl<'u> Lane<'u> {
     }
 }
 
-impl Slot<'_> {
+impl LaneSlot<'_> {
     /// Waits until the GPU no longer uses the slot. Returns the time that took.
     fn wait(&mut self) -> Result<Duration> {
         if !std::mem::take(&mut self.busy) {

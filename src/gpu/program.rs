@@ -3,13 +3,14 @@
 #![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
 
 use super::device::Device;
-use super::source::ProgramSource;
+use super::source::{ProgramSource, cache};
 use crate::error::{Error, Result};
+use crate::store::replace::{make_folder_of, replace_volatile};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use cudarc::driver::{CudaFunction, CudaModule, sys as driver_sys};
 use cudarc::nvrtc::{Ptx, sys};
 use std::ffi::CString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -48,7 +49,7 @@ impl Program {
                 if let Some(path) = cached
                     && let Err(e) = store(&path, &image)
                 {
-                    tracing::debug!("{}: kernels are not cached: {e}", path.display());
+                    tracing::debug!("kernels are not cached: {e}");
                 }
                 load(image).map_err(|e| device.lost("load its kernels", e))?
             }
@@ -126,28 +127,17 @@ fn cached(source: &ProgramSource, options: &[String]) -> Option<PathBuf> {
     Some(cache()?.join(format!("{}.{key:016x}.cubin", source.name)))
 }
 
-/// Returns the folder of cached kernels; `None` without a home directory.
-pub fn cache() -> Option<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")))?;
-    Some(base.join("gpugraph"))
-}
-
 /// Reads a cached image. Returns `None` if it is absent or does not match its checksum.
-fn read_checked(path: &std::path::Path) -> Option<Vec<u8>> {
+fn read_checked(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = std::fs::read(path).ok()?;
     let sum = bytes.get(..8)?.try_into().ok().map(u64::from_le_bytes)?;
     let image = bytes.split_off(8);
     (xxh3_64(&image) == sum).then_some(image)
 }
 
-fn store(path: &std::path::Path, image: &[u8]) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let temp = crate::store::replace::temp_path(path);
-    let bytes = [&xxh3_64(image).to_le_bytes(), image].concat();
-    std::fs::write(&temp, bytes).and_then(|()| std::fs::rename(&temp, path))
+fn store(path: &Path, image: &[u8]) -> Result<()> {
+    make_folder_of(path)?;
+    replace_volatile(path, &[&xxh3_64(image).to_le_bytes(), image].concat())
 }
 
 fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {

@@ -1,4 +1,14 @@
-//! Sources of the programs in `kernels/`. The module that launches a program declares it.
+//! Sources of the programs in `kernels/`, and where they are cached once compiled. The module that launches a program
+//! declares it.
+
+use std::path::PathBuf;
+
+/// Returns the folder of cached kernels; `None` without a home directory.
+pub fn cache() -> Option<PathBuf> {
+    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")))?;
+    Some(base.join("gpugraph"))
+}
 
 /// Source of a program of kernels.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,5 @@
 //! Processes that use a GPU's memory, and the default limit of a job's GPU memory.
 
-use super::energy;
 use crate::size;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 
@@ -20,14 +19,19 @@ pub fn default_limit(free: u64) -> u64 {
 /// 70 GiB". Empty if the driver does not report them.
 pub(super) fn other_users(uuid: &str) -> String {
     let Ok(library) = nvml_wrapper::Nvml::init() else { return String::new() };
-    let processes =
-        library.device_by_uuid(energy::nvml_uuid(uuid).as_str()).and_then(|gpu| gpu.running_compute_processes());
+    let processes = library.device_by_uuid(nvml_uuid(uuid).as_str()).and_then(|gpu| gpu.running_compute_processes());
     let of = |used| match used {
         UsedGpuMemory::Used(bytes) => Some(bytes),
         UsedGpuMemory::Unavailable => None,
     };
     let processes = processes.unwrap_or_default().into_iter().map(|process| (process.pid, of(process.used_gpu_memory)));
     named(processes.filter(|&(pid, _)| pid != std::process::id()).collect())
+}
+
+/// Converts the 32 hexadecimal digits of a GPU's uuid to the notation of NVML.
+pub(super) fn nvml_uuid(hex: &str) -> String {
+    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
+    format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32))
 }
 
 /// Formats processes with their bytes as a part of a sentence.

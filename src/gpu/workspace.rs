@@ -9,7 +9,7 @@ use super::staging::{StopFlag, Uploader};
 use super::visible;
 use crate::error::{Error, Result};
 use crate::memory::{Budget, populate};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -134,13 +134,8 @@ fn not_compiled(name: &str) -> Error {
 #[derive(Debug)]
 struct Loading {
     name: &'static str,
-    program: Mutex<Option<Progress>>,
-}
-
-#[derive(Debug)]
-enum Progress {
-    Compiling(JoinHandle<Result<Program>>),
-    Loaded(Program),
+    thread: Mutex<Option<JoinHandle<Result<Program>>>>,
+    loaded: OnceLock<Program>,
 }
 
 impl Loading {
@@ -148,30 +143,23 @@ impl Loading {
         let device = device.clone();
         let thread = std::thread::Builder::new().name(source.name.into()).spawn(move || Program::load(&device, source));
         let thread = thread.map_err(|e| Error::io("start a thread to compile kernels", source.name, e))?;
-        Ok(Loading { name: source.name, program: Mutex::new(Some(Progress::Compiling(thread))) })
+        Ok(Loading { name: source.name, thread: Mutex::new(Some(thread)), loaded: OnceLock::new() })
     }
 
     /// Returns the program. Waits until it is loaded.
-    fn program(&self) -> Result<Program> {
-        let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
-        let loaded = match program.take() {
-            Some(Progress::Compiling(thread)) => {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?
-            }
-            Some(Progress::Loaded(loaded)) => loaded,
-            None => return Err(not_compiled(self.name)),
-        };
-        *program = Some(Progress::Loaded(loaded.clone()));
-        Ok(loaded)
+    fn program(&self) -> Result<&Program> {
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let loaded = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            self.loaded.get_or_init(|| loaded);
+        }
+        self.loaded.get().ok_or_else(|| not_compiled(self.name))
     }
 }
 
 impl Drop for Loading {
     fn drop(&mut self) {
         // The process must not end while NVRTC runs.
-        let program = self.program.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Progress::Compiling(thread)) = program {
-            let _ = thread.join();
-        }
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let _ = thread.map(JoinHandle::join);
     }
 }

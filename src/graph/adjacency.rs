@@ -10,12 +10,12 @@ const HINTS: u32 = 1 << 12;
 
 /// The whole rows of a graph; both halves must [be local](Catalogue::is_local).
 pub struct Adjacency<'a> {
-    lower: HalfRows<'a>,
-    upper: HalfRows<'a>,
+    lower: IndexedRows<'a>,
+    upper: IndexedRows<'a>,
 }
 
 /// One half of all rows.
-struct HalfRows<'a> {
+struct IndexedRows<'a> {
     blocks: Vec<Block<'a>>,
     /// By block, one past its last row.
     ends: Vec<u32>,
@@ -27,7 +27,7 @@ struct HalfRows<'a> {
 impl<'a> Adjacency<'a> {
     /// Makes the rows of a graph from its two halves.
     pub fn new(lower: &'a Catalogue, upper: &'a Catalogue) -> Adjacency<'a> {
-        Adjacency { lower: HalfRows::new(lower), upper: HalfRows::new(upper) }
+        Adjacency { lower: IndexedRows::new(lower), upper: IndexedRows::new(upper) }
     }
 
     /// Advises the system that rows are read at random, if they are in mapped files.
@@ -61,15 +61,15 @@ impl<'a> Adjacency<'a> {
     }
 }
 
-impl<'a> HalfRows<'a> {
-    fn new(catalogue: &'a Catalogue) -> HalfRows<'a> {
+impl<'a> IndexedRows<'a> {
+    fn new(catalogue: &'a Catalogue) -> IndexedRows<'a> {
         let blocks: Vec<Block<'a>> = (0..catalogue.len()).map(|b| catalogue.block(b)).collect();
         let ends: Vec<u32> = blocks.iter().map(Block::end_row).collect();
         let rows = ends.last().copied().unwrap_or(0);
         let shift = rows.div_ceil(HINTS).next_power_of_two().ilog2();
         let firsts = (0..=rows >> shift).map(|hint| hint << shift);
         let hints = firsts.map(|row| ends.partition_point(|&end| end <= row) as u32).collect();
-        HalfRows { blocks, ends, hints, shift }
+        IndexedRows { blocks, ends, hints, shift }
     }
 
     #[inline]

@@ -22,13 +22,13 @@ pub struct Catalogue {
     /// Size of each block.
     sizes: Vec<BlockSize>,
     first_rows: Vec<u32>,
-    blocks: Blocks,
+    blocks: BlockStorage,
     /// Weights of each block; empty if edges have none or no task reads them.
     weights: Vec<StoredWeights>,
 }
 
 #[derive(Debug)]
-enum Blocks {
+enum BlockStorage {
     InFiles(Vec<StoredBlock>),
     InMemory {
         blocks: Vec<MemoryBlock>,
@@ -50,10 +50,10 @@ impl Catalogue {
         let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, half, &layout, b));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
         let sizes = blocks.iter().map(|block| size_of(block.block())).collect();
-        Ok(Catalogue::of(layout, sizes, Blocks::InFiles(blocks)))
+        Ok(Catalogue::of(layout, sizes, BlockStorage::InFiles(blocks)))
     }
 
-    fn of(layout: Layout, sizes: Vec<BlockSize>, blocks: Blocks) -> Self {
+    fn of(layout: Layout, sizes: Vec<BlockSize>, blocks: BlockStorage) -> Self {
         Catalogue { first_rows: first_rows(&layout), sizes, blocks, layout, weights: Vec::new() }
     }
 
@@ -71,7 +71,7 @@ impl Catalogue {
     /// Makes a catalogue of `blocks` of these sizes that are only in host memory. If `alone`, all are in this process;
     /// otherwise some are in other processes of this machine.
     pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
-        Catalogue::of(layout, sizes, Blocks::InMemory { blocks, alone, reserved: None })
+        Catalogue::of(layout, sizes, BlockStorage::InMemory { blocks, alone, reserved: None })
     }
 
     /// Reserves memory for blocks that were allocated without a reservation.
@@ -80,7 +80,7 @@ impl Catalogue {
     /// [`crate::Error::Limit`].
     pub fn reserve(&mut self, budget: &Budget) -> Result<()> {
         let bytes = self.sizes.iter().map(|size| HostBlock::bytes(size.rows, size.entries)).sum();
-        if let Blocks::InMemory { reserved, .. } = &mut self.blocks {
+        if let BlockStorage::InMemory { reserved, .. } = &mut self.blocks {
             *reserved = Some(budget.reserve(bytes, "rows that stay in memory")?);
         }
         Ok(())
@@ -88,23 +88,23 @@ impl Catalogue {
 
     /// Whether the blocks are in memory of this process or others, and not packed.
     pub fn is_in_memory(&self) -> bool {
-        matches!(self.blocks, Blocks::InMemory { .. })
+        matches!(self.blocks, BlockStorage::InMemory { .. })
     }
 
     /// Makes a catalogue of blocks of these sizes that are only in GPU memory.
     pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, placement: Placement) -> Self {
-        Catalogue::of(layout, sizes, Blocks::OnGpus(placement))
+        Catalogue::of(layout, sizes, BlockStorage::OnGpus(placement))
     }
 
     /// Makes a catalogue of rows that are only in host memory, packed.
     pub fn of_packed(layout: Layout, rows: PackedRows) -> Self {
-        Catalogue::of(layout, rows.sizes(), Blocks::Packed(rows))
+        Catalogue::of(layout, rows.sizes(), BlockStorage::Packed(rows))
     }
 
     /// Takes out the blocks that are in memory of this process, and the reservation for blocks that were allocated
     /// without one. Afterwards only sizes can be read from the catalogue.
     pub fn take_blocks(&mut self) -> (Vec<HostBlock>, Option<Reservation>) {
-        let Blocks::InMemory { blocks, reserved, .. } = &mut self.blocks else { return Default::default() };
+        let BlockStorage::InMemory { blocks, reserved, .. } = &mut self.blocks else { return Default::default() };
         let local = |block| match block {
             MemoryBlock::Local(block) => Some(block),
             MemoryBlock::Remote(_) => None,
@@ -115,7 +115,7 @@ impl Catalogue {
     /// Returns the packed rows, if the rows are packed.
     pub fn packed(&self) -> Option<&PackedRows> {
         match &self.blocks {
-            Blocks::Packed(rows) => Some(rows),
+            BlockStorage::Packed(rows) => Some(rows),
             _ => None,
         }
     }
@@ -123,7 +123,7 @@ impl Catalogue {
     /// Returns where the blocks are in GPU memory, if they are there.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.blocks {
-            Blocks::OnGpus(placement) => Some(placement),
+            BlockStorage::OnGpus(placement) => Some(placement),
             _ => None,
         }
     }
@@ -132,9 +132,9 @@ impl Catalogue {
     /// is the same on all ranks.
     pub fn is_local(&self) -> bool {
         match self.blocks {
-            Blocks::InFiles(_) => true,
-            Blocks::InMemory { alone, .. } => alone,
-            Blocks::OnGpus(_) | Blocks::Packed(_) => false,
+            BlockStorage::InFiles(_) => true,
+            BlockStorage::InMemory { alone, .. } => alone,
+            BlockStorage::OnGpus(_) | BlockStorage::Packed(_) => false,
         }
     }
 
@@ -198,7 +198,7 @@ impl Catalogue {
     /// Returns the location of block `b`. The graph must not be on GPUs.
     pub fn location(&self, b: usize) -> BlockLocation<'_> {
         match &self.blocks {
-            Blocks::InMemory { blocks, .. } => match &blocks[b] {
+            BlockStorage::InMemory { blocks, .. } => match &blocks[b] {
                 MemoryBlock::Local(block) => BlockLocation::Local(block.block()),
                 &MemoryBlock::Remote(lent) => BlockLocation::Remote(lent),
             },
@@ -209,7 +209,7 @@ impl Catalogue {
     /// Returns the rows `rows` of block `b`, counted from the block's first row. Packed rows are unpacked into
     /// `unpacked`. The graph must be local or packed.
     pub fn part<'u>(&'u self, b: usize, rows: Range<usize>, unpacked: &'u mut Unpacked) -> Block<'u> {
-        let Blocks::Packed(packed) = &self.blocks else {
+        let BlockStorage::Packed(packed) = &self.blocks else {
             let block = self.block(b);
             let first_row = block.first_row + rows.start as u32;
             return Block { first_row, offsets: &block.offsets[rows.start..=rows.end], ..block };
@@ -236,7 +236,7 @@ impl Catalogue {
     /// Whether row `row` contains `neighbour`. The graph must be local or packed.
     pub fn lists(&self, row: u32, neighbour: u32) -> bool {
         match &self.blocks {
-            Blocks::Packed(packed) => {
+            BlockStorage::Packed(packed) => {
                 let b = self.layout.block_of(row);
                 packed.block(b).contains((row - self.first_rows[b]) as usize, neighbour)
             }
@@ -292,7 +292,7 @@ impl Catalogue {
 
     fn stored(&self) -> &[StoredBlock] {
         match &self.blocks {
-            Blocks::InFiles(blocks) => blocks,
+            BlockStorage::InFiles(blocks) => blocks,
             _ => &[],
         }
     }
@@ -329,7 +329,7 @@ impl Catalogue {
 impl Drop for Catalogue {
     /// Frees the blocks on all threads at once, because unmapping gigabytes takes time.
     fn drop(&mut self) {
-        if let Blocks::InMemory { blocks, .. } = &mut self.blocks {
+        if let BlockStorage::InMemory { blocks, .. } = &mut self.blocks {
             std::mem::take(blocks).into_par_iter().for_each(drop);
         }
     }

@@ -71,11 +71,6 @@ impl RowRange {
     pub fn len(&self) -> usize {
         (self.rows.end - self.rows.start) as usize
     }
-
-    /// Whether the range has no rows.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
 }
 
 /// Division of a graph's rows into blocks.
@@ -107,7 +102,8 @@ impl Layout {
 
     /// Makes the layout of the lower half of an undirected graph, with blocks of about `target` entries, or of one
     /// granule if that has more.
-    pub fn with_target(runs: &DegreeRuns, target: u64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn with_target(runs: &DegreeRuns, target: u64) -> Self {
         Self::of_half(runs, target, Half::Lower, Direction::Undirected)
     }
 

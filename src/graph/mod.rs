@@ -30,3 +30,17 @@ pub mod packed;
 pub mod placement;
 pub mod stored;
 pub mod weights;
+
+pub use catalogue::{BlockLocation, Catalogue, Extremes, Unpacked};
+pub use csr::Block;
+pub use degrees::{DegreeCounter, DegreeSummary, Degrees};
+pub use direction::{Direction, Way};
+pub use half::Half;
+pub use host_block::{HostBlock, MemoryBlock, RemoteBlock};
+pub use ids::{DenseId, FirstId, InputId, RawId, Vertex};
+pub use layout::{BIN_ROWS, Bins, Layout, RowRange};
+pub use order::DegreeRuns;
+pub use packed::{BlockPacker, HalfPacked, PackedRows, Packer, pack_half};
+pub use placement::{BlockSize, DeviceBlock, Placement, assign_ranks};
+pub use stored::{BlockWriter, StoredBlock};
+pub use weights::stored::{GraphWeights, StoredWeights, WeightsWriter};

@@ -12,6 +12,19 @@ pub struct BlockSize {
     pub entries: u64,
 }
 
+/// Assigns each block to a rank. Each rank gets consecutive blocks with nearly the same share of the total; `parts` says
+/// how much each block counts.
+pub fn assign_ranks(parts: &[f64], ranks: usize) -> Vec<usize> {
+    let total = parts.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let mut before = 0.0;
+    let rank = |&part: &f64| {
+        let middle = before + part / 2.0;
+        before += part;
+        ((middle / total * ranks as f64) as usize).min(ranks - 1)
+    };
+    parts.iter().map(rank).collect()
+}
+
 /// A block in the memory of a GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceBlock {

@@ -12,7 +12,7 @@ use super::layout::Layout;
 use crate::error::{At, Error, Result};
 use crate::memory::bytes_of;
 use crate::store::file::{FRAME_BYTES, Kind, NewFile, Pending};
-use crate::store::map::{Mapped, as_u32};
+use crate::store::map::{Mapped, as_u32, as_u64};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -179,15 +179,8 @@ impl StoredBlock {
         let path = path(folder, half, index);
         let file = Mapped::open(&path, kind(half), salt(key, index))?;
         let wrong = |what: String| Error::corrupt(&path, At::File, what);
-        let Some(&[i, first_row, rows, entries, shift]) = file
-            .body()
-            .first_chunk::<HEAD>()
-            .map(|head| {
-                let word = |k: usize| head[8 * k..8 * k + 8].iter().rev().fold(0u64, |w, &b| (w << 8) | u64::from(b));
-                [word(0), word(1), word(2), word(3), word(4)]
-            })
-            .as_ref()
-        else {
+        let head = file.body().get(..HEAD).and_then(as_u64);
+        let Some(&[i, first_row, rows, entries, shift, ..]) = head else {
             return Err(wrong(format!("{} bytes are too few for a block", file.body().len())));
         };
         if (i, first_row, rows) != (index as u64, span.rows.start, span.len() as u64) {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{self, ArenaName, Device, GpuMeter, Peers, ProgramSource, StartTurn, Workspace};
 use crate::job::plan::resources::{GpuResources, named, pinned};
 use crate::memory::{Budget, Reservation};
-use crate::prepare::{self, Accelerator};
+use crate::prepare::gpu::{self as prepare, PrepareGpu};
 use crate::process::host;
 use crate::process::metrics::{Measured, Meter, OpenMeter};
 use std::collections::BTreeMap;
@@ -85,9 +85,9 @@ fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Opti
 /// Returns the GPU programs that the job's stages launch, each once.
 fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
-    let preparing = prepare::gpu::programs(job.carries_weights()).into_iter().filter(|_| prepares);
+    let preparing = prepare::programs(job.carries_weights()).into_iter().filter(|_| prepares);
     // A prepared graph may lack whole rows.
-    let whole_rows = job.needs_upper().then_some(&prepare::gpu::TRANSPOSE);
+    let whole_rows = job.needs_upper().then_some(&prepare::TRANSPOSE);
     let computing = job.tasks.iter().flat_map(|task| task.programs()).copied();
     let mut all: Vec<&'static ProgramSource> = Vec::new();
     for program in preparing.chain(whole_rows).chain(computing) {
@@ -260,9 +260,9 @@ impl GpuSession {
         self.workspace().map(|workspace| workspace.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the GPU as an accelerator for preparing graphs; `None` without a GPU.
-    pub fn accelerator(&self) -> Option<impl Accelerator + '_> {
-        Some(prepare::gpu::Gpu::new(self.lock()?, &self.peers))
+    /// Locks the GPU to prepare a graph on it; `None` without a GPU.
+    pub fn for_preparing(&self) -> Option<PrepareGpu<'_>> {
+        Some(PrepareGpu::new(self.lock()?, &self.peers))
     }
 
     /// Returns the GPU resources that plans use; `None` without a GPU.

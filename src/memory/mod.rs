@@ -139,13 +139,14 @@ impl Budget {
         account.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|used| {
             // A larger limit also sets more memory aside for the process.
             let beside = used.saturating_add(bytes).saturating_sub(own_bytes(account.limit, account.threads));
-            Error::Limit {
-                limit: "host_memory",
-                given: size::show(account.limit),
-                needed: at_least(limit_leaving(beside, account.threads)),
-                purpose: purpose.to_owned(),
-            }
+            self.too_small(limit_leaving(beside, account.threads), purpose)
         })
+    }
+
+    /// Returns the error that says that `purpose` takes a limit of `needed` bytes.
+    pub fn too_small(&self, needed: u64, purpose: &str) -> Error {
+        let (given, needed) = (size::show(self.limit()), at_least(needed));
+        Error::Limit { limit: "host_memory", given, needed, purpose: purpose.to_owned() }
     }
 }
 

@@ -1,22 +1,19 @@
 //! Builds the stored blocks from bins. Threads sort bins in the order of rows. The thread that finishes the last bin of
 //! a block writes the block, while the others go on with the next one.
 
+use super::gate::Gate;
 use super::partition::Partition;
 use super::partition::staged_rows::StagedRows;
 use super::sort::{SortBin, SortedRows};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::formats::Watch;
-use crate::graph::degrees::Degrees;
-use crate::graph::half::Half;
-use crate::graph::layout::{Bins, Layout};
-use crate::graph::placement::BlockSize;
-use crate::graph::stored;
-use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
+use crate::graph::weights::stored as stored_weights;
+use crate::graph::{Bins, BlockSize, Degrees, GraphWeights, Half, Layout, stored};
 use crate::store::sync::Syncer;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Builder of the stored blocks, from filled bins.
 pub struct Builder<'a, 'p> {
@@ -24,32 +21,60 @@ pub struct Builder<'a, 'p> {
     pub partition: &'a Partition<'p>,
     /// The rows of each bin.
     pub bins: &'a Bins,
-    /// The rows of each block.
-    pub layout: &'a Layout,
     /// True for each block that must be built; the others are stored already.
     pub wanted: &'a [bool],
     /// Array that receives the degrees of the simple graph.
     pub degrees: &'a Degrees,
-    /// Folder to which blocks are written.
-    pub folder: &'a Path,
-    /// Key of the graph.
-    pub key: u64,
-    /// Weights of the edges, if they have some.
-    pub weights: Option<GraphWeights>,
+    /// Where the blocks are written.
+    pub files: BlockFiles<'a>,
     /// Number of blocks whose sorted bins may be in memory at once. With two, one block is sorted while another is
     /// written.
     pub in_flight: usize,
+}
+
+/// Files of the blocks of the lower half of a graph.
+#[derive(Clone, Copy)]
+pub struct BlockFiles<'a> {
+    /// Their folder.
+    pub folder: &'a Path,
+    /// Key of the graph.
+    pub key: u64,
+    /// The rows of each block.
+    pub layout: &'a Layout,
+    /// Weights of the edges, if they have some.
+    pub weights: Option<GraphWeights>,
     /// Thread that makes the written blocks durable in the background.
     pub syncer: &'a Syncer,
 }
 
 /// Totals over all blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Built {
+pub struct BuiltBlocks {
     /// Stored entries, one for each distinct edge.
     pub entries: u64,
     /// Number of bytes written.
     pub bytes: u64,
+}
+
+impl BlockFiles<'_> {
+    /// Writes a block, and the file of its weights, from `parts`: lengths, targets and weights of some rows each.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries.
+    pub(super) fn write(&self, block: usize, parts: &[[&[u32]; 3]]) -> Result<BuiltBlocks> {
+        let rows: Vec<(&[u32], &[u32])> = parts.iter().map(|&[lengths, targets, _]| (lengths, targets)).collect();
+        let pending = stored::write(self.folder, self.key, self.layout, block, &rows)?;
+        let entries = rows.iter().map(|(_, targets)| targets.len() as u64).sum();
+        let mut bytes = self.syncer.push(pending).bytes;
+        if let Some(weights) = self.weights {
+            let parts: Vec<&[u32]> = parts.iter().map(|&[_, _, weights]| weights).collect();
+            failpoint::hit("weights.block")
+                .map_err(|e| Error::io("write", stored_weights::path(self.folder, Half::Lower, block), e))?;
+            let pending = stored_weights::write(self.folder, weights, Half::Lower, self.layout, block, &parts)?;
+            bytes += self.syncer.push(pending).bytes;
+        }
+        Ok(BuiltBlocks { entries, bytes })
+    }
 }
 
 impl<'p> Builder<'_, 'p> {
@@ -65,36 +90,28 @@ impl<'p> Builder<'_, 'p> {
     ///
     /// # Errors
     /// Errors of the disk and of the spill file, and a stop that `watch` reports.
-    pub fn build(&self, sorters: Vec<Box<dyn SortBin + '_>>, watch: &dyn Watch) -> Result<Built> {
-        let shared = Shared {
+    pub fn build(&self, sorters: Vec<Box<dyn SortBin + '_>>, watch: &dyn Watch) -> Result<BuiltBlocks> {
+        let shared = SharedBlocks {
             next: AtomicUsize::new(0),
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
-            failed: AtomicBool::new(false),
-            slots: (0..self.layout.blocks()).map(|_| Mutex::default()).collect(),
-            front: Mutex::new(0),
-            moved: Condvar::new(),
+            slots: (0..self.files.layout.blocks()).map(|_| Mutex::default()).collect(),
+            front: Gate::new(0),
             spare: Mutex::default(),
         };
         // Nobody waits for a block that is stored already.
         self.advance_front(&shared);
         std::thread::scope(|scope| {
-            let work = |sorter| self.work(sorter, &shared, watch);
+            let work =
+                |mut sorter: Box<dyn SortBin + '_>| shared.front.run(|| self.sort_bins(&mut *sorter, &shared, watch));
             let workers: Vec<_> = sorters.into_iter().map(|sorter| scope.spawn(move || work(sorter))).collect();
             workers.into_iter().try_for_each(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })?;
-        Ok(Built { entries: shared.entries.into_inner(), bytes: shared.bytes.into_inner() })
+        Ok(BuiltBlocks { entries: shared.entries.into_inner(), bytes: shared.bytes.into_inner() })
     }
 
-    fn work(&self, mut sorter: Box<dyn SortBin + '_>, shared: &Shared<'p>, watch: &dyn Watch) -> Result<()> {
-        let guard = WakeOnFailure(shared);
-        self.sort_bins(&mut *sorter, shared, watch)?;
-        std::mem::forget(guard);
-        Ok(())
-    }
-
-    fn sort_bins(&self, sorter: &mut dyn SortBin, shared: &Shared<'p>, watch: &dyn Watch) -> Result<()> {
-        let mut degrees = self.degrees.counter(self.layout.direction());
+    fn sort_bins(&self, sorter: &mut dyn SortBin, shared: &SharedBlocks<'p>, watch: &dyn Watch) -> Result<()> {
+        let mut degrees = self.degrees.counter(self.files.layout.direction());
         loop {
             let bin = shared.next.fetch_add(1, Ordering::Relaxed);
             let Some(span) = self.bins.spans.get(bin) else { return Ok(()) };
@@ -102,7 +119,8 @@ impl<'p> Builder<'_, 'p> {
             if !self.wanted[block] {
                 continue;
             }
-            if !shared.wait_for_room(block, self.in_flight) {
+            // Wait until the block is one of those that may be in memory, or another thread has failed.
+            if shared.front.take(|front| block < front + self.in_flight, |_| ()).is_none() {
                 return Ok(());
             }
             let mut rows = shared.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
@@ -129,7 +147,7 @@ impl<'p> Builder<'_, 'p> {
     /// Adds a sorted bin to its block, and writes the block if all its bins are now sorted.
     fn deliver(
         &self,
-        shared: &Shared<'p>,
+        shared: &SharedBlocks<'p>,
         block: usize,
         bin: usize,
         part: SortedBin<'p>,
@@ -159,7 +177,7 @@ impl<'p> Builder<'_, 'p> {
                 SortedBin::StagedRows(rows) => slices.extend(rows.pieces()),
             }
         }
-        let (bytes, entries) = self.write(block, &slices)?;
+        let BuiltBlocks { entries, bytes } = self.files.write(block, &slices)?;
         shared.entries.fetch_add(entries, Ordering::Relaxed);
         shared.bytes.fetch_add(bytes, Ordering::Relaxed);
         watch.wrote(bytes);
@@ -177,43 +195,12 @@ impl<'p> Builder<'_, 'p> {
         Ok(())
     }
 
-    /// Writes a block, and the file of its weights, from `parts`: the lengths, targets and weights of each bin. Returns
-    /// the bytes and the number of entries.
-    fn write(&self, block: usize, parts: &[[&[u32]; 3]]) -> Result<(u64, u64)> {
-        let rows: Vec<(&[u32], &[u32])> = parts.iter().map(|&[lengths, targets, _]| (lengths, targets)).collect();
-        let pending = stored::write(self.folder, self.key, self.layout, block, &rows)?;
-        let entries = rows.iter().map(|(_, targets)| targets.len() as u64).sum();
-        let mut bytes = self.syncer.push(pending).bytes;
-        if let Some(weights) = self.weights {
-            let parts: Vec<&[u32]> = parts.iter().map(|&[_, _, weights]| weights).collect();
-            failpoint::hit("weights.block")
-                .map_err(|e| Error::io("write", stored_weights::path(self.folder, Half::Lower, block), e))?;
-            let pending = stored_weights::write(self.folder, weights, Half::Lower, self.layout, block, &parts)?;
-            bytes += self.syncer.push(pending).bytes;
-        }
-        Ok((bytes, entries))
-    }
-
     /// Moves `shared.front` past all blocks that are stored.
-    fn advance_front(&self, shared: &Shared<'p>) {
-        let mut front = shared.front.lock().unwrap_or_else(PoisonError::into_inner);
-        while *front < shared.slots.len()
-            && (!self.wanted[*front] || shared.slots[*front].lock().unwrap_or_else(PoisonError::into_inner).written)
-        {
-            *front += 1;
-        }
-        shared.moved.notify_all();
-    }
-}
-
-/// Guard that wakes the threads waiting for this one. An error or a panic drops it; a thread that succeeds forgets it.
-struct WakeOnFailure<'a, 'p>(&'a Shared<'p>);
-
-impl Drop for WakeOnFailure<'_, '_> {
-    fn drop(&mut self) {
-        self.0.failed.store(true, Ordering::Release);
-        let _front = self.0.front.lock();
-        self.0.moved.notify_all();
+    fn advance_front(&self, shared: &SharedBlocks<'p>) {
+        let is_stored =
+            |b: usize| !self.wanted[b] || shared.slots[b].lock().unwrap_or_else(PoisonError::into_inner).written;
+        let more = |front: &mut usize| (*front..shared.slots.len()).take_while(|&b| is_stored(b)).count();
+        shared.front.take(|_| true, |front| *front += more(front));
     }
 }
 
@@ -226,33 +213,19 @@ enum SortedBin<'p> {
 
 /// The sorted bins of one block.
 #[derive(Debug, Default)]
-struct Slot<'p> {
+struct BlockSlot<'p> {
     parts: Vec<Option<SortedBin<'p>>>,
     ready: usize,
     written: bool,
 }
 
-struct Shared<'p> {
+struct SharedBlocks<'p> {
     next: AtomicUsize,
     entries: AtomicU64,
     bytes: AtomicU64,
-    failed: AtomicBool,
-    slots: Vec<Mutex<Slot<'p>>>,
+    slots: Vec<Mutex<BlockSlot<'p>>>,
     /// Index of the first block that is not stored yet.
-    front: Mutex<usize>,
-    moved: Condvar,
+    front: Gate<usize>,
     /// Buffers kept for reuse, because their pages have been touched already.
     spare: Mutex<Vec<SortedRows>>,
-}
-
-impl Shared<'_> {
-    /// Waits until `block` is one of the `in_flight` blocks that may be in memory. Returns false if another thread has
-    /// failed.
-    fn wait_for_room(&self, block: usize, in_flight: usize) -> bool {
-        let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
-        while block >= *front + in_flight && !self.failed.load(Ordering::Acquire) {
-            front = self.moved.wait(front).unwrap_or_else(PoisonError::into_inner);
-        }
-        !self.failed.load(Ordering::Acquire)
-    }
 }

@@ -8,7 +8,7 @@
 use super::partition::changed;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Input, Visitor, Watch};
-use crate::graph::ids::{DenseId, RawId};
+use crate::graph::{DenseId, RawId};
 use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
 use crate::store::file::{Kind, NewFile, Seal};
 use crate::store::map::{Mapped, as_u64};
@@ -88,9 +88,9 @@ impl Dictionary {
         let room = Self::gather_bytes(threads, budget.free());
         let _gathered = budget.reserve(room, "sorting sparse ids")?;
         let gather = (room / 8) as usize / threads;
-        let runs = Runs::create(path.with_extension("runs"))?;
-        let mut gatherers: Vec<Gatherer> =
-            (0..threads).map(|_| Gatherer { runs: &runs, ids: Vec::new(), room: gather }).collect();
+        let runs = SortedRuns::create(path.with_extension("runs"))?;
+        let mut gatherers: Vec<IdGatherer> =
+            (0..threads).map(|_| IdGatherer { runs: &runs, ids: Vec::new(), room: gather }).collect();
         input.scan(&mut gatherers, watch)?;
         for gatherer in &mut gatherers {
             gatherer.spill()?;
@@ -199,13 +199,13 @@ impl<V: Visitor> Visitor for Numbered<'_, V> {
 }
 
 /// Visitor of one thread that gathers ids and writes them as sorted runs.
-struct Gatherer<'a> {
-    runs: &'a Runs,
+struct IdGatherer<'a> {
+    runs: &'a SortedRuns,
     ids: Vec<u64>,
     room: usize,
 }
 
-impl Gatherer<'_> {
+impl IdGatherer<'_> {
     fn push(&mut self, id: u64) -> Result<()> {
         if self.ids.len() == self.room {
             self.ids.sort_unstable();
@@ -229,7 +229,7 @@ impl Gatherer<'_> {
     }
 }
 
-impl Visitor for Gatherer<'_> {
+impl Visitor for IdGatherer<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => edges.iter().flatten().try_for_each(|&id| self.push(id.into())),
@@ -239,17 +239,17 @@ impl Visitor for Gatherer<'_> {
 }
 
 /// Sorted runs on disk, one after the other in one file. The file is unlinked, so a killed job leaves nothing behind.
-struct Runs {
+struct SortedRuns {
     path: PathBuf,
     file: File,
     /// Start of each run and end of the last one, counted in ids.
     starts: Mutex<Vec<u64>>,
 }
 
-impl Runs {
+impl SortedRuns {
     fn create(path: PathBuf) -> Result<Self> {
         let file = regular::create_unnamed(&path, "create the runs of ids", "unlink the runs of ids")?;
-        Ok(Runs { path, file, starts: Mutex::new(vec![0]) })
+        Ok(SortedRuns { path, file, starts: Mutex::new(vec![0]) })
     }
 
     fn add(&self, ids: &[u64]) -> Result<()> {
@@ -270,8 +270,8 @@ impl Runs {
         let failed = |e| Error::io("read a run of ids", path, e);
         let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
         let ahead = (room / starts.len()).clamp(1, READ_AHEAD);
-        let mut runs: Vec<Run<'_>> =
-            starts.windows(2).map(|ends| Run::new(&self.file, ends[0]..ends[1], ahead)).collect();
+        let mut runs: Vec<SortedRun<'_>> =
+            starts.windows(2).map(|ends| SortedRun::new(&self.file, ends[0]..ends[1], ahead)).collect();
         let mut heap = BinaryHeap::new();
         for (i, run) in runs.iter_mut().enumerate() {
             heap.extend(run.next().map_err(failed)?.map(|id| Reverse((id, i))));
@@ -298,7 +298,7 @@ impl Runs {
 }
 
 /// Buffered reader of one run.
-struct Run<'f> {
+struct SortedRun<'f> {
     file: &'f File,
     /// Part of the run that is not read yet, in ids.
     left: Range<u64>,
@@ -307,9 +307,9 @@ struct Run<'f> {
     at: usize,
 }
 
-impl<'f> Run<'f> {
+impl<'f> SortedRun<'f> {
     fn new(file: &'f File, run: Range<u64>, ahead: usize) -> Self {
-        Run { file, left: run, ahead, ids: Vec::new(), at: 0 }
+        SortedRun { file, left: run, ahead, ids: Vec::new(), at: 0 }
     }
 
     fn next(&mut self) -> std::io::Result<Option<u64>> {

@@ -5,38 +5,25 @@
 //! The host's threads read, copy and store. Each has a lane: a queue of work for the GPU, and pinned memory. A stage
 //! takes its GPU memory from the workspace's arena and gives all of it back at its end.
 
-use super::Accelerator;
-use super::ingest::{Counting, gpu::Counters};
-use super::partition;
-use super::partition::{Placing, gpu::Placers, gpu_plan::PlacerPlan, route::Route};
-use super::sort::{Sorting, gpu::Sorters};
-use super::transpose::GROUP_BITS;
-use super::transpose::{self, Transpose, Transposed};
 use crate::error::Result;
-use crate::formats::{Edges, Watch};
-use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN, THREADS, Workspace, constant};
-use crate::graph::layout::Bins;
-use crate::memory::Budget;
+use crate::formats::Edges;
+use crate::gpu::{COMMON, Peers, ProgramSource, SCAN, THREADS, Workspace, constant};
 use crate::size;
-use std::ops::DerefMut;
+use std::sync::MutexGuard;
 
-const HEADER: &str = include_str!("../../kernels/prepare.cuh");
+/// Text of the header that the programs share.
+pub(super) const HEADER: &str = include_str!("../../kernels/prepare.cuh");
 const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", HEADER)];
 const INGEST_TEXT: &str = include_str!("../../kernels/ingest.cu");
-const TRANSPOSE_TEXT: &str = include_str!("../../kernels/transpose.cu");
+/// Text of the program [`TRANSPOSE`].
+pub(super) const TRANSPOSE_TEXT: &str = include_str!("../../kernels/transpose.cu");
 
 const PARTITION_TEXT: &str = include_str!("../../kernels/partition.cu");
 const SORT_TEXT: &str = include_str!("../../kernels/sort.cu");
 const WEIGHTED_HEADERS: &[(&str, &str)] =
     &[HEADERS[0], HEADERS[1], ("partition.cu", PARTITION_TEXT), ("sort.cu", SORT_TEXT)];
 
-// The CPU's constants, which the kernels repeat.
-const _: () = {
-    assert!(constant(HEADER, "THREADS") == THREADS);
-    assert!(constant(HEADER, "LINE") as usize == partition::LINE);
-    assert!(constant(HEADER, "PLAIN_WORDS") as usize == partition::WORDS);
-    assert!(constant(TRANSPOSE_TEXT, "GROUP_BITS") == GROUP_BITS);
-};
+const _: () = assert!(constant(HEADER, "THREADS") == THREADS, "the kernels have the same constant");
 /// Number of hashes in the sample of edges.
 pub(super) const SAMPLED: usize = constant(INGEST_TEXT, "SAMPLED") as usize;
 
@@ -85,90 +72,50 @@ pub(super) const LARGEST_BATCH: u64 = 1 << 18;
 /// four ranks both passes took 0.93 s rather than 1.0 s.)
 const MANY_RANKS: usize = 3;
 
-/// A GPU as an [`Accelerator`].
-pub struct Gpu<'b, W> {
-    workspace: W,
-    peers: &'b Peers,
+/// The GPU of this rank, for the steps of preparation. Each step may use all of its memory.
+pub struct PrepareGpu<'a> {
+    workspace: MutexGuard<'a, Workspace>,
+    pub(super) peers: &'a Peers,
 }
 
-impl<'b, W: DerefMut<Target = Workspace>> Gpu<'b, W> {
-    /// Makes an accelerator that may use all of `workspace`. `peers` gives access to the GPUs of other ranks.
-    pub fn new(workspace: W, peers: &'b Peers) -> Self {
-        Gpu { workspace, peers }
+impl<'a> PrepareGpu<'a> {
+    /// Makes it of a locked workspace. `peers` gives access to the GPUs of other ranks.
+    pub fn new(workspace: MutexGuard<'a, Workspace>, peers: &'a Peers) -> Self {
+        PrepareGpu { workspace, peers }
     }
 
-    fn largest_batch(&self) -> u64 {
+    /// Returns the most words that a lane copies to the GPU at once.
+    pub(super) fn largest_batch(&self) -> u64 {
         if self.peers.comm().local_ranks() < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
     }
 
-    fn reset_workspace(&mut self) -> &mut Workspace {
+    /// Plans the step `name` with all of the workspace, and begins it. If `plan` finds too little memory, logs that the
+    /// CPU does the step, and returns `None`.
+    pub(super) fn begin<'s, P, S>(
+        &'s mut self,
+        name: &str,
+        plan: impl FnOnce(&Workspace) -> Option<P>,
+        step: impl FnOnce(&'s mut Workspace, P) -> Result<S>,
+    ) -> Result<Option<S>> {
+        match plan(self.reset()) {
+            Some(plan) => step(&mut self.workspace, plan).map(Some),
+            None => {
+                self.log_fallback(name);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns the workspace with all of its memory free.
+    pub(super) fn reset(&mut self) -> &mut Workspace {
         self.workspace.arena.reset(0);
         &mut self.workspace
     }
-}
 
-/// Logs that the CPU does a stage, and why.
-fn log_fallback(stage: &str, workspace: &Workspace) {
-    let bytes = size::show(workspace.arena.bytes());
-    tracing::info!("{stage} on the CPU: this graph needs more than the {bytes} of GPU memory");
-}
-
-impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
-    fn counting<'s>(
-        &'s mut self,
-        end: u64,
-        exact: bool,
-        expected_edges: u64,
-        budget: &Budget,
-    ) -> Result<Option<Box<dyn Counting + 's>>> {
-        let (peers, batch) = (self.peers, self.largest_batch());
-        let workspace = self.reset_workspace();
-        let Some(plan) = Counters::plan(workspace, end, exact, batch) else {
-            log_fallback("ingest", workspace);
-            return Ok(None);
-        };
-        Ok(Some(Box::new(Counters::new(workspace, plan, expected_edges, budget, peers)?)))
-    }
-
-    fn placing<'s>(
-        &'s mut self,
-        route: &'s Route<'_, '_>,
-        map: &'s [u32],
-        device_map: Option<DeviceSlice<u32>>,
-        source: &'s str,
-    ) -> Result<Option<Box<dyn Placing + 's>>> {
-        let batch = self.largest_batch();
-        let workspace = self.reset_workspace();
-        let Some(plan) = PlacerPlan::new(workspace, route, map, device_map.is_some(), batch) else {
-            log_fallback("partition", workspace);
-            return Ok(None);
-        };
-        Ok(Some(Box::new(Placers::new(workspace, plan, route, (map, device_map), source)?)))
-    }
-
-    fn sorting<'s>(
-        &'s mut self,
-        bins: &Bins,
-        rows: u64,
-        threads: usize,
-        most: u64,
-        weighted: bool,
-    ) -> Result<Option<Box<dyn Sorting + 's>>> {
-        let workspace = self.reset_workspace();
-        let Some(plan) = Sorters::plan(workspace, bins, rows, threads, most, weighted) else {
-            log_fallback("sort", workspace);
-            return Ok(None);
-        };
-        Ok(Some(Box::new(Sorters::new(workspace, plan)?)))
-    }
-
-    fn transposing(&mut self, transpose: &Transpose<'_>, watch: &dyn Watch) -> Result<Option<Transposed>> {
-        let workspace = self.reset_workspace();
-        let done = transpose::gpu::build(transpose, workspace, watch)?;
-        if done.is_none() {
-            log_fallback("transpose", self.reset_workspace());
-        }
-        Ok(done)
+    /// Logs that the CPU does the step `name`, and why.
+    pub(super) fn log_fallback(&self, name: &str) {
+        let bytes = size::show(self.workspace.arena.bytes());
+        tracing::info!("{name} on the CPU: this graph needs more than the {bytes} of GPU memory");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::order;
 use super::prepared::Graph;
 use crate::error::{At, Error, Result};
-use crate::graph::ids::{DenseId, FirstId, InputId, RawId, Vertex};
+use crate::graph::{DenseId, FirstId, InputId, RawId, Vertex};
 use crate::memory::{Budget, Buffer};
 use crate::store::map::{Mapped, as_u64};
 

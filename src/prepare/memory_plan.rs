@@ -2,13 +2,11 @@
 //! so that they agree.
 
 use super::blocks::Builder;
-use super::partition::{LINE, Scatter, edge_bytes, line_words};
+use super::partition::scatter::Scatter;
+use super::partition::{LINE, edge_bytes, line_words};
 use super::sort;
 use crate::formats::InputCache;
-use crate::graph::degrees;
-use crate::graph::direction::Direction;
-use crate::graph::layout::{BIN_ROWS, Bins, Layout};
-use crate::graph::placement::BlockSize;
+use crate::graph::{BIN_ROWS, Bins, BlockSize, Direction, Layout, degrees};
 
 /// Most bins of a graph. A thread has a line of 512 bytes for each bin, and its lines should stay in the L2 cache.
 const MAX_BINS: u64 = 2048;
@@ -323,7 +321,7 @@ impl Sizes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::order::DegreeRuns;
+    use crate::graph::DegreeRuns;
     use proptest::prelude::*;
 
     fn runs() -> impl Strategy<Value = DegreeRuns> {

@@ -4,44 +4,27 @@
 //! directed edge and writes 4 bytes for each undirected edge; edges in both directions become one. With weights it
 //! reads and writes twice as much.
 
-use super::blocks::Built;
+use super::blocks::{BlockFiles, BuiltBlocks};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::formats::Watch;
-use crate::graph::catalogue::Catalogue;
-use crate::graph::degrees::{DegreeCounter, Degrees};
-use crate::graph::direction::{Direction, Way};
-use crate::graph::half::Half;
-use crate::graph::layout::Layout;
-use crate::graph::stored;
-use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
+use crate::graph::{Catalogue, DegreeCounter, Degrees, Direction, Half, Layout, RowRange, Way, stored};
 use crate::memory::Budget;
-use crate::store::sync::Syncer;
 use rayon::prelude::*;
 use std::cmp::Ordering::{Equal, Greater, Less};
-use std::path::Path;
 
 /// Builds the blocks of rows of all neighbours.
 pub struct Merge<'a> {
     /// Lower half of a directed graph; all its blocks must be local to this rank.
     pub arcs: &'a Catalogue,
-    /// Layout of the blocks to build.
-    pub layout: &'a Layout,
     /// True for each block that must be built.
     pub wanted: &'a [bool],
     /// Array that receives the degrees of the rows in the blocks that are built.
     pub degrees: &'a Degrees,
-    /// Folder to which blocks are written.
-    pub folder: &'a Path,
-    /// Key of the undirected graph, for its files.
-    pub key: u64,
-    /// Weights of the undirected graph, if edges have some. Of two directed edges between the same vertices the smaller
-    /// weight stays.
-    pub weights: Option<GraphWeights>,
+    /// Where the blocks are written. An edge in both directions keeps the smaller weight.
+    pub files: BlockFiles<'a>,
     /// Budget of host memory.
     pub budget: &'a Budget,
-    /// Thread that makes the written blocks durable in the background.
-    pub syncer: &'a Syncer,
 }
 
 /// Returns the most bytes that merging a block of `rows` rows with at most `entries` entries takes; `weighted` says
@@ -63,13 +46,11 @@ impl Merge<'_> {
     ///
     /// # Errors
     /// Errors of memory and disk, and a stop that `watch` reports.
-    pub fn build(&self, watch: &dyn Watch) -> Result<Built> {
-        let mut built = Built::default();
-        let bytes_of = |b: usize| {
-            let block = self.layout.block(b);
-            block_bytes(block.len() as u64, block.bound, self.weights.is_some())
-        };
-        let mut blocks = (0..self.layout.blocks()).filter(|&b| self.wanted[b]).peekable();
+    pub fn build(&self, watch: &dyn Watch) -> Result<BuiltBlocks> {
+        let mut built = BuiltBlocks::default();
+        let BlockFiles { layout, weights, .. } = self.files;
+        let bytes_of = |b: usize| block_bytes(layout.block(b).len() as u64, layout.block(b).bound, weights.is_some());
+        let mut blocks = (0..layout.blocks()).filter(|&b| self.wanted[b]).peekable();
         while blocks.peek().is_some() {
             let (mut round, mut bytes) = (Vec::new(), 0);
             let free = self.budget.free();
@@ -81,7 +62,7 @@ impl Merge<'_> {
                 round.push(b);
             }
             let _reserved = self.budget.reserve(bytes, "rows of all neighbours")?;
-            let done = round.into_par_iter().map(|b| self.block(b, watch)).collect::<Result<Vec<Built>>>()?;
+            let done = round.into_par_iter().map(|b| self.block(b, watch)).collect::<Result<Vec<BuiltBlocks>>>()?;
             for one in done {
                 built.entries += one.entries;
                 built.bytes += one.bytes;
@@ -90,14 +71,14 @@ impl Merge<'_> {
         Ok(built)
     }
 
-    fn block(&self, b: usize, watch: &dyn Watch) -> Result<Built> {
-        let rows = self.layout.block(b).rows;
-        let path = || stored::path(self.folder, Half::Lower, b);
+    fn block(&self, b: usize, watch: &dyn Watch) -> Result<BuiltBlocks> {
+        let RowRange { rows, bound } = self.files.layout.block(b);
+        let weighted = self.files.weights.is_some();
+        let path = || stored::path(self.files.folder, Half::Lower, b);
         failpoint::hit("merge.block").map_err(|e| Error::io("write", path(), e))?;
         let mut lengths = Vec::with_capacity((rows.end - rows.start) as usize);
-        let most = self.layout.block(b).bound as usize;
-        let mut targets = Vec::with_capacity(most);
-        let mut weights = Vec::with_capacity(if self.weights.is_some() { most } else { 0 });
+        let mut targets = Vec::with_capacity(bound as usize);
+        let mut weights = Vec::with_capacity(if weighted { bound as usize } else { 0 });
         let first = |vertex: u64| Direction::Directed.row(vertex as u32, Way::Out);
         let arcs = first(rows.start)..first(rows.end);
         let mut read = 0;
@@ -105,7 +86,7 @@ impl Merge<'_> {
             read += of[0].len() + of[1].len();
             lengths.push(length as u32);
         };
-        if self.weights.is_some() {
+        if weighted {
             let mut arcs = self.arcs.weighted_rows(arcs);
             while let (Some((_, out, of_out)), Some((_, into, of_into))) = (arcs.next(), arcs.next()) {
                 let before = targets.len();
@@ -121,17 +102,10 @@ impl Merge<'_> {
             }
         }
         self.degrees.counter(Direction::Undirected).rows(rows.start as u32, lengths.iter().copied(), &targets);
-        let pending = stored::write(self.folder, self.key, self.layout, b, &[(&lengths, &targets)])?;
-        let mut bytes = self.syncer.push(pending).bytes;
-        if let Some(of_graph) = self.weights {
-            let path = || stored_weights::path(self.folder, Half::Lower, b);
-            failpoint::hit("weights.block").map_err(|e| Error::io("write", path(), e))?;
-            let pending = stored_weights::write(self.folder, of_graph, Half::Lower, self.layout, b, &[&weights])?;
-            bytes += self.syncer.push(pending).bytes;
-        }
-        watch.wrote(bytes);
+        let built = self.files.write(b, &[[&lengths, &targets, &weights]])?;
+        watch.wrote(built.bytes);
         watch.advance(read as u64)?;
-        Ok(Built { entries: targets.len() as u64, bytes })
+        Ok(built)
     }
 }
 

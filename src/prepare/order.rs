@@ -2,7 +2,7 @@
 
 use super::relabel::Relabelled;
 use crate::error::{At, Error, Result};
-use crate::graph::order::DegreeRuns;
+use crate::graph::DegreeRuns;
 use crate::memory::{Budget, Buffer, bytes_of};
 use crate::store::file::{Kind, NewFile, Pending};
 use crate::store::map::Mapped;
@@ -85,9 +85,9 @@ pub fn map(folder: &Path, key: u64) -> Result<MappedOrder> {
     Ok(MappedOrder { file, start: 4 + 2 * runs.len() })
 }
 
-type Parts = (Mapped, Vec<(u32, u32)>, usize);
+type OrderParts = (Mapped, Vec<(u32, u32)>, usize);
 
-fn open(folder: &Path, key: u64) -> Result<Parts> {
+fn open(folder: &Path, key: u64) -> Result<OrderParts> {
     let path = path(folder);
     let file = Mapped::open(&path, ORDER, key)?;
     file.verify_checksum()?;

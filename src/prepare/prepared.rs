@@ -4,16 +4,10 @@ use super::dictionary::{self, Dictionary};
 use super::order;
 use crate::error::{Error, Result};
 use crate::graph::bins::Bin;
-use crate::graph::catalogue::Catalogue;
-use crate::graph::degrees;
-use crate::graph::degrees::DegreeSummary;
-use crate::graph::direction::Direction;
-use crate::graph::half::Half;
-use crate::graph::ids::{FirstId, InputId, RawId};
-use crate::graph::layout::Layout;
-use crate::graph::order::DegreeRuns;
-use crate::graph::packed::{HalfPacked, Packer, pack_half};
-use crate::graph::weights::stored::GraphWeights;
+use crate::graph::{
+    Catalogue, DegreeRuns, DegreeSummary, Direction, FirstId, GraphWeights, Half, HalfPacked, InputId, Layout, Packer,
+    RawId, degrees, pack_half,
+};
 use crate::memory::Budget;
 use crate::process::signals;
 use crate::store::map::Mapped;
@@ -160,7 +154,7 @@ pub struct Graph {
     /// The blocks of the lower half of rows.
     pub catalogue: Catalogue,
     /// Folder and key of the blocks and degrees.
-    rows: Rows,
+    rows: RowFiles,
     /// The blocks of the upper half of rows, if a task needs it.
     pub(crate) upper: Option<Box<Catalogue>>,
     /// The undirected version of a directed graph, if a task ignores direction.
@@ -169,7 +163,7 @@ pub struct Graph {
 
 /// Where the files of rows and degrees are.
 #[derive(Debug, Clone)]
-pub struct Rows {
+pub struct RowFiles {
     /// Folder of the files.
     pub folder: PathBuf,
     /// Key of the files.
@@ -267,7 +261,7 @@ impl Graph {
 
     /// Makes a graph of the blocks in `catalogue`, whose files are in `folder`.
     pub(crate) fn new(folder: PathBuf, info: InputInfo, stored: StoreInfo, catalogue: Catalogue) -> Self {
-        let rows = Rows { folder: folder.clone(), key: info.content };
+        let rows = RowFiles { folder: folder.clone(), key: info.content };
         Graph { folder, info, stored, catalogue, rows, upper: None, merged: None }
     }
 
@@ -276,7 +270,12 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
-    pub(crate) fn without_direction(&self, rows: Rows, layout: Layout, weights: Option<GraphWeights>) -> Result<Graph> {
+    pub(crate) fn without_direction(
+        &self,
+        rows: RowFiles,
+        layout: Layout,
+        weights: Option<GraphWeights>,
+    ) -> Result<Graph> {
         let blocks = layout.blocks() as u64;
         let catalogue = Catalogue::open(&rows.folder, rows.key, Half::Lower, layout)?;
         let catalogue = catalogue.with_weights(&rows.folder, Half::Lower, weights)?;

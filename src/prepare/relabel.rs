@@ -7,8 +7,7 @@
 
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::graph::ids::{DenseId, Vertex};
-use crate::graph::order::DegreeRuns;
+use crate::graph::{DegreeRuns, DenseId, Vertex};
 use crate::memory::{Budget, Buffer};
 
 /// Entry of an isolated vertex in the map.

@@ -13,13 +13,13 @@ const MAX_HASHES: u64 = 4 * TARGET;
 
 /// A sample of the distinct edges seen so far.
 #[derive(Debug)]
-pub struct Sample {
+pub struct EdgeSample {
     /// An edge is kept if its hash, shifted right by this number of bits, is 0.
     shift: u32,
     hashes: Vec<u64>,
 }
 
-impl Sample {
+impl EdgeSample {
     /// Returns the most bytes that a sample of at most `edges` edges takes.
     pub fn bytes(edges: u64) -> u64 {
         8 * edges.clamp(4, MAX_HASHES).next_power_of_two()
@@ -28,7 +28,7 @@ impl Sample {
     /// Makes an empty sample that will keep about 2^16 of `expected_edges` edges.
     pub fn new(expected_edges: u64) -> Self {
         let thinning = (expected_edges / TARGET).max(1).ilog2();
-        Sample { shift: 64 - thinning, hashes: Vec::new() }
+        EdgeSample { shift: 64 - thinning, hashes: Vec::new() }
     }
 
     /// Adds the edge {`u`, `v`} if its hash is below the threshold.
@@ -73,7 +73,7 @@ impl Sample {
     }
 
     /// Merges the sample of another thread into this one.
-    pub fn merge(&mut self, other: Sample) {
+    pub fn merge(&mut self, other: EdgeSample) {
         self.shift = self.shift.min(other.shift);
         self.hashes.extend(other.hashes);
         let shift = self.shift;
@@ -89,7 +89,7 @@ impl Sample {
         let mut shift = [u64::from(self.shift)];
         comm.all_min(&mut shift);
         // Each rank first thins its sample to the smallest shift and drops repeats, so that less is sent.
-        self.merge(Sample { shift: shift[0] as u32, hashes: Vec::new() });
+        self.merge(EdgeSample { shift: shift[0] as u32, hashes: Vec::new() });
         let mine = self.hashes.clone();
         comm.gather_each(&mine, |rank, hashes| {
             if rank != comm.rank() {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn small_inputs_are_counted_exactly() {
-        let mut s = Sample::new(1000);
+        let mut s = EdgeSample::new(1000);
         for i in 0..1000 {
             s.see(i % 50, 1000 + i % 70);
             s.see(1000 + i % 70, i % 50);
@@ -134,7 +134,7 @@ mod tests {
     fn large_inputs_within_five_percent_and_never_under() {
         for repeats in 1..4u64 {
             let distinct = 3_000_000;
-            let mut parts = [Sample::new(distinct), Sample::new(distinct)];
+            let mut parts = [EdgeSample::new(distinct), EdgeSample::new(distinct)];
             for i in 0..distinct * repeats {
                 parts[(i % 2) as usize].see(i % distinct, 7 * (i % distinct) + 1);
             }

@@ -19,18 +19,18 @@ const OPEN: usize = 64;
 /// Syncs files in the background. A job has one syncer. If it is dropped, it leaves waiting files to the system: nobody
 /// relies on their durability yet, and after a signal the process must not wait until gigabytes have reached a disk.
 pub struct Syncer {
-    shared: Arc<Shared>,
+    shared: Arc<SharedBacklog>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedBacklog {
+    state: Mutex<Backlog>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct Backlog {
     queue: VecDeque<(PathBuf, Option<File>)>,
     busy: bool,
     closed: bool,
@@ -38,12 +38,12 @@ struct State {
     error: Option<Error>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedBacklog {
+    fn lock(&self) -> MutexGuard<'_, Backlog> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_while(&self, waits: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+    fn wait_while(&self, waits: impl Fn(&Backlog) -> bool) -> MutexGuard<'_, Backlog> {
         self.changed.wait_while(self.lock(), |state| waits(state)).unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -54,7 +54,7 @@ impl Syncer {
     /// # Errors
     /// [`Error::Addresses`] if the system allows no more threads.
     pub fn start() -> Result<Syncer> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedBacklog::default());
         let for_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("syncer".into())
@@ -114,7 +114,7 @@ impl Drop for Syncer {
     }
 }
 
-fn run(shared: &Shared) {
+fn run(shared: &SharedBacklog) {
     loop {
         let mut state = shared.wait_while(|state| state.queue.is_empty() && !state.closed);
         let Some((path, file)) = state.queue.pop_front() else { return };

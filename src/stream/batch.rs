@@ -1,8 +1,7 @@
 //! Cuts the rows of a graph into batches that fit a device's memory. A batch is as many whole blocks as fit, or a part
 //! of one block.
 
-use crate::graph::catalogue::Catalogue;
-use crate::graph::placement::BlockSize;
+use crate::graph::{BlockSize, Catalogue};
 use std::ops::Range;
 
 /// Consecutive rows of a block, or consecutive entries of one row.
@@ -165,10 +164,7 @@ fn largest(start: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::half::Half;
-    use crate::graph::layout::Layout;
-    use crate::graph::order::DegreeRuns;
-    use crate::graph::stored;
+    use crate::graph::{DegreeRuns, Half, Layout, stored};
     use proptest::prelude::*;
 
     /// A graph with rows of these lengths (or as long as a row can be), in blocks of about `target` entries.

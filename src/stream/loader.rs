@@ -7,8 +7,7 @@ use super::location::SegmentPlace;
 use super::relay::Relay;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, Uploader, slice_bytes};
-use crate::graph::catalogue::Catalogue;
-use crate::graph::placement::Placement;
+use crate::graph::{Catalogue, Placement};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
@@ -64,7 +63,7 @@ pub enum Arriving {
 }
 
 /// Segments of the resident batch that are copied together, each with its destination.
-pub type Step<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
+pub type ResidentStep<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
 
 /// Loader of batches, which copies batches while others are worked on.
 pub struct Loader<'l, 'r> {
@@ -87,7 +86,7 @@ pub struct Loader<'l, 'r> {
 impl Loader<'_, '_> {
     /// Copies the resident batch in the steps `resident`, then the batches of `passing` that `next` returns. Ends when
     /// all are sent or nobody receives them.
-    pub fn run(mut self, resident: &[Step<'_, '_>], passing: &[RowBatch], go_on: GoOn<'_>) {
+    pub fn run(mut self, resident: &[ResidentStep<'_, '_>], passing: &[RowBatch], go_on: GoOn<'_>) {
         for step in resident {
             if !self.load(step.iter().map(|(segment, place)| (*segment, place)), Arriving::Resident, go_on) {
                 return;

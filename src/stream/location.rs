@@ -2,9 +2,7 @@
 
 use super::batch::Segment;
 use crate::gpu::{CopySource, DeviceSlice};
-use crate::graph::catalogue::{BlockLocation, Catalogue};
-use crate::graph::host_block::RemoteBlock;
-use crate::graph::placement::{DeviceBlock, Placement};
+use crate::graph::{BlockLocation, Catalogue, DeviceBlock, Placement, RemoteBlock};
 use crate::memory::bytes_of;
 
 /// Destination of a segment of rows in device memory.

@@ -4,9 +4,8 @@
 
 use super::location::copies_from_host;
 use crate::error::Result;
-use crate::gpu::{PeerMemory, Workspace, slice_bytes};
-use crate::graph::catalogue::Catalogue;
-use crate::graph::placement::{BlockSize, DeviceBlock, Placement};
+use crate::gpu::{PeerMemory, Workspace};
+use crate::graph::{BlockSize, Catalogue, DeviceBlock, Placement, assign_ranks};
 use std::time::Instant;
 
 /// Blocks take at most a GPU's memory divided by this number.
@@ -21,7 +20,8 @@ const PART: u64 = 3;
 pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMemory<'_>) -> Result<Option<Placement>> {
     let comm = peers.comm;
     let sizes: Vec<BlockSize> = (0..graph.len()).map(|block| graph.size(block)).collect();
-    let ranks = assign_ranks(&sizes, comm.ranks());
+    let parts: Vec<f64> = sizes.iter().map(|&size| Placement::bytes([size].into_iter()) as f64).collect();
+    let ranks: Vec<u32> = assign_ranks(&parts, comm.ranks()).into_iter().map(|rank| rank as u32).collect();
     let bytes = |rank| Placement::bytes(sizes.iter().zip(&ranks).filter(|&(_, &of)| of == rank).map(|(&size, _)| size));
     let most = (0..comm.ranks() as u32).map(bytes).max().unwrap_or(0);
     if most > gpu.arena.bytes() / PART || gpu.arena.bytes() - most < least {
@@ -41,17 +41,4 @@ pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMem
     // After the barrier all blocks are in place.
     comm.barrier();
     Ok(Some(placement))
-}
-
-/// Assigns each block to a rank. Each rank gets consecutive blocks with nearly the same number of bytes.
-fn assign_ranks(sizes: &[BlockSize], ranks: usize) -> Vec<u32> {
-    let bytes = |size: &BlockSize| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries);
-    let all = sizes.iter().map(bytes).sum::<u64>().max(1);
-    let mut before = 0;
-    let rank = |size| {
-        let middle = before + bytes(size) / 2;
-        before += bytes(size);
-        (u128::from(middle) * ranks as u128 / u128::from(all)) as u32
-    };
-    sizes.iter().map(rank).collect()
 }

@@ -16,13 +16,13 @@ use gpugraph::graph::ids::{DenseId, RawId};
 use gpugraph::graph::layout::Layout;
 use gpugraph::graph::weights::stored::GraphWeights;
 use gpugraph::memory::{Budget, limit_leaving};
-use gpugraph::prepare::blocks::Builder;
+use gpugraph::prepare::blocks::{BlockFiles, Builder};
 use gpugraph::prepare::dictionary::Dictionary;
 use gpugraph::prepare::ingest::{self, Ingest, Ingested};
 use gpugraph::prepare::memory_plan::{MemoryDemand, MemoryPlan};
 use gpugraph::prepare::order;
-use gpugraph::prepare::partition::Partition;
 use gpugraph::prepare::partition::route::Route;
+use gpugraph::prepare::partition::{Partition, scatter};
 use gpugraph::prepare::relabel::{ISOLATED, Relabelled, relabel};
 use gpugraph::prepare::sort::sorters;
 use gpugraph::store::sync::Syncer;
@@ -137,7 +137,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
     let Relabelled { map, runs, .. } =
         relabel(found.degrees, found.edges, how.threads, &budget, &Comm::Solo).expect("relabel");
     let layout = match how.target {
-        Some(target) => Layout::with_target(&runs, target),
+        Some(target) => Layout::of_half(&runs, target, Half::Lower, Direction::Undirected),
         None => Layout::new(&runs, edges - loops, Direction::Undirected),
     };
     let How { threads, weighted, .. } = how;
@@ -154,7 +154,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
     let owners = vec![0; shares.bins.spans.len()];
     let place = |outbox: &Outbox<'_>| {
         let route = Route::new(&partition, &owners, 0, 1, outbox, how.threads, 0);
-        let mut placing = route.placing(threads, &map, "edges");
+        let mut placing = scatter::placing(&route, threads, &map, "edges");
         input.scan(&mut placing.visitors(), &Unwatched)?;
         placing.finish()
     };
@@ -170,14 +170,10 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
     let builder = Builder {
         partition: &partition,
         bins: &shares.bins,
-        layout: &layout,
         wanted: &blocks,
         degrees: &degrees,
-        folder,
-        key: KEY,
-        weights: weighted.then_some(WEIGHTS),
+        files: BlockFiles { folder, key: KEY, layout: &layout, weights: weighted.then_some(WEIGHTS), syncer: &syncer },
         in_flight: shares.sizes.in_flight,
-        syncer: &syncer,
     };
     let built = builder.build(sorters(threads, weighted), &Unwatched).expect("build");
     syncer.wait().expect("synced");

@@ -13,7 +13,7 @@ use crate::formats::{CacheUse, Edges, Share, Signals, Visitor};
 use crate::graph::ids::DenseId;
 use crate::memory::{Budget, Buffer};
 use crate::prepare::dictionary::{self, Dictionary, Numbered};
-use crate::prepare::joined;
+use crate::prepare::ingest::joined;
 use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -17,7 +17,7 @@ use crate::memory::{Buffer, Reservation};
 /// The packed rows of one half of a graph, block after block.
 #[derive(Debug)]
 pub struct PackedRows {
-    blocks: Vec<Offsets>,
+    blocks: Vec<BlockOffsets>,
     /// The chunks of all rows, [`WORDS`] words each.
     chunks: Buffer<u32>,
     _reserved: Reservation,
@@ -25,7 +25,7 @@ pub struct PackedRows {
 
 /// Positions of the rows of a block.
 #[derive(Debug)]
-struct Offsets {
+struct BlockOffsets {
     /// Number of chunks of the blocks before this one.
     before: u64,
     /// Start of each row among the block's chunks, and the end of the last row.
@@ -37,8 +37,6 @@ struct Offsets {
 /// A block of packed rows.
 #[derive(Debug, Clone, Copy)]
 pub struct PackedBlock<'a> {
-    /// Number of chunks of the blocks before this one.
-    pub before: u64,
     /// Start of each row among the block's chunks, and the end of the last row.
     pub starts: &'a [u32],
     /// Words of the block's chunks.
@@ -48,15 +46,15 @@ pub struct PackedBlock<'a> {
 impl PackedRows {
     /// Returns block `b`.
     pub fn block(&self, b: usize) -> PackedBlock<'_> {
-        let Offsets { before, starts, .. } = &self.blocks[b];
+        let BlockOffsets { before, starts, .. } = &self.blocks[b];
         let chunks = starts.last().map_or(0, |&end| end as usize);
         let from = *before as usize * WORDS;
-        PackedBlock { before: *before, starts, chunks: &self.chunks[from..from + chunks * WORDS] }
+        PackedBlock { starts, chunks: &self.chunks[from..from + chunks * WORDS] }
     }
 
     /// Returns the size of every block.
     pub fn sizes(&self) -> Vec<BlockSize> {
-        let size = |block: &Offsets| BlockSize { rows: block.starts.len() as u64 - 1, entries: block.entries };
+        let size = |block: &BlockOffsets| BlockSize { rows: block.starts.len() as u64 - 1, entries: block.entries };
         self.blocks.iter().map(size).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Packs rows while they are built. Several blocks can be packed at the same time, in any order.
 
 use super::chunk::{WORDS, most_words, pack};
-use super::{Offsets, PackedBlock, PackedRows};
+use super::{BlockOffsets, PackedBlock, PackedRows};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Reservation};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct Packer {
     /// Address space for more chunks than there can be. Each block has a place of its own, and several threads write at
     /// once.
     chunks: Buffer<AtomicU32>,
-    state: Mutex<State>,
+    state: Mutex<PackerState>,
     /// Number of blocks that are begun and not complete.
     begun: Arc<Begun>,
 }
@@ -44,8 +44,8 @@ impl Drop for BegunGuard {
     }
 }
 
-struct State {
-    done: Vec<Offsets>,
+struct PackerState {
+    done: Vec<BlockOffsets>,
     /// Number of words of the chunks that have a place, and the memory reserved for them.
     words: usize,
     reserved: Reservation,
@@ -62,7 +62,7 @@ impl Packer {
         // Use the limit and not the free memory, because more becomes free when blocks are packed.
         let chunks = budget.addresses(budget.limit() as usize / 4, PURPOSE)?;
         let (done, waiting) = (Vec::with_capacity(blocks), BTreeMap::new());
-        let state = State { done, words: 0, reserved: budget.reserve(0, PURPOSE)?, waiting };
+        let state = PackerState { done, words: 0, reserved: budget.reserve(0, PURPOSE)?, waiting };
         Ok(Packer { budget: budget.clone(), blocks, chunks, state: Mutex::new(state), begun: Arc::default() })
     }
 
@@ -153,7 +153,8 @@ impl Packer {
 
     /// Returns the placed blocks, which are the first ones, and the complete blocks that have no place yet.
     pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
-        let State { done, words, reserved, waiting } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let PackerState { done, words, reserved, waiting } =
+            self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut chunks = self.chunks.into_plain();
         chunks.shorten(words);
         (PackedRows { blocks: done, chunks, _reserved: reserved }, waiting)
@@ -166,15 +167,15 @@ fn lists_bytes(rows: u64) -> u64 {
 }
 
 /// A placed block: position of its chunks, the chunks, and their reservation.
-type Placed = (usize, Vec<u32>, Reservation);
+type PlacedChunks = (usize, Vec<u32>, Reservation);
 
-impl State {
+impl PackerState {
     /// Gives a block a place after the others. Memory for it must be reserved.
-    fn place(&mut self, mut block: BlockPacker) -> Placed {
+    fn place(&mut self, mut block: BlockPacker) -> PlacedChunks {
         let before = self.words;
         let kept = block.reserved.split(4 * block.starts.len() as u64);
         let BlockPacker { starts, chunks, entries, reserved, .. } = block;
-        self.done.push(Offsets { before: (before / WORDS) as u64, starts, entries, _reserved: kept });
+        self.done.push(BlockOffsets { before: (before / WORDS) as u64, starts, entries, _reserved: kept });
         self.words += chunks.len();
         (before, chunks, reserved)
     }
@@ -286,11 +287,12 @@ impl BlockPacker {
 
     /// Returns the packed rows of a complete block.
     pub(super) fn rows(&self) -> PackedBlock<'_> {
-        PackedBlock { before: 0, starts: &self.starts, chunks: &self.chunks }
+        PackedBlock { starts: &self.starts, chunks: &self.chunks }
     }
 
     /// Whether all entries of the rows were appended.
-    pub fn is_complete(&self) -> bool {
+    #[cfg(test)]
+    fn is_complete(&self) -> bool {
         self.lacks == 0 && self.left.len() == 0
     }
 }
@@ -371,7 +373,7 @@ mod tests {
             let mut before = 0;
             for (b, block) in blocks.iter().enumerate() {
                 let packed = rows.block(b);
-                prop_assert_eq!(packed.before, before);
+                prop_assert_eq!(rows.blocks[b].before, before);
                 before += packed.chunks.len() as u64 / 4;
                 for (local, row) in block.iter().enumerate() {
                     let mut found = Vec::new();

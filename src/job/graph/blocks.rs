@@ -1,16 +1,15 @@
 //! The blocks of the graph: opened if an earlier run stored them, otherwise built.
 
-use super::build::{self, Assignment, Built, Edges};
-use super::{Making, STAGES, degree_file, merge, transpose};
+use super::assignment::Assignment;
+use super::build::{self, BuiltGraph, InputEdges};
+use super::stored_blocks::{log_stored, missing};
+use super::{Making, STAGES, degree_file};
 use crate::config::Job;
 use crate::error::{At, Error, Result};
 use crate::formats::Weights;
-use crate::graph::half::Half;
-use crate::graph::layout::Layout;
-use crate::graph::order::DegreeRuns;
-use crate::graph::stored::{self, StoredBlock};
-use crate::graph::weights::stored::{self as stored_weights, GraphWeights, StoredWeights};
+use crate::graph::{DegreeRuns, GraphWeights, Half, Layout};
 use crate::job::context::Context;
+use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
 use crate::job::plan::done::Done;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::RunRecord;
@@ -20,12 +19,11 @@ use crate::job::state::order_writer::Ordered;
 use crate::job::state::record::Contents;
 use crate::prepare::order;
 use crate::prepare::partition::route;
-use crate::prepare::prepared::{Graph, InputInfo, Rows, StoreInfo};
-use crate::process::signals;
+use crate::prepare::prepared::{Graph, InputInfo, RowFiles, StoreInfo};
 
 /// The stage that makes the blocks of the graph: `partition` and `sort`, which share bins in memory.
 #[derive(Default)]
-pub(super) struct Blocks {
+pub(super) struct BuildBlocks {
     missing: Option<MissingBlocks>,
 }
 
@@ -40,7 +38,7 @@ struct MissingBlocks {
     wanted: Vec<bool>,
 }
 
-impl Stage<Making<'_, '_>> for Blocks {
+impl Stage<Making<'_, '_>> for BuildBlocks {
     fn steps(&self, _: &Job, _: &Making<'_, '_>) -> Vec<&'static str> {
         STAGES[2..].to_vec()
     }
@@ -55,7 +53,7 @@ impl Stage<Making<'_, '_>> for Blocks {
         };
         check_vertices(&info, runs.vertices())?;
         let layout = info.layout(&runs);
-        let rows = Rows { folder, key: content };
+        let rows = RowFiles { folder, key: content };
         let wanted = missing(context, &rows, Half::Lower, &layout, info.weights)?;
         let stored = record.manifest.found::<StoreInfo>("sort", content);
         let stored = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights);
@@ -88,7 +86,7 @@ impl Stage<Making<'_, '_>> for Blocks {
         let stored_already = log_stored(&wanted);
         if stored_already == 0 {
             // Rows derived from the earlier blocks are useless without these.
-            [transpose::STAGE, merge::STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
+            [TRANSPOSE_STAGE, MERGE_STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
         }
         // Degrees are known now, so the figures are no longer bounds.
         let done = Done::of(&context.job, &record.manifest, Contents::of(&info))?.without_blocks();
@@ -107,8 +105,8 @@ impl Stage<Making<'_, '_>> for Blocks {
         let part = route::part(&layout, &runs, &builders, rank);
         let mine = builders.iter().map(|&builder| builder == rank as u32).collect();
         let assignment = Assignment { layout: &layout, builders, mine, part };
-        let edges = Edges { input, cache: making.cache, info: &info };
-        let Built { stored, resident, storing } =
+        let edges = InputEdges { input, cache: making.cache, info: &info };
+        let BuiltGraph { stored, resident, storing } =
             build::partition_and_sort(context, record, &edges, order, &assignment)?;
         record.done("sort", content, &stored)?;
         record.done("partition", content, &())?;
@@ -137,63 +135,4 @@ fn open_graph(context: &Context, info: &InputInfo, stored: &StoreInfo, layout: &
     context.retry_until_visible(|| {
         Graph::with_layout(&context.job.workdir, info.clone(), stored.clone(), layout.clone(), info.weights)
     })
-}
-
-/// Returns the number of blocks that an earlier run stored, which are those that are not `wanted`. Logs it unless it
-/// is 0.
-pub(super) fn log_stored(wanted: &[bool]) -> usize {
-    let stored = wanted.iter().filter(|&&wanted| !wanted).count();
-    if stored > 0 {
-        tracing::info!(stored, blocks = wanted.len(), "blocks of an earlier run are kept");
-    }
-    stored
-}
-
-/// Returns for every block whether it must be built: it is missing, damaged, or lacks its weights if there are some.
-/// Collective.
-pub(super) fn missing(
-    context: &Context,
-    Rows { folder, key }: &Rows,
-    half: Half,
-    layout: &Layout,
-    weights: Option<GraphWeights>,
-) -> Result<Vec<bool>> {
-    let listed = context.agreed(|| {
-        let mut listed = stored::listed(folder, half, layout.blocks());
-        if weights.is_some() {
-            let with_weights = stored_weights::listed(folder, half, layout.blocks());
-            listed.iter_mut().zip(with_weights).for_each(|(listed, with_weights)| *listed &= with_weights);
-        }
-        Ok(listed)
-    })?;
-    let whole = |b: usize| {
-        let block =
-            context.retry_until_visible(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
-                block.verify()?;
-                block.release();
-                let entries = block.block().targets.len() as u64;
-                weights.map_or(Ok(()), |weights| {
-                    let open = || StoredWeights::open(folder, weights, half, layout, b, entries);
-                    let weights = context.retry_until_visible(open)?;
-                    weights.verify()?;
-                    weights.release();
-                    Ok(())
-                })
-            });
-        match block {
-            Err(e @ Error::Corrupt { .. }) => {
-                tracing::warn!("{e}");
-                false
-            }
-            other => other.is_ok(),
-        }
-    };
-    // Checking blocks takes a while, so ranks share the work and check for signals in between.
-    let mut missing = vec![0; layout.blocks()];
-    for b in (context.comm.rank()..layout.blocks()).step_by(context.comm.ranks()) {
-        signals::check()?;
-        missing[b] = u64::from(!(listed[b] && whole(b)));
-    }
-    context.comm.all_sum(&mut missing);
-    Ok(missing.iter().map(|&missing| missing > 0).collect())
 }

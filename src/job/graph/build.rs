@@ -1,64 +1,45 @@
 //! The stages `partition` and `sort`: from edges and the order of vertices to blocks. Every rank reads its share of
 //! the input and sends each edge to the rank that builds its block.
 
+use super::assignment::{Assignment, Sorting};
 use super::residence::{self, Residence};
 use super::{degree_file, sparse_ids};
 use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, Seen, Share, Slab};
 use crate::gpu::DeviceSlice;
-use crate::graph::catalogue::Catalogue;
-use crate::graph::degrees::{DegreeSummary, Degrees};
-use crate::graph::layout::{Bins, Layout};
+use crate::graph::{Bins, Catalogue, DegreeSummary, Degrees};
 use crate::job::context::{Context, Watched};
 use crate::job::plan::formulas;
 use crate::job::run_record::{Moved, RunRecord};
 use crate::job::state::order_writer::{Ordered, Storing};
-use crate::memory::at_least;
-use crate::prepare::blocks::Builder;
+use crate::prepare::blocks::{BlockFiles, Builder};
+use crate::prepare::dictionary;
+use crate::prepare::ingest::joined;
 use crate::prepare::memory_plan::{MemoryPlan, Sizes};
+use crate::prepare::partition::gpu::Placers;
 use crate::prepare::partition::route::{NOBODY, Route};
-use crate::prepare::partition::{Partition, changed};
-use crate::prepare::prepared::{InputInfo, Rows, StoreInfo};
-use crate::prepare::{Accelerator, dictionary, joined, sort};
+use crate::prepare::partition::{EdgePlacing, Partition, changed, scatter};
+use crate::prepare::prepared::{InputInfo, RowFiles, StoreInfo};
+use crate::prepare::sort::{self, gpu::Sorters};
 use crate::process::progress::{StageProgress, Unit};
 use crate::{failpoint, size};
 use rayon::prelude::*;
 use std::path::PathBuf;
 
 /// The edges that blocks are built from.
-pub(super) struct Edges<'a, 'm> {
+pub(super) struct InputEdges<'a, 'm> {
     pub(super) input: &'a Input,
     pub(super) cache: &'a InputCache<'m>,
     pub(super) info: &'a InputInfo,
 }
 
-/// The blocks of a graph, and the rank that builds each block that is not stored yet.
-pub(super) struct Assignment<'a> {
-    pub(super) layout: &'a Layout,
-    pub(super) builders: Vec<u32>,
-    /// True for each block that this rank builds.
-    pub(super) mine: Vec<bool>,
-    /// Approximate fraction of all edges that this rank receives.
-    pub(super) part: f64,
-}
-
 /// A graph whose blocks are built.
-pub(super) struct Built {
+pub(super) struct BuiltGraph {
     pub(super) stored: StoreInfo,
     /// Its blocks, if they stay in memory.
     pub(super) resident: Option<Catalogue>,
     /// The order of vertices, if it is still being written in the background.
     pub(super) storing: Option<Storing>,
-}
-
-/// Filled bins, and what is needed to sort them.
-#[derive(Clone, Copy)]
-pub(super) struct Sorting<'a, 'p> {
-    pub(super) assignment: &'a Assignment<'a>,
-    pub(super) bins: &'a Bins,
-    pub(super) partition: &'a Partition<'p>,
-    pub(super) degrees: &'a Degrees,
-    pub(super) progress: &'a StageProgress,
 }
 
 /// Places all edges in bins and sorts them into rows: into blocks in files, or into a graph that stays in memory.
@@ -69,11 +50,11 @@ pub(super) struct Sorting<'a, 'p> {
 pub(super) fn partition_and_sort(
     context: &Context,
     record: &mut RunRecord,
-    edges: &Edges<'_, '_>,
+    edges: &InputEdges<'_, '_>,
     mut ordered: Ordered,
     assignment: &Assignment<'_>,
-) -> Result<Built> {
-    let Edges { cache, info, .. } = *edges;
+) -> Result<BuiltGraph> {
+    let InputEdges { cache, info, .. } = *edges;
     let weighted = info.weights.is_some();
     let ranks = context.comm.ranks();
     let messages = context.comm_memory.messages();
@@ -110,8 +91,8 @@ pub(super) fn partition_and_sort(
     cache.take_spare().into_iter().for_each(done);
 
     let owners: Vec<u32> = bins.block_of.iter().map(|&b| assignment.builders[b]).collect();
-    let map = Map { host: &ordered.order().map[..], device: map };
-    partition_stage(context, record, edges, &owners, &partition, &map, &done)?;
+    let map = (&ordered.order().map[..], map);
+    partition_stage(context, record, edges, &owners, &partition, map, &done)?;
     drop(exchanging);
     let filled = (&bins, &partition, 4 * pooled.own as u64);
     let is_resumed = record.manifest.resumes > 0;
@@ -124,26 +105,22 @@ pub(super) fn partition_and_sort(
     if let Some(graph) = resident.as_mut().filter(|graph| graph.is_in_memory() && context.job.needs_upper()) {
         graph.reserve(&context.budget)?;
     }
-    Ok(Built { stored, resident, storing })
+    Ok(BuiltGraph { stored, resident, storing })
 }
 
 /// The map from ids to vertices: complete on the host, or on the GPU instead.
-#[derive(Clone, Copy)]
-struct Map<'a> {
-    host: &'a [u32],
-    device: Option<DeviceSlice<u32>>,
-}
+type VertexMap<'a> = (&'a [u32], Option<DeviceSlice<u32>>);
 
 fn partition_stage<'m>(
     context: &Context,
     record: &mut RunRecord,
-    edges: &Edges<'_, 'm>,
+    edges: &InputEdges<'_, 'm>,
     owners: &[u32],
     partition: &Partition<'_>,
-    map: &Map<'_>,
+    map: VertexMap<'_>,
     done: &(dyn Fn(Slab<'m>) + Sync),
 ) -> Result<()> {
-    let Edges { input, cache, info } = *edges;
+    let InputEdges { input, cache, info } = *edges;
     let (ranks, messages) = (context.comm.ranks(), context.comm_memory.messages);
     record.stage(context, "partition", input.bytes() / ranks as u64, Unit::Bytes, |progress| {
         failpoint::hit("partition.begin").map_err(|e| Error::io("place edges", &context.job.workdir, e))?;
@@ -175,9 +152,9 @@ fn partition_stage<'m>(
 /// loops.
 fn place_edges(
     context: &Context,
-    Edges { input, info, .. }: &Edges<'_, '_>,
+    InputEdges { input, info, .. }: &InputEdges<'_, '_>,
     cache: CacheUse<'_, '_>,
-    map: &Map<'_>,
+    map: VertexMap<'_>,
     route: &Route<'_, '_>,
     progress: &StageProgress,
 ) -> Result<(Seen, u64)> {
@@ -186,9 +163,12 @@ fn place_edges(
         true => Some(sparse_ids::open(context, info.identity)?),
         false => None,
     };
-    let mut device = context.gpu.accelerator();
-    let by_device = device.as_mut().map(|device| device.placing(route, map.host, map.device, name)).transpose()?;
-    let mut placing = by_device.flatten().unwrap_or_else(|| route.placing(context.threads, map.host, name));
+    let mut gpu = context.gpu.for_preparing();
+    let placers = gpu.as_mut().map(|gpu| Placers::start(gpu, route, map, name)).transpose()?.flatten();
+    let mut placing: Box<dyn EdgePlacing + '_> = match placers {
+        Some(placers) => Box::new(placers),
+        None => scatter::placing(route, context.threads, map.0, name),
+    };
     let visitors = placing.visitors().into_iter();
     let mut visitors: Vec<_> =
         visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), name, visitor)).collect();
@@ -257,7 +237,7 @@ fn sort_stage(
             }
             let bytes = written;
             if context.job.needs_degrees() {
-                let rows = Rows { folder: context.graph_folder(), key: info.content };
+                let rows = RowFiles { folder: context.graph_folder(), key: info.content };
                 written += degree_file::write(context, &mut degrees, &rows)?;
             }
             Ok(((resident, bytes, summary, edges), Moved { read: partition.spilled(), written }))
@@ -278,22 +258,20 @@ fn sort_to_blocks(
     let Sorting { assignment, bins, partition, degrees, progress } = *sorting;
     let Assignment { layout, builders, mine: wanted, .. } = assignment;
     let folder = context.graph_folder();
-    let syncer = &context.syncer;
-    let builder =
-        Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, weights, in_flight, syncer };
-    let mut device = context.gpu.accelerator();
+    let files = BlockFiles { folder: &folder, key, layout, weights, syncer: &context.syncer };
+    let builder = Builder { partition, bins, wanted, degrees, files, in_flight };
+    let mut gpu = context.gpu.for_preparing();
     let most = partition.lines().into_iter().max().unwrap_or(0);
-    let by_device =
-        device.as_mut().map(|device| device.sorting(bins, layout.rows(), context.threads, most, weights.is_some()));
-    let mut by_device = by_device.transpose()?.flatten();
-    let on_cpu = || sort::sorters(context.threads, weights.is_some());
-    let sorters = by_device.as_mut().map_or_else(on_cpu, |sorting| sorting.sorters());
+    let (threads, weighted) = (context.threads, weights.is_some());
+    let on_gpu = gpu.as_mut().map(|gpu| Sorters::start(gpu, bins, layout.rows(), threads, most, weighted));
+    let mut on_gpu = on_gpu.transpose()?.flatten();
+    let sorters = on_gpu.as_mut().map_or_else(|| sort::sorters(threads, weighted), Sorters::sorters);
     let written = builder.build(sorters, &Watched(progress))?.bytes;
-    by_device.map_or(Ok(()), |mut sorting| sorting.finish(degrees))?;
-    drop(device);
+    on_gpu.map_or(Ok(()), |mut sorters| sorters.finish(degrees))?;
+    drop(gpu);
     residence::clear_device_lines(context);
     let stored_before: Vec<bool> = builders.iter().map(|&rank| rank != NOBODY).collect();
-    degree_file::add_stored(context, degrees, &Rows { folder, key }, layout, &stored_before)?;
+    degree_file::add_stored(context, degrees, &RowFiles { folder, key }, layout, &stored_before)?;
     Ok(written)
 }
 
@@ -301,17 +279,15 @@ fn sort_to_blocks(
 /// input and memory for messages to other ranks are already reserved.
 fn shares(
     context: &Context,
-    Edges { input, cache, info }: &Edges<'_, '_>,
+    InputEdges { input, cache, info }: &InputEdges<'_, '_>,
     assignment: &Assignment<'_>,
 ) -> Result<(MemoryPlan, u64)> {
     let part = if context.comm.ranks() > 1 { assignment.part } else { 1.0 };
     let needs = formulas::needs(info, input, &context.comm_memory, context.threads, part);
     let own = context.budget.free() + 4 * info.ids + cache.bytes() + needs.messages;
-    let shares = MemoryPlan::new(assignment.layout, needs, own).map_err(|smallest| Error::Limit {
-        limit: "host_memory",
-        given: size::show(context.budget.limit()),
-        needed: at_least((context.budget.limit() + smallest).saturating_sub(own)),
-        purpose: "sorting edges into rows".into(),
+    let shares = MemoryPlan::new(assignment.layout, needs, own).map_err(|smallest| {
+        let limit = (context.budget.limit() + smallest).saturating_sub(own);
+        context.budget.too_small(limit, "sorting edges into rows")
     })?;
     Ok((shares, own))
 }

@@ -1,19 +1,16 @@
 //! The file with the degrees of all vertices. Some tasks and jobs on a kept graph read it.
 
 use crate::error::{Error, Result};
-use crate::graph::degrees::{self, Degrees};
-use crate::graph::half::Half;
-use crate::graph::layout::Layout;
-use crate::graph::stored::StoredBlock;
+use crate::graph::{Degrees, Half, Layout, StoredBlock, degrees};
 use crate::job::context::Context;
-use crate::prepare::prepared::Rows;
+use crate::prepare::prepared::RowFiles;
 use crate::process::signals;
 
 /// Rebuilds the file from the blocks if it is damaged or missing. Collective.
 ///
 /// # Errors
 /// Errors of the disk and of the blocks.
-pub(super) fn ensure(context: &Context, rows: &Rows, layout: &Layout) -> Result<()> {
+pub(super) fn ensure(context: &Context, rows: &RowFiles, layout: &Layout) -> Result<()> {
     let whole = context.agreed(|| match degrees::open(&rows.folder, rows.key) {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
             tracing::warn!("{e}: counting degrees again");
@@ -35,7 +32,7 @@ pub(super) fn ensure(context: &Context, rows: &Rows, layout: &Layout) -> Result<
 ///
 /// # Errors
 /// Errors of the disk.
-pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &Rows) -> Result<u64> {
+pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &RowFiles) -> Result<u64> {
     context.comm.all_gather_shares(degrees);
     if !context.comm.leads() {
         return Ok(0);
@@ -51,7 +48,7 @@ pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &Rows) -> Resu
 pub(super) fn add_stored(
     context: &Context,
     degrees: &Degrees,
-    rows: &Rows,
+    rows: &RowFiles,
     layout: &Layout,
     wanted: &[bool],
 ) -> Result<()> {

@@ -1,19 +1,15 @@
 //! Stages that derive rows from a graph's blocks, for tasks that need them. The rows are opened if an earlier run or
 //! the job that kept the graph stored them; otherwise they are built.
 
-use super::blocks;
+use super::stored_blocks::{log_stored, missing};
 use crate::config::Job;
 use crate::error::{Error, Result};
-use crate::graph::direction::Direction;
-use crate::graph::half::Half;
-use crate::graph::layout::Layout;
-use crate::graph::order::DegreeRuns;
-use crate::graph::weights::stored::GraphWeights;
+use crate::graph::{DegreeRuns, Direction, GraphWeights, Half, Layout};
 use crate::job::context::Context;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Made, Stage};
 use crate::prepare::order;
-use crate::prepare::prepared::{Graph, Rows};
+use crate::prepare::prepared::{Graph, RowFiles};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
@@ -51,7 +47,7 @@ pub(crate) trait DerivedRows {
     ///
     /// # Errors
     /// Errors of the folder.
-    fn is_rest_whole(_: &Context, _: &Rows) -> Result<bool> {
+    fn is_rest_whole(_: &Context, _: &RowFiles) -> Result<bool> {
         Ok(true)
     }
 
@@ -82,7 +78,7 @@ pub(crate) trait DerivedRows {
 
 /// Where derived rows are stored, and their blocks and weights.
 pub(crate) struct DerivedPlace {
-    pub(super) rows: Rows,
+    pub(super) rows: RowFiles,
     pub(super) layout: Layout,
     pub(super) weights: Option<GraphWeights>,
 }
@@ -90,7 +86,7 @@ pub(crate) struct DerivedPlace {
 impl DerivedPlace {
     /// Returns for each block whether it must be built, and whether all files are whole. Collective.
     fn look<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
-        let missing = blocks::missing(context, &self.rows, D::HALF, &self.layout, self.weights)?;
+        let missing = missing(context, &self.rows, D::HALF, &self.layout, self.weights)?;
         let is_whole = !missing.contains(&true) && D::is_rest_whole(context, &self.rows)?;
         Ok((missing, is_whole))
     }
@@ -150,7 +146,7 @@ impl<D: DerivedRows> Stage for Derived<D> {
             self.missing = open_whole::<D>(context, record, graph)?;
         }
         let Some(missing) = self.missing.take() else { return Ok(()) };
-        blocks::log_stored(&missing.wanted);
+        log_stored(&missing.wanted);
         record.manifest.forget(D::STAGE);
         D::build(context, record, graph, &missing)?;
         let MissingRows { place, .. } = missing;

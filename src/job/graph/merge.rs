@@ -4,17 +4,13 @@ use super::degree_file;
 use super::derived::{DerivedPlace, DerivedRows, MissingRows};
 use crate::config::Job;
 use crate::error::Result;
-use crate::graph::degrees::{self, Degrees};
-use crate::graph::direction::Direction;
-use crate::graph::half::Half;
-use crate::graph::layout::Layout;
-use crate::graph::order::DegreeRuns;
-use crate::graph::weights::stored::GraphWeights;
+use crate::graph::{DegreeRuns, Degrees, Direction, GraphWeights, Half, Layout, degrees};
 use crate::job::context::{Context, Watched};
 use crate::job::run_record::{Moved, RunRecord};
 use crate::job::state::key::{merged_key, merged_weights};
+use crate::prepare::blocks::BlockFiles;
 use crate::prepare::merge::Merge;
-use crate::prepare::prepared::{Graph, Rows, StoreInfo};
+use crate::prepare::prepared::{Graph, RowFiles, StoreInfo};
 use crate::process::progress::Unit;
 use crate::store::replace::remove_folder;
 use std::path::Path;
@@ -29,9 +25,9 @@ const FOLDER: &str = "undirected";
 ///
 /// # Errors
 /// None in practice.
-pub(crate) fn place(graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<(Rows, Layout)> {
+pub(crate) fn place(graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<(RowFiles, Layout)> {
     let layout = Layout::new(runs, graph.info.edges - graph.info.loops, Direction::Undirected);
-    Ok((Rows { folder: folder.join(FOLDER), key: merged_key(graph.info.content)? }, layout))
+    Ok((RowFiles { folder: folder.join(FOLDER), key: merged_key(graph.info.content)? }, layout))
 }
 
 /// Merged rows: all neighbours of each vertex.
@@ -53,7 +49,7 @@ impl DerivedRows for MergedRows {
         Ok(DerivedPlace { rows, layout, weights })
     }
 
-    fn is_rest_whole(context: &Context, rows: &Rows) -> Result<bool> {
+    fn is_rest_whole(context: &Context, rows: &RowFiles) -> Result<bool> {
         context.agreed(|| Ok(degrees::open(&rows.folder, rows.key).is_ok()))
     }
 
@@ -65,14 +61,16 @@ impl DerivedRows for MergedRows {
             let degrees = Degrees::new(layout.rows(), &context.budget)?;
             let merge = Merge {
                 arcs: &graph.catalogue,
-                layout,
                 wanted: &mine,
                 degrees: &degrees,
-                folder: &rows.folder,
-                key: rows.key,
-                weights: *weights,
+                files: BlockFiles {
+                    folder: &rows.folder,
+                    key: rows.key,
+                    layout,
+                    weights: *weights,
+                    syncer: &context.syncer,
+                },
                 budget: &context.budget,
-                syncer: &context.syncer,
             };
             let mut written = merge.build(&Watched(progress))?.bytes;
             degree_file::add_stored(context, &degrees, rows, layout, wanted)?;

@@ -7,14 +7,16 @@
 //! | `vertex_order` | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
 //! | `sparse_ids` | numbers for ids that are sparse |
 //! | `named` | a check that the input has the vertices that tables name |
-//! | `blocks`, `build` | `partition` and `sort`: opening blocks, and building those that are missing |
+//! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding those that are missing |
+//! | `assignment`, `build` | which rank builds which blocks, and building them |
 //! | `kept` | the graph that the job of another workdir kept |
 //! | `residence` | graphs whose blocks stay in memory |
 //! | `degree_file` | the file of degrees next to the blocks |
 //! | `derived`, `transpose`, `merge` | rows derived from the blocks: the upper half, and merged rows (all neighbours)
 //! |
-//! | `packing` | rows packed in memory |
+//! | `upper`, `packing` | building the upper half, in files or packed in memory |
 
+mod assignment;
 mod blocks;
 mod build;
 mod degree_file;
@@ -25,12 +27,14 @@ mod named;
 mod packing;
 mod residence;
 mod sparse_ids;
+mod stored_blocks;
 pub(crate) mod transpose;
+mod upper;
 mod vertex_order;
 
 pub(crate) use self::derived::Derived;
 
-use self::blocks::Blocks;
+use self::blocks::BuildBlocks;
 use self::vertex_order::VertexOrder;
 use crate::algo::ByInput;
 use crate::config::Job;
@@ -107,7 +111,7 @@ impl Stage for FromEdges {
             sparse_ids::ensure(context, record, input, identity)?;
         }
         named::check(context, record, &info, &context.graph_folder(), order.as_ref(), Some((input, cache)))?;
-        let mut blocks = Blocks::default();
+        let mut blocks = BuildBlocks::default();
         let is_done = || Finished::of(&context.job, &record.manifest, info.clone());
         if !context.job.keep
             && let Some(finished) = context.agreed(is_done)?

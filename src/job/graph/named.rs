@@ -8,7 +8,7 @@
 use crate::algo::sources::{self, Named};
 use crate::error::Result;
 use crate::formats::{CacheUse, Edges, Input, InputCache, Share, Visitor};
-use crate::graph::ids::DenseId;
+use crate::graph::DenseId;
 use crate::job::context::{Context, Watched};
 use crate::job::run_record::{Moved, RunRecord};
 use crate::job::state::order_writer::Ordered;
@@ -82,7 +82,7 @@ fn with_loops(
         let scratch = input.scratch_bytes(context.threads);
         cache.make_room(&context.budget, scratch);
         let _reading = context.budget.reserve(scratch, "reading the input")?;
-        let mut visitors: Vec<_> = (0..context.threads).map(|_| Loops { ids, looped: vec![0; ids.len()] }).collect();
+        let mut visitors: Vec<_> = (0..context.threads).map(|_| LoopsAt { ids, looped: vec![0; ids.len()] }).collect();
         let share = Share::of(context.comm.rank(), context.comm.ranks());
         input.scan_share(share, CacheUse::Nothing, &mut visitors, &Watched(progress))?;
         let mut looped = vec![0; ids.len()];
@@ -96,12 +96,12 @@ fn with_loops(
 }
 
 /// Finds loops at the sorted `ids`, in the edges of one thread.
-struct Loops<'a> {
+struct LoopsAt<'a> {
     ids: &'a [u32],
     looped: Vec<u64>,
 }
 
-impl Loops<'_> {
+impl LoopsAt<'_> {
     fn at(&mut self, id: u64) {
         if let Some(at) = u32::try_from(id).ok().and_then(|id| self.ids.binary_search(&id).ok()) {
             self.looped[at] = 1;
@@ -109,7 +109,7 @@ impl Loops<'_> {
     }
 }
 
-impl Visitor for Loops<'_> {
+impl Visitor for LoopsAt<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => edges.iter().filter(|[u, v]| u == v).for_each(|&[u, _]| self.at(u.into())),

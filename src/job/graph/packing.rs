@@ -1,13 +1,10 @@
 //! Packs rows of both halves in memory, if they do not fit otherwise (`job/plan/packing.rs` decides when).
 
-use super::transpose::{STAGE, Upper};
+use super::upper::Upper;
 use crate::error::{Error, Result};
-use crate::graph::catalogue::Catalogue;
-use crate::graph::half::Half;
-use crate::graph::layout::Layout;
-use crate::graph::packed::{HalfPacked, PackedRows, Packer};
-use crate::graph::stored;
+use crate::graph::{Catalogue, Half, HalfPacked, Layout, PackedRows, Packer, stored};
 use crate::job::context::Context;
+use crate::job::plan::cost_model::TRANSPOSE_STAGE;
 use crate::job::run_record::{Moved, RunRecord};
 use crate::prepare::prepared::Graph;
 use crate::prepare::transpose::{Destination, Transposed};
@@ -23,7 +20,7 @@ const WINDOW_PART: u64 = 8;
 /// instead and returns false.
 ///
 /// # Errors
-/// Errors of [`super::transpose::ensure`].
+/// Errors of memory and disk; a stop.
 pub(super) fn pack_or_store(
     context: &Context,
     record: &mut RunRecord,
@@ -50,7 +47,7 @@ fn pack(
     layout: &Layout,
     begun: &mut Option<Box<HalfPacked>>,
 ) -> Result<()> {
-    record.stage(context, STAGE, graph.stored.edges, Unit::Edges, |progress| {
+    record.stage(context, TRANSPOSE_STAGE, graph.stored.edges, Unit::Edges, |progress| {
         let wanted = vec![true; layout.blocks()];
         let packer = Packer::new(layout.blocks(), &context.budget)?;
         // A test may take the memory away.

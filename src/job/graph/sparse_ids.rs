@@ -29,8 +29,8 @@ pub(super) fn number(context: &Context, record: &mut RunRecord, input: &Input, i
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
 pub(super) fn open(context: &Context, identity: u64) -> Result<Dictionary> {
-    context
-        .retry_until_visible(|| Dictionary::open(&dictionary::path(&context.graph_folder()), identity, &context.budget))
+    let path = dictionary::path(&context.graph_folder());
+    context.retry_until_visible(|| Dictionary::open(&path, identity, &context.budget))
 }
 
 /// Rebuilds the list if it is damaged. Collective.
@@ -38,8 +38,8 @@ pub(super) fn open(context: &Context, identity: u64) -> Result<Dictionary> {
 /// # Errors
 /// Errors of [`number`].
 pub(super) fn ensure(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<()> {
-    let open = || Dictionary::open(&dictionary::path(&context.graph_folder()), identity, &context.budget);
-    let whole = context.agreed(|| match open() {
+    let path = dictionary::path(&context.graph_folder());
+    let whole = context.agreed(|| match Dictionary::open(&path, identity, &context.budget) {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
             tracing::warn!("{e}: listing sparse ids again");
             Ok(false)

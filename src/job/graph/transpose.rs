@@ -2,23 +2,16 @@
 
 use super::derived::{DerivedPlace, DerivedRows, MissingRows};
 use super::packing;
+use super::upper::Upper;
 use crate::config::Job;
-use crate::error::{Error, Result};
-use crate::graph::catalogue::Catalogue;
-use crate::graph::direction::Direction;
-use crate::graph::half::Half;
-use crate::graph::layout::Layout;
-use crate::graph::order::DegreeRuns;
-use crate::graph::stored;
-use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
-use crate::job::context::{Context, Watched};
+use crate::error::Result;
+use crate::graph::weights::stored as stored_weights;
+use crate::graph::{Catalogue, DegreeRuns, Direction, GraphWeights, Half, Layout, assign_ranks, stored};
+use crate::job::context::Context;
 use crate::job::run_record::{Moved, RunRecord};
-use crate::memory::at_least;
-use crate::prepare::Accelerator as _;
-use crate::prepare::prepared::{Graph, Rows, UpperInfo};
-use crate::prepare::transpose::{Destination, Transpose, TransposeMemory, TransposeShape, Transposed};
-use crate::process::progress::{StageProgress, Unit};
-use crate::size;
+use crate::prepare::prepared::{Graph, RowFiles, UpperInfo};
+use crate::prepare::transpose::{Destination, Transposed};
+use crate::process::progress::Unit;
 use crate::store::replace::remove_file;
 use std::path::Path;
 
@@ -39,7 +32,7 @@ impl DerivedRows for UpperHalf {
     }
 
     fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace> {
-        let rows = Rows { folder: folder.to_owned(), key: graph.info.content };
+        let rows = RowFiles { folder: folder.to_owned(), key: graph.info.content };
         let weights = graph.stored.weights.filter(|_| job.upper_has_weights());
         Ok(DerivedPlace { rows, layout: graph.info.upper_layout(runs), weights })
     }
@@ -86,67 +79,17 @@ impl DerivedRows for UpperHalf {
     }
 }
 
-/// Inputs for building the upper half of the rows of a graph.
-pub(super) struct Upper<'a> {
-    pub(super) graph: &'a Graph,
-    pub(super) layout: &'a Layout,
-    pub(super) wanted: &'a [bool],
-    pub(super) weights: Option<GraphWeights>,
-    pub(super) to: Destination<'a>,
-}
-
-impl Upper<'_> {
-    /// Builds it on the GPU, or on the CPU in `free` bytes of host memory (at least the smallest that is enough).
-    pub(super) fn make(&self, context: &Context, free: u64, progress: &StageProgress) -> Result<Transposed> {
-        let Upper { graph, layout, wanted, weights, to } = *self;
-        let (lower, entries) = (&graph.catalogue, graph.stored.edges);
-        let (shape, bins) = TransposeShape::and_bins(layout, entries, lower.len() as u64, weights.is_some());
-        // A part of free memory could be less than the smallest that is enough.
-        let free = free.max(shape.least()).min(context.budget.free());
-        let memory = TransposeMemory::new(&shape, context.threads, free).map_err(|least| Error::Limit {
-            limit: "host_memory",
-            given: size::show(context.budget.limit()),
-            needed: at_least(context.budget.limit() + least - free),
-            purpose: "the upper half of rows".into(),
-        })?;
-        let file = graph.degrees()?;
-        let transpose = Transpose {
-            lower,
-            degrees: file.body_as_u32()?,
-            layout,
-            bins: &bins,
-            wanted,
-            to,
-            weights,
-            memory,
-            budget: &context.budget,
-        };
-        let watch = Watched(progress);
-        let mut device = context.gpu.accelerator();
-        let on_gpu = device.as_mut().map(|device| device.transposing(&transpose, &watch)).transpose()?.flatten();
-        drop(device);
-        on_gpu.map_or_else(|| transpose.build(&watch), Ok)
-    }
-}
-
 /// Returns the blocks that this rank builds. They are consecutive and divided by the bounds of their entries.
 fn own_share(layout: &Layout, wanted: &[bool], rank: usize, ranks: usize) -> Vec<bool> {
     let bound = |b: usize| if wanted[b] { layout.block(b).bound + layout.block(b).len() as u64 } else { 0 };
-    let total = (0..wanted.len()).map(bound).sum::<u64>().max(1);
-    let mut before = 0;
-    let builder = |b: usize| {
-        let middle = before + bound(b) / 2;
-        before += bound(b);
-        wanted[b] && (u128::from(middle) * ranks as u128 / u128::from(total)) as usize == rank
-    };
-    (0..wanted.len()).map(builder).collect()
+    let bounds: Vec<f64> = (0..wanted.len()).map(|b| bound(b) as f64).collect();
+    assign_ranks(&bounds, ranks).into_iter().zip(wanted).map(|(builder, &wanted)| wanted && builder == rank).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::direction::Direction;
-    use crate::graph::order::DegreeRuns;
+    use crate::graph::{DegreeRuns, Direction};
 
     #[test]
     fn every_wanted_block_belongs_to_one_rank() {

@@ -6,8 +6,7 @@ use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::weights::Unread;
 use crate::formats::{CacheUse, Input, InputCache, WeightType};
-use crate::graph::direction::Direction;
-use crate::graph::weights::stored::GraphWeights;
+use crate::graph::{Direction, GraphWeights};
 use crate::job::context::{Context, Watched};
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::done::Done;
@@ -21,9 +20,9 @@ use crate::job::state::order_writer::Ordered;
 use crate::memory::Buffer;
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::ingest::{self, Ingest, Ingested};
+use crate::prepare::order;
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::relabel::{self, relabel};
-use crate::prepare::{Accelerator, order};
 use crate::process::progress::Unit;
 
 /// The order of vertices.
@@ -195,13 +194,12 @@ impl Ordering<'_, '_> {
         let Ordering { context, input, .. } = *self;
         let bytes = input.bytes() / context.comm.ranks() as u64;
         self.record.stage(context, "ingest", bytes, Unit::Bytes, |progress| {
-            let mut device = context.gpu.accelerator();
-            let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
+            let mut gpu = context.gpu.for_preparing();
             let (threads, budget, comm, stealing) =
                 (context.threads, &context.budget, &context.comm, context.stealing.as_ref());
             let meet = &|| context.gpu.meet();
             let ingest = Ingest { input, cache, dictionary, threads, budget, comm, stealing, meet };
-            let found = ingest.run(device, &Watched(progress))?;
+            let found = ingest.run(gpu.as_mut(), &Watched(progress))?;
             if let CacheUse::For(cache) = cache {
                 tracing::debug!(chunks = cache.chunks(), bytes = cache.bytes(), "input kept");
             }

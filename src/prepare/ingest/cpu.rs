@@ -5,41 +5,43 @@
 //! counter, which happens only for hubs. (Sorting endpoints into bins by id, to count each bin in cache, moved as many
 //! cache lines as it saved. It took 12 ns an endpoint; this takes 5.)
 
-use super::{Counting, Found, GRANULE, PURPOSE};
+use super::{Counted, DegreeCounting, GRANULE, PURPOSE};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::memory::{Budget, Buffer, Plain, prefetch};
-use crate::prepare::sample::Sample;
+use crate::prepare::sample::EdgeSample;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 /// Degree counters of all threads on the CPU.
 pub(super) struct CpuCounters<'a> {
-    shared: &'a Degrees<'a>,
+    shared: &'a SharedDegrees<'a>,
     expected: u64,
-    counters: Vec<Counter<'a>>,
+    counters: Vec<ThreadCounter<'a>>,
 }
 
 impl<'a> CpuCounters<'a> {
-    pub(super) fn new(shared: &'a Degrees<'a>, expected: u64, threads: usize) -> Result<Self> {
-        let counters = (0..threads).map(|_| Counter::new(shared, expected)).collect::<Result<_>>()?;
+    pub(super) fn new(shared: &'a SharedDegrees<'a>, expected: u64, threads: usize) -> Result<Self> {
+        let counters = (0..threads).map(|_| ThreadCounter::new(shared, expected)).collect::<Result<_>>()?;
         Ok(CpuCounters { shared, expected, counters })
     }
 }
 
-impl Counting for CpuCounters<'_> {
+impl DegreeCounting for CpuCounters<'_> {
     fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
         self.counters.iter_mut().map(|counter| counter as &mut dyn Visitor).collect()
     }
 
-    fn finish(&mut self) -> Result<Found> {
-        let mut found = Found::none(self.expected);
-        for counter in &mut self.counters {
-            found.loops += counter.loops;
-            found.first_loop = found.first_loop.min(counter.first_loop);
-            found.largest = found.largest.max(counter.largest());
-            found.missed |= counter.missed;
-            found.sample.merge(std::mem::replace(&mut counter.sample, Sample::new(self.expected)));
+    fn finish(&mut self) -> Result<Counted> {
+        let mut found = Counted::none(self.expected);
+        for ThreadCounter { missed, loops, first_loop, edges, max, sample, .. } in &mut self.counters {
+            found.merge(Counted {
+                loops: *loops,
+                first_loop: *first_loop,
+                largest: (*edges > 0).then_some(*max),
+                missed: *missed,
+                sample: std::mem::replace(sample, EdgeSample::new(self.expected)),
+            });
         }
         Ok(found)
     }
@@ -50,17 +52,17 @@ impl Counting for CpuCounters<'_> {
 }
 
 /// Degrees that all threads share, and the range of ids that are counted.
-pub(super) struct Degrees<'b> {
+pub(super) struct SharedDegrees<'b> {
     budget: &'b Budget,
     array: RwLock<Buffer<AtomicU32>>,
     /// Ids from this one on are not counted.
     end: u64,
 }
 
-impl<'b> Degrees<'b> {
+impl<'b> SharedDegrees<'b> {
     pub(super) fn new(budget: &'b Budget, end: u64, largest: Option<u32>) -> Result<Self> {
         let array = budget.zeroed(largest.map_or(0, |id| id as usize + 1), PURPOSE)?;
-        Ok(Degrees { budget, array: RwLock::new(array), end })
+        Ok(SharedDegrees { budget, array: RwLock::new(array), end })
     }
 
     /// Adds `more` to the degree of `id`. Returns false if there is no memory for it.
@@ -86,7 +88,7 @@ impl<'b> Degrees<'b> {
     }
 
     /// Returns the degrees of ids up to `largest`, summed over all threads.
-    fn sum(&self, counters: &[Counter<'_>], largest: u32) -> Result<Buffer<u32>> {
+    fn sum(&self, counters: &[ThreadCounter<'_>], largest: u32) -> Result<Buffer<u32>> {
         let empty = self.budget.zeroed(0, "degrees")?;
         let mut array = std::mem::replace(&mut *self.array.write().unwrap_or_else(PoisonError::into_inner), empty);
         let len = largest as usize + 1;
@@ -118,8 +120,8 @@ fn grow<T: Plain>(array: &mut Buffer<T>, id: u32, purpose: &str) -> Result<()> {
 }
 
 /// Counters of one thread.
-struct Counter<'a> {
-    shared: &'a Degrees<'a>,
+struct ThreadCounter<'a> {
+    shared: &'a SharedDegrees<'a>,
     bytes: Buffer<u8>,
     /// False once memory for `bytes` has run out. The thread then counts in the shared degrees, which is slower.
     grows: bool,
@@ -130,14 +132,14 @@ struct Counter<'a> {
     first_loop: u64,
     edges: u64,
     max: u64,
-    sample: Sample,
+    sample: EdgeSample,
 }
 
-impl<'a> Counter<'a> {
-    fn new(shared: &'a Degrees<'a>, expected_edges: u64) -> Result<Self> {
+impl<'a> ThreadCounter<'a> {
+    fn new(shared: &'a SharedDegrees<'a>, expected_edges: u64) -> Result<Self> {
         let bytes = shared.budget.zeroed(0, "counting degrees")?;
-        let sample = Sample::new(expected_edges);
-        Ok(Counter {
+        let sample = EdgeSample::new(expected_edges);
+        Ok(ThreadCounter {
             shared,
             bytes,
             grows: true,
@@ -148,10 +150,6 @@ impl<'a> Counter<'a> {
             max: 0,
             sample,
         })
-    }
-
-    fn largest(&self) -> Option<u64> {
-        (self.edges > 0).then_some(self.max)
     }
 
     #[inline]
@@ -210,7 +208,7 @@ impl<'a> Counter<'a> {
     }
 }
 
-impl Visitor for Counter<'_> {
+impl Visitor for ThreadCounter<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.edges(edges),

@@ -1,12 +1,12 @@
 //! Counts degrees on a GPU. Threads copy edges into pinned memory, and kernels do the rest.
 #![allow(unsafe_code)] // kernel launches
 
-use super::{Counting, Found};
+use super::{Counted, DegreeCounting};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, slice_bytes};
+use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, on_threads, slice_bytes};
 use crate::memory::{Budget, Buffer, at_least};
-use crate::prepare::gpu::{INGEST, SAMPLED, narrow};
+use crate::prepare::gpu::{INGEST, PrepareGpu, SAMPLED, narrow};
 use crate::size;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ const CARRY_EVERY: u64 = 1 << 30;
 const MOST_CARRIED: u64 = (1 << 16) - 1;
 
 /// Division of the GPU's memory for counting.
-pub struct CounterPlan {
+struct CounterPlan {
     ids: u64,
     /// True if the input may have more ids than `ids`.
     is_part: bool,
@@ -35,13 +35,13 @@ pub struct CounterPlan {
 }
 
 /// Counts degrees on a GPU.
-pub struct Counters<'w> {
-    lanes: Vec<Counter<'w>>,
-    shared: Arc<Shared<'w>>,
+pub struct GpuCounters<'w> {
+    lanes: Vec<LaneCounter<'w>>,
+    shared: Arc<SharedCounts<'w>>,
     budget: Budget,
 }
 
-struct Shared<'w> {
+struct SharedCounts<'w> {
     count: Kernel,
     carry: Kernel,
     add: Kernel,
@@ -61,8 +61,8 @@ struct Shared<'w> {
 }
 
 /// Degree counting by one thread, on its lane of the GPU.
-struct Counter<'w> {
-    shared: Arc<Shared<'w>>,
+struct LaneCounter<'w> {
+    shared: Arc<SharedCounts<'w>>,
     lane: Lane<'w>,
     raw: DeviceSlice<u32>,
     results: DeviceSlice<u32>,
@@ -70,13 +70,30 @@ struct Counter<'w> {
     batch: usize,
     /// Words of the batch in each slot, if its results are not read yet; else 0.
     pending: Vec<usize>,
-    found: Found,
+    found: Counted,
 }
 
-impl<'w> Counters<'w> {
+impl<'w> GpuCounters<'w> {
+    /// Starts counting the degrees of all ids below `end`. If `exact` is false, it may count only the first ids, as many
+    /// as there is memory for. Returns `None` if memory is too small.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn start(
+        gpu: &'w mut PrepareGpu<'_>,
+        end: u64,
+        exact: bool,
+        expected: u64,
+        budget: &Budget,
+    ) -> Result<Option<Self>> {
+        let (peers, batch) = (gpu.peers, gpu.largest_batch());
+        let plan = |workspace: &Workspace| GpuCounters::plan(workspace, end, exact, batch);
+        gpu.begin("ingest", plan, |workspace, plan| GpuCounters::new(workspace, plan, expected, budget, peers))
+    }
+
     /// Plans counters for the ids below `end`, with batches of at most `largest` words. If `exact` is false, it may
     /// plan counters for fewer ids. Returns `None` if the counters don't fit.
-    pub fn plan(workspace: &Workspace, end: u64, exact: bool, largest: u64) -> Option<CounterPlan> {
+    fn plan(workspace: &Workspace, end: u64, exact: bool, largest: u64) -> Option<CounterPlan> {
         let (most_lanes, slot) = workspace.uploader.shape();
         let free = workspace.arena.free().checked_sub(slice_bytes::<u32>(MOST_CARRIED + 1) + (4 << 10))?;
         // A quarter of the memory is more than enough for batches, unless memory is very small.
@@ -93,7 +110,7 @@ impl<'w> Counters<'w> {
     ///
     /// # Errors
     /// [`Error::Lost`].
-    pub fn new(
+    fn new(
         workspace: &'w mut Workspace,
         plan: CounterPlan,
         expected: u64,
@@ -109,42 +126,38 @@ impl<'w> Counters<'w> {
         queue.finish()?;
         let (ends, carrying) = (AtomicU64::new(0), RwLock::new(()));
         let (is_part, memory) = (plan.is_part, arena.bytes());
-        let shared = Shared { count, carry, add, peers, degrees, is_part, memory, carried, expected, ends, carrying };
+        let shared =
+            SharedCounts { count, carry, add, peers, degrees, is_part, memory, carried, expected, ends, carrying };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
-            Ok(Counter {
+            Ok(LaneCounter {
                 shared: shared.clone(),
                 pending: vec![0; lane.slots()],
                 raw: arena.take_planned(plan.batch)?,
                 results: arena.take_planned(FOUND as u64)?,
                 batch: plan.batch as usize,
-                found: Found::none(expected),
+                found: Counted::none(expected),
                 lane,
             })
         });
         let lanes = lanes.collect::<Result<_>>()?;
-        Ok(Counters { lanes, shared, budget: budget.clone() })
+        Ok(GpuCounters { lanes, shared, budget: budget.clone() })
     }
 }
 
-impl Counting for Counters<'_> {
+impl DegreeCounting for GpuCounters<'_> {
     fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
         self.lanes.iter_mut().map(|counter| counter as &mut dyn Visitor).collect()
     }
 
-    fn finish(&mut self) -> Result<Found> {
-        let mut all = Found::none(self.shared.expected);
+    fn finish(&mut self) -> Result<Counted> {
+        let mut all = Counted::none(self.shared.expected);
         for counter in &mut self.lanes {
             counter.launch()?;
             counter.lane.finish()?;
             tracing::debug!(waited = counter.lane.waited().as_secs_f64(), "a lane's ingest");
             (0..counter.pending.len()).try_for_each(|_| counter.finish_slot())?;
-            let found = std::mem::replace(&mut counter.found, Found::none(self.shared.expected));
-            all.loops += found.loops;
-            all.first_loop = all.first_loop.min(found.first_loop);
-            all.largest = all.largest.max(found.largest);
-            all.missed |= found.missed;
-            all.sample.merge(found.sample);
+            all.merge(std::mem::replace(&mut counter.found, Counted::none(self.shared.expected)));
         }
         Ok(all)
     }
@@ -168,7 +181,7 @@ impl Counting for Counters<'_> {
     }
 
     fn sum(&mut self, degrees: &mut [u32], share: Range<usize>) -> Result<()> {
-        let Shared { peers, degrees: counted, add, .. } = &*self.shared;
+        let SharedCounts { peers, degrees: counted, add, .. } = &*self.shared;
         let Some(peer_memory) = peers.reachable() else {
             return Err(Error::internal("sum degrees", "no GPUs of other ranks"));
         };
@@ -188,27 +201,19 @@ impl Counting for Counters<'_> {
     }
 }
 
-impl Counters<'_> {
+impl GpuCounters<'_> {
     /// Copies the counts of the ids from `first` on to `degrees` on the host.
     fn receive(&mut self, degrees: &mut [u32], first: usize) -> Result<()> {
         let chunk = degrees.len().div_ceil(self.lanes.len()).max(1);
         let counted = self.shared.degrees;
-        std::thread::scope(|scope| {
-            let copies = degrees.chunks_mut(chunk).zip(&mut self.lanes).enumerate().map(|(i, (part, counter))| {
-                let start = first + i * chunk;
-                let from = counted.part(start as u64..(start + part.len()) as u64);
-                scope.spawn(move || {
-                    let mut rest = part;
-                    counter.lane.receive(from, 1, |words| {
-                        let (now, later) = std::mem::take(&mut rest).split_at_mut(words.len());
-                        now.copy_from_slice(words);
-                        rest = later;
-                        Ok(())
-                    })
-                })
-            });
-            let copies: Vec<_> = copies.collect();
-            copies.into_iter().try_for_each(|copy| copy.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let parts = degrees.chunks_mut(chunk).zip(&mut self.lanes).enumerate();
+        on_threads(parts, |(i, (mut rest, counter))| {
+            let start = first + i * chunk;
+            let from = counted.part(start as u64..(start + rest.len()) as u64);
+            counter.lane.receive(from, 1, |words| {
+                rest.split_off_mut(..words.len()).unwrap_or_default().copy_from_slice(words);
+                Ok(())
+            })
         })
     }
 
@@ -224,7 +229,7 @@ impl Counters<'_> {
     }
 }
 
-impl Counter<'_> {
+impl LaneCounter<'_> {
     /// Adds pairs of ids.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
@@ -240,7 +245,7 @@ impl Counter<'_> {
 
     /// Launches the kernel that counts the batch in the current slot.
     fn launch(&mut self) -> Result<()> {
-        let Counter { shared, lane, raw, results, .. } = self;
+        let LaneCounter { shared, lane, raw, results, .. } = self;
         let filled = lane.filled();
         if filled == 0 {
             return Ok(());
@@ -332,8 +337,8 @@ impl Counter<'_> {
     }
 }
 
-impl Visitor for Counter<'_> {
+impl Visitor for LaneCounter<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        narrow(self, edges, Counter::push, Counter::oversized)
+        narrow(self, edges, LaneCounter::push, LaneCounter::oversized)
     }
 }

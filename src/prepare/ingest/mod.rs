@@ -5,14 +5,15 @@ mod cpu;
 pub mod gpu;
 
 use super::dictionary::{Dictionary, Numbered};
+use super::gpu::PrepareGpu;
 use super::partition::changed;
-use super::sample::Sample;
-use super::{Accelerator, joined};
+use super::sample::EdgeSample;
 use crate::comm::{Comm, WorkStealing};
 use crate::error::{Error, Result};
-use crate::formats::{CacheUse, Input, Share, Visitor, Watch, WeightType};
+use crate::formats::{CacheUse, Input, Scan, Seen, Share, Visitor, Watch, WeightType};
 use crate::memory::{Budget, Buffer};
-use cpu::{CpuCounters, Degrees};
+use cpu::{CpuCounters, SharedDegrees};
+use gpu::GpuCounters;
 use std::ops::Range;
 
 /// Number of ids that an array may span however few edges there are. Such an array is small, and results stay indexed
@@ -68,7 +69,7 @@ pub fn sparse(largest: u64, edges: u64, wide: bool, declared: bool) -> bool {
 }
 
 /// Counting of degrees while the input is read, on the CPU or a device.
-pub trait Counting {
+pub trait DegreeCounting {
     /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 
@@ -76,7 +77,7 @@ pub trait Counting {
     ///
     /// # Errors
     /// [`Error::Lost`].
-    fn finish(&mut self) -> Result<Found>;
+    fn finish(&mut self) -> Result<Counted>;
 
     /// Returns an array for the degrees of ids up to `largest`. It has the degrees already, unless [`Self::fetch`]
     /// copies them there. Called once.
@@ -115,7 +116,7 @@ pub trait Counting {
 }
 
 /// Results of counting, without the degrees.
-pub struct Found {
+pub struct Counted {
     /// Number of loops.
     pub loops: u64,
     /// Smallest id that has a loop; [`u64::MAX`] if there is none.
@@ -124,12 +125,21 @@ pub struct Found {
     pub largest: Option<u64>,
     /// True if any edge could not be counted. The degrees of this pass are then useless.
     pub missed: bool,
-    sample: Sample,
+    sample: EdgeSample,
 }
 
-impl Found {
-    fn none(expected: u64) -> Found {
-        Found { loops: 0, first_loop: u64::MAX, largest: None, missed: false, sample: Sample::new(expected) }
+impl Counted {
+    fn none(expected: u64) -> Counted {
+        Counted { loops: 0, first_loop: u64::MAX, largest: None, missed: false, sample: EdgeSample::new(expected) }
+    }
+
+    /// Adds the results of another thread.
+    fn merge(&mut self, other: Counted) {
+        self.loops += other.loops;
+        self.first_loop = self.first_loop.min(other.first_loop);
+        self.largest = self.largest.max(other.largest);
+        self.missed |= other.missed;
+        self.sample.merge(other.sample);
     }
 
     /// Combines the results of all ranks. Collective.
@@ -144,7 +154,7 @@ impl Found {
 }
 
 /// Outcome of a pass; it is the same on all ranks.
-enum Pass {
+enum PassOutcome {
     /// All edges were counted.
     Whole(Ingested),
     /// The ids are dense up to `largest`, but not all were counted. Either memory for the sum was already taken, or
@@ -176,34 +186,33 @@ pub struct Ingest<'a, 'm> {
 }
 
 impl Ingest<'_, '_> {
-    /// Reads the whole input, and counts on `device` if its memory is large enough. Reads it twice if the first pass
+    /// Reads the whole input, and counts on `gpu` if its memory is large enough. Reads it twice if the first pass
     /// could not count all ids. Collective.
     ///
     /// # Errors
     /// Errors of the input and of the budget (4 bytes for each id up to the largest), and a stop that `watch` reports.
-    pub fn run(&self, mut device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Ingested> {
+    pub fn run(&self, mut gpu: Option<&mut PrepareGpu<'_>>, watch: &dyn Watch) -> Result<Ingested> {
         let mut largest = None;
         loop {
-            let by_device = device.as_mut().map(|device| &mut **device as &mut dyn Accelerator);
-            match self.pass(largest, by_device, watch)? {
-                Pass::Whole(found) => return Ok(found),
+            match self.pass(largest, gpu.as_deref_mut(), watch)? {
+                PassOutcome::Whole(found) => return Ok(found),
                 // The number of ids is known now. The next pass reserves memory for them first, and does not cache the
                 // input.
-                Pass::Partial { largest: id } if largest.is_none() => {
+                PassOutcome::Partial { largest: id } if largest.is_none() => {
                     largest = Some(id);
                     self.cache.release_all();
                 }
-                Pass::Partial { .. } => return Err(changed(&self.input.name())),
-                Pass::DeviceTooSmall(why) => {
+                PassOutcome::Partial { .. } => return Err(changed(&self.input.name())),
+                PassOutcome::DeviceTooSmall(why) => {
                     tracing::info!("ingest on the CPU: {why}");
-                    device = None;
+                    gpu = None;
                 }
             }
         }
     }
 
     /// Reads the input once. `largest` is the largest id, if it is known already.
-    fn pass(&self, largest: Option<u32>, device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Pass> {
+    fn pass(&self, largest: Option<u32>, gpu: Option<&mut PrepareGpu<'_>>, watch: &dyn Watch) -> Result<PassOutcome> {
         let Ingest { input, cache, dictionary, threads, budget, comm, stealing, meet } = *self;
         let expected = input.estimate_edges()?;
         // Ids from a dictionary have no gaps.
@@ -211,13 +220,13 @@ impl Ingest<'_, '_> {
         let _reading =
             budget.reserve(input.scratch_bytes(threads) + samples_bytes(threads, input), "reading the input")?;
         let end = end_of_ids(expected, dictionary.is_some(), wide, largest);
-        let by_device = match device {
-            Some(device) => device.counting(end, largest.is_some(), expected, budget)?,
+        let counters = match gpu {
+            Some(gpu) => GpuCounters::start(gpu, end, largest.is_some(), expected, budget)?,
             None => None,
         };
-        let shared = Degrees::new(budget, end, largest.filter(|_| by_device.is_none()))?;
-        let mut counting = match by_device {
-            Some(counting) => counting,
+        let shared = SharedDegrees::new(budget, end, largest.filter(|_| counters.is_none()))?;
+        let mut counting: Box<dyn DegreeCounting + '_> = match counters {
+            Some(counters) => Box::new(counters),
             None => Box::new(CpuCounters::new(&shared, expected, threads)?),
         };
         let name = input.name();
@@ -229,14 +238,14 @@ impl Ingest<'_, '_> {
         let (seen, mut found) = match scanned.and_then(|seen| Ok((seen, counting.finish()?))) {
             Err(e @ Error::Limit { limit: "gpu_memory", .. }) => {
                 comm.all_max(&mut [1]);
-                return Ok(Pass::DeviceTooSmall(e));
+                return Ok(PassOutcome::DeviceTooSmall(e));
             }
             done => done?,
         };
         let mut left = [0];
         comm.all_max(&mut left);
         if left != [0] {
-            return Ok(Pass::DeviceTooSmall(Error::Usage("another rank's GPU has too little memory".into())));
+            return Ok(PassOutcome::DeviceTooSmall(Error::Usage("another rank's GPU has too little memory".into())));
         }
         meet();
         found.join(comm);
@@ -253,15 +262,15 @@ impl Ingest<'_, '_> {
             weights: scan.weights,
             distinct_at_most: found.sample.distinct_at_most().min(scan.edges - found.loops),
         };
-        let Some(id) = total.largest else { return Ok(Pass::Whole(total)) };
+        let Some(id) = total.largest else { return Ok(PassOutcome::Whole(total)) };
         if dictionary.is_some() || !sparse(id, total.edges, wide, total.declared.is_some()) {
             let id = id as u32;
             if found.missed {
-                return Ok(Pass::Partial { largest: id });
+                return Ok(PassOutcome::Partial { largest: id });
             }
             let degrees = counting.degrees(id);
             if comm.any(largest.is_none() && matches!(degrees, Err(Error::Limit { .. }))) {
-                return Ok(Pass::Partial { largest: id });
+                return Ok(PassOutcome::Partial { largest: id });
             }
             total.degrees = degrees?;
             if comm.all(counting.reaches_others(total.degrees.len())?) {
@@ -274,8 +283,18 @@ impl Ingest<'_, '_> {
                 comm.reduce_scatter(&mut total.degrees);
             }
         }
-        Ok(Pass::Whole(total))
+        Ok(PassOutcome::Whole(total))
     }
+}
+
+/// Combines what each rank saw in its share of the input into the totals of the whole input. Collective.
+///
+/// # Errors
+/// Bad input if a header declares other numbers than the totals.
+pub fn joined(mut seen: Seen, comm: &Comm) -> Result<Scan> {
+    comm.all_sum(seen.sums());
+    comm.all_max(seen.most());
+    seen.finish()
 }
 
 /// Returns the first id that is not counted, because from there on the array would be sparse. It allows for an error in
@@ -291,7 +310,7 @@ fn end_of_ids(expected: u64, numbered: bool, wide: bool, largest: Option<u32>) -
 
 /// Returns the bytes of the samples of distinct edges of `input`: one sample for each thread, and two to join them.
 pub fn samples_bytes(threads: usize, input: &Input) -> u64 {
-    (threads as u64 + 2) * Sample::bytes(input.most_edges())
+    (threads as u64 + 2) * EdgeSample::bytes(input.most_edges())
 }
 
 /// Returns the bytes of all threads' counters for `ids` ids. Threads have these counters only as far as memory allows.

@@ -3,46 +3,53 @@
 
 use super::device_lines::{DeviceLines, LineRun};
 use super::gpu_plan::{COUNTS, PlacerPlan, edge_words, most_lines};
-use super::kernel_structs::{Bins, Gathered};
-use super::route::{Group, Route};
-use super::{LINE, Placing, changed, line_words};
+use super::kernel_structs::{KernelBins, KernelGathered};
+use super::line::{LINE, WORDS, line_words};
+use super::route::{OwnedBins, Route};
+use super::{EdgePlacing, changed};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, CopySource, DeviceSlice, Grid, Kernel, Lane, Workspace};
+use crate::gpu::{Arena, CopySource, DeviceSlice, Grid, Kernel, Lane, Workspace, constant};
 use crate::memory::bytes_of;
-use crate::prepare::gpu::{narrow, partition_program};
+use crate::prepare::gpu::{HEADER, PrepareGpu, narrow, partition_program};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const NO_BIN: u32 = u32::MAX;
+
+// The CPU's constants, which the kernels repeat.
+const _: () = {
+    assert!(constant(HEADER, "LINE") as usize == LINE);
+    assert!(constant(HEADER, "PLAIN_WORDS") as usize == WORDS);
+};
 
 /// Fills bins on a GPU.
 pub struct Placers<'w, 'r, 'p> {
     lanes: Vec<Placer<'w, 'r, 'p>>,
 }
 
-struct Shared<'w, 'r, 'p> {
+struct SharedPlacing<'w, 'r, 'p> {
     route: &'w Route<'r, 'p>,
     /// Room for lines that stay on GPUs, if there is any, with each rank's consecutive bins.
-    device_lines: Option<(&'p DeviceLines, Vec<Group>)>,
+    device_lines: Option<(&'p DeviceLines, Vec<OwnedBins>)>,
     source: &'w str,
     gather: Kernel,
     plan_lines: Kernel,
     fill_lines: Kernel,
     keep_rest: Kernel,
-    bins: Bins,
+    bins: KernelBins,
 }
 
 /// Placing of edges by one thread, on its lane of the GPU.
 struct Placer<'w, 'r, 'p> {
-    shared: Arc<Shared<'w, 'r, 'p>>,
+    shared: Arc<SharedPlacing<'w, 'r, 'p>>,
     lane: Lane<'w>,
     number: usize,
     raw: DeviceSlice<u32>,
     lines: DeviceSlice<u32>,
     /// The counts that kernels return, then the start of each bin's lines.
     results: DeviceSlice<u32>,
-    unit: Gathered,
+    unit: KernelGathered,
     /// Words of an edge, of a line and of a batch.
     edge: usize,
     line: usize,
@@ -59,11 +66,24 @@ struct Placer<'w, 'r, 'p> {
 }
 
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Allocates the planned memory in `workspace`.
+    /// Starts placing edges in their bins. Ids are looked up in `map`; `device_map` is a copy of it in the GPU's memory,
+    /// if there is one. Returns `None` if memory is too small.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn new(
+    pub fn start(
+        gpu: &'w mut PrepareGpu<'_>,
+        route: &'w Route<'r, 'p>,
+        (map, device_map): (&'w [u32], Option<DeviceSlice<u32>>),
+        source: &'w str,
+    ) -> Result<Option<Self>> {
+        let batch = gpu.largest_batch();
+        let plan = |workspace: &Workspace| PlacerPlan::new(workspace, route, map, device_map.is_some(), batch);
+        gpu.begin("partition", plan, |workspace, plan| Placers::new(workspace, plan, route, (map, device_map), source))
+    }
+
+    /// Allocates the planned memory in `workspace`.
+    fn new(
         workspace: &'w mut Workspace,
         plan: PlacerPlan,
         route: &'w Route<'r, 'p>,
@@ -86,16 +106,15 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
                 on_gpu
             }
         };
-        let tables = [&of_granule, &starts].map(|table| {
+        let mut write = |table: &[u32]| {
             let span = arena.take_planned::<u32>(table.len() as u64)?;
             queue.write(table, span).map(|()| span.address())
-        });
-        let [of_granule, starts] = tables;
+        };
+        let (of_granule, starts) = (write(&of_granule)?, write(&starts)?);
         let count = route.bins().spans.len() as u32;
-        let (of_granule, starts) = (of_granule?, starts?);
         let (ids, shift) = (map.len() as u32, route.bins().direction().shift());
-        let bins = Bins { map: on_gpu.address(), ids, mantissa, of_granule, starts, count, shift };
-        let shared = Shared {
+        let bins = KernelBins { map: on_gpu.address(), ids, mantissa, of_granule, starts, count, shift };
+        let shared = SharedPlacing {
             route,
             device_lines: route.device_lines(),
             source,
@@ -113,7 +132,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
     }
 }
 
-impl Placing for Placers<'_, '_, '_> {
+impl EdgePlacing for Placers<'_, '_, '_> {
     fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
         self.lanes.iter_mut().map(|placer| placer as &mut dyn Visitor).collect()
     }
@@ -128,7 +147,7 @@ impl Placing for Placers<'_, '_, '_> {
 
 impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     fn new(
-        shared: Arc<Shared<'w, 'r, 'p>>,
+        shared: Arc<SharedPlacing<'w, 'r, 'p>>,
         lane: Lane<'w>,
         number: usize,
         plan: PlacerPlan,
@@ -140,7 +159,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         let lines = take(most_lines(plan.gathered, bins) * line as u64)?;
         let results = take(COUNTS + bins + 1)?;
         let counts = take(bins)?;
-        let unit = Gathered {
+        let unit = KernelGathered {
             edges: take(edge * plan.gathered)?.address(),
             counts: counts.address(),
             line_starts: results.part(COUNTS..u64::MAX).address(),
@@ -274,36 +293,24 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     }
 
     /// Adds edges with their weights.
-    fn weighted(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+    fn weighted<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]], weights: &[u32]) -> Result<()> {
         if weights.len() != edges.len() {
             return Err(Error::internal("place edges", "fewer weights than edges"));
         }
         let mut words = [[0u32; 3]; 512];
-        let weights = weights.chunks(words.len());
-        match edges {
-            Edges::Narrow(edges) => {
-                for (edges, weights) in edges.chunks(words.len()).zip(weights) {
-                    for ((word, &[u, v]), &weight) in words.iter_mut().zip(edges).zip(weights) {
-                        *word = [u, v, weight];
+        for (edges, weights) in edges.chunks(words.len()).zip(weights.chunks(words.len())) {
+            let mut filled = 0;
+            for (&[u, v], &weight) in edges.iter().zip(weights) {
+                let (u, v): (u64, u64) = (u.into(), v.into());
+                match (u32::try_from(u), u32::try_from(v)) {
+                    (Ok(u), Ok(v)) => {
+                        words[filled] = [u, v, weight];
+                        filled += 1;
                     }
-                    self.push(words[..edges.len()].as_flattened())?;
+                    _ => self.oversized(u, v)?,
                 }
             }
-            Edges::Wide(edges) => {
-                for (edges, weights) in edges.chunks(words.len()).zip(weights) {
-                    let mut filled = 0;
-                    for (&[u, v], &weight) in edges.iter().zip(weights) {
-                        match (u32::try_from(u), u32::try_from(v)) {
-                            (Ok(u), Ok(v)) => {
-                                words[filled] = [u, v, weight];
-                                filled += 1;
-                            }
-                            _ => self.oversized(u, v)?,
-                        }
-                    }
-                    self.push(words[..filled].as_flattened())?;
-                }
-            }
+            self.push(words[..filled].as_flattened())?;
         }
         Ok(())
     }
@@ -331,9 +338,10 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
 impl Visitor for Placer<'_, '_, '_> {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
-        if self.edge == 2 {
-            return narrow(self, edges, Placer::push, Placer::oversized);
+        match edges {
+            _ if self.edge == 2 => narrow(self, edges, Placer::push, Placer::oversized),
+            Edges::Narrow(edges) => self.weighted(edges, weights),
+            Edges::Wide(edges) => self.weighted(edges, weights),
         }
-        self.weighted(edges, weights)
     }
 }

@@ -1,10 +1,10 @@
 //! Division of a GPU's memory for partitioning. Each lane has room for a batch of edges, for the edges that it gathers
 //! from several batches, and for the lines of bins that it makes of them.
 
+use super::line::{LINE, line_words};
 use super::route::Route;
-use super::{LINE, line_words};
 use crate::gpu::{Workspace, slice_bytes};
-use crate::graph::layout::Bins;
+use crate::graph::Bins;
 use crate::prepare::gpu::LARGEST_BATCH;
 
 /// Edges of the smallest batch that is worth a kernel launch.
@@ -17,7 +17,7 @@ pub(super) const COUNTS: u64 = 8;
 
 /// Division of the GPU's memory for partitioning.
 #[derive(Debug, Clone, Copy)]
-pub struct PlacerPlan {
+pub(super) struct PlacerPlan {
     pub(super) lanes: usize,
     /// Number of edges in a batch.
     pub(super) batch: u64,

@@ -1,9 +1,9 @@
 //! Structs that are passed to the kernels; kernels/partition.cu declares the same fields.
 
-/// Host version of the kernels' struct `Bins`.
+/// Host version of the kernels' struct `KernelBins`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Bins {
+pub(super) struct KernelBins {
     pub(super) map: u64,
     pub(super) ids: u32,
     pub(super) mantissa: u32,
@@ -13,12 +13,12 @@ pub(super) struct Bins {
     pub(super) shift: u32,
 }
 
-const _: () = assert!(size_of::<Bins>() == 40, "the kernels have a static_assert of the same size");
+const _: () = assert!(size_of::<KernelBins>() == 40, "the kernels have a static_assert of the same size");
 
-/// Host version of the kernels' struct `Gathered`.
+/// Host version of the kernels' struct `KernelGathered`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Gathered {
+pub(super) struct KernelGathered {
     pub(super) edges: u64,
     pub(super) counts: u64,
     pub(super) line_starts: u64,
@@ -29,4 +29,4 @@ pub(super) struct Gathered {
     pub(super) words: u64,
 }
 
-const _: () = assert!(size_of::<Gathered>() == 64, "the kernels have a static_assert of the same size");
+const _: () = assert!(size_of::<KernelGathered>() == 64, "the kernels have a static_assert of the same size");

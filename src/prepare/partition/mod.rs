@@ -10,45 +10,26 @@ pub mod device_lines;
 pub mod gpu;
 pub mod gpu_plan;
 mod kernel_structs;
+mod line;
 mod pool;
 pub mod route;
-mod scatter;
+pub mod scatter;
 mod spill;
 pub mod staged_rows;
 
 use crate::error::{Error, Result};
 use crate::formats::Visitor;
-use crate::graph::direction::Direction;
-use crate::graph::layout::Bins;
+use crate::graph::{Bins, Direction};
+use crate::memory::discard;
 use device_lines::{DeviceLines, LineRun};
+use line::{EdgeLine, NONE};
+pub use line::{LINE, WEIGHTED_WORDS, WORDS, edge_bytes, line_words};
 use pool::Pool;
-use scatter::Line;
-pub use scatter::Scatter;
 use spill::Spill;
 use staged_rows::StagedRows;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
-
-/// Number of edges in a line. A line is stored under one lock.
-pub const LINE: usize = 64;
-/// Words of a line: the smaller neighbour of each edge, then the offset of each edge's row in the bin. Word `k` of the
-/// offsets has the offset of edge `k` in its low half and the offset of edge `k` + 32 in its high half.
-pub const WORDS: usize = LINE + LINE / 2;
-/// Words of a line of edges with weights. The weights follow the offsets of rows.
-pub const WEIGHTED_WORDS: usize = WORDS + LINE;
-/// Marks an unused entry in a thread's last line, in place of the smaller neighbour.
-const NONE: u32 = u32::MAX;
-
-/// Returns the words of a line; `weighted` says whether edges have weights.
-pub const fn line_words(weighted: bool) -> usize {
-    if weighted { WEIGHTED_WORDS } else { WORDS }
-}
-
-/// Returns the bytes that an edge takes in its bin.
-pub const fn edge_bytes(weighted: bool) -> u64 {
-    (line_words(weighted) * 4 / LINE) as u64
-}
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The bins that all threads fill.
 #[derive(Debug)]
@@ -111,12 +92,12 @@ impl<'a> Partition<'a> {
 
     /// Announces that [`Self::adopt`] will add up to `words` words of memory while the bins are filled.
     pub fn expect(&self, words: usize) {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner).expect(words);
+        self.pool().expect(words);
     }
 
     /// Takes over `memory` for bins. Returns it if bins have enough already, or if it is smaller than a chunk.
     pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner).adopt(memory)
+        self.pool().adopt(memory)
     }
 
     /// Keeps the sorted rows of spilled edges in memory. The memory plan must have room for them.
@@ -131,68 +112,82 @@ impl<'a> Partition<'a> {
 
     /// Returns the number of lines of each bin so far.
     pub fn lines(&self) -> Vec<u64> {
-        let part = |part: &Mutex<BinLines<'_>>| part.lock().unwrap_or_else(PoisonError::into_inner).lines(self) as u64;
-        self.parts.iter().map(part).collect()
-    }
-
-    /// Returns the room for lines that stay on GPUs, if there is any.
-    pub fn device_lines(&self) -> Option<&'a DeviceLines> {
-        self.device_lines
+        (0..self.parts.len()).map(|bin| self.bin(bin).lines(self) as u64).collect()
     }
 
     /// Adds lines that lie on a GPU to a bin.
     fn add_run(&self, bin: usize, run: LineRun) {
-        self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner).runs.push(run);
+        self.bin(bin).runs.push(run);
     }
 
     /// Takes all edges out of bin `b` and returns a reader for them.
     pub fn part(&self, b: usize) -> BinReader<'_, 'a> {
-        let part = std::mem::take(&mut *self.parts[b].lock().unwrap_or_else(PoisonError::into_inner));
+        let part = std::mem::take(&mut *self.bin(b));
         BinReader { partition: self, part, block: self.bins.block_of[b] }
     }
 
+    /// Gives the memory of block `block` back to the system, after the block is written and its rows are no longer
+    /// needed. One call gives all of it back, so that whole huge pages are freed.
+    pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
+        let mut chunks = std::mem::take(&mut self.pool().read[block]);
+        chunks.extend(rows.into_iter().flat_map(StagedRows::into_chunks));
+        discard(chunks);
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool<'a>> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn bin(&self, bin: usize) -> MutexGuard<'_, BinLines<'a>> {
+        self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Appends a line to a bin, with the weights of its edges if they have some.
-    fn append(&self, bin: usize, line: &Line, weights: &[u32]) -> Result<()> {
-        let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
-        if part.chunks.is_empty() || part.last == self.chunk {
-            self.next_chunk(part, self.bins.block_of[bin])?;
-        }
-        if let Some(chunk) = part.chunks.last_mut() {
-            line.write(weights, &mut chunk[part.last..part.last + self.words]);
-            part.last += self.words;
-        }
+    fn append(&self, bin: usize, line: &EdgeLine, weights: &[u32]) -> Result<()> {
+        let part = &mut *self.bin(bin);
+        let room = self.room(part, bin)?;
+        line.write(weights, &mut room[..self.words]);
+        part.last += self.words;
         Ok(())
     }
 
     /// Appends whole lines, laid out as in a chunk, to a bin.
     fn append_lines(&self, bin: usize, mut words: &[u32]) -> Result<()> {
-        let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
+        let part = &mut *self.bin(bin);
         while !words.is_empty() {
-            if part.chunks.is_empty() || part.last == self.chunk {
-                self.next_chunk(part, self.bins.block_of[bin])?;
-            }
-            let Some(chunk) = part.chunks.last_mut() else { break };
-            let (now, later) = words.split_at(words.len().min(self.chunk - part.last));
-            chunk[part.last..part.last + now.len()].copy_from_slice(now);
+            let room = self.room(part, bin)?;
+            let (now, later) = words.split_at(words.len().min(room.len()));
+            room[..now.len()].copy_from_slice(now);
             part.last += now.len();
             words = later;
         }
         Ok(())
     }
 
-    /// Adds an empty chunk to `part`: a new one, or its last one after writing that to the spill file.
+    /// Returns the free end of the last chunk of `bin`. If that chunk is full, adds an empty one: a new one, or the last
+    /// one after writing that to the spill file.
+    #[inline]
+    fn room<'p>(&self, part: &'p mut BinLines<'a>, bin: usize) -> Result<&'p mut [u32]> {
+        if part.chunks.is_empty() || part.last == self.chunk {
+            self.next_chunk(part, self.bins.block_of[bin])?;
+        }
+        let BinLines { chunks, last, .. } = part;
+        let chunk =
+            chunks.last_mut().ok_or_else(|| Error::internal("find room for a bin", "fewer chunks than bins"))?;
+        Ok(&mut chunk[*last..])
+    }
+
     fn next_chunk(&self, part: &mut BinLines<'a>, block: usize) -> Result<()> {
         let fresh = {
-            let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pool = self.pool();
             if part.chunks.is_empty() {
                 pool.waiting = pool.waiting.saturating_sub(1);
             }
             if pool.left > pool.waiting { pool.take(block) } else { None }
         };
-        match (fresh, part.chunks.last()) {
-            (Some(chunk), _) => part.chunks.push(chunk),
-            (None, Some(full)) => part.spilled.push(self.spill.write(&[&**full])?),
-            (None, None) => return Err(Error::internal("find room for a bin", "fewer chunks than bins")),
+        match fresh {
+            Some(chunk) => part.chunks.push(chunk),
+            None => part.spilled.extend(part.chunks.last().map(|full| self.spill.write(&[full])).transpose()?),
         }
         part.last = 0;
         Ok(())
@@ -231,7 +226,7 @@ impl<'a> BinReader<'_, 'a> {
         let wanted = rows.iter().map(|words| words.len()).sum::<usize>().div_ceil(self.partition.chunk);
         let mut chunks = std::mem::take(&mut self.part.chunks);
         {
-            let left = &mut self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).read[self.block];
+            let left = &mut self.partition.pool().read[self.block];
             match wanted.checked_sub(chunks.len()) {
                 // Take the last chunks, because they were used most recently.
                 Some(more) => chunks.extend(left.drain(left.len().saturating_sub(more)..)),
@@ -337,13 +332,12 @@ impl<'a> BinReader<'_, 'a> {
 
 impl Drop for BinReader<'_, '_> {
     fn drop(&mut self) {
-        self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).read[self.block]
-            .append(&mut self.part.chunks);
+        self.partition.pool().read[self.block].append(&mut self.part.chunks);
     }
 }
 
 /// Places edges in bins while the input is read.
-pub trait Placing {
+pub trait EdgePlacing {
     /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 

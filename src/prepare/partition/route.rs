@@ -1,14 +1,13 @@
 //! Sends full lines to their bins, on this rank or on the rank that owns the bin.
 
+use super::Partition;
 use super::device_lines::{DeviceLines, LineRun};
-use super::scatter::{Line, Scatter};
-use super::{Partition, Placing, WEIGHTED_WORDS};
+use super::line::{EdgeLine, WEIGHTED_WORDS};
 use crate::comm::Outbox;
 use crate::error::{Error, Result};
-use crate::graph::layout::{Bins, Layout};
-use crate::graph::order::DegreeRuns;
+use crate::graph::{Bins, DegreeRuns, Layout, assign_ranks};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Owner of a block that no rank builds, because it is stored already.
 pub const NOBODY: u32 = u32::MAX;
@@ -40,15 +39,8 @@ pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usiz
     let expected = expected_edges(layout, runs);
     let edges: Vec<f64> =
         expected.iter().zip(wanted).map(|(&edges, &wanted)| if wanted { edges } else { 0.0 }).collect();
-    let total = edges.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-    let mut before = 0.0;
-    let builder = |(&edges, &wanted): (&f64, &bool)| {
-        let middle = before + edges / 2.0;
-        before += edges;
-        let rank = ((middle / total * ranks as f64) as usize).min(ranks - 1);
-        if wanted { rank as u32 } else { NOBODY }
-    };
-    edges.iter().zip(wanted).map(builder).collect()
+    let ranks = assign_ranks(&edges, ranks).into_iter();
+    ranks.zip(wanted).map(|(rank, &wanted)| if wanted { rank as u32 } else { NOBODY }).collect()
 }
 
 /// Estimates the number of edges in the rows of each block. The model draws the ends of edges in proportion to degree,
@@ -76,7 +68,7 @@ fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
 }
 
 /// A rank and the consecutive bins that it owns.
-pub(super) type Group = (usize, Range<usize>);
+pub(super) type OwnedBins = (usize, Range<usize>);
 
 /// Sends lines to their bins; all threads that make lines share it.
 pub struct Route<'r, 'a> {
@@ -114,23 +106,6 @@ impl<'r, 'a> Route<'r, 'a> {
         if ranks == 1 { 0 } else { (4 * most.max(LEAST_MESSAGE) * ranks * lanes) as u64 }
     }
 
-    /// Makes visitors for `threads` threads that place edges on the CPU. They look ids up in `map`.
-    pub fn placing<'p>(&'p self, threads: usize, map: &'p [u32], source: &'p str) -> Box<dyn Placing + 'p> {
-        match self.weighted() {
-            false => Box::new(self.scatters::<false>(threads, map, source)),
-            true => Box::new(self.scatters::<true>(threads, map, source)),
-        }
-    }
-
-    fn scatters<'p, const WEIGHTED: bool>(
-        &'p self,
-        threads: usize,
-        map: &'p [u32],
-        source: &'p str,
-    ) -> Vec<Scatter<'p, 'r, 'a, WEIGHTED>> {
-        (0..threads).map(|lane| Scatter::new(self, lane, map, source)).collect()
-    }
-
     /// Whether edges have weights.
     pub(super) fn weighted(&self) -> bool {
         self.partition.words == WEIGHTED_WORDS
@@ -147,7 +122,7 @@ impl<'r, 'a> Route<'r, 'a> {
     }
 
     /// Sends a line to its bin, with the weights of its edges if they have some.
-    pub(super) fn line(&self, lane: usize, bin: usize, line: &Line, weights: &[u32]) -> Result<()> {
+    pub(super) fn line(&self, lane: usize, bin: usize, line: &EdgeLine, weights: &[u32]) -> Result<()> {
         if self.owners[bin] == self.rank {
             return self.partition.append(bin, line, weights);
         }
@@ -171,15 +146,14 @@ impl<'r, 'a> Route<'r, 'a> {
             self.partition.add_run(bin, run);
             return Ok(());
         }
-        let to = self.owners[bin] as usize;
-        let mut message = self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner);
+        let (to, mut message) = self.message(lane, bin);
         self.make_room(to, &mut message)?;
         message.extend([bin as u32 | ON_DEVICE, run.lines, run.first]);
         Ok(())
     }
 
     /// Returns the room for lines on GPUs, with each rank's consecutive bins.
-    pub(super) fn device_lines(&self) -> Option<(&'a DeviceLines, Vec<Group>)> {
+    pub(super) fn device_lines(&self) -> Option<(&'a DeviceLines, Vec<OwnedBins>)> {
         let device_lines = self.partition.device_lines?;
         let mut bin = 0;
         let groups = self.owners.chunk_by(|a, b| a == b).map(|group| {
@@ -187,6 +161,12 @@ impl<'r, 'a> Route<'r, 'a> {
             (group[0] as usize, bin - group.len()..bin)
         });
         Some((device_lines, groups.filter(|&(owner, _)| owner != NOBODY as usize).collect()))
+    }
+
+    /// Returns the rank that owns `bin`, and the message to it that `lane` fills.
+    fn message(&self, lane: usize, bin: usize) -> (usize, MutexGuard<'_, Vec<u32>>) {
+        let to = self.owners[bin] as usize;
+        (to, self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Sends `message` to rank `to` if it has no room for another line, and starts a new one.
@@ -201,8 +181,7 @@ impl<'r, 'a> Route<'r, 'a> {
     }
 
     fn send(&self, lane: usize, bin: usize, mut words: &[u32]) -> Result<()> {
-        let to = self.owners[bin] as usize;
-        let mut message = self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner);
+        let (to, mut message) = self.message(lane, bin);
         while !words.is_empty() {
             self.make_room(to, &mut message)?;
             let line = self.partition.words;

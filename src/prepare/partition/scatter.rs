@@ -2,42 +2,45 @@
 //! lines, so that it writes the bins' memory sequentially. This is software-managed write combining (Satish et al.,
 //! SIGMOD 2010; Wassenberg & Sanders, Euro-Par 2011).
 
+use super::line::{EdgeLine, LINE, NONE};
 use super::route::Route;
-use super::{LINE, NONE, Placing, WORDS, changed};
+use super::{EdgePlacing, changed};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::graph::direction::Way;
+use crate::graph::Way;
 use crate::memory::prefetch;
 use crate::prepare::relabel::ISOLATED;
 
-impl<const WEIGHTED: bool> Placing for Vec<Scatter<'_, '_, '_, WEIGHTED>> {
+/// Makes visitors for `threads` threads that place edges on the CPU. They look ids up in `map`. `source` names the input
+/// in errors.
+pub fn placing<'p>(
+    route: &'p Route<'_, '_>,
+    threads: usize,
+    map: &'p [u32],
+    source: &'p str,
+) -> Box<dyn EdgePlacing + 'p> {
+    match route.weighted() {
+        false => Box::new(scatters::<false>(route, threads, map, source)),
+        true => Box::new(scatters::<true>(route, threads, map, source)),
+    }
+}
+
+fn scatters<'p, 'r, 'a, const WEIGHTED: bool>(
+    route: &'p Route<'r, 'a>,
+    threads: usize,
+    map: &'p [u32],
+    source: &'p str,
+) -> Vec<Scatter<'p, 'r, 'a, WEIGHTED>> {
+    (0..threads).map(|lane| Scatter::new(route, lane, map, source)).collect()
+}
+
+impl<const WEIGHTED: bool> EdgePlacing for Vec<Scatter<'_, '_, '_, WEIGHTED>> {
     fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
         self.iter_mut().map(|scatter| scatter as &mut dyn Visitor).collect()
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {
         self.into_iter().map(Scatter::finish).sum()
-    }
-}
-
-/// A line of a bin that a thread is filling.
-#[derive(Debug, Clone)]
-pub(super) struct Line {
-    lows: [u32; LINE],
-    places: [u16; LINE],
-}
-
-impl Line {
-    /// Writes the line to `words` in the layout of a chunk, with the weights of its edges if they have some.
-    pub(super) fn write(&self, weights: &[u32], words: &mut [u32]) {
-        let (edges, after) = words.split_at_mut(WORDS);
-        after.copy_from_slice(weights);
-        let (lows, places) = edges.split_at_mut(LINE);
-        lows.copy_from_slice(&self.lows);
-        let (below, above) = self.places.split_at(LINE / 2);
-        for ((word, &below), &above) in places.iter_mut().zip(below).zip(above) {
-            *word = u32::from(below) | (u32::from(above) << 16);
-        }
     }
 }
 
@@ -50,7 +53,7 @@ pub struct Scatter<'p, 'r, 'a, const WEIGHTED: bool> {
     source: &'p str,
     /// First row of each bin.
     starts: Vec<u32>,
-    lines: Vec<Line>,
+    lines: Vec<EdgeLine>,
     /// Weights of the edges in each line, if edges have weights.
     weights: Vec<[u32; LINE]>,
     filled: Vec<u32>,
@@ -61,7 +64,7 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
     pub(super) fn new(route: &'p Route<'r, 'a>, lane: usize, map: &'p [u32], source: &'p str) -> Self {
         let spans = &route.bins().spans;
         let starts = spans.iter().map(|span| span.rows.start as u32).collect();
-        let lines = vec![Line { lows: [NONE; LINE], places: [0; LINE] }; spans.len()];
+        let lines = vec![EdgeLine { lows: [NONE; LINE], places: [0; LINE] }; spans.len()];
         let weights = vec![[0; LINE]; if WEIGHTED { spans.len() } else { 0 }];
         Scatter { route, lane, map, source, starts, lines, weights, filled: vec![0; spans.len()], loops: 0 }
     }
@@ -69,7 +72,7 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
     /// Returns the bytes of a scatter with `bins` bins.
     pub fn bytes(bins: usize) -> u64 {
         let weights = if WEIGHTED { size_of::<[u32; LINE]>() } else { 0 };
-        (bins * (size_of::<Line>() + weights + 8)) as u64
+        (bins * (size_of::<EdgeLine>() + weights + 8)) as u64
     }
 
     /// Stores the lines that are partly filled. Returns the number of loops.

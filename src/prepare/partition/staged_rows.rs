@@ -3,11 +3,8 @@
 //! An edge takes 6 bytes in a bin and at most 4 in a row; with a weight, 10 and at most 8. So rows rarely need more
 //! memory than their bin had, and a sorting rank uses little more memory than the bins of the remaining blocks.
 
-use super::Partition;
 use super::spill::{Spill, SpilledWords};
 use crate::error::Result;
-use crate::memory::discard;
-use std::sync::PoisonError;
 
 /// The sorted rows of a bin: their lengths, then their targets, then the weights.
 #[derive(Debug)]
@@ -33,16 +30,6 @@ impl Tail {
             Tail::InMemory(words) => words,
             Tail::Spilled(words) => words.words(),
         }
-    }
-}
-
-impl<'a> Partition<'a> {
-    /// Gives the memory of block `block` back to the system, after the block is written and its rows are no longer
-    /// needed. One call gives all of it back, so that whole huge pages are freed.
-    pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
-        let mut chunks = std::mem::take(&mut self.pool.lock().unwrap_or_else(PoisonError::into_inner).read[block]);
-        chunks.extend(rows.into_iter().flat_map(|rows| rows.chunks));
-        discard(chunks);
     }
 }
 
@@ -77,6 +64,11 @@ impl<'a> StagedRows<'a> {
         Ok(StagedRows { chunks, tail, numbers })
     }
 
+    /// Returns the chunks, once the rows are not needed any more.
+    pub(super) fn into_chunks(self) -> Vec<&'a mut [u32]> {
+        self.chunks
+    }
+
     /// Iterates over the pieces of the rows: lengths, targets and weights in each chunk.
     pub fn pieces(&self) -> impl Iterator<Item = [&[u32]; 3]> {
         let mut left = self.numbers;
@@ -94,9 +86,8 @@ impl<'a> StagedRows<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::layout::Layout;
-    use crate::graph::order::DegreeRuns;
-    use crate::prepare::partition::{BinLines, BinReader, WORDS};
+    use crate::graph::{DegreeRuns, Layout};
+    use crate::prepare::partition::{BinLines, BinReader, Partition, WORDS};
 
     #[test]
     fn rows_come_back_from_chunks_of_bins_that_were_read_from_memory_and_from_the_disk() {

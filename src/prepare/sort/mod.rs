@@ -11,7 +11,6 @@ mod weighted;
 use self::weighted::WeightedSorter;
 use super::partition::BinReader;
 use crate::error::Result;
-use crate::graph::degrees::Degrees;
 
 /// Most entries of a row that is sorted by insertion.
 const SHORT: usize = 20;
@@ -52,23 +51,11 @@ pub struct Sorted {
     pub counted: bool,
 }
 
-/// Sorting of bins on a device other than the CPU.
-pub trait Sorting {
-    /// Returns one sorter for each thread.
-    fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>>;
-
-    /// Adds the degrees that were counted on the device to `degrees`.
-    ///
-    /// # Errors
-    /// [`crate::Error::Lost`].
-    fn finish(&mut self, degrees: &Degrees) -> Result<()>;
-}
-
 /// Makes sorters for `threads` threads on the CPU; `weighted` says whether edges have weights.
 pub fn sorters<'s>(threads: usize, weighted: bool) -> Vec<Box<dyn SortBin + 's>> {
     let sorter = |_| match weighted {
         true => Box::new(WeightedSorter::default()) as Box<dyn SortBin>,
-        false => Box::new(Sorter::default()),
+        false => Box::new(BinSorter::default()),
     };
     (0..threads).map(sorter).collect()
 }
@@ -76,41 +63,52 @@ pub fn sorters<'s>(threads: usize, weighted: bool) -> Vec<Box<dyn SortBin + 's>>
 /// Returns the bytes, result included, that a thread needs to sort bins of at most `entries` entries and `rows` rows.
 /// It reads spilled edges back in chunks of `chunk` bytes.
 pub fn bytes(entries: u64, rows: u64, chunk: u64, weighted: bool) -> u64 {
-    let entry = if weighted { WeightedSorter::ENTRY } else { Sorter::ENTRY };
+    let entry = if weighted { WeightedSorter::ENTRY } else { BinSorter::ENTRY };
     entry * entries + 8 * (rows + 1) + chunk
+}
+
+/// Counts the edges of the bin's rows. Sets `ends` to the start of each row and the end of the last row, in an array in
+/// which a row has as much room as it may have distinct entries. `most` returns that number: a row has no more than
+/// there are vertices smaller than its own. Returns the number of edges, repeats included.
+fn start_rows(
+    bin: &BinReader<'_, '_>,
+    rows: usize,
+    most: impl Fn(usize) -> u32,
+    ends: &mut Vec<u32>,
+    chunk: &mut Vec<u32>,
+) -> Result<u64> {
+    ends.clear();
+    ends.resize(rows + 1, 0);
+    let mut edges = 0;
+    bin.for_each(chunk, |place, _| {
+        let end = &mut ends[usize::from(place) + 1];
+        *end = end.saturating_add(1);
+        edges += 1;
+    })?;
+    for r in 0..rows {
+        ends[r + 1] = ends[r] + ends[r + 1].min(most(r));
+    }
+    Ok(edges)
 }
 
 /// A sorter on the CPU, for one thread. It reuses its buffers for each bin.
 #[derive(Debug, Default)]
-pub struct Sorter {
+pub struct BinSorter {
     chunk: Vec<u32>,
     ends: Vec<u32>,
 }
 
-impl Sorter {
+impl BinSorter {
     /// Bytes of memory for an entry.
     const ENTRY: u64 = 4;
+}
 
-    /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose memory is reused. Returns the number of edges, repeats included.
-    ///
-    /// # Errors
-    /// Errors of reading spilled entries back.
-    pub fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<u64> {
-        // A row has no more distinct entries than there are vertices smaller than its own.
+impl SortBin for BinSorter {
+    fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted> {
         let direction = bin.direction();
         let most = |r: usize| direction.vertex(first_row + r as u32);
         let ends = &mut self.ends;
-        ends.clear();
-        ends.resize(rows + 1, 0);
-        let mut edges = 0;
-        bin.for_each(&mut self.chunk, |place, _| {
-            let end = &mut ends[usize::from(place) + 1];
-            *end = end.saturating_add(1);
-            edges += 1;
-        })?;
-        for r in 0..rows {
-            ends[r + 1] = ends[r] + ends[r + 1].min(most(r));
-        }
+        let edges = start_rows(bin, rows, most, ends, &mut self.chunk)?;
         // Here `ends[r]` is the start of row `r`; once all its entries are placed, it is the end. A row with room for
         // every possible entry is a bitmap, and its `ends[r]` stays the start.
         let room = ends[rows];
@@ -162,13 +160,7 @@ impl Sorter {
             *length = (kept - before) as u32;
         }
         out.targets.truncate(kept);
-        Ok(edges)
-    }
-}
-
-impl SortBin for Sorter {
-    fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted> {
-        Sorter::sort(self, bin, first_row, rows, out).map(|edges| Sorted { edges, counted: false })
+        Ok(Sorted { edges, counted: false })
     }
 }
 
@@ -211,10 +203,9 @@ mod tests {
     use super::*;
     use crate::comm::{Comm, Outbox, Shape};
     use crate::formats::Edges;
-    use crate::graph::layout::Layout;
-    use crate::graph::order::DegreeRuns;
+    use crate::graph::{DegreeRuns, Layout};
     use crate::prepare::partition::route::Route;
-    use crate::prepare::partition::{LINE, Partition, WEIGHTED_WORDS};
+    use crate::prepare::partition::{LINE, Partition, WEIGHTED_WORDS, scatter};
     use std::collections::BTreeMap;
 
     /// The input has few vertices and a million edges. Every pair but one is repeated often.
@@ -242,7 +233,7 @@ mod tests {
             let partition = Partition::new(&bins, &[true], weighted, &mut memory, 8, &spill, None).expect("made");
             let place = |outbox: &Outbox<'_>| {
                 let route = Route::new(&partition, &[0], 0, 1, outbox, 1, 0);
-                let mut placing = route.placing(1, &map, "a test");
+                let mut placing = scatter::placing(&route, 1, &map, "a test");
                 placing.visitors()[0].visit(Edges::Narrow(&pairs), if weighted { &weights } else { &[] })?;
                 placing.finish()
             };

@@ -5,7 +5,7 @@
 //! than there are smaller vertices, it is an array with a place for each of these vertices, and each place keeps the
 //! smallest entry.
 
-use super::{SortBin, Sorted, SortedRows, sort_row};
+use super::{SortBin, Sorted, SortedRows, sort_row, start_rows};
 use crate::error::Result;
 use crate::prepare::partition::BinReader;
 
@@ -30,17 +30,7 @@ impl SortBin for WeightedSorter {
         let direction = bin.direction();
         let most = |r: usize| direction.vertex(first_row + r as u32);
         let WeightedSorter { chunk, ends, entries } = self;
-        ends.clear();
-        ends.resize(rows + 1, 0);
-        let mut edges = 0;
-        bin.for_each(chunk, |place, _| {
-            let end = &mut ends[usize::from(place) + 1];
-            *end = end.saturating_add(1);
-            edges += 1;
-        })?;
-        for r in 0..rows {
-            ends[r + 1] = ends[r] + ends[r + 1].min(most(r));
-        }
+        let edges = start_rows(bin, rows, most, ends, chunk)?;
         // Here `ends[r]` is the start of row `r`; once all its entries are placed, it is the end. For an array it stays
         // the start.
         entries.clear();

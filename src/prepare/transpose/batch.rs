@@ -1,9 +1,7 @@
 //! Batches of consecutive entries of the lower half. A batch's entries are sorted by the bin of the upper half to which
 //! they belong.
 
-use crate::graph::catalogue::Catalogue;
-use crate::graph::csr::Block;
-use crate::graph::layout::Bins;
+use crate::graph::{Bins, Block, Catalogue};
 use std::ops::Range;
 
 /// Consecutive entries of a block of the lower half. A batch may begin and end within a row.
@@ -16,7 +14,7 @@ pub(super) struct Batch {
 }
 
 /// Rows are in groups of 2^`GROUP_BITS`, and no batch has rows of two groups, because a GPU sorts by group.
-pub(in crate::prepare) const GROUP_BITS: u32 = 17;
+pub(super) const GROUP_BITS: u32 = 17;
 
 /// Cuts the lower half into batches of at most `size` entries and `rows` rows, in order.
 pub(super) fn batches(lower: &Catalogue, size: usize, rows: u64) -> Vec<Batch> {
@@ -40,7 +38,7 @@ pub(super) fn batches(lower: &Catalogue, size: usize, rows: u64) -> Vec<Batch> {
 }
 
 /// The rows of the upper half that a pass builds, and the bins into which they are cut.
-pub(super) struct Target<'a> {
+pub(super) struct PassTarget<'a> {
     pub(super) bins: &'a Bins,
     /// Bins of the pass.
     pub(super) range: Range<usize>,
@@ -50,10 +48,10 @@ pub(super) struct Target<'a> {
     pub(super) is_all: bool,
 }
 
-impl<'a> Target<'a> {
+impl<'a> PassTarget<'a> {
     pub(super) fn new(bins: &'a Bins, range: Range<usize>) -> Self {
         let firsts = bins.spans[range.clone()].iter().map(|span| span.rows.start as u32).collect();
-        Target { bins, is_all: range.len() == bins.spans.len(), range, firsts }
+        PassTarget { bins, is_all: range.len() == bins.spans.len(), range, firsts }
     }
 
     /// Returns the rows of the upper half that the pass builds.
@@ -87,7 +85,7 @@ impl Batch {
     /// Calls `each` for every row, or part of a row, in the batch, with the row's number and the range of its entries
     /// in the block.
     #[inline]
-    fn rows(&self, block: Block<'_>, target: &Target<'_>, mut each: impl FnMut(u32, Range<usize>)) {
+    fn rows(&self, block: Block<'_>, target: &PassTarget<'_>, mut each: impl FnMut(u32, Range<usize>)) {
         let rows = target.rows();
         let (mut row, mut at) = ((self.rows[0] - block.first_row) as usize, self.entries.start);
         while at < self.entries.end {
@@ -100,7 +98,7 @@ impl Batch {
     }
 
     /// Counts the entries of every bin of `target` in `counts`, which must be zeros. Returns the total.
-    pub(super) fn count(&self, lower: &Catalogue, target: &Target<'_>, counts: &mut [u32]) -> usize {
+    pub(super) fn count(&self, lower: &Catalogue, target: &PassTarget<'_>, counts: &mut [u32]) -> usize {
         let (bins, first_bin) = (target.bins, target.range.start);
         let direction = bins.direction();
         let mut sum = 0;
@@ -121,7 +119,7 @@ impl Batch {
     pub(super) fn place<const WEIGHTED: bool>(
         &self,
         lower: &Catalogue,
-        target: &Target<'_>,
+        target: &PassTarget<'_>,
         counts: &mut [u32],
         out: &mut [u32],
         weights: &mut [u32],

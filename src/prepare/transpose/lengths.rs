@@ -1,8 +1,7 @@
 //! Lengths of upper rows: the degree of a vertex less the length of its lower row.
 
 use crate::error::{At, Error, Result};
-use crate::graph::catalogue::Catalogue;
-use crate::graph::layout::Bins;
+use crate::graph::{Bins, Catalogue};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;

@@ -1,8 +1,7 @@
 //! Division of memory for the transposition. The contents of blocks do not depend on it.
 
 use super::batch::GROUP_BITS;
-use super::rows::PIECE;
-use crate::graph::layout::{BIN_ROWS, Bins, Layout};
+use crate::graph::{BIN_ROWS, Bins, Layout};
 
 /// Most entries of a batch. The entries and their copy in the order of bins should stay in a core's cache, and most
 /// bins should have several cache lines of them.
@@ -12,6 +11,9 @@ const BATCH: u64 = 1 << 17;
 const BIN: u64 = 1 << 17;
 /// Most bins of a graph whose bins have the target size.
 const MOST_BINS: u64 = 1 << 12;
+
+/// Entries that are written at a time for a row that is a bin of its own.
+pub(super) const PIECE: usize = 1 << 14;
 
 /// Bytes of a batch's element in the list of batches.
 const BATCH_BYTES: u64 = 64;
@@ -138,8 +140,7 @@ impl TransposeMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::direction::Direction;
-    use crate::graph::order::DegreeRuns;
+    use crate::graph::{DegreeRuns, Direction};
     use proptest::prelude::*;
 
     proptest! {

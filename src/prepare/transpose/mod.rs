@@ -19,7 +19,7 @@
 //! rare.) A row that is longer than a window gets a pass of its own, and its entries go to the file as they are found.
 
 mod batch;
-pub(super) mod gpu;
+pub mod gpu;
 mod lengths;
 mod memory;
 mod placed;
@@ -27,22 +27,18 @@ mod rows;
 mod window;
 mod write;
 
-pub(in crate::prepare) use self::batch::GROUP_BITS;
 pub use self::memory::{TransposeMemory, TransposeShape};
 
 use self::batch::{Batch, batches};
 use self::lengths::Lengths;
 use self::memory::{bin_bytes, entry_words};
-use self::placed::Placed;
-use self::rows::Maker;
-use self::window::{Window, windows};
+use self::placed::PlacedEntries;
+use self::rows::{Maker, write_window};
+use self::window::{RowWindow, windows};
 use self::write::Files;
 use crate::error::Result;
 use crate::formats::Watch;
-use crate::graph::catalogue::Catalogue;
-use crate::graph::layout::{BIN_ROWS, Bins, Layout};
-use crate::graph::packed::Packer;
-use crate::graph::weights::stored::GraphWeights;
+use crate::graph::{BIN_ROWS, Bins, Catalogue, GraphWeights, Layout, Packer};
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use rayon::prelude::*;
@@ -107,7 +103,7 @@ impl Transposed {
 
 /// State of a running transposition.
 #[derive(Clone, Copy)]
-struct Work<'t, 'a> {
+struct TransposeWork<'t, 'a> {
     transpose: &'t Transpose<'a>,
     lengths: &'t Lengths<'a>,
     /// Number of entries in each bin.
@@ -129,7 +125,7 @@ impl Transpose<'_> {
         let lengths = Lengths { lower: self.lower, degrees: self.degrees };
         let entries = lengths.of_bins(self.bins)?;
         let batches = batches(self.lower, self.memory.batch, BIN_ROWS);
-        let work = Work {
+        let work = TransposeWork {
             transpose: self,
             lengths: &lengths,
             entries: &entries,
@@ -144,15 +140,15 @@ impl Transpose<'_> {
         let mut files = Files::new(work);
         for window in windows {
             match window {
-                Window::Bins(range) => files.window(&Placed::take(work, range)?, &mut makers)?,
-                Window::Row(bin) => work.long_row(&mut files, bin)?,
+                RowWindow::Bins(range) => write_window(&mut files, &PlacedEntries::take(work, range)?, &mut makers)?,
+                RowWindow::Row(bin) => work.long_row(&mut files, bin)?,
             }
         }
-        work.end(Transposed { passes, ..files.written() })
+        work.end(Transposed { passes, ..files.written })
     }
 }
 
-impl Work<'_, '_> {
+impl TransposeWork<'_, '_> {
     /// Advances `watch` by `entries`. An entry counts half when it is taken from the lower half, and half when it is
     /// written.
     fn advance(&self, entries: u64) -> Result<()> {

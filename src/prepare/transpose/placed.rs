@@ -1,7 +1,7 @@
 //! Takes the entries of a window from the lower half, and keeps them batch by batch in the order of bins.
 
-use super::batch::{Batch, Target};
-use super::{Transpose, Work};
+use super::batch::{Batch, PassTarget};
+use super::{Transpose, TransposeWork};
 use crate::error::Result;
 use crate::memory::{Buffer, prefetch};
 use rayon::prelude::*;
@@ -19,7 +19,7 @@ const ENTRIES_AHEAD: usize = 6;
 const LINE: usize = 16;
 
 /// The entries of a window, by batch and bin.
-pub(super) struct Placed<'b> {
+pub(super) struct PlacedEntries<'b> {
     batches: &'b [Batch],
     bins: Range<usize>,
     /// Entries of all batches, in the order in which batches were placed.
@@ -32,11 +32,11 @@ pub(super) struct Placed<'b> {
     starts: Buffer<u32>,
 }
 
-impl<'b> Placed<'b> {
+impl<'b> PlacedEntries<'b> {
     /// Takes the entries of the bins `range` from the lower half, with all threads. `watch` advances by half of them.
-    pub(super) fn take(work: Work<'b, '_>, range: Range<usize>) -> Result<Placed<'b>> {
+    pub(super) fn take(work: TransposeWork<'b, '_>, range: Range<usize>) -> Result<PlacedEntries<'b>> {
         let Transpose { lower, bins, budget, .. } = *work.transpose;
-        let target = Target::new(bins, range.clone());
+        let target = PassTarget::new(bins, range.clone());
         // Only rows of larger vertices list the vertices of the window.
         let first = target.rows().start;
         let batches = &work.batches[work.batches.partition_point(|batch| u64::from(batch.rows[1]) <= first)..];
@@ -70,7 +70,7 @@ impl<'b> Placed<'b> {
         if !free.into_inner().unwrap_or_else(PoisonError::into_inner).1[0].is_empty() {
             return Err(work.lengths.mismatch_among(target.rows()));
         }
-        Ok(Placed { batches, bins: range, entries, weights, bounds, starts })
+        Ok(PlacedEntries { batches, bins: range, entries, weights, bounds, starts })
     }
 
     /// Returns the bins of the window.
@@ -106,11 +106,11 @@ impl<'b> Placed<'b> {
 }
 
 /// Free memory for entries, and for their weights if edges have some.
-type Room<'w> = [&'w mut [u32]; 2];
+type EntryRoom<'w> = [&'w mut [u32]; 2];
 
 /// Takes room for `length` entries from `free`, and returns where it begins. Returns `None` if less is free; the
 /// degrees are wrong then.
-fn split_off<'w>(free: &Mutex<(usize, Room<'w>)>, length: usize) -> Option<(usize, Room<'w>)> {
+fn split_off<'w>(free: &Mutex<(usize, EntryRoom<'w>)>, length: usize) -> Option<(usize, EntryRoom<'w>)> {
     let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
     let [entries, weights] = std::mem::take(&mut free.1);
     let of_weights = length.min(weights.len());
@@ -121,7 +121,7 @@ fn split_off<'w>(free: &Mutex<(usize, Room<'w>)>, length: usize) -> Option<(usiz
 }
 
 /// Frees the pages of the lower half that `batches` were read from.
-fn release(work: Work<'_, '_>, batches: &[Batch]) {
+fn release(work: TransposeWork<'_, '_>, batches: &[Batch]) {
     if let [first, .., last] | [first @ last] = batches {
         (first.block..=last.block).for_each(|block| work.transpose.lower.release(block));
     }

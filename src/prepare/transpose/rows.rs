@@ -1,16 +1,15 @@
 //! Builds the rows of a bin, in cache, from its entries in all batches.
 
 use super::lengths::Lengths;
-use super::memory::{entry_words, rows_bytes};
-use super::placed::Placed;
-use super::write::Files;
-use super::{Transpose, Work};
+use super::memory::{PIECE, entry_words, rows_bytes};
+use super::placed::PlacedEntries;
+use super::write::{Files, bins_of_block};
+use super::{Transpose, TransposeWork, Transposed};
 use crate::error::Result;
 use crate::memory::Buffer;
+use rayon::prelude::*;
 use std::ops::Range;
-
-/// Entries that are written at a time for a row that is a bin of its own.
-pub(super) const PIECE: usize = 1 << 14;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Memory in which a thread builds the rows of bins, one bin after the other.
 pub(super) struct Maker {
@@ -19,7 +18,7 @@ pub(super) struct Maker {
 
 impl Maker {
     /// Allocates memory for the largest bin that has several rows.
-    pub(super) fn new(work: Work<'_, '_>) -> Result<Maker> {
+    pub(super) fn new(work: TransposeWork<'_, '_>) -> Result<Maker> {
         let Transpose { bins, budget, weights, .. } = *work.transpose;
         let weighted = weights.is_some();
         let many = bins.spans.iter().zip(work.entries).filter(|(span, _)| span.len() > 1);
@@ -29,31 +28,38 @@ impl Maker {
         Ok(Maker { words: budget.zeroed(least.max(words as usize), "rows of the upper half")? })
     }
 
+    /// Builds and writes the rows of `bins`, which belong to one block.
+    fn append_bins(&mut self, placed: &PlacedEntries<'_>, bins: Range<usize>, files: &mut Files<'_, '_>) -> Result<()> {
+        let mut before = files.written.entries;
+        for bin in bins.clone() {
+            self.append(placed, bin, files)?;
+            // The other half was counted when the entries were placed.
+            files.work.advance((files.written.entries - before) / 2)?;
+            before = files.written.entries;
+        }
+        files.end_of_bin(bins.end - 1)
+    }
+
     /// Builds the rows of a bin and appends them to their block.
-    pub(super) fn append(
-        &mut self,
-        work: Work<'_, '_>,
-        placed: &Placed<'_>,
-        bin: usize,
-        files: &mut Files<'_, '_>,
-    ) -> Result<()> {
+    fn append(&mut self, placed: &PlacedEntries<'_>, bin: usize, files: &mut Files<'_, '_>) -> Result<()> {
+        let work = files.work;
         let is_one = work.transpose.bins.spans[bin].len() == 1;
         match (is_one, work.transpose.weights.is_some()) {
-            (true, true) => self.append_row::<true>(work, placed, bin, files),
-            (true, false) => self.append_row::<false>(work, placed, bin, files),
-            (false, true) => self.append_rows::<true>(work, placed, bin, files),
-            (false, false) => self.append_rows::<false>(work, placed, bin, files),
+            (true, true) => self.append_row::<true>(placed, bin, files),
+            (true, false) => self.append_row::<false>(placed, bin, files),
+            (false, true) => self.append_rows::<true>(placed, bin, files),
+            (false, false) => self.append_rows::<false>(placed, bin, files),
         }
     }
 
     /// Builds and appends the rows of a bin that has several rows.
     fn append_rows<const WEIGHTED: bool>(
         &mut self,
-        work: Work<'_, '_>,
-        placed: &Placed<'_>,
+        placed: &PlacedEntries<'_>,
         bin: usize,
         files: &mut Files<'_, '_>,
     ) -> Result<()> {
+        let work = files.work;
         let rows = work.transpose.bins.spans[bin].rows.clone();
         let entries = work.entries[bin] as usize;
         let (cursors, rest) = self.words.split_at_mut((rows.end - rows.start) as usize);
@@ -84,11 +90,11 @@ impl Maker {
     /// Builds and appends the only row of a bin, some entries at a time.
     fn append_row<const WEIGHTED: bool>(
         &mut self,
-        work: Work<'_, '_>,
-        placed: &Placed<'_>,
+        placed: &PlacedEntries<'_>,
         bin: usize,
         files: &mut Files<'_, '_>,
     ) -> Result<()> {
+        let work = files.work;
         let direction = work.transpose.layout.direction();
         let (mut filled, mut sum, mut written) = (0, 0, Ok(()));
         let all = self.words.len();
@@ -117,6 +123,33 @@ impl Maker {
         }
         files.append(bin, &targets[..filled], if WEIGHTED { &weights[..filled] } else { &[] })
     }
+}
+
+/// Builds the rows of a window and writes them. If it has several whole blocks, they are written in parallel, each by
+/// one of `makers`.
+pub(super) fn write_window(files: &mut Files<'_, '_>, placed: &PlacedEntries<'_>, makers: &mut [Maker]) -> Result<()> {
+    let (bins, work) = (placed.bins(), files.work);
+    let block_of = &work.transpose.bins.block_of;
+    let blocks = block_of[bins.start]..block_of[bins.end - 1] + 1;
+    if let ([maker, ..], 1) = (&mut *makers, blocks.len()) {
+        return maker.append_bins(placed, bins, files);
+    }
+    let next = AtomicUsize::new(blocks.start);
+    let write = |maker: &mut Maker| {
+        let mut files = Files::new(work);
+        loop {
+            let block = next.fetch_add(1, Ordering::Relaxed);
+            if block >= blocks.end {
+                return Ok(files.written);
+            }
+            let done = maker.append_bins(placed, bins_of_block(work, block), &mut files);
+            // Makes the other makers stop, too.
+            done.inspect_err(|_| next.store(blocks.end, Ordering::Relaxed))?;
+        }
+    };
+    let written = makers.par_iter_mut().with_max_len(1).map(write).collect::<Result<Vec<Transposed>>>()?;
+    written.into_iter().for_each(|one| files.written.add(one));
+    Ok(())
 }
 
 /// Calls `each` with the index, the start and the length of every row of a bin.

@@ -1,11 +1,11 @@
 //! Windows: ranges of upper rows whose entries are taken from the lower half in one pass.
 
-use crate::graph::layout::{Bins, Layout};
+use crate::graph::{Bins, Layout};
 use std::ops::Range;
 
 /// The rows that a pass builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Window {
+pub(super) enum RowWindow {
     /// The rows of consecutive bins: of whole blocks, or of a part of one block.
     Bins(Range<usize>),
     /// The only row of a bin, which does not fit memory.
@@ -19,8 +19,8 @@ pub(super) fn windows(
     bytes: impl Fn(usize) -> u64,
     wanted: &[bool],
     most: u64,
-) -> Vec<Window> {
-    let mut all: Vec<Window> = Vec::new();
+) -> Vec<RowWindow> {
+    let mut all: Vec<RowWindow> = Vec::new();
     let (mut sum, mut last_is_whole) = (0, false);
     let mut end = 0;
     for (block, &wanted) in wanted.iter().enumerate().take(layout.blocks()) {
@@ -32,12 +32,12 @@ pub(super) fn windows(
         let of_block: u64 = (start..end).map(&bytes).sum();
         if of_block <= most {
             match all.last_mut() {
-                Some(Window::Bins(range)) if last_is_whole && range.end == start && sum + of_block <= most => {
+                Some(RowWindow::Bins(range)) if last_is_whole && range.end == start && sum + of_block <= most => {
                     range.end = end;
                     sum += of_block;
                 }
                 _ => {
-                    all.push(Window::Bins(start..end));
+                    all.push(RowWindow::Bins(start..end));
                     sum = of_block;
                 }
             }
@@ -50,13 +50,13 @@ pub(super) fn windows(
         for bin in start..end {
             let of_bin = bytes(bin);
             match all.last_mut() {
-                Some(Window::Bins(range)) if range.end == bin && sum + of_bin <= most => {
+                Some(RowWindow::Bins(range)) if range.end == bin && sum + of_bin <= most => {
                     range.end += 1;
                     sum += of_bin;
                 }
                 _ => {
                     let is_long = of_bin > most && bins.spans[bin].len() == 1;
-                    all.push(if is_long { Window::Row(bin) } else { Window::Bins(bin..bin + 1) });
+                    all.push(if is_long { RowWindow::Row(bin) } else { RowWindow::Bins(bin..bin + 1) });
                     sum = of_bin;
                 }
             }

@@ -4,10 +4,9 @@
 use super::{LANES, PART};
 use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, PeerMemory, Queue, Workspace};
-use crate::graph::layout::Bins;
-use crate::graph::placement::{BlockSize, Placement};
+use crate::graph::{Bins, BlockSize, Placement};
 use crate::job::context::Context;
-use crate::job::graph::build::Assignment;
+use crate::job::graph::assignment::Assignment;
 use crate::job::run_record::RunRecord;
 use crate::job::state::order_writer::Ordered;
 use crate::memory::{bytes_of, numbers_of};

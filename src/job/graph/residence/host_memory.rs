@@ -1,7 +1,6 @@
 //! Blocks in host memory that the ranks of one machine read from each other.
 
-use crate::graph::host_block::{HostBlock, MemoryBlock, RemoteBlock};
-use crate::graph::placement::BlockSize;
+use crate::graph::{BlockSize, HostBlock, MemoryBlock, RemoteBlock};
 use crate::job::context::Context;
 use crate::job::state::key::key;
 use crate::memory::{Process, bytes_of, numbers_of};

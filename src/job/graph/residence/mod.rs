@@ -10,22 +10,16 @@ pub(super) use self::arenas::{clear_device_lines, device_lines, map_on_gpus, map
 
 use self::arenas::{Arenas, gpus};
 use self::host_memory::{blocks_of_all, readable_ranks};
-use super::build::{Assignment, Sorting};
+use super::assignment::{Assignment, Sorting};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::gpu::{DeviceSlice, Workspace};
-use crate::graph::catalogue::Catalogue;
-use crate::graph::degrees::DegreeSummary;
-use crate::graph::direction::Direction;
-use crate::graph::host_block::HostBlock;
-use crate::graph::layout::{Bins, Layout};
-use crate::graph::placement::{BlockSize, Placement};
+use crate::graph::{Bins, BlockSize, Catalogue, DegreeSummary, Direction, HostBlock, Layout, Placement};
 use crate::job::context::{Context, Watched};
 use crate::job::plan::packing::Packing;
 use crate::memory::{Process, bytes_of, numbers_of};
 use crate::prepare::partition::Partition;
 use crate::prepare::partition::route::NOBODY;
-use crate::prepare::sort::Sorting as _;
 use crate::prepare::sort::gpu::{SortPlan, Sorters, resident};
 
 /// Number of lanes that is enough for full sorting speed when nothing passes through the host.

@@ -5,13 +5,12 @@
 pub mod resident;
 mod room;
 
-use self::room::Room;
-use super::{BinReader, SortBin, Sorted, SortedRows, Sorting, sorters};
+use self::room::SortRoom;
+use super::{BinReader, SortBin, Sorted, SortedRows, sorters};
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, slice_bytes};
-use crate::graph::degrees::Degrees;
-use crate::graph::layout::Bins;
-use crate::prepare::gpu::{INGEST, sort_program};
+use crate::gpu::{DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, on_threads, slice_bytes};
+use crate::graph::{Bins, Degrees};
+use crate::prepare::gpu::{INGEST, PrepareGpu, sort_program};
 use crate::prepare::partition::LINE;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,14 +40,14 @@ impl SortPlan {
 
 /// Sorts bins on a GPU.
 pub struct Sorters<'w> {
-    lanes: Vec<OnGpu<'w>>,
+    lanes: Vec<SortLane<'w>>,
     /// Number of threads without a lane; they sort on the CPU.
     others: usize,
     degrees: DeviceSlice<u32>,
     weighted: bool,
 }
 
-struct Kernels {
+struct SortKernels {
     bring_lines: Kernel,
     place_rows: Kernel,
     count_rows: Kernel,
@@ -62,10 +61,10 @@ struct Kernels {
     scan: Scan,
 }
 
-/// Host version of the kernels' struct `Bin`.
+/// Host version of the kernels' struct `KernelBin`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Bin {
+struct KernelBin {
     lines: u64,
     line_count: u32,
     rows: u32,
@@ -82,11 +81,11 @@ struct Bin {
     degrees: u64,
 }
 
-const _: () = assert!(size_of::<Bin>() == 96, "the kernels have a static_assert of the same size");
+const _: () = assert!(size_of::<KernelBin>() == 96, "the kernels have a static_assert of the same size");
 
 /// Result of sorting a bin on the GPU.
-struct SortedBin {
-    unit: Bin,
+struct SortedOnGpu {
+    unit: KernelBin,
     /// Number of edges with repeats, and without repeats.
     edges: u32,
     distinct: u32,
@@ -95,10 +94,10 @@ struct SortedBin {
 }
 
 /// Sorter of one thread, on its lane of the GPU.
-struct OnGpu<'w> {
-    kernels: Arc<Kernels>,
+struct SortLane<'w> {
+    kernels: Arc<SortKernels>,
     lane: Lane<'w>,
-    room: Room,
+    room: SortRoom,
     degrees: DeviceSlice<u32>,
     scratch: Vec<u32>,
     /// Sorter for bins that do not fit the GPU.
@@ -114,23 +113,40 @@ impl<'w> Sorters<'w> {
     /// Returns the bytes of GPU memory with which each of `lanes` lanes has room for any of `bins`. A bin has up to
     /// `lines` lines.
     pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize, weighted: bool) -> u64 {
-        slice_bytes::<u32>(rows) + lanes as u64 * Room::bytes(lines, bins.most_rows(), weighted)
+        slice_bytes::<u32>(rows) + lanes as u64 * SortRoom::bytes(lines, bins.most_rows(), weighted)
     }
 
     /// Plans one or more lanes for bins of up to `most` lines of edges without weights, and memory for the degrees.
     /// Returns `None` if that does not fit.
     pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
         let free = workspace.arena.free().saturating_sub(slice_bytes::<u32>(rows));
-        let lanes = free / Room::bytes(most.max(1), bins.most_rows(), false);
+        let lanes = free / SortRoom::bytes(most.max(1), bins.most_rows(), false);
         let lanes = lanes.min(workspace.uploader.shape().0.min(threads) as u64) as usize;
         let (lines, weighted) = (most.max(1), false);
         let plan = SortPlan { lanes, threads, lines, rows: bins.most_rows(), degrees: rows, weighted };
         (lanes > 0 && most < 1 << 24).then_some(plan)
     }
 
+    /// Starts sorting `bins` of a graph of `rows` rows with up to `threads` threads. The largest bin has `most` lines;
+    /// `weighted` says whether edges have weights. Returns `None` if memory is too small.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn start(
+        gpu: &'w mut PrepareGpu<'_>,
+        bins: &Bins,
+        rows: u64,
+        threads: usize,
+        most: u64,
+        weighted: bool,
+    ) -> Result<Option<Self>> {
+        let plan = |workspace: &Workspace| Sorters::plan(workspace, bins, rows, threads, most, weighted);
+        gpu.begin("sort", plan, Sorters::new)
+    }
+
     /// Plans lanes for bins of up to `most` lines. If memory is scarce, it plans only for the lines that `bins` have
     /// without repeats. Returns `None` if that does not fit either.
-    pub fn plan(
+    fn plan(
         workspace: &Workspace,
         bins: &Bins,
         rows: u64,
@@ -143,7 +159,7 @@ impl<'w> Sorters<'w> {
         let least = most.min(bins.largest().div_ceil(LINE as u64) + threads as u64);
         let most_rows = bins.most_rows();
         let free = workspace.arena.free();
-        let bytes = |lines| Room::bytes(lines, most_rows, weighted);
+        let bytes = |lines| SortRoom::bytes(lines, most_rows, weighted);
         let fit = |lines: u64, free: u64| (free / bytes(lines)).min(most_lanes as u64) as usize;
         let with_degrees = free.saturating_sub(slice_bytes::<u32>(rows));
         let choices = [(most, rows, with_degrees), (least, rows, with_degrees), (least, 0, free)];
@@ -166,7 +182,7 @@ impl<'w> Sorters<'w> {
     /// [`crate::Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: SortPlan) -> Result<Self> {
         let kernel = |name| workspace.kernel(sort_program(plan.weighted), name);
-        let kernels = Arc::new(Kernels {
+        let kernels = Arc::new(SortKernels {
             bring_lines: kernel("bring_lines")?,
             place_rows: kernel("place_rows")?,
             count_rows: kernel("count_rows")?,
@@ -184,10 +200,10 @@ impl<'w> Sorters<'w> {
         queue.fill(degrees, 0)?;
         queue.finish()?;
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
-            Ok(OnGpu {
+            Ok(SortLane {
                 kernels: kernels.clone(),
                 lane,
-                room: Room::take(arena, plan.lines, plan.rows, plan.weighted)?,
+                room: SortRoom::take(arena, plan.lines, plan.rows, plan.weighted)?,
                 degrees,
                 scratch: Vec::new(),
                 cpu: sorters(1, plan.weighted).remove(0),
@@ -200,40 +216,39 @@ impl<'w> Sorters<'w> {
         let lanes = lanes.collect::<Result<Vec<_>>>()?;
         Ok(Sorters { others: plan.threads - lanes.len(), lanes, degrees, weighted: plan.weighted })
     }
-}
 
-impl Sorting for Sorters<'_> {
-    fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>> {
+    /// Returns one sorter for each thread.
+    pub fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>> {
         let lanes = self.lanes.iter_mut().map(|lane| Box::new(lane) as Box<dyn SortBin + '_>);
         lanes.chain(sorters(self.others, self.weighted)).collect()
     }
 
-    fn finish(&mut self, degrees: &Degrees) -> Result<()> {
-        for OnGpu { bins, left, times, .. } in &self.lanes {
+    /// Adds the degrees that were counted on the GPU to `degrees`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn finish(&mut self, degrees: &Degrees) -> Result<()> {
+        for SortLane { bins, left, times, .. } in &self.lanes {
             let [upload, sort, download] = times.map(|time| time.as_secs_f64());
             tracing::debug!(bins, left, upload, sort, download, "a lane's sort");
         }
         let chunk = self.degrees.len().div_ceil(self.lanes.len().max(1) as u64).max(1);
         let counted = self.degrees;
-        std::thread::scope(|scope| {
-            let add = |(i, on_gpu): (u64, &mut OnGpu<'_>)| {
-                let mut at = i * chunk;
-                on_gpu.lane.receive(counted.part(at..at + chunk), 1, |words| {
-                    degrees.add(at as usize, words);
-                    at += words.len() as u64;
-                    Ok(())
-                })
-            };
-            let adding: Vec<_> = (0..).zip(&mut self.lanes).map(|part| scope.spawn(move || add(part))).collect();
-            adding.into_iter().try_for_each(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        on_threads((0..).zip(&mut self.lanes), |(i, on_gpu)| {
+            let mut at = i * chunk;
+            on_gpu.lane.receive(counted.part(at..at + chunk), 1, |words| {
+                degrees.add(at as usize, words);
+                at += words.len() as u64;
+                Ok(())
+            })
         })
     }
 }
 
-impl SortBin for &mut OnGpu<'_> {
+impl SortBin for &mut SortLane<'_> {
     fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted> {
         let started = Instant::now();
-        let Some(SortedBin { edges, distinct, uploaded, .. }) = self.sort_on_gpu(bin, first_row, rows)? else {
+        let Some(SortedOnGpu { edges, distinct, uploaded, .. }) = self.sort_on_gpu(bin, first_row, rows)? else {
             self.left += 1;
             return self.cpu.sort(bin, first_row, rows, out);
         };
@@ -270,9 +285,9 @@ impl SortBin for &mut OnGpu<'_> {
     }
 }
 
-impl OnGpu<'_> {
+impl SortLane<'_> {
     /// Sorts a bin and leaves its rows in the lane's memory. Returns `None` if the bin is too large.
-    fn sort_on_gpu(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<SortedBin>> {
+    fn sort_on_gpu(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<SortedOnGpu>> {
         let (lines, room) = (bin.lines(), self.room);
         if (lines * room.line_words) as u64 > room.lines.len() || rows as u64 + 1 > room.ends.len() {
             return Ok(None);
@@ -280,7 +295,7 @@ impl OnGpu<'_> {
         let started = Instant::now();
         self.upload(bin)?;
         let uploaded = started.elapsed();
-        let unit = Bin {
+        let unit = KernelBin {
             lines: room.lines.address(),
             line_count: lines as u32,
             rows: rows as u32,
@@ -300,12 +315,12 @@ impl OnGpu<'_> {
         let mut results = [0; RESULT_WORDS];
         self.lane.queue().read(room.words.part(0..RESULT_WORDS as u64), &mut results)?;
         let [_, _, edges, distinct] = results;
-        Ok(Some(SortedBin { unit, edges, distinct, uploaded }))
+        Ok(Some(SortedOnGpu { unit, edges, distinct, uploaded }))
     }
 
     /// Copies the lines of a bin to the lane's memory.
     fn upload(&mut self, bin: &BinReader<'_, '_>) -> Result<()> {
-        let OnGpu { lane, room, scratch, .. } = self;
+        let SortLane { lane, room, scratch, .. } = self;
         let (mut sent, slot) = (0, lane.slot_words());
         let mut send = |lane: &mut Lane<'_>| {
             lane.send(room.lines.part(sent..u64::MAX))?;
@@ -328,7 +343,7 @@ impl OnGpu<'_> {
 
     /// Copies the bin's lines that lie on GPUs to the lane's memory, from line `at` on.
     fn gather_device_lines(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
-        let OnGpu { lane, room, kernels, .. } = self;
+        let SortLane { lane, room, kernels, .. } = self;
         let (runs, Some(device_lines)) = bin.device_runs() else { return Ok(()) };
         for runs in runs.chunks(lane.slot_words() / 4) {
             for run in runs {
@@ -348,7 +363,7 @@ impl OnGpu<'_> {
         Ok(())
     }
 
-    fn launch(&self, bin: Bin) -> Result<()> {
+    fn launch(&self, bin: KernelBin) -> Result<()> {
         let (kernels, queue, room) = (&*self.kernels, self.lane.queue(), &self.room);
         let values = u64::from(bin.rows) + 1;
         let (ends, starts) = (room.ends.part(0..values), room.starts.part(0..values));

@@ -2,18 +2,15 @@
 //! job that dies must prepare its graph again.
 #![allow(unsafe_code)] // kernel launches
 
-use super::{OnGpu, SortedBin, Sorters};
+use super::{SortLane, SortedOnGpu, Sorters};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
-use crate::gpu::{DeviceSlice, slice_bytes};
-use crate::graph::degrees::DegreeSummary;
-use crate::graph::host_block::HostBlock;
-use crate::graph::layout::{Bins, Layout};
-use crate::graph::placement::BlockSize;
+use crate::gpu::{DeviceSlice, on_threads, slice_bytes};
+use crate::graph::{Bins, BlockSize, DegreeSummary, HostBlock, Layout};
+use crate::prepare::gate::Gate;
 use crate::prepare::partition::{LINE, Partition};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The bins to sort, and the blocks to which they belong.
 #[derive(Clone, Copy)]
@@ -58,23 +55,25 @@ impl Sorters<'_> {
         let offsets: Vec<u64> = offsets.collect();
         // Byte where the targets of the bin's block begin.
         let mut targets = end;
-        let room = |placed: &Placed, entries: &[u64]| {
+        let room = |placed: &PlacedBin, entries: &[u64]| {
             targets += placed.done.map_or(0, |done| slice_bytes::<u32>(entries[done]));
             targets + 4 * placed.before
         };
-        let put =
-            |lane: &mut OnGpu<'_>, sorted: &SortedBin, &Placed { bin, block, before, .. }: &Placed, targets: u64| {
-                let (span, distinct) = (&bins.spans[bin], u64::from(sorted.distinct));
-                let words = |byte: u64, len: u64| memory.part(byte / 4..byte / 4 + len);
-                let queue = lane.lane.queue();
-                queue.copy(lane.room.out.part(0..distinct), words(targets, distinct))?;
-                let row = span.rows.start - layout.block(block).rows.start;
-                let offsets = words(offsets[block] + 4 * row, span.len() as u64 + 1);
-                let grid = queue.grid(span.len() as u64 + 1);
-                // SAFETY: the arguments are as the kernel declares them. The kernel writes the offsets of this bin's
-                // rows and the first offset of the next bin, which writes the same value there.
-                unsafe { queue.launch(&lane.kernels.place_rows, grid, (sorted.unit, before as u32, offsets.address())) }
-            };
+        let put = |lane: &mut SortLane<'_>,
+                   sorted: &SortedOnGpu,
+                   &PlacedBin { bin, block, before, .. }: &PlacedBin,
+                   targets: u64| {
+            let (span, distinct) = (&bins.spans[bin], u64::from(sorted.distinct));
+            let words = |byte: u64, len: u64| memory.part(byte / 4..byte / 4 + len);
+            let queue = lane.lane.queue();
+            queue.copy(lane.room.out.part(0..distinct), words(targets, distinct))?;
+            let row = span.rows.start - layout.block(block).rows.start;
+            let offsets = words(offsets[block] + 4 * row, span.len() as u64 + 1);
+            let grid = queue.grid(span.len() as u64 + 1);
+            // SAFETY: the arguments are as the kernel declares them. The kernel writes the offsets of this bin's
+            // rows and the first offset of the next bin, which writes the same value there.
+            unsafe { queue.launch(&lane.kernels.place_rows, grid, (sorted.unit, before as u32, offsets.address())) }
+        };
         self.in_order(build, watch, room, put)
     }
 
@@ -90,35 +89,37 @@ impl Sorters<'_> {
         let mut blocks = blocks.iter_mut();
         let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HostBlock::parts).unwrap_or_default();
         let mut left: Vec<_> = wanted.iter().map(part).collect();
-        let room = |&Placed { bin, block, before, done }: &Placed, entries: &[u64]| {
+        let room = |&PlacedBin { bin, block, before, done }: &PlacedBin, entries: &[u64]| {
             // The bins of the previous block give way to rows.
             done.into_iter().for_each(|done| build.partition.release(done, Vec::new()));
             let (offsets, targets) = &mut left[block];
             let rows = bins.spans[bin].rows.clone();
             // The last bin of a block also writes the end of the last row.
             let last = rows.end == layout.block(block).rows.end;
-            let offsets = take_first(offsets, (rows.end - rows.start) as usize + usize::from(last));
-            (offsets, take_first(targets, (entries[block] - before) as usize))
+            let offsets = offsets.split_off_mut(..(rows.end - rows.start) as usize + usize::from(last));
+            let targets = targets.split_off_mut(..(entries[block] - before) as usize);
+            (offsets.unwrap_or_default(), targets.unwrap_or_default())
         };
-        let put = |lane: &mut OnGpu<'_>, sorted: &SortedBin, placed: &Placed, room: (&mut [u32], &mut [u32])| {
-            let (offsets, mut targets) = room;
-            let (mut end, mut row) = (placed.before as u32, 0);
-            let rows = u64::from(sorted.unit.rows);
-            let OnGpu { lane, room, .. } = lane;
-            lane.receive(room.lengths.part(0..rows), 1, |lengths| {
-                for length in lengths {
-                    offsets[row] = end;
-                    end += length;
-                    row += 1;
-                }
-                Ok(())
-            })?;
-            offsets[row..].fill(end);
-            lane.receive(room.out.part(0..sorted.distinct.into()), 1, |words| {
-                take_first(&mut targets, words.len()).copy_from_slice(words);
-                Ok(())
-            })
-        };
+        let put =
+            |lane: &mut SortLane<'_>, sorted: &SortedOnGpu, placed: &PlacedBin, room: (&mut [u32], &mut [u32])| {
+                let (offsets, mut targets) = room;
+                let (mut end, mut row) = (placed.before as u32, 0);
+                let rows = u64::from(sorted.unit.rows);
+                let SortLane { lane, room, .. } = lane;
+                lane.receive(room.lengths.part(0..rows), 1, |lengths| {
+                    for length in lengths {
+                        offsets[row] = end;
+                        end += length;
+                        row += 1;
+                    }
+                    Ok(())
+                })?;
+                offsets[row..].fill(end);
+                lane.receive(room.out.part(0..sorted.distinct.into()), 1, |words| {
+                    targets.split_off_mut(..words.len()).unwrap_or_default().copy_from_slice(words);
+                    Ok(())
+                })
+            };
         self.in_order(build, watch, room, put)
     }
 
@@ -135,7 +136,7 @@ impl Sorters<'_> {
     /// [`crate::Error::Lost`].
     pub fn sum_up(&mut self, others: &[DeviceSlice<u32>], share: Range<usize>) -> Result<(DegreeSummary, u64)> {
         let nobody = || Error::internal("sum up degrees", "no lane");
-        let OnGpu { kernels, lane, room, .. } = self.lanes.first_mut().ok_or_else(nobody)?;
+        let SortLane { kernels, lane, room, .. } = self.lanes.first_mut().ok_or_else(nobody)?;
         let (queue, len) = (lane.queue(), share.len() as u64);
         let share = share.start as u64..share.end as u64;
         let mine = self.degrees.part(share.clone());
@@ -164,66 +165,41 @@ impl Sorters<'_> {
         &mut self,
         build: Build<'_, '_>,
         watch: &dyn Watch,
-        room: impl FnMut(&Placed, &[u64]) -> R + Send,
-        put: impl Fn(&mut OnGpu<'_>, &SortedBin, &Placed, R) -> Result<()> + Sync,
+        room: impl FnMut(&PlacedBin, &[u64]) -> R + Send,
+        put: impl Fn(&mut SortLane<'_>, &SortedOnGpu, &PlacedBin, R) -> Result<()> + Sync,
     ) -> Result<Vec<u64>> {
         let Build { bins, layout, wanted, .. } = build;
         let entries = vec![0; layout.blocks()];
-        let shared = Shared {
-            build,
-            mine: (0..bins.spans.len()).filter(|&bin| wanted[bins.block_of[bin]]).collect(),
-            next: AtomicUsize::new(0),
-            turn: Mutex::new(Turn { next: 0, last: None, entries, room, failed: false }),
-            moved: Condvar::new(),
-        };
-        std::thread::scope(|scope| {
-            let lanes = self.lanes.iter_mut().map(|lane| {
-                let work = || {
-                    let guard = WakeOnFailure(&shared);
-                    shared.work(lane, watch, &put)?;
-                    std::mem::forget(guard);
-                    Ok(())
-                };
-                scope.spawn(work)
-            });
-            let lanes: Vec<_> = lanes.collect();
-            lanes.into_iter().try_for_each(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })?;
-        Ok(shared.turn.into_inner().unwrap_or_else(PoisonError::into_inner).entries)
+        let mine = (0..bins.spans.len()).filter(|&bin| wanted[bins.block_of[bin]]).collect();
+        let gate = Gate::new(BinTurn { next: 0, last: None, entries, room });
+        let shared = SharedBins { build, mine, next: AtomicUsize::new(0), gate };
+        on_threads(self.lanes.iter_mut(), |lane| shared.gate.run(|| shared.work(lane, watch, &put)))?;
+        Ok(shared.gate.into_inner().entries)
     }
 }
 
-/// Splits the first `len` elements off `slice`.
-fn take_first<'s>(slice: &mut &'s mut [u32], len: usize) -> &'s mut [u32] {
-    let (first, rest) = std::mem::take(slice).split_at_mut(len);
-    *slice = rest;
-    first
-}
-
 /// The state that all lanes share.
-struct Shared<'a, 'p, F> {
+struct SharedBins<'a, 'p, F> {
     build: Build<'a, 'p>,
     /// The bins of this rank.
     mine: Vec<usize>,
     next: AtomicUsize,
-    turn: Mutex<Turn<F>>,
-    moved: Condvar,
+    gate: Gate<BinTurn<F>>,
 }
 
 /// State that gives bins their positions in order. The position of a bin depends on the number of entries in the bins
 /// before it, which is known once they are sorted.
-struct Turn<F> {
+struct BinTurn<F> {
     next: usize,
     /// The block of the previous bin.
     last: Option<usize>,
     /// By block, the number of entries in the bins that have a position.
     entries: Vec<u64>,
     room: F,
-    failed: bool,
 }
 
 /// A bin that has a position: its block, and the number of entries before it in the block.
-struct Placed {
+struct PlacedBin {
     bin: usize,
     block: usize,
     before: u64,
@@ -231,12 +207,12 @@ struct Placed {
     done: Option<usize>,
 }
 
-impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
+impl<R, F: FnMut(&PlacedBin, &[u64]) -> R> SharedBins<'_, '_, F> {
     fn work(
         &self,
-        lane: &mut OnGpu<'_>,
+        lane: &mut SortLane<'_>,
         watch: &dyn Watch,
-        put: &impl Fn(&mut OnGpu<'_>, &SortedBin, &Placed, R) -> Result<()>,
+        put: &impl Fn(&mut SortLane<'_>, &SortedOnGpu, &PlacedBin, R) -> Result<()>,
     ) -> Result<()> {
         let Build { partition, bins, .. } = self.build;
         while let Some(&bin) = self.mine.get(self.next.fetch_add(1, Relaxed)) {
@@ -257,32 +233,16 @@ impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
 
     /// Waits until the bins before `bin` have their positions, and then gives `bin` a position with room for `entries`
     /// entries. Returns `None` if a lane has failed.
-    fn place(&self, bin: usize, entries: u64) -> Option<(Placed, R)> {
+    fn place(&self, bin: usize, entries: u64) -> Option<(PlacedBin, R)> {
         let block = self.build.bins.block_of[bin];
-        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        while !turn.failed && self.mine[turn.next] != bin {
-            turn = self.moved.wait(turn).unwrap_or_else(PoisonError::into_inner);
-        }
-        if turn.failed {
-            return None;
-        }
-        let done = turn.last.replace(block).filter(|&last| last != block);
-        let placed = Placed { bin, block, before: turn.entries[block], done };
-        turn.entries[block] += entries;
-        turn.next += 1;
-        let Turn { room, entries, .. } = &mut *turn;
-        let room = room(&placed, entries);
-        self.moved.notify_all();
-        Some((placed, room))
-    }
-}
-
-/// Guard that wakes the lanes waiting for this one. An error or a panic drops it; a lane that succeeds forgets it.
-struct WakeOnFailure<'a, 'b, 'p, F>(&'a Shared<'b, 'p, F>);
-
-impl<F> Drop for WakeOnFailure<'_, '_, '_, F> {
-    fn drop(&mut self) {
-        self.0.turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
-        self.0.moved.notify_all();
+        let is_turn = |turn: &BinTurn<F>| self.mine[turn.next] == bin;
+        self.gate.take(is_turn, |BinTurn { next, last, entries: of_blocks, room }| {
+            let done = last.replace(block).filter(|&last| last != block);
+            let placed = PlacedBin { bin, block, before: of_blocks[block], done };
+            of_blocks[block] += entries;
+            *next += 1;
+            let room = room(&placed, of_blocks);
+            (placed, room)
+        })
     }
 }

@@ -10,7 +10,7 @@ const WORDS_OF_ROOM: u64 = 2 * resident::SUMS;
 
 /// Device memory of one lane.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct SortRoom {
     pub(super) lines: DeviceSlice<u32>,
     /// Words of a line.
     pub(super) line_words: usize,
@@ -27,30 +27,31 @@ pub(super) struct Room {
     pub(super) words: DeviceSlice<u32>,
 }
 
-impl Room {
+impl SortRoom {
+    /// Returns the bytes of a room for bins of up to `lines` lines and `rows` rows.
     pub(super) fn bytes(lines: u64, rows: u64, weighted: bool) -> u64 {
-        let entries = 2 * slice_bytes::<u32>(lines * LINE as u64 * entry_words(weighted));
-        let by_row = 5 * slice_bytes::<u32>(rows + 1) + slice_bytes::<u32>(Scan::scratch(rows + 1));
-        slice_bytes::<u32>(lines * line_words(weighted) as u64) + entries + by_row + slice_bytes::<u32>(WORDS_OF_ROOM)
+        lengths(lines, rows, weighted).into_iter().map(slice_bytes::<u32>).sum()
     }
 
-    pub(super) fn take(arena: &mut Arena, lines: u64, rows: u64, weighted: bool) -> Result<Room> {
-        let mut take = |len| arena.take_planned(len);
-        let (line_words, entries) = (line_words(weighted), lines * LINE as u64 * entry_words(weighted));
-        Ok(Room {
-            lines: take(lines * line_words as u64)?,
-            line_words,
-            targets: take(entries)?,
-            out: take(entries)?,
-            ends: take(rows + 1)?,
-            lengths: take(rows + 1)?,
-            starts: take(rows + 1)?,
-            warp_rows: take(rows + 1)?,
-            block_rows: take(rows + 1)?,
-            sums: take(Scan::scratch(rows + 1))?,
-            words: take(WORDS_OF_ROOM)?,
-        })
+    pub(super) fn take(arena: &mut Arena, lines: u64, rows: u64, weighted: bool) -> Result<SortRoom> {
+        let mut slices = [DeviceSlice::default(); SLICES];
+        for (slice, len) in slices.iter_mut().zip(lengths(lines, rows, weighted)) {
+            *slice = arena.take_planned(len)?;
+        }
+        let [lines, targets, out, sums, words, ends, lengths, starts, warp_rows, block_rows] = slices;
+        let line_words = line_words(weighted);
+        Ok(SortRoom { lines, line_words, targets, out, ends, lengths, starts, warp_rows, block_rows, sums, words })
     }
+}
+
+/// Number of slices of a room.
+const SLICES: usize = 10;
+
+/// Returns the words of each slice of a room.
+fn lengths(lines: u64, rows: u64, weighted: bool) -> [u64; SLICES] {
+    let (entries, by_row) = (lines * LINE as u64 * entry_words(weighted), rows + 1);
+    let (lines, sums) = (lines * line_words(weighted) as u64, Scan::scratch(by_row));
+    [lines, entries, entries, sums, WORDS_OF_ROOM, by_row, by_row, by_row, by_row, by_row]
 }
 
 /// Returns the words of an entry while it is sorted: a neighbour, and a weight if edges have weights.

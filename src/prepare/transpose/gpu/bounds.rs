@@ -1,14 +1,14 @@
 //! Computes, with all lanes, where rows begin and end among the entries of a window, from the lengths of rows.
 
-use super::super::Work;
-use super::OnGpu;
+use super::super::TransposeWork;
+use super::TransposeLane;
 use crate::error::Result;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The rows of a window whose bounds are computed.
 pub(super) struct Position<'t, 'a> {
-    pub(super) work: Work<'t, 'a>,
+    pub(super) work: TransposeWork<'t, 'a>,
     pub(super) bins: Range<usize>,
     /// First row of the window.
     pub(super) first: u64,
@@ -22,19 +22,19 @@ impl Position<'_, '_> {
     /// counted from the window's first row, and the number of rows.
     pub(super) fn bounds(
         &self,
-        on_gpu: &mut OnGpu<'_>,
+        on_gpu: &mut TransposeLane<'_>,
         next: &AtomicUsize,
         ends: usize,
-        send: impl Fn(&mut OnGpu<'_>, u64, u64) -> Result<()>,
+        send: impl Fn(&mut TransposeLane<'_>, u64, u64) -> Result<()>,
     ) -> Result<()> {
-        let Work { transpose, lengths, entries, .. } = self.work;
+        let TransposeWork { transpose, lengths, entries, .. } = self.work;
         let (mut known, mut start) = (self.bins.start, 0u32);
         while let Some(bin) = self.bins.clone().nth(next.fetch_add(1, Relaxed)) {
             start += entries[known..bin].iter().sum::<u64>() as u32;
             known = bin;
             let rows = transpose.bins.spans[bin].rows.clone();
             let (mut row, mut at) = (rows.start - self.first, start);
-            let mut send_slot = |on_gpu: &mut OnGpu<'_>| {
+            let mut send_slot = |on_gpu: &mut TransposeLane<'_>| {
                 let filled = on_gpu.lane.filled() as u64;
                 send(on_gpu, row, filled)?;
                 row += filled;

@@ -15,16 +15,16 @@ mod weights;
 use self::append::append;
 use self::bounds::Position;
 use self::weights::place_weights;
-use super::batch::batches;
+use super::batch::{GROUP_BITS, batches};
 use super::lengths::Lengths;
-use super::window::{Window, windows};
+use super::window::{RowWindow, windows};
 use super::write::{Files, bins_of_block};
-use super::{Transpose, Transposed, Work};
+use super::{Transpose, TransposeWork, Transposed};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
-use crate::gpu::{DeviceSlice, Kernel, Lane, Workspace, on_threads, slice_bytes};
-use crate::graph::layout::BIN_ROWS;
-use crate::prepare::gpu::TRANSPOSE;
+use crate::gpu::{DeviceSlice, Kernel, Lane, Workspace, constant, on_threads, slice_bytes};
+use crate::graph::BIN_ROWS;
+use crate::prepare::gpu::{PrepareGpu, TRANSPOSE, TRANSPOSE_TEXT};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -38,10 +38,10 @@ const LEAST_SLOT: u64 = 1 << 10;
 /// Most words of the rows of a window, because a position among them is a u32.
 const MOST_WORDS: u64 = u32::MAX as u64;
 
-/// Host version of the kernels' struct `Window`.
+/// Host version of the kernels' struct `RowWindow`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Rows {
+struct WindowRows {
     entries: u64,
     ends: u64,
     first_row: u32,
@@ -51,9 +51,10 @@ struct Rows {
     differs: u64,
 }
 
-const _: () = assert!(size_of::<Rows>() == 40, "the kernels have a static_assert of the same size");
+const _: () = assert!(constant(TRANSPOSE_TEXT, "GROUP_BITS") == GROUP_BITS, "the kernels have the same constant");
+const _: () = assert!(size_of::<WindowRows>() == 40, "the kernels have a static_assert of the same size");
 
-struct Kernels {
+struct TransposeKernels {
     append_entries: Kernel,
     place_weights: Kernel,
     check_ends: Kernel,
@@ -61,15 +62,15 @@ struct Kernels {
 }
 
 /// A thread's lane, with a slot of GPU memory for each slot of pinned memory.
-struct OnGpu<'w> {
+struct TransposeLane<'w> {
     lane: Lane<'w>,
     slots: Vec<DeviceSlice<u32>>,
 }
 
 /// The lanes, and the GPU memory for the rows of a window.
 struct Transposer<'w> {
-    kernels: Kernels,
-    lanes: Vec<OnGpu<'w>>,
+    kernels: TransposeKernels,
+    lanes: Vec<TransposeLane<'w>>,
     /// Number of words used in a slot.
     slot: usize,
     rows: DeviceSlice<u32>,
@@ -81,18 +82,22 @@ struct Transposer<'w> {
 ///
 /// # Errors
 /// Errors of [`Transpose::build`], and [`Error::Lost`].
-pub(in crate::prepare) fn build(
-    transpose: &Transpose<'_>,
-    workspace: &mut Workspace,
-    watch: &dyn Watch,
-) -> Result<Option<Transposed>> {
+pub fn build(gpu: &mut PrepareGpu<'_>, transpose: &Transpose<'_>, watch: &dyn Watch) -> Result<Option<Transposed>> {
+    let built = build_in(gpu.reset(), transpose, watch)?;
+    if built.is_none() {
+        gpu.log_fallback("transpose");
+    }
+    Ok(built)
+}
+
+fn build_in(workspace: &mut Workspace, transpose: &Transpose<'_>, watch: &dyn Watch) -> Result<Option<Transposed>> {
     let lengths = Lengths { lower: transpose.lower, degrees: transpose.degrees };
     let entries = lengths.of_bins(transpose.bins)?;
     let Some(mut on_gpu) = Transposer::new(workspace)? else { return Ok(None) };
     let rows = on_gpu.slot.min(4 * BIN_ROWS as usize) / 4;
     let entry_words = if transpose.weights.is_some() { 2 } else { 1 };
     let batches = batches(transpose.lower, (on_gpu.slot - rows - 1) / entry_words, rows as u64);
-    let work = Work {
+    let work = TransposeWork {
         transpose,
         lengths: &lengths,
         entries: &entries,
@@ -111,18 +116,18 @@ pub(in crate::prepare) fn build(
     let mut files = Files::new(work);
     for window in windows {
         match window {
-            Window::Bins(range) => on_gpu.window(work, range, &mut files)?,
-            Window::Row(bin) => work.long_row(&mut files, bin)?,
+            RowWindow::Bins(range) => on_gpu.window(work, range, &mut files)?,
+            RowWindow::Row(bin) => work.long_row(&mut files, bin)?,
         }
     }
-    Ok(Some(work.end(Transposed { passes, ..files.written() })?))
+    Ok(Some(work.end(Transposed { passes, ..files.written })?))
 }
 
 impl<'w> Transposer<'w> {
     /// Divides the GPU's memory. Returns `None` if it is too small for a single lane.
     fn new(workspace: &'w mut Workspace) -> Result<Option<Self>> {
         let kernel = |name| workspace.kernel(&TRANSPOSE, name);
-        let kernels = Kernels {
+        let kernels = TransposeKernels {
             append_entries: kernel("append_entries")?,
             place_weights: kernel("place_weights")?,
             check_ends: kernel("check_ends")?,
@@ -143,7 +148,7 @@ impl<'w> Transposer<'w> {
         let differs = arena.take_planned(1)?;
         let lanes = lanes.into_iter().map(|lane| {
             let slots = (0..slots).map(|_| arena.take_planned(slot)).collect::<Result<Vec<_>>>()?;
-            Ok(OnGpu { lane, slots })
+            Ok(TransposeLane { lane, slots })
         });
         let lanes = lanes.collect::<Result<Vec<_>>>()?;
         let words = arena.free() / 4;
@@ -152,7 +157,7 @@ impl<'w> Transposer<'w> {
     }
 
     /// Builds the rows of `bins` and writes them.
-    fn window(&mut self, work: Work<'_, '_>, bins: Range<usize>, files: &mut Files<'_, '_>) -> Result<()> {
+    fn window(&mut self, work: TransposeWork<'_, '_>, bins: Range<usize>, files: &mut Files<'_, '_>) -> Result<()> {
         let spans = &work.transpose.bins.spans;
         let (first, end) = (spans[bins.start].rows.start, spans[bins.end - 1].rows.end);
         let count: u64 = work.entries[bins.clone()].iter().sum();
@@ -161,7 +166,7 @@ impl<'w> Transposer<'w> {
         let entries = self.rows.part(end - first..end - first + count);
         let weights = self.rows.part(end - first + count..end - first + 2 * count);
         let weights = work.transpose.weights.map(|_| weights);
-        let rows = Rows {
+        let rows = WindowRows {
             entries: entries.address(),
             ends: ends.address(),
             first_row: first as u32,
@@ -174,14 +179,14 @@ impl<'w> Transposer<'w> {
         let kernels = &self.kernels;
         let at = Position { work, bins: bins.clone(), first, slot: self.slot };
         on_all_lanes(&mut self.lanes, |on_gpu, next| {
-            at.bounds(on_gpu, next, 0, |OnGpu { lane, .. }, row, _| lane.send(ends.part(row..u64::MAX)))
+            at.bounds(on_gpu, next, 0, |TransposeLane { lane, .. }, row, _| lane.send(ends.part(row..u64::MAX)))
         })?;
         append(&mut self.lanes, kernels, work, rows)?;
         let queue = self.lanes.first().ok_or_else(nobody)?.lane.queue();
         queue.fill(self.differs, 0xff)?;
         queue.finish()?;
         on_all_lanes(&mut self.lanes, |on_gpu, next| {
-            at.bounds(on_gpu, next, 1, |OnGpu { lane, slots }, row, count| {
+            at.bounds(on_gpu, next, 1, |TransposeLane { lane, slots }, row, count| {
                 let slot = slots[lane.turn()];
                 lane.send(slot)?;
                 let (grid, row, count) = (lane.queue().grid(count), row as u32, count as u32);
@@ -210,7 +215,7 @@ impl<'w> Transposer<'w> {
     /// in parallel, each by one lane.
     fn write(
         &mut self,
-        work: Work<'_, '_>,
+        work: TransposeWork<'_, '_>,
         bins: Range<usize>,
         entries: DeviceSlice<u32>,
         weights: Option<DeviceSlice<u32>>,
@@ -219,7 +224,7 @@ impl<'w> Transposer<'w> {
         let block_of = &work.transpose.bins.block_of;
         let blocks = block_of[bins.start]..block_of[bins.end - 1] + 1;
         let sum = |bins: Range<usize>| work.entries[bins].iter().sum::<u64>();
-        let bring = |on_gpu: &mut OnGpu<'_>, files: &mut Files<'_, '_>, of: Range<usize>| {
+        let bring = |on_gpu: &mut TransposeLane<'_>, files: &mut Files<'_, '_>, of: Range<usize>| {
             let start = sum(bins.start..of.start);
             let range = start..start + sum(of.clone());
             let part = entries.part(range.clone());
@@ -247,10 +252,10 @@ impl<'w> Transposer<'w> {
             while let Some(block) = blocks.clone().nth(next.fetch_add(1, Relaxed)) {
                 bring(on_gpu, &mut files, bins_of_block(work, block))?;
             }
-            written.lock().unwrap_or_else(PoisonError::into_inner).add(files.written());
+            written.lock().unwrap_or_else(PoisonError::into_inner).add(files.written);
             Ok(())
         })?;
-        files.add(written.into_inner().unwrap_or_else(PoisonError::into_inner));
+        files.written.add(written.into_inner().unwrap_or_else(PoisonError::into_inner));
         Ok(())
     }
 }
@@ -258,8 +263,8 @@ impl<'w> Transposer<'w> {
 /// Runs `work` for every lane on a thread of its own, with a counter that all lanes share. When it returns, everything
 /// that the lanes queued is done.
 fn on_all_lanes(
-    lanes: &mut [OnGpu<'_>],
-    work: impl Fn(&mut OnGpu<'_>, &AtomicUsize) -> Result<()> + Sync,
+    lanes: &mut [TransposeLane<'_>],
+    work: impl Fn(&mut TransposeLane<'_>, &AtomicUsize) -> Result<()> + Sync,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
     on_threads(lanes.iter_mut(), |lane| {

@@ -1,9 +1,9 @@
 //! Places the weights of a window's entries, once the entries are sorted.
 #![allow(unsafe_code)] // kernel launches
 
-use super::super::Work;
+use super::super::TransposeWork;
 use super::append::{batches_of, copy};
-use super::{Kernels, OnGpu, Rows, on_all_lanes};
+use super::{TransposeKernels, TransposeLane, WindowRows, on_all_lanes};
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,14 +11,14 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Copies the lower half to the GPU again, with its weights, and puts each weight at the position of its edge in the
 /// window.
 pub(super) fn place_weights(
-    lanes: &mut [OnGpu<'_>],
-    kernels: &Kernels,
-    work: Work<'_, '_>,
-    rows: Rows,
+    lanes: &mut [TransposeLane<'_>],
+    kernels: &TransposeKernels,
+    work: TransposeWork<'_, '_>,
+    rows: WindowRows,
     weights: DeviceSlice<u32>,
 ) -> Result<()> {
     let (lower, batches) = (work.transpose.lower, batches_of(work, rows));
-    on_all_lanes(lanes, |OnGpu { lane, slots }, next| {
+    on_all_lanes(lanes, |TransposeLane { lane, slots }, next| {
         while let Some(batch) = batches.get(next.fetch_add(1, Relaxed)) {
             let out = lane.slot()?;
             let words = copy(lower, batch, out)?;

@@ -1,0 +1,25 @@
+//! Which rank builds which blocks, and what it sorts them from.
+
+use crate::graph::{Bins, Degrees, Layout};
+use crate::prepare::partition::Partition;
+use crate::process::progress::StageProgress;
+
+/// The blocks of a graph, and the rank that builds each block that is not stored yet.
+pub(super) struct Assignment<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) builders: Vec<u32>,
+    /// True for each block that this rank builds.
+    pub(super) mine: Vec<bool>,
+    /// Approximate fraction of all edges that this rank receives.
+    pub(super) part: f64,
+}
+
+/// Filled bins, and what is needed to sort them.
+#[derive(Clone, Copy)]
+pub(super) struct Sorting<'a, 'p> {
+    pub(super) assignment: &'a Assignment<'a>,
+    pub(super) bins: &'a Bins,
+    pub(super) partition: &'a Partition<'p>,
+    pub(super) degrees: &'a Degrees,
+    pub(super) progress: &'a StageProgress,
+}

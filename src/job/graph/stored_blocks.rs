@@ -1,0 +1,67 @@
+//! The blocks that an earlier run stored, and those that are missing.
+
+use crate::error::{Error, Result};
+use crate::graph::weights::stored as stored_weights;
+use crate::graph::{GraphWeights, Half, Layout, StoredBlock, StoredWeights, stored};
+use crate::job::context::Context;
+use crate::prepare::prepared::RowFiles;
+use crate::process::signals;
+
+/// Returns the number of blocks that an earlier run stored, which are those that are not `wanted`. Logs it unless it
+/// is 0.
+pub(super) fn log_stored(wanted: &[bool]) -> usize {
+    let stored = wanted.iter().filter(|&&wanted| !wanted).count();
+    if stored > 0 {
+        tracing::info!(stored, blocks = wanted.len(), "blocks of an earlier run are kept");
+    }
+    stored
+}
+
+/// Returns for every block whether it must be built: it is missing, damaged, or lacks its weights if there are some.
+/// Collective.
+pub(super) fn missing(
+    context: &Context,
+    RowFiles { folder, key }: &RowFiles,
+    half: Half,
+    layout: &Layout,
+    weights: Option<GraphWeights>,
+) -> Result<Vec<bool>> {
+    let listed = context.agreed(|| {
+        let mut listed = stored::listed(folder, half, layout.blocks());
+        if weights.is_some() {
+            let with_weights = stored_weights::listed(folder, half, layout.blocks());
+            listed.iter_mut().zip(with_weights).for_each(|(listed, with_weights)| *listed &= with_weights);
+        }
+        Ok(listed)
+    })?;
+    let whole = |b: usize| {
+        let block =
+            context.retry_until_visible(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
+                block.verify()?;
+                block.release();
+                let entries = block.block().targets.len() as u64;
+                weights.map_or(Ok(()), |weights| {
+                    let open = || StoredWeights::open(folder, weights, half, layout, b, entries);
+                    let weights = context.retry_until_visible(open)?;
+                    weights.verify()?;
+                    weights.release();
+                    Ok(())
+                })
+            });
+        match block {
+            Err(e @ Error::Corrupt { .. }) => {
+                tracing::warn!("{e}");
+                false
+            }
+            other => other.is_ok(),
+        }
+    };
+    // Checking blocks takes a while, so ranks share the work and check for signals in between.
+    let mut missing = vec![0; layout.blocks()];
+    for b in (context.comm.rank()..layout.blocks()).step_by(context.comm.ranks()) {
+        signals::check()?;
+        missing[b] = u64::from(!(listed[b] && whole(b)));
+    }
+    context.comm.all_sum(&mut missing);
+    Ok(missing.iter().map(|&missing| missing > 0).collect())
+}

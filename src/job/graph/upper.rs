@@ -1,0 +1,46 @@
+//! Builds the upper half of the rows of a graph, on the GPU or on the CPU.
+
+use crate::error::Result;
+use crate::graph::{GraphWeights, Layout};
+use crate::job::context::{Context, Watched};
+use crate::prepare::prepared::Graph;
+use crate::prepare::transpose::{Destination, Transpose, TransposeMemory, TransposeShape, Transposed, gpu};
+use crate::process::progress::StageProgress;
+
+/// Inputs for building the upper half of the rows of a graph.
+pub(super) struct Upper<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) layout: &'a Layout,
+    pub(super) wanted: &'a [bool],
+    pub(super) weights: Option<GraphWeights>,
+    pub(super) to: Destination<'a>,
+}
+
+impl Upper<'_> {
+    /// Builds it on the GPU, or on the CPU in `free` bytes of host memory (at least the smallest that is enough).
+    pub(super) fn make(&self, context: &Context, free: u64, progress: &StageProgress) -> Result<Transposed> {
+        let Upper { graph, layout, wanted, weights, to } = *self;
+        let (lower, entries) = (&graph.catalogue, graph.stored.edges);
+        let (shape, bins) = TransposeShape::and_bins(layout, entries, lower.len() as u64, weights.is_some());
+        // A part of free memory could be less than the smallest that is enough.
+        let free = free.max(shape.least()).min(context.budget.free());
+        let memory = TransposeMemory::new(&shape, context.threads, free).map_err(|least| {
+            context.budget.too_small(context.budget.limit() + least - free, "the upper half of rows")
+        })?;
+        let file = graph.degrees()?;
+        let transpose = Transpose {
+            lower,
+            degrees: file.body_as_u32()?,
+            layout,
+            bins: &bins,
+            wanted,
+            to,
+            weights,
+            memory,
+            budget: &context.budget,
+        };
+        let watch = Watched(progress);
+        let built = context.gpu.for_preparing().map(|mut gpu| gpu::build(&mut gpu, &transpose, &watch));
+        built.transpose()?.flatten().map_or_else(|| transpose.build(&watch), Ok)
+    }
+}

@@ -1,0 +1,59 @@
+//! Threads that wait for their turn, and go on if one of them fails.
+
+use crate::error::Result;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A value that decides which thread may go on.
+pub(super) struct Gate<T> {
+    state: Mutex<GateState<T>>,
+    changed: Condvar,
+}
+
+struct GateState<T> {
+    value: T,
+    failed: bool,
+}
+
+impl<T> Gate<T> {
+    pub(super) fn new(value: T) -> Self {
+        Gate { state: Mutex::new(GateState { value, failed: false }), changed: Condvar::new() }
+    }
+
+    /// Waits until `is_turn` accepts the value, then changes the value by `change`. Returns `None` if a thread has
+    /// failed.
+    pub(super) fn take<R>(&self, is_turn: impl Fn(&T) -> bool, change: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let waits = |state: &mut GateState<T>| !state.failed && !is_turn(&state.value);
+        let mut state = self.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
+        let changed = if state.failed { None } else { Some(change(&mut state.value)) };
+        drop(state);
+        self.changed.notify_all();
+        changed
+    }
+
+    /// Does the work of one thread. If that fails or panics, no thread waits any more.
+    pub(super) fn run(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let guard = FailsOnDrop(self);
+        work()?;
+        std::mem::forget(guard);
+        Ok(())
+    }
+
+    /// Returns the value at the end.
+    pub(super) fn into_inner(self) -> T {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).value
+    }
+
+    fn lock(&self) -> MutexGuard<'_, GateState<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Guard that wakes all threads. A thread that succeeds forgets it.
+struct FailsOnDrop<'t, T>(&'t Gate<T>);
+
+impl<T> Drop for FailsOnDrop<'_, T> {
+    fn drop(&mut self) {
+        self.0.lock().failed = true;
+        self.0.changed.notify_all();
+    }
+}

@@ -176,6 +176,18 @@ impl Arena {
         Some(DeviceSlice { start, len, element: PhantomData })
     }
 
+    /// Takes a slice of each of these lengths, in words, for which a plan has provided room: [`slices_bytes`].
+    ///
+    /// # Errors
+    /// [`Error::internal`] if there is too little room.
+    pub fn take_all<const N: usize>(&mut self, lengths: [u64; N]) -> Result<[DeviceSlice<u32>; N]> {
+        let mut slices = [DeviceSlice::default(); N];
+        for (slice, length) in slices.iter_mut().zip(lengths) {
+            *slice = self.take_planned(length)?;
+        }
+        Ok(slices)
+    }
+
     /// Takes a slice of `len` elements for which a plan has provided room.
     ///
     /// # Errors
@@ -199,6 +211,11 @@ impl Drop for Arena {
 /// Returns the bytes that a slice of `len` elements takes in an arena.
 pub fn slice_bytes<T>(len: u64) -> u64 {
     (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
+}
+
+/// Returns the bytes that slices of these lengths, in words, take in an arena.
+pub fn slices_bytes<const N: usize>(lengths: [u64; N]) -> u64 {
+    lengths.into_iter().map(slice_bytes::<u32>).sum()
 }
 
 /// A slice of device memory with `len` elements, in an [`Arena`] of this process or another. Only kernels and copies

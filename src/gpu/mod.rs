@@ -29,7 +29,7 @@ mod users;
 mod visible;
 mod workspace;
 
-pub use arena::{Arena, DeviceSlice, slice_bytes};
+pub use arena::{Arena, DeviceSlice, slice_bytes, slices_bytes};
 pub use device::{Device, at_least, whole_pieces};
 pub use driver::{free_memory, load, probe};
 pub use energy::GpuMeter;

@@ -6,7 +6,6 @@ use super::arena::{Arena, DeviceSlice};
 use super::device::Device;
 use crate::comm::{Comm, SharedCounters};
 use cudarc::driver::sys;
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -70,7 +69,6 @@ impl Drop for Peer {
 }
 
 /// GPU memory of the other ranks. It is reachable after [`Self::meet`].
-#[derive(Debug)]
 pub struct Peers {
     comm: Comm,
     handles: Option<Arc<Handles>>,
@@ -198,12 +196,6 @@ impl Handles {
             *word = self.counters.read(rank, 1 + at).to_le_bytes();
         }
         (published == PUBLISHED).then_some(name)
-    }
-}
-
-impl fmt::Debug for Handles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handles").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
     }
 }
 

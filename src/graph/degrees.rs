@@ -4,7 +4,7 @@ use super::csr::Block;
 use super::direction::Direction;
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::memory::{Budget, Buffer, bytes_of, numbers_of};
+use crate::memory::{Budget, Buffer, bytes_of};
 use crate::store::file::{Kind, NewFile, Pending};
 use crate::store::map::Mapped;
 use rayon::prelude::*;
@@ -135,15 +135,13 @@ pub struct DegreeSummary {
 impl DegreeSummary {
     /// Combines the summaries of all ranks; each rank has a part of the degrees. Collective.
     pub fn joined(self, comm: &Comm) -> DegreeSummary {
-        let words = [self.max_degree, self.wedges as u64, (self.wedges >> 64) as u64];
-        let all = comm.all_gather(bytes_of(&words));
-        let one = |bytes: &Vec<u8>| {
-            let mut words = numbers_of::<u64>(bytes).into_iter();
-            let mut word = || words.next().unwrap_or(0);
-            let (max_degree, low, high) = (word(), u128::from(word()), u128::from(word()));
-            DegreeSummary { max_degree, wedges: low | high << 64 }
-        };
-        all.iter().map(one).fold(DegreeSummary::default(), DegreeSummary::and)
+        let mut max_degree = [self.max_degree];
+        comm.all_max(&mut max_degree);
+        // The wedges in parts of 32 bits, whose sums fit 64 bits.
+        let mut wedges = [0, 32, 64, 96].map(|shift| u64::from((self.wedges >> shift) as u32));
+        comm.all_sum(&mut wedges);
+        let wedges = wedges.iter().rev().fold(0, |all, &part| (all << 32) + u128::from(part));
+        DegreeSummary { max_degree: max_degree[0], wedges }
     }
 
     fn and(self, other: DegreeSummary) -> DegreeSummary {

@@ -68,7 +68,7 @@ pub struct RowRange {
 
 impl RowRange {
     /// Returns the number of rows.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         (self.rows.end - self.rows.start) as usize
     }
 }

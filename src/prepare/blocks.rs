@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::formats::Watch;
 use crate::graph::weights::stored as stored_weights;
-use crate::graph::{Bins, BlockSize, Degrees, GraphWeights, Half, Layout, stored};
+use crate::graph::{Bins, BlockSize, Degrees, GraphWeights, Half, Layout, WeightsWriter, stored};
 use crate::store::sync::Syncer;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -67,11 +67,11 @@ impl BlockFiles<'_> {
         let entries = rows.iter().map(|(_, targets)| targets.len() as u64).sum();
         let mut bytes = self.syncer.push(pending).bytes;
         if let Some(weights) = self.weights {
-            let parts: Vec<&[u32]> = parts.iter().map(|&[_, _, weights]| weights).collect();
             failpoint::hit("weights.block")
                 .map_err(|e| Error::io("write", stored_weights::path(self.folder, Half::Lower, block), e))?;
-            let pending = stored_weights::write(self.folder, weights, Half::Lower, self.layout, block, &parts)?;
-            bytes += self.syncer.push(pending).bytes;
+            let mut file = WeightsWriter::create(self.folder, weights, Half::Lower, self.layout, block, entries)?;
+            parts.iter().try_for_each(|&[_, _, weights]| file.append(weights))?;
+            bytes += self.syncer.push(file.finish()?).bytes;
         }
         Ok(BuiltBlocks { entries, bytes })
     }

@@ -192,6 +192,16 @@ impl MemoryDemand {
     }
 }
 
+/// Sources of the pool's memory when part of the input is cached in memory. Once the edges of a cached input chunk are
+/// placed, bins take over its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pooled {
+    /// Words that are allocated.
+    pub own: usize,
+    /// Words that are taken over from chunks of the input.
+    pub adopted: usize,
+}
+
 impl Sizes {
     /// Divides `free` bytes.
     ///
@@ -252,19 +262,7 @@ impl Sizes {
         let spill = (lines - (pool - count * chunk).min(lines)) * line;
         Ok(made(chunk, pool, in_flight, spill))
     }
-}
 
-/// Sources of the pool's memory when part of the input is cached in memory. Once the edges of a cached input chunk are
-/// placed, bins take over its memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pooled {
-    /// Words that are allocated.
-    pub own: usize,
-    /// Words that are taken over from chunks of the input.
-    pub adopted: usize,
-}
-
-impl Sizes {
     /// Shrinks the pool by up to `words` words, because lines stored elsewhere need no room in it. It shrinks only as
     /// far as that causes no spill.
     pub fn spare(&mut self, words: usize) {

@@ -131,18 +131,15 @@ impl Journal {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(|e| Error::io("read", path, e))?,
         };
-        let records = match bytes.first_chunk::<FRAME_BYTES>() {
-            Some(found) => match check_header(path, found, KIND, key) {
-                Ok(()) => Some(read(&bytes, key)),
-                // Units of another table or graph are useless for this stage.
-                Err(_) if check_header(path, found, KIND, u64_at(found, 16)).is_ok() => None,
-                Err(why) => {
-                    tracing::warn!("{why}: its units are done again");
-                    None
-                }
-            },
-            None => None,
-        };
+        let records = bytes.first_chunk::<FRAME_BYTES>().and_then(|found| match check_header(path, found, KIND, key) {
+            Ok(()) => Some(read(&bytes, key)),
+            // Units of another table or graph are useless for this stage.
+            Err(_) if check_header(path, found, KIND, u64_at(found, 16)).is_ok() => None,
+            Err(why) => {
+                tracing::warn!("{why}: its units are done again");
+                None
+            }
+        });
         if records.is_none() {
             make_folder_of(path)?;
             replace(path, &header(KIND, key))?;

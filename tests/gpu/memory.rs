@@ -191,7 +191,7 @@ fn threads_share_a_shelf() {
         let device = &gpu.device;
         let runs: Vec<LineRun> = std::thread::scope(|scope| {
             let put = |&lines| {
-                let queue = Queue::new(&device).expect("a queue");
+                let queue = Queue::new(device).expect("a queue");
                 let run = shelf.put(&queue, 0, lines).expect("a copy");
                 queue.finish().expect("an end");
                 run

@@ -10,7 +10,7 @@ use gpugraph::graph::layout::Layout;
 use gpugraph::graph::order::DegreeRuns;
 use gpugraph::graph::packed::{Packer, pack_half};
 use gpugraph::graph::stored::BlockWriter;
-use gpugraph::graph::weights::stored::{self, GraphWeights};
+use gpugraph::graph::weights::stored::{GraphWeights, WeightsWriter};
 use gpugraph::memory::Budget;
 
 const KEY: u64 = 7;
@@ -84,7 +84,11 @@ impl Rows {
                 };
                 let words: Vec<u32> = layout.block(b).rows.zip(&cut).flat_map(of_row).collect();
                 let weights = GraphWeights { kind, checksum: 0, key: KEY };
-                let _ = stored::write(folder.path(), weights, half, &layout, b, &[&words]).expect("written");
+                let entries = words.len() as u64;
+                let mut file =
+                    WeightsWriter::create(folder.path(), weights, half, &layout, b, entries).expect("a file");
+                file.append(&words).expect("room");
+                let _ = file.finish().expect("written");
             }
             let weights = weights.map(|(kind, _)| GraphWeights { kind, checksum: 0, key: KEY });
             let open = Catalogue::open(folder.path(), KEY, half, layout).expect("whole");

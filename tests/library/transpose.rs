@@ -13,7 +13,7 @@ use gpugraph::graph::half::Half;
 use gpugraph::graph::layout::Layout;
 use gpugraph::graph::order::DegreeRuns;
 use gpugraph::graph::stored;
-use gpugraph::graph::weights::stored::{self as stored_weights, GraphWeights};
+use gpugraph::graph::weights::stored::{self as stored_weights, GraphWeights, WeightsWriter};
 use gpugraph::memory::Budget;
 use gpugraph::prepare::transpose::{Destination, Transpose, TransposeMemory, TransposeShape, Transposed};
 use gpugraph::store::sync::Syncer;
@@ -93,7 +93,10 @@ impl Rows {
                 |(row, entries): (u32, &BTreeSet<u32>)| entries.iter().map(|&v| weight(row, v)).collect::<Vec<_>>();
             let weights: Vec<u32> = (span.start as u32..).zip(rows).flat_map(of_row).collect();
             let _ = stored::write(folder, KEY, &layout, b, &[(&lengths, &targets)]).expect("written");
-            let _ = stored_weights::write(folder, WEIGHTS, Half::Lower, &layout, b, &[&weights]).expect("written");
+            let entries = weights.len() as u64;
+            let mut file = WeightsWriter::create(folder, WEIGHTS, Half::Lower, &layout, b, entries).expect("a file");
+            file.append(&weights).expect("room");
+            let _ = file.finish().expect("written");
         }
         let lower = Catalogue::open(folder, KEY, Half::Lower, layout).expect("whole");
         lower.with_weights(folder, Half::Lower, Some(WEIGHTS)).expect("whole")

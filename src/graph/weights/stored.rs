@@ -61,24 +61,6 @@ pub fn body_bytes(entries: u64) -> u64 {
     HEAD as u64 + 4 * entries
 }
 
-/// Writes the weights of block `index` of `half`, for a graph with this layout. The weights come in `parts`.
-///
-/// # Errors
-/// [`Error::DiskFull`], [`Error::Io`].
-pub fn write(
-    folder: &Path,
-    weights: GraphWeights,
-    half: Half,
-    layout: &Layout,
-    index: usize,
-    parts: &[&[u32]],
-) -> Result<Pending> {
-    let entries = parts.iter().map(|part| part.len() as u64).sum();
-    let mut file = WeightsWriter::create(folder, weights, half, layout, index, entries)?;
-    parts.iter().try_for_each(|part| file.append(part))?;
-    file.finish()
-}
-
 /// Writer of the weights of a block, piece by piece.
 pub struct WeightsWriter {
     file: NewFile,
@@ -199,6 +181,13 @@ mod tests {
     use super::*;
     use crate::graph::order::DegreeRuns;
 
+    fn write(folder: &Path, layout: &Layout, index: usize, weights: &[u32]) {
+        let mut file = WeightsWriter::create(folder, F32, Half::Lower, layout, index, weights.len() as u64)
+            .expect("a file is made");
+        weights.chunks(1).try_for_each(|part| file.append(part)).expect("room");
+        let _ = file.finish().expect("written");
+    }
+
     const F32: GraphWeights = GraphWeights { kind: WeightType::F32, checksum: 0, key: 3 };
 
     #[test]
@@ -207,7 +196,7 @@ mod tests {
         let layout = Layout::with_target(&DegreeRuns::new(vec![(3, 100)]), 50);
         assert!(layout.blocks() > 2);
         let bits = [1.5f32, 0.0].map(f32::to_bits);
-        let _ = write(folder.path(), F32, Half::Lower, &layout, 1, &[&bits[..1], &[], &bits[1..]]).expect("written");
+        write(folder.path(), &layout, 1, &bits);
         let open = |weights: GraphWeights, half, entries| {
             StoredWeights::open(folder.path(), weights, half, &layout, 1, entries).map(|file| file.weights().to_vec())
         };
@@ -229,7 +218,7 @@ mod tests {
         let layout = Layout::with_target(&DegreeRuns::new(vec![(3, 100)]), u64::MAX);
         for (weight, holds) in [(f32::MAX, true), (f32::INFINITY, false), (f32::NAN, false), (-1.0, false)] {
             let bits = [1.0, weight].map(f32::to_bits);
-            let _ = write(folder.path(), F32, Half::Lower, &layout, 0, &[&bits]).expect("written");
+            write(folder.path(), &layout, 0, &bits);
             let file = StoredWeights::open(folder.path(), F32, Half::Lower, &layout, 0, 2).expect("whole");
             assert_eq!(file.verify().is_ok(), holds, "{weight}");
         }

@@ -2,17 +2,18 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::device_lines::{DeviceLines, LineRun};
-use super::gpu_plan::{COUNTS, PlacerPlan, edge_words, most_lines};
+use super::gpu_plan::{COUNTS, PlacerPlan, edge_words, lane_lengths};
 use super::kernel_structs::{KernelBins, KernelGathered};
 use super::line::{LINE, WORDS, line_words};
 use super::route::{OwnedBins, Route};
 use super::{EdgePlacing, changed};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, CopySource, DeviceSlice, Grid, Kernel, Lane, Workspace, constant};
+use crate::gpu::{Arena, CopySource, DeviceSlice, Grid, Kernel, Lane, Workspace, constant, on_threads};
 use crate::memory::bytes_of;
 use crate::prepare::gpu::{HEADER, PrepareGpu, narrow, partition_program};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const NO_BIN: u32 = u32::MAX;
@@ -138,10 +139,12 @@ impl EdgePlacing for Placers<'_, '_, '_> {
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {
-        std::thread::scope(|scope| {
-            let ends: Vec<_> = self.lanes.into_iter().map(|placer| scope.spawn(move || placer.finish())).collect();
-            ends.into_iter().map(|end| end.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).sum()
-        })
+        let loops = AtomicU64::new(0);
+        on_threads(self.lanes.into_iter(), |placer| {
+            loops.fetch_add(placer.finish()?, Ordering::Relaxed);
+            Ok(())
+        })?;
+        Ok(loops.into_inner())
     }
 }
 
@@ -153,23 +156,20 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         plan: PlacerPlan,
         arena: &mut Arena,
     ) -> Result<Self> {
-        let mut take = |len| arena.take_planned::<u32>(len);
         let bins = u64::from(shared.bins.count);
         let (edge, line) = (edge_words(plan.weighted), line_words(plan.weighted));
-        let lines = take(most_lines(plan.gathered, bins) * line as u64)?;
-        let results = take(COUNTS + bins + 1)?;
-        let counts = take(bins)?;
+        let [raw, edges, lines, rest, results, counts, rest_starts, placed] =
+            arena.take_all(lane_lengths(plan.batch, plan.gathered, bins, plan.weighted))?;
         let unit = KernelGathered {
-            edges: take(edge * plan.gathered)?.address(),
+            edges: edges.address(),
             counts: counts.address(),
             line_starts: results.part(COUNTS..u64::MAX).address(),
-            rest_starts: take(bins)?.address(),
-            placed: take(bins)?.address(),
+            rest_starts: rest_starts.address(),
+            placed: placed.address(),
             lines: lines.address(),
-            rest: take(edge * LINE as u64 * bins)?.address(),
+            rest: rest.address(),
             words: results.address(),
         };
-        let raw = take(edge * plan.batch)?;
         lane.queue().fill(counts, 0)?;
         lane.queue().fill(results, 0)?;
         let (edge, batch, most) = (edge as usize, (edge * plan.batch) as usize, plan.gathered);

@@ -3,7 +3,7 @@
 
 use super::line::{LINE, line_words};
 use super::route::Route;
-use crate::gpu::{Workspace, slice_bytes};
+use crate::gpu::{Workspace, slice_bytes, slices_bytes};
 use crate::graph::Bins;
 use crate::prepare::gpu::LARGEST_BATCH;
 
@@ -49,7 +49,8 @@ impl PlacerPlan {
         let weighted = route.weighted();
         let (left, largest_batch, most) = largest(slot, bins, batch, weighted);
         let fits = |batch: u64, gathered: u64| {
-            let lanes = (free / lane_bytes(batch, gathered, bins, weighted)).min(most_lanes as u64) as usize;
+            let lanes =
+                (free / slices_bytes(lane_lengths(batch, gathered, bins, weighted))).min(most_lanes as u64) as usize;
             (lanes > 0).then_some(PlacerPlan { lanes, batch, gathered, weighted })
         };
         let halves = std::iter::successors(Some(most), |gathered| Some(gathered / 2));
@@ -64,21 +65,17 @@ impl PlacerPlan {
     }
 }
 
-/// Returns the most lines that `gathered` edges fill in `bins` bins.
-pub(super) fn most_lines(gathered: u64, bins: u64) -> u64 {
-    gathered / LINE as u64 + bins
-}
-
 /// Returns the words of an edge: both ends, and the weight if edges are `weighted`.
 pub(super) fn edge_words(weighted: bool) -> u64 {
     if weighted { 3 } else { 2 }
 }
 
-fn lane_bytes(batch: u64, gathered: u64, bins: u64, weighted: bool) -> u64 {
-    let edges = |count: u64| slice_bytes::<u32>(edge_words(weighted) * count);
-    let by_bin = 4 * slice_bytes::<u32>(bins + 1 + COUNTS);
-    let lines = slice_bytes::<u32>(most_lines(gathered, bins) * line_words(weighted) as u64);
-    edges(batch) + edges(gathered) + lines + by_bin + edges(LINE as u64 * bins)
+/// Returns the words of each slice of a lane: a batch, the gathered edges, their lines, the edges that fill no line, the
+/// counts with the start of each bin's lines, and three arrays with a word for each bin.
+pub(super) fn lane_lengths(batch: u64, gathered: u64, bins: u64, weighted: bool) -> [u64; 8] {
+    let edge = edge_words(weighted);
+    let lines = (gathered / LINE as u64 + bins) * line_words(weighted) as u64;
+    [edge * batch, edge * gathered, lines, edge * LINE as u64 * bins, COUNTS + bins + 1, bins, bins, bins]
 }
 
 /// Returns three numbers of edges: the most that partly filled lines of `bins` bins contain, which should be a small
@@ -99,5 +96,5 @@ pub fn ample_bytes(workspace: &Workspace, bins: &Bins, ids: u64, edges: u64, wei
     let each = edges / lanes as u64 + 2 * LEAST_BATCH;
     let (batch, gathered) = (batch.min(each), gathered.min(2 * (left + each)));
     let tables = slice_bytes::<u32>(of_granule.len() as u64) + slice_bytes::<u32>(count);
-    slice_bytes::<u32>(ids) + tables + lanes as u64 * lane_bytes(batch, gathered, count, weighted)
+    slice_bytes::<u32>(ids) + tables + lanes as u64 * slices_bytes(lane_lengths(batch, gathered, count, weighted))
 }

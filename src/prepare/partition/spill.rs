@@ -3,7 +3,6 @@
 
 use crate::error::{Error, Result};
 use crate::memory::{bytes_of, bytes_of_mut};
-use crate::store::map::as_u32;
 use crate::store::regular;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
@@ -39,26 +38,16 @@ impl Spill {
         Ok(offset)
     }
 
-    /// Maps `len` words at the byte offset `offset`.
-    pub(super) fn map(&self, offset: u64, len: usize) -> Result<SpilledWords> {
+    /// Maps `len` words at the byte offset `offset`. Their pages belong to the page cache, not to the process.
+    pub(super) fn map(&self, offset: u64, len: usize) -> Result<Mmap> {
         // SAFETY: the file has no name, so nobody else opens it, and no byte of it is written twice.
         let map = unsafe { MmapOptions::new().offset(offset).len(4 * len).map(&self.file) };
-        map.map(SpilledWords).map_err(|e| Error::io("map the spill file", &self.path, e))
+        map.map_err(|e| Error::io("map the spill file", &self.path, e))
     }
 
     pub(super) fn read(&self, offset: u64, chunk: &mut [u32]) -> Result<()> {
         self.file
             .read_exact_at(bytes_of_mut(chunk), offset)
             .map_err(|e| Error::io("read the spill file", &self.path, e))
-    }
-}
-
-/// A mapped part of the spill file. Its pages belong to the page cache, not to the process.
-#[derive(Debug)]
-pub(super) struct SpilledWords(Mmap);
-
-impl SpilledWords {
-    pub(super) fn words(&self) -> &[u32] {
-        as_u32(&self.0).unwrap_or_default()
     }
 }

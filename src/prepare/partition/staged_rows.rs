@@ -3,8 +3,10 @@
 //! An edge takes 6 bytes in a bin and at most 4 in a row; with a weight, 10 and at most 8. So rows rarely need more
 //! memory than their bin had, and a sorting rank uses little more memory than the bins of the remaining blocks.
 
-use super::spill::{Spill, SpilledWords};
+use super::spill::Spill;
 use crate::error::Result;
+use crate::store::map::as_u32;
+use memmap2::Mmap;
 
 /// The sorted rows of a bin: their lengths, then their targets, then the weights.
 #[derive(Debug)]
@@ -21,14 +23,14 @@ pub struct StagedRows<'a> {
 #[derive(Debug)]
 enum Tail {
     InMemory(Vec<u32>),
-    Spilled(SpilledWords),
+    Spilled(Mmap),
 }
 
 impl Tail {
     fn words(&self) -> &[u32] {
         match self {
             Tail::InMemory(words) => words,
-            Tail::Spilled(words) => words.words(),
+            Tail::Spilled(map) => as_u32(map).unwrap_or_default(),
         }
     }
 }

@@ -13,8 +13,8 @@ use std::path::Path;
 enum OpenBlock<'a> {
     /// Its file, and the file of its weights if edges have some.
     Stored {
-        rows: BlockWriter,
-        weights: Option<WeightsWriter>,
+        rows: Box<BlockWriter>,
+        weights: Option<Box<WeightsWriter>>,
         folder: &'a Path,
         syncer: &'a Syncer,
     },
@@ -56,7 +56,7 @@ impl OpenBlock<'_> {
 pub(super) struct Files<'t, 'a> {
     pub(super) work: TransposeWork<'t, 'a>,
     /// The block that is begun but not complete, and its index.
-    open: Option<(usize, Box<OpenBlock<'a>>)>,
+    open: Option<(usize, OpenBlock<'a>)>,
     /// Totals of what was written so far.
     pub(super) written: Transposed,
 }
@@ -72,7 +72,7 @@ impl<'t, 'a> Files<'t, 'a> {
         let block = self.work.transpose.bins.block_of[bin];
         let (_, mut open) = match self.open.take() {
             Some((index, open)) if index == block => (index, open),
-            _ => (block, Box::new(begin(self.work, block)?)),
+            _ => (block, begin(self.work, block)?),
         };
         open.append(targets, weights)?;
         self.written.entries += targets.len() as u64;
@@ -112,8 +112,8 @@ fn begin<'a>(work: TransposeWork<'_, 'a>, block: usize) -> Result<OpenBlock<'a>>
             let mut writer = BlockWriter::create(folder, key, Half::Upper, layout, block, entries)?;
             work.lengths.chunks(rows, |lengths| writer.lengths(lengths))?;
             let create = |weights| WeightsWriter::create(folder, weights, Half::Upper, layout, block, entries);
-            let weights = weights.map(create).transpose()?;
-            Ok(OpenBlock::Stored { rows: writer, weights, folder, syncer })
+            let weights = weights.map(create).transpose()?.map(Box::new);
+            Ok(OpenBlock::Stored { rows: Box::new(writer), weights, folder, syncer })
         }
         Destination::Packed(packer) => {
             let rows = packer.begin((rows.end - rows.start) as usize, entries, |list| {

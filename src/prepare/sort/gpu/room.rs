@@ -2,7 +2,7 @@
 
 use super::resident;
 use crate::error::Result;
-use crate::gpu::{Arena, DeviceSlice, Scan, slice_bytes};
+use crate::gpu::{Arena, DeviceSlice, Scan, slices_bytes};
 use crate::prepare::partition::{LINE, line_words};
 
 /// Words for results; a summary of degrees must fit in them.
@@ -30,25 +30,19 @@ pub(super) struct SortRoom {
 impl SortRoom {
     /// Returns the bytes of a room for bins of up to `lines` lines and `rows` rows.
     pub(super) fn bytes(lines: u64, rows: u64, weighted: bool) -> u64 {
-        lengths(lines, rows, weighted).into_iter().map(slice_bytes::<u32>).sum()
+        slices_bytes(lengths(lines, rows, weighted))
     }
 
     pub(super) fn take(arena: &mut Arena, lines: u64, rows: u64, weighted: bool) -> Result<SortRoom> {
-        let mut slices = [DeviceSlice::default(); SLICES];
-        for (slice, len) in slices.iter_mut().zip(lengths(lines, rows, weighted)) {
-            *slice = arena.take_planned(len)?;
-        }
-        let [lines, targets, out, sums, words, ends, lengths, starts, warp_rows, block_rows] = slices;
+        let [lines, targets, out, sums, words, ends, lengths, starts, warp_rows, block_rows] =
+            arena.take_all(lengths(lines, rows, weighted))?;
         let line_words = line_words(weighted);
         Ok(SortRoom { lines, line_words, targets, out, ends, lengths, starts, warp_rows, block_rows, sums, words })
     }
 }
 
-/// Number of slices of a room.
-const SLICES: usize = 10;
-
 /// Returns the words of each slice of a room.
-fn lengths(lines: u64, rows: u64, weighted: bool) -> [u64; SLICES] {
+fn lengths(lines: u64, rows: u64, weighted: bool) -> [u64; 10] {
     let (entries, by_row) = (lines * LINE as u64 * entry_words(weighted), rows + 1);
     let (lines, sums) = (lines * line_words(weighted) as u64, Scan::scratch(by_row));
     [lines, entries, entries, sums, WORDS_OF_ROOM, by_row, by_row, by_row, by_row, by_row]

@@ -34,10 +34,7 @@ impl EdgeSample {
     /// Adds the edge {`u`, `v`} if its hash is below the threshold.
     #[inline]
     pub fn see(&mut self, u: u64, v: u64) {
-        let hash = hash(u.min(v), u.max(v));
-        if self.shift == 64 || hash >> self.shift == 0 {
-            self.keep(hash);
-        }
+        self.take(hash(u.min(v), u.max(v)));
     }
 
     /// Returns the shift: an edge is kept if its hash, shifted right by this number of bits, is 0. A shift of 64 keeps
@@ -47,6 +44,7 @@ impl EdgeSample {
     }
 
     /// Adds an edge, given its hash, if this sample keeps it.
+    #[inline]
     pub fn take(&mut self, hash: u64) {
         if self.shift == 64 || hash >> self.shift == 0 {
             self.keep(hash);

@@ -23,9 +23,17 @@ pub(super) fn ensure(context: &Context, rows: &RowFiles, layout: &Layout) -> Res
     }
     let degrees = Degrees::new(layout.rows(), &context.budget)?;
     add_stored(context, &degrees, rows, layout, &vec![false; layout.blocks()])?;
+    sum_and_write(context, degrees, rows).map(drop)
+}
+
+/// Sums the degrees that ranks have counted, and stores them. Returns the bytes written by this rank. Collective.
+///
+/// # Errors
+/// Errors of the disk.
+pub(super) fn sum_and_write(context: &Context, degrees: Degrees, rows: &RowFiles) -> Result<u64> {
     let mut degrees = degrees.finish();
     context.comm.reduce_scatter(&mut degrees);
-    write(context, &mut degrees, rows).map(drop)
+    write(context, &mut degrees, rows)
 }
 
 /// Stores the degrees, of which each rank has its share. Returns the bytes written by this rank. Collective.

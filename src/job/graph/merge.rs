@@ -74,9 +74,7 @@ impl DerivedRows for MergedRows {
             };
             let mut written = merge.build(&Watched(progress))?.bytes;
             degree_file::add_stored(context, &degrees, rows, layout, wanted)?;
-            let mut degrees = degrees.finish();
-            context.comm.reduce_scatter(&mut degrees);
-            written += degree_file::write(context, &mut degrees, rows)?;
+            written += degree_file::sum_and_write(context, degrees, rows)?;
             let read = graph.catalogue.bytes() + if weights.is_some() { graph.catalogue.weights_bytes() } else { 0 };
             Ok(((), Moved { read: read / ranks as u64, written }))
         })

@@ -79,7 +79,7 @@ fn start_rows(
 ) -> Result<u64> {
     ends.clear();
     ends.resize(rows + 1, 0);
-    let mut edges = 0;
+    let (ends, mut edges) = (&mut ends[..], 0);
     bin.for_each(chunk, |place, _| {
         let end = &mut ends[usize::from(place) + 1];
         *end = end.saturating_add(1);

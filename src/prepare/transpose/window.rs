@@ -21,46 +21,35 @@ pub(super) fn windows(
     most: u64,
 ) -> Vec<RowWindow> {
     let mut all: Vec<RowWindow> = Vec::new();
+    // Bytes of the last window, and whether it has whole blocks.
     let (mut sum, mut last_is_whole) = (0, false);
     let mut end = 0;
     for (block, &wanted) in wanted.iter().enumerate().take(layout.blocks()) {
-        let start = end;
-        end = bins.block_of.partition_point(|&b| b <= block);
+        let of_block = end..bins.block_of.partition_point(|&b| b <= block);
+        end = of_block.end;
         if !wanted {
             continue;
         }
-        let of_block: u64 = (start..end).map(&bytes).sum();
-        if of_block <= most {
+        let is_whole = of_block.clone().map(&bytes).sum::<u64>() <= most;
+        let step = if is_whole { of_block.len() } else { 1 };
+        for start in of_block.clone().step_by(step.max(1)) {
+            let piece = start..start + step;
+            let of_piece = piece.clone().map(&bytes).sum::<u64>();
+            // The bins of a block that is cut do not join the window of the block before.
+            let may_join = if is_whole { last_is_whole } else { start > of_block.start };
             match all.last_mut() {
-                Some(RowWindow::Bins(range)) if last_is_whole && range.end == start && sum + of_block <= most => {
-                    range.end = end;
-                    sum += of_block;
+                Some(RowWindow::Bins(range)) if may_join && range.end == start && sum + of_piece <= most => {
+                    range.end = piece.end;
+                    sum += of_piece;
                 }
                 _ => {
-                    all.push(RowWindow::Bins(start..end));
-                    sum = of_block;
-                }
-            }
-            last_is_whole = true;
-            continue;
-        }
-        last_is_whole = false;
-        // The first bin of this block must not join the window of the block before.
-        sum = most;
-        for bin in start..end {
-            let of_bin = bytes(bin);
-            match all.last_mut() {
-                Some(RowWindow::Bins(range)) if range.end == bin && sum + of_bin <= most => {
-                    range.end += 1;
-                    sum += of_bin;
-                }
-                _ => {
-                    let is_long = of_bin > most && bins.spans[bin].len() == 1;
-                    all.push(if is_long { RowWindow::Row(bin) } else { RowWindow::Bins(bin..bin + 1) });
-                    sum = of_bin;
+                    let is_long = of_piece > most && bins.spans[start].len() == 1;
+                    all.push(if is_long { RowWindow::Row(start) } else { RowWindow::Bins(piece) });
+                    sum = of_piece;
                 }
             }
         }
+        last_is_whole = is_whole;
     }
     all
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::Counts;
+use super::counts::HeaderCounts;
 use crate::formats::{Edges, Format, Halves, WeightType};
 
 /// An encoder that appends edges to buffers.
@@ -126,8 +126,8 @@ impl Encoder {
 
 /// Returns the header of a format; empty if the format has none. A matrix is symmetric if the input has only one
 /// direction of each undirected edge.
-pub(super) fn header(format: Format, counts: Counts, weights: Option<WeightType>) -> String {
-    let Counts { vertices, edges, .. } = counts;
+pub(super) fn header(format: Format, counts: HeaderCounts, weights: Option<WeightType>) -> String {
+    let HeaderCounts { vertices, edges, .. } = counts;
     match format {
         Format::Mtx => {
             let symmetry = if counts.halves == Halves::All { "symmetric" } else { "general" };

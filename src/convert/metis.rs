@@ -11,8 +11,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use super::counts::HeaderCounts;
+use super::encode;
 use super::output::Turns;
-use super::{Counts, Writing, encode};
+use super::writing::Writing;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
 
@@ -20,14 +22,14 @@ use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
 const PIECE: usize = 4 << 20;
 
 /// Writes all lists. Returns the number of edges read and written.
-pub(super) fn write(writing: &Writing<'_>, counts: Counts, memory: u64) -> Result<(u64, u64)> {
+pub(super) fn write(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
     match writing.weights {
         None => write_as::<u32>(writing, counts, memory),
         Some(_) => write_as::<u64>(writing, counts, memory),
     }
 }
 
-fn write_as<E: Entry>(writing: &Writing<'_>, counts: Counts, memory: u64) -> Result<(u64, u64)> {
+fn write_as<E: Entry>(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
     let Writing { input, output, weights, .. } = *writing;
     if counts.vertices > 1 << 32 {
         let found = format!("{} vertices", counts.vertices);
@@ -38,7 +40,7 @@ fn write_as<E: Entry>(writing: &Writing<'_>, counts: Counts, memory: u64) -> Res
     let ranges = ranges(&degrees, size_of::<E>() as u64, memory);
     let turns = Turns::new(output);
     let header = |entries: u64| {
-        output.header(encode::header(Format::Metis, Counts { edges: entries / 2, ..counts }, weights).as_bytes())
+        output.header(encode::header(Format::Metis, HeaderCounts { edges: entries / 2, ..counts }, weights).as_bytes())
     };
     let mut next = 0;
     let mut entries = 0;

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::part;
-use crate::error::{Error, Result};
+use super::part::{self, failed};
+use crate::error::Result;
 use crate::formats::Packing;
 use crate::store::replace::target;
 
@@ -16,11 +16,6 @@ const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
 /// A level that needs 9 MiB of memory per thread.
 const XZ_LEVEL: u32 = 1;
-
-/// Returns the error for a failed write.
-pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
-    Error::io(doing, path, source).of_output()
-}
 
 /// A file that is being written under a temporary name.
 pub(super) struct Output {

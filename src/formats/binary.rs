@@ -1,8 +1,9 @@
 //! Parses pairs of `u32`, of `u64` and of other integers.
 
-use crate::formats::arrays::Int;
-use crate::formats::scan::map::{as_pairs32, as_pairs64};
-use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::bytes::fault::{Fault, Stop};
+use crate::formats::bytes::int::Int;
+use crate::formats::bytes::map::{as_pairs32, as_pairs64};
+use crate::formats::sink::Sink;
 use crate::formats::{Edges, Visitor};
 
 /// Parses whole pairs of `u32`. On a little-endian machine the pairs are handed over in place.

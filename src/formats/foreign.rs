@@ -4,8 +4,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::formats::contents::MARK;
-use crate::formats::{Format, Packing, Part, ending};
+use crate::error::{At, Error, Result};
+use crate::formats::format::endings;
+use crate::formats::{Format, Packing, Part, READS_PARQUET, ending, typed};
 
 /// An unsupported format.
 #[derive(Debug)]
@@ -24,6 +25,9 @@ pub(super) struct Foreign {
     /// file without its extension.
     line: &'static str,
 }
+
+/// The byte order mark with which some programs begin text in UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 const ADVICE: &str = "convert it";
 
@@ -201,16 +205,16 @@ impl Foreign {
     /// Returns the unsupported format that the first bytes say, unless the name or the options of the part account for
     /// them.
     pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static Foreign> {
-        if part.format() == Format::Npz && start.starts_with(b"PK") {
+        if part.format == Format::Npz && start.starts_with(b"PK") {
             return None;
         }
-        if part.format() == Format::Metis && is_webgraph(part.path(), start) {
+        if part.format == Format::Metis && is_webgraph(&part.path, start) {
             return Foreign::by_ending("properties");
         }
         // Pairs may begin with any bytes, and lines to be skipped with any words, so the user's choice is believed for
         // both.
-        let (binary, skips) = (part.format().record().is_some(), part.text().skip_lines.unwrap_or(0) > 0);
-        let believed = if binary { part.is_named() } else { skips };
+        let (binary, skips) = (part.format.record().is_some(), part.text.skip_lines.unwrap_or(0) > 0);
+        let believed = if binary { part.named } else { skips };
         Foreign::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
     }
 
@@ -242,18 +246,47 @@ impl Foreign {
     }
 }
 
-/// Returns a path for use in a shell command. If its characters would need quotes, the result is IN with the extension
-/// of the path.
-pub(crate) fn typed(path: &Path) -> String {
-    let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
-    match path.to_str() {
-        Some(text) if plain(text) && !text.starts_with('-') => text.to_owned(),
-        _ => path
-            .extension()
-            .and_then(|end| end.to_str())
-            .filter(|end| plain(end))
-            .map_or("IN".into(), |end| format!("IN.{end}")),
+/// Returns the format `named`, or else the one that the extension says.
+///
+/// # Errors
+/// Bad input if no format is named and the extension is unknown, and for a format that this build does not read.
+pub fn format_of(path: &Path, named: Option<Format>) -> Result<Format> {
+    let format = named.or_else(|| Format::by_ending(path));
+    if format == Some(Format::Parquet) && !READS_PARQUET {
+        return Err(Error::input(path, At::File, "a format that this build reads", "Parquet", parquet_remedy(path)));
     }
+    format.ok_or_else(|| {
+        if let Some(kind) = Foreign::by_name(path) {
+            let remedy = kind.remedy(path, Packing::of(path));
+            return Error::input(path, At::File, "a format that is read", kind.name(), remedy);
+        }
+        Error::input(
+            path,
+            At::File,
+            format!("a name that says its format ({}, also with .gz, .zst, .bz2 or .xz behind)", endings()),
+            match ending(path) {
+                Some(end) => format!("the ending .{end}"),
+                None => "no ending".into(),
+            },
+            "name the format (in a job [input] format, for convert --from or --to)",
+        )
+    })
+}
+
+/// Returns the remedy for a file that is Parquet according to its first bytes.
+pub(super) fn parquet_remedy(path: &Path) -> String {
+    if READS_PARQUET {
+        return "give the file the ending .parquet, or name the format parquet".into();
+    }
+    format!("build gpugraph with it: cargo build --release --features parquet; or {}", conversion(&typed(path)))
+}
+
+/// Returns the command that converts a file for a gpugraph built without Parquet.
+fn conversion(file: &str) -> String {
+    format!(
+        "convert the file, where source and target are its columns of ids: python3 -c \"import pandas as p, numpy as n; \
+         n.save('{file}.npy', p.read_parquet('{file}', columns=['source', 'target']).to_numpy())\""
+    )
 }
 
 /// Returns the first byte that is not whitespace.
@@ -343,4 +376,24 @@ fn has_properties(path: &Path) -> std::io::Result<bool> {
     let mut text = String::new();
     std::fs::File::open(path.with_extension("properties"))?.take(4096).read_to_string(&mut text)?;
     Ok(text.contains("graphclass"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_parquet_prints_the_conversion_command() {
+        let line = conversion("a.parquet");
+        let wanted = "n.save('a.parquet.npy', p.read_parquet('a.parquet', columns=['source', 'target']).to_numpy())\"";
+        assert!(line.ends_with(wanted) && !line.contains('\n') && !line.contains("  "), "{line}");
+    }
+
+    #[test]
+    fn an_unknown_ending_is_refused() {
+        let error = format_of(Path::new("x.dat.gz"), None).unwrap_err();
+        assert_eq!(error.exit_code(), 3);
+        assert!(error.to_string().contains(".dat"), "{error}");
+        assert!(format_of(Path::new("gz"), None).is_err());
+    }
 }

@@ -4,10 +4,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{At, Error, Result};
-use crate::formats::foreign::Foreign;
-use crate::formats::parquet;
-
 /// A file format of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -188,33 +184,6 @@ impl Format {
         known.or_else(|| is_of_konect().then_some(Format::Text))
     }
 
-    /// Returns the format `named`, or else the one that the extension says.
-    ///
-    /// # Errors
-    /// Bad input if no format is named and the extension is unknown, and for a format that this build does not read.
-    pub fn of(path: &Path, named: Option<Format>) -> Result<Format> {
-        let format = named.or_else(|| Format::by_ending(path));
-        if format == Some(Format::Parquet) && !parquet::BUILT_IN {
-            return Err(parquet::refused(path));
-        }
-        format.ok_or_else(|| {
-            if let Some(kind) = Foreign::by_name(path) {
-                let remedy = kind.remedy(path, Packing::of(path));
-                return Error::input(path, At::File, "a format that is read", kind.name(), remedy);
-            }
-            Error::input(
-                path,
-                At::File,
-                format!("a name that says its format ({}, also with .gz, .zst, .bz2 or .xz behind)", endings()),
-                match ending(path) {
-                    Some(end) => format!("the ending .{end}"),
-                    None => "no ending".into(),
-                },
-                "name the format (in a job [input] format, for convert --from or --to)",
-            )
-        })
-    }
-
     /// Returns true for formats that number vertices from 1.
     pub fn counts_from_one(self) -> bool {
         self.description().counts_from_one
@@ -252,7 +221,7 @@ impl Format {
 }
 
 /// Returns all extensions, each with its dot.
-fn endings() -> String {
+pub(super) fn endings() -> String {
     let all = DESCRIPTIONS.iter().flat_map(|of| of.endings);
     all.map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" ")
 }
@@ -325,6 +294,20 @@ fn last_ending(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
+/// Returns a path for use in a shell command. If its characters would need quotes, the result is IN with the extension
+/// of the path.
+pub(crate) fn typed(path: &Path) -> String {
+    let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
+    match path.to_str() {
+        Some(text) if plain(text) && !text.starts_with('-') => text.to_owned(),
+        _ => path
+            .extension()
+            .and_then(|end| end.to_str())
+            .filter(|end| plain(end))
+            .map_or("IN".into(), |end| format!("IN.{end}")),
+    }
+}
+
 impl std::fmt::Display for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
@@ -363,9 +346,5 @@ mod tests {
         assert_eq!(Format::by_ending(Path::new("out.u64")), Some(Format::U64));
         assert_eq!(Format::by_ending(Path::new("out")), None);
         assert!("U32".parse::<Format>().is_err());
-        let error = Format::of(Path::new("x.dat.gz"), None).unwrap_err();
-        assert_eq!(error.exit_code(), 3);
-        assert!(error.to_string().contains(".dat"), "{error}");
-        assert!(Format::of(Path::new("gz"), None).is_err());
     }
 }

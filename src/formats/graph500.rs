@@ -5,11 +5,13 @@
 //! since threads read them at any offset.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::{At, Error, Result};
-use crate::formats::scan::read::Reader;
-use crate::formats::scan::sink::{self, Fault, Sink, Stop};
+use crate::formats::bytes::fault::{Fault, Stop};
+use crate::formats::bytes::read::Reader;
+use crate::formats::part::weights_path;
+use crate::formats::sink::{self, Sink};
 use crate::formats::weights::Weight;
 use crate::formats::{Format, Packing, Part, Visitor};
 use crate::memory::bytes_of_mut;
@@ -64,17 +66,6 @@ fn negative(index: usize, high: u64) -> Fault {
     Fault::new(index * EDGE, "ids of at most 47 bits", format!("{high:#x} as the high halves"), remedy)
 }
 
-/// Returns the name of the file with the weights of the edges in `path`, whose packing is `packing`.
-pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
-    let mut path = if packing == Packing::of(path) && packing != Packing::Plain {
-        path.with_extension("")
-    } else {
-        path.to_owned()
-    };
-    path.as_mut_os_string().push(".weights");
-    path
-}
-
 /// The open weights file of a part.
 pub(crate) struct WeightsFile {
     path: PathBuf,
@@ -90,7 +81,7 @@ impl WeightsFile {
         if let Some(path) = part.weights_path() {
             return Ok(Some(WeightsFile { reader: Reader::open(&path)?, path }));
         }
-        let path = weights_path(part.path(), part.packing());
+        let path = weights_path(&part.path, part.packing);
         for packing in [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz] {
             let mut packed = path.clone();
             packed.as_mut_os_string().push(packing.ending());
@@ -107,11 +98,11 @@ impl WeightsFile {
     /// # Errors
     /// The errors of [`Self::open`] and [`Self::check`].
     pub fn open_checked(part: &Part) -> Result<Option<WeightsFile>> {
-        if part.format() != Format::Graph500 {
+        if part.format != Format::Graph500 {
             return Ok(None);
         }
         let weights = WeightsFile::open(part)?;
-        weights.iter().try_for_each(|weights| weights.check(part.bytes() / EDGE as u64))?;
+        weights.iter().try_for_each(|weights| weights.check(part.bytes / EDGE as u64))?;
         Ok(weights)
     }
 
@@ -172,19 +163,5 @@ impl WeightsFile {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn weights_are_next_to_the_edges() {
-        let of = |path: &str| weights_path(Path::new(path), Packing::of(Path::new(path))).display().to_string();
-        assert_eq!(of("a/b.graph500"), "a/b.graph500.weights");
-        assert_eq!(of("a/b.graph500.zst"), "a/b.graph500.weights");
-        assert_eq!(of("edges"), "edges.weights");
-        assert_eq!(weights_path(Path::new("a.part"), Packing::Gzip), Path::new("a.part.weights"));
     }
 }

@@ -12,9 +12,12 @@
 use std::io::BufRead;
 
 use crate::formats::Visitor;
-use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
-use crate::formats::scan::layout::{Directions, Head, Layout};
-use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::bytes::fault::{Fault, Stop};
+use crate::formats::bytes::tokens::{
+    blanks, excerpt, has_lone_return, lone_return, newlines, next_line, number, weight_end,
+};
+use crate::formats::head::{Directions, Head};
+use crate::formats::sink::Sink;
 use crate::formats::text::decimal_commas;
 use crate::formats::weights::{Mistake, Weight};
 
@@ -51,7 +54,7 @@ impl Cursor {
 }
 
 /// Parses the header in `prefix`, the first bytes of the file, from offset `start` on.
-pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<Adjacency>, Fault> {
     let mut at = start;
     while prefix.get(at) == Some(&b'%') {
         at = next_line(prefix, at);
@@ -79,7 +82,7 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     };
     let sizes = sizes && !(flags == "100" && empty_vertex_line(&prefix[body..]));
     let leading = u64::from(sizes) + constraints;
-    let layout = Layout::Metis(Adjacency { vertices, leading, weighted });
+    let layout = Adjacency { vertices, leading, weighted };
     let directions = Directions::BothOrHalf;
     Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges), weighted, directions })
 }
@@ -116,7 +119,7 @@ pub(crate) fn line_of(vertex: u64, from: &mut impl BufRead) -> std::io::Result<u
 
 /// Counts the vertex lines that start in `data`, which begins at the start of a line.
 pub(crate) fn vertex_lines(data: &[u8]) -> u64 {
-    let lines = crate::formats::lines::newlines(data) + u64::from(data.last().is_some_and(|c| *c != b'\n'));
+    let lines = newlines(data) + u64::from(data.last().is_some_and(|c| *c != b'\n'));
     let after_newline = data.windows(2).filter(|pair| *pair == b"\n%").count() as u64;
     lines - after_newline - u64::from(data.first() == Some(&b'%'))
 }

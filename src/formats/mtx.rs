@@ -3,17 +3,18 @@
 //! half, which is the same undirected graph. Values are the weights, so they must be numbers. If weights are skipped, a
 //! value may be `nan`.
 
-use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
-use crate::formats::scan::layout::{Directions, Head, Layout};
-use crate::formats::scan::sink::Fault;
+use crate::formats::bytes::fault::Fault;
+use crate::formats::bytes::tokens::{blanks, excerpt, next_line, number};
+use crate::formats::head::{Directions, Head};
 use crate::formats::text::decimal_commas;
+use crate::formats::text::lines::{Grammar, Weight};
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
 const CORRECT: &str = "correct the line, or the header";
 
 /// Parses the banner, the comments and the size line, from offset `start` on. If direction is kept, a symmetric matrix
 /// is refused, because the file does not contain its other half.
-pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result<Head, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result<Head<Grammar>, Fault> {
     let end = next_line(prefix, start).min(1024);
     let banner = String::from_utf8_lossy(&prefix[start..end]).to_ascii_lowercase();
     let words: Vec<&str> = banner.split_ascii_whitespace().collect();
@@ -71,7 +72,7 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
         return Err(Fault::new(at, "as many rows as columns", format!("{rows} rows, {columns} columns"), REMEDY));
     }
     let value = if weight == Weight::Never { "nothing" } else { "a number" };
-    let layout = Layout::Lines(Grammar {
+    let layout = Grammar {
         tag: None,
         comments: b"%",
         commas: false,
@@ -84,7 +85,7 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
         counts: None,
         expected: format!("row and column from 1 to {rows} and {value} behind them"),
         remedy: |data| decimal_commas(data).unwrap_or(CORRECT).into(),
-    });
+    };
     let (body, weighted) = (next_line(prefix, at), weight != Weight::Never);
     let directions = if symmetry == "symmetric" { Directions::Half } else { Directions::Listed };
     Ok(Head { layout, body, vertices: Some(rows), entries: Some(entries), weighted, directions })

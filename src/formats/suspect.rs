@@ -26,10 +26,10 @@ pub(super) fn check(
     length: Option<u64>,
     more: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<()> {
-    let (Format::U32 | Format::U64 | Format::Graph500) = part.format() else { return Ok(()) };
+    let (Format::U32 | Format::U64 | Format::Graph500) = part.format else { return Ok(()) };
     let mut seen = WordStatistics::new(length.is_none_or(|length| length.is_multiple_of(16)));
     seen.examine(start);
-    let wrong = seen.kind(part.format()).is_some() || seen.nonzero == 0;
+    let wrong = seen.kind(part.format).is_some() || seen.nonzero == 0;
     if let Some(length) = length.filter(|length| wrong && *length > start.len() as u64) {
         let mut window = vec![0; WINDOW.min(length as usize)];
         let last = length - window.len() as u64;
@@ -39,17 +39,12 @@ pub(super) fn check(
             seen.examine(&window);
         }
     }
-    match seen.kind(part.format()) {
+    match seen.kind(part.format) {
         None => Ok(()),
-        Some(kind) if !part.is_named() => Err(kind.error(part)),
+        Some(kind) if !part.named => Err(kind.error(part)),
         Some(kind) => {
-            if warns && !part.warned().swap(true, Relaxed) {
-                tracing::warn!(
-                    "{}: {}, read as {} as it was named",
-                    part.path().display(),
-                    kind.found(),
-                    part.format()
-                );
+            if warns && !part.warned.swap(true, Relaxed) {
+                tracing::warn!("{}: {}, read as {} as it was named", part.path.display(), kind.found(), part.format);
             }
             Ok(())
         }
@@ -82,7 +77,7 @@ impl Kind {
     }
 
     fn error(self, part: &Part) -> Error {
-        let (path, format) = (part.path(), part.format());
+        let (path, format) = (&part.path, part.format);
         let convert = |kind: &str| {
             let name = path.display();
             let (word, ending) = if format == Format::Graph500 { ("<u4", "graph500") } else { ("<u8", "u64") };

@@ -9,7 +9,8 @@
 use std::io::Read;
 
 use super::npy::Mismatch;
-use super::{ArrayPlace, Column, EdgeArrays, Int, ListKind, Shape};
+use super::shape::{ArrayPlace, Column, EdgeArrays, ListKind, Shape};
+use crate::formats::bytes::int::Int;
 
 /// Number of bytes before the offsets.
 const HEADER: u64 = 17;

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader, ZipArchive};
 
-use super::npy::{Array, Mismatch};
-use super::weights::WeightColumn;
-use super::{ArrayPlace, EdgeArrays, ListKind, Shape, refused};
+use super::npy::{Array, Mismatch, WeightColumn, refused};
+use super::shape::{ArrayPlace, EdgeArrays, ListKind, Member, Shape};
 use crate::error::{At, Error, Result};
 
 /// Maximum number of members. An archive with a graph has a handful.
@@ -21,20 +20,6 @@ const MOST: usize = 10_000;
 /// Size of the buffer for compressed bytes.
 const STORED: usize = 64 << 10;
 const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
-
-/// A member of an archive: one array.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::formats) struct Member {
-    /// Name without `.npy`.
-    pub name: String,
-    deflated: bool,
-    /// Range of its compressed bytes in the file.
-    from: u64,
-    to: u64,
-    /// Size in bytes after unpacking, and the checksum of these bytes, both as the zip directory declares them.
-    size: u64,
-    crc: u32,
-}
 
 /// Returns the edges of the archive at `path`.
 ///

@@ -3,13 +3,17 @@
 
 use std::io::{BufReader, Read};
 
-use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
-use super::weights::{self, WeightColumn};
-use super::{Column, EdgeArrays, Shape};
+use super::npy::WeightColumn;
+use super::numbers::{BATCH, Numbers};
+use super::shape::{Column, EdgeArrays, Shape};
+use super::table::{table, weights_of};
+use super::walk::{Ends, Lists, Walk};
+use super::weights;
 use crate::error::{At, Error, Result};
-use crate::formats::scan::ScanState;
-use crate::formats::scan::read::Reader;
-use crate::formats::scan::sink::{Sink, Stop};
+use crate::formats::bytes::fault::Stop;
+use crate::formats::bytes::read::Reader;
+use crate::formats::pass::state::ScanState;
+use crate::formats::sink::Sink;
 use crate::formats::{Part, Visitor};
 
 /// Size of a read in bytes.
@@ -30,10 +34,10 @@ impl PlainArrays {
     /// Bad input if the header is malformed.
     pub fn open(shared: &ScanState<'_>, index: usize) -> Result<PlainArrays> {
         let part = &shared.parts[index];
-        let reader = Reader::open(part.path())?;
+        let reader = Reader::open(&part.path)?;
         part.unchanged(reader.length())?;
-        let table = super::table(part)?;
-        let weights = if shared.weights.is_wanted() { weights::of(part, &table)? } else { None };
+        let table = table(part)?;
+        let weights = if shared.weights.is_wanted() { weights_of(part, &table)? } else { None };
         shared.set_head(index, table.head(weights.is_some()))?;
         let plain = PlainArrays { reader, table, weights };
         if let Shape::Adjacency { offsets, rows, .. } = &plain.table.shape {
@@ -73,7 +77,7 @@ impl PlainArrays {
         let column = |column: &Column, next: u64| {
             let at = column.at + next * column.step as u64;
             let from = From { reader: &self.reader, at };
-            Numbers::new(part.path(), column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
+            Numbers::new(&part.path, column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
         };
         let ends = match &self.table.shape {
             Shape::Rows { place, at, int } => {
@@ -172,7 +176,7 @@ impl PlainArrays {
         let at = At::Byte(offsets.at + row * offsets.step as u64);
         let expected = format!("offsets that ascend from 0 to {}", self.table.edges);
         let remedy = "the file is damaged, or in another format: make it again";
-        Error::input(part.path(), at, expected, format!("{found} as offset {row}"), remedy)
+        Error::input(&part.path, at, expected, format!("{found} as offset {row}"), remedy)
     }
 }
 

@@ -5,12 +5,16 @@
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
-use super::{ArrayPlace, Column, Shape, npz, weights};
+use super::numbers::{BATCH, Numbers};
+use super::shape::{ArrayPlace, Column, Shape};
+use super::table::{table, weights_of};
+use super::walk::{Ends, Lists, Walk};
+use super::{npz, weights};
 use crate::error::{At, Error, Result};
-use crate::formats::packing::Stored;
-use crate::formats::scan::sink::{Sink, Stop};
-use crate::formats::scan::{ScanState, packed};
+use crate::formats::bytes::fault::Stop;
+use crate::formats::pass::state::ScanState;
+use crate::formats::pass::stored::{Stored, unpacked};
+use crate::formats::sink::Sink;
 use crate::formats::{Packing, Visitor};
 
 /// Upper bound of the memory in bytes for reading one file, without the decompression of each array.
@@ -32,22 +36,22 @@ pub(in crate::formats) fn read<V: Visitor>(
     sink: &mut Sink<'_, V>,
 ) -> Result<()> {
     let part = &shared.parts[index];
-    let table = super::table(part)?;
-    let weights = if shared.weights.is_wanted() { weights::of(part, &table)? } else { None };
+    let table = table(part)?;
+    let weights = if shared.weights.is_wanted() { weights_of(part, &table)? } else { None };
     shared.set_head(index, table.head(weights.is_some()))?;
-    if part.packing() == Packing::Zip {
-        let mut stored = Stored::open(shared, index, part.path())?;
+    if part.packing == Packing::Zip {
+        let mut stored = Stored::open(shared, index, &part.path)?;
         part.unchanged(stored.length())?;
         skip(shared, index, &mut stored, u64::MAX)?;
     }
     let open = |column: &Column, first: u64| -> Result<Numbers<'_>> {
         let mut from: Box<dyn Read + '_> = match &column.place {
-            ArrayPlace::File => Box::new(packed::open(shared, index)?),
-            ArrayPlace::Member(member) => npz::open(part.path(), member)?,
+            ArrayPlace::File => Box::new(unpacked(shared, index)?),
+            ArrayPlace::Member(member) => npz::open(&part.path, member)?,
         };
         let at = column.at + first * column.step as u64;
         skip(shared, index, &mut from, at)?;
-        Ok(Numbers::new(part.path(), column, first, from))
+        Ok(Numbers::new(&part.path, column, first, from))
     };
     let ends = match &table.shape {
         Shape::Rows { place, at, int } => {
@@ -79,14 +83,14 @@ pub(in crate::formats) fn read<V: Visitor>(
         if !more {
             break;
         }
-        let done = (u128::from(part.bytes()) * u128::from(walk.next) / u128::from(table.edges.max(1))) as u64;
+        let done = (u128::from(part.bytes) * u128::from(walk.next) / u128::from(table.edges.max(1))) as u64;
         shared.advance(done - reported)?;
         reported = done;
     }
     walk.finish()?;
-    let length = (part.packing() != Packing::Zip).then_some(table.length);
+    let length = (part.packing != Packing::Zip).then_some(table.length);
     read_to_end(&mut walk, &table.shape, length, || shared.advance(0))?;
-    shared.advance(part.bytes() - reported)
+    shared.advance(part.bytes - reported)
 }
 
 /// Reads the streams of all columns to their ends, because checksums are stored there. `length` is the unpacked length
@@ -127,7 +131,7 @@ fn skip(shared: &ScanState<'_>, index: usize, from: &mut impl Read, bytes: u64) 
         let now = left.min(STRIDE);
         let read = std::io::copy(&mut from.by_ref().take(now), &mut std::io::sink()).map_err(|e| {
             let remedy = "the file is cut short or damaged: fetch or make it again";
-            Error::input(shared.parts[index].path(), At::File, "a whole file", e.to_string(), remedy)
+            Error::input(&shared.parts[index].path, At::File, "a whole file", e.to_string(), remedy)
         })?;
         if read < now {
             break;

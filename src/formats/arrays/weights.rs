@@ -1,55 +1,14 @@
 //! Reads weights of edges from arrays: those between the neighbours of a `.wsg` file, and `data` of a scipy sparse
 //! matrix.
 
-use super::npy::Array;
-use super::walk::Numbers;
-use super::{ArrayPlace, Column, EdgeArrays, Int, Shape, npz};
+use super::npy::WeightColumn;
+use super::numbers::Numbers;
+use super::shape::Column;
 use crate::error::{Error, Result};
-use crate::formats::scan::sink::Sink;
+use crate::formats::Visitor;
+use crate::formats::bytes::int::Int;
+use crate::formats::sink::Sink;
 use crate::formats::weights::{Mistake, Weight};
-use crate::formats::{Format, Part, Visitor};
-
-/// An array with one weight per edge.
-#[derive(Debug, Clone)]
-pub(super) struct WeightColumn {
-    /// The place of the array, and the size and byte order of its numbers.
-    pub column: Column,
-    /// Whether the numbers are floats.
-    pub float: bool,
-}
-
-/// Returns the weights of a file whose edges are in `table`; `None` if it has none.
-///
-/// # Errors
-/// Bad input if the array has another length or type, or the file can't be read.
-pub(super) fn of(part: &Part, table: &EdgeArrays) -> Result<Option<WeightColumn>> {
-    match (part.format(), &table.shape) {
-        (Format::Wsg, Shape::Adjacency { neighbours, .. }) => {
-            let int = Int { signed: true, ..neighbours.int };
-            let column = Column { at: neighbours.at + int.bytes as u64, int, ..neighbours.clone() };
-            Ok(Some(WeightColumn { column, float: false }))
-        }
-        (Format::Npz, _) => npz::weights(part.path(), table.edges),
-        _ => Ok(None),
-    }
-}
-
-impl WeightColumn {
-    /// Returns the array after the header `array`; `None` if its numbers can't be weights.
-    pub fn of(array: &Array, place: ArrayPlace) -> Option<WeightColumn> {
-        let letters = array.kind.as_bytes();
-        let bytes: usize = array.kind.get(2..)?.parse().ok()?;
-        let (signed, float) = match letters.get(1)? {
-            b'i' => (true, false),
-            b'u' | b'b' => (false, false),
-            b'f' if bytes >= 4 => (true, true),
-            _ => return None,
-        };
-        let int = Int { bytes, signed, big: letters.first() == Some(&b'>') };
-        let column = Column { place, at: array.body, int, step: bytes };
-        matches!(bytes, 1 | 2 | 4 | 8).then_some(WeightColumn { column, float })
-    }
-}
 
 /// A sequential reader of weights.
 pub(super) struct WeightNumbers<'a> {

@@ -232,7 +232,7 @@ mod tests {
             std::fs::write(path(name), "1 2\n").unwrap();
         }
         let names = |paths: &[PathBuf]| -> Vec<String> {
-            let input = Input::open(paths, None).unwrap();
+            let input = Input::find(paths, None, Look::default()).unwrap();
             input.parts().iter().map(|p| p.path().file_name().unwrap().to_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(&[folder.path().to_owned()]), ["a.txt", "b.txt", "c.txt.gz"]);
@@ -240,10 +240,10 @@ mod tests {
         assert_eq!(names(&[path("b.txt"), path("a*")]), ["b.txt", "a.txt"]);
         std::fs::create_dir(path("within")).unwrap();
         for bad in ["none.txt", "x*.txt", "within", "b.dat"] {
-            let error = Input::open(&[path(bad)], None).unwrap_err();
+            let error = Input::find(&[path(bad)], None, Look::default()).unwrap_err();
             assert_eq!(error.exit_code(), 3, "{error}");
             assert!(error.to_string().contains(bad), "{error}");
         }
-        assert_eq!(Input::open(&[path("a.txt")], None).unwrap().bytes(), 4);
+        assert_eq!(Input::find(&[path("a.txt")], None, Look::default()).unwrap().bytes(), 4);
     }
 }

@@ -4,7 +4,7 @@ pub mod estimate;
 pub mod files;
 pub mod generated;
 pub mod identity;
-pub mod part;
+mod open;
 pub mod stream;
 mod weighted;
 
@@ -13,21 +13,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::formats::bytes::read;
+use crate::formats::foreign::format_of;
 use crate::formats::input::generated::EdgeGenerator;
-use crate::formats::input::part::UseOfDirection;
-use crate::formats::scan::{self, input_cache, packed, plain, read, records, sink};
-use crate::formats::weights::Unread;
+use crate::formats::part::UseOfDirection;
+use crate::formats::pass::state::{CHUNK, ScanState};
+use crate::formats::scan::run::run;
+use crate::formats::scan::{input_cache, packed, plain, records};
+use crate::formats::weights::{Unread, missing};
 use crate::formats::{
-    CacheUse, Format, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, Weights, arrays, parquet,
-    weights,
+    CacheUse, Format, InputCache, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, Weights, arrays,
+    parquet, sink, text,
 };
-use crate::memory::{PER_THREAD, addresses_left};
+use crate::memory::{Budget, Buffer, PER_THREAD, addresses_left};
 
 /// Memory in bytes that a scan needs for each part, in addition to its contents: header, path and chunk starts.
 const PER_PART: u64 = 1 << 10;
-
-/// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
-const CHUNK: usize = 8 << 20;
 
 /// The edges to read: one file, several files read as one, or a generator.
 #[derive(Debug, Clone)]
@@ -49,14 +50,6 @@ pub(crate) enum Source {
 }
 
 impl Input {
-    /// Finds the files that `paths` name, without subfolders; see [`Self::find`].
-    ///
-    /// # Errors
-    /// The errors of [`Self::find`].
-    pub fn open(paths: &[PathBuf], format: Option<Format>) -> Result<Input> {
-        Input::find(paths, format, Look::default())
-    }
-
     /// Finds the files that `paths` name: files, folders and patterns (see `formats/input/files.rs`), read as one in this order. Every file
     /// is in `format`, or if that is `None`, in the format that its extension says.
     ///
@@ -66,17 +59,14 @@ impl Input {
         let mut parts = Vec::new();
         for path in paths {
             for file in files::named(path, look)? {
-                parts.push(Part::open(&file, format)?);
+                parts.push(open::open(&file, format, None)?);
             }
         }
-        Ok(Input {
-            source: Source::Files(parts),
-            name: name_of(paths)?,
-            named: paths.to_vec(),
-            chunk: CHUNK,
-            weights: Weights::Skip,
-            keeps_direction: false,
-        })
+        Ok(Input::of(Source::Files(parts), name_of(paths)?, paths.to_vec()))
+    }
+
+    fn of(source: Source, name: String, named: Vec<PathBuf>) -> Input {
+        Input { source, name, named, chunk: CHUNK, weights: Weights::Skip, keeps_direction: false }
     }
 
     /// Opens a file with the contents of a stream. Its name has no extension; messages call it `name`.
@@ -84,15 +74,8 @@ impl Input {
     /// # Errors
     /// Bad input if the file can't be read or is not in the format.
     pub fn spooled(path: &Path, format: Format, packing: Packing, name: String) -> Result<Input> {
-        let part = Part::open_as(path, Some(format), Some(packing))?;
-        Ok(Input {
-            source: Source::Files(vec![part]),
-            name,
-            named: vec![path.to_owned()],
-            chunk: CHUNK,
-            weights: Weights::Skip,
-            keeps_direction: false,
-        })
+        let part = open::open(path, Some(format), Some(packing))?;
+        Ok(Input::of(Source::Files(vec![part]), name, vec![path.to_owned()]))
     }
 
     /// Returns the given path that also names `file`: the same file, or a folder or pattern that would include it once it exists.
@@ -122,31 +105,17 @@ impl Input {
     pub fn expected(paths: &[PathBuf], format: Option<Format>, edges: u64, ids: u64) -> Result<Input> {
         let name = name_of(paths)?;
         let path = paths.first().cloned().unwrap_or_default();
-        let format = Format::of(&path, format)?;
+        let format = format_of(&path, format)?;
         // A line of text has two numbers, each followed by one character.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
         let part = Part::of(path, format, edges * record, true, None);
-        Ok(Input {
-            source: Source::Files(vec![part]),
-            name,
-            named: paths.to_vec(),
-            chunk: CHUNK,
-            weights: Weights::Skip,
-            keeps_direction: false,
-        })
+        Ok(Input::of(Source::Files(vec![part]), name, paths.to_vec()))
     }
 
     /// Returns an input that reads from a generator.
     pub fn generated(generator: impl EdgeGenerator + 'static) -> Input {
         let name = generator.to_string();
-        Input {
-            source: Source::Generated(Arc::new(generator)),
-            name,
-            named: Vec::new(),
-            chunk: CHUNK,
-            weights: Weights::Skip,
-            keeps_direction: false,
-        }
+        Input::of(Source::Generated(Arc::new(generator)), name, Vec::new())
     }
 
     /// Sets how text and tables are read.
@@ -196,18 +165,6 @@ impl Input {
         self
     }
 
-    /// Returns an input of one file alone, which is read with the same settings.
-    pub(crate) fn of_part(part: &Part) -> Input {
-        Input {
-            source: Source::Files(vec![part.clone()]),
-            name: part.path.display().to_string(),
-            named: vec![part.path.clone()],
-            chunk: CHUNK,
-            keeps_direction: part.use_of_direction == UseOfDirection::Followed,
-            weights: Weights::Skip,
-        }
-    }
-
     /// Returns true if the files list each edge from both ends, as their formats require, and false if they list it once.
     ///
     /// # Errors
@@ -239,12 +196,17 @@ impl Input {
 
     /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
     pub fn unread(&self) -> Option<Unread> {
-        self.parts().first().and_then(Unread::of)
+        self.parts().first().and_then(|part| text::unread(part).or_else(|| parquet::unread(part)))
     }
 
     /// Returns the chunk size in bytes.
     pub(crate) fn chunk(&self) -> usize {
         self.chunk
+    }
+
+    /// Returns the error for edges without weights if the user asks for them.
+    pub fn lacks_weights(&self) -> Error {
+        missing(&self.name, self.unread().as_ref())
     }
 
     /// Returns the files; empty for a generator.
@@ -259,7 +221,7 @@ impl Input {
     /// whole scan sum to this number.
     pub fn bytes(&self) -> u64 {
         match &self.source {
-            Source::Files(parts) => parts.iter().map(Part::bytes).sum(),
+            Source::Files(parts) => parts.iter().map(|part| part.bytes).sum(),
             Source::Generated(generator) => generator.edges() * generated::record(&**generator),
         }
     }
@@ -317,7 +279,10 @@ impl Input {
     /// Returns true if ids may need 64 bits. Text formats deliver narrow batches as long as the ids fit.
     pub fn wide(&self) -> bool {
         match &self.source {
-            Source::Files(parts) => parts.iter().any(|part| !part.is_narrow()),
+            Source::Files(parts) => parts.iter().any(|part| match part.format {
+                Format::Parquet => !parquet::summary_of(part).is_some_and(|table| table.narrow),
+                _ => !part.narrow,
+            }),
             Source::Generated(generator) => generator.vertices() > 1 << 32,
         }
     }
@@ -329,7 +294,7 @@ impl Input {
     /// Bad input if a file can't be read or unpacked.
     pub fn estimate_edges(&self) -> Result<u64> {
         match &self.source {
-            Source::Files(parts) => parts.iter().map(crate::formats::input::estimate::edges).sum(),
+            Source::Files(parts) => parts.iter().map(estimate::edges).sum(),
             Source::Generated(generator) => Ok(generator.edges()),
         }
     }
@@ -374,8 +339,26 @@ impl Input {
         self.scan_as(share, false, cache, visitors, watch)
     }
 
+    /// Reserves address space for the chunks that may be cached within the limit.
+    ///
+    /// # Errors
+    /// [`Error::Addresses`] if the system gives no more.
+    pub fn cache_addresses(&self, budget: &Budget) -> Result<Buffer<u32>> {
+        input_cache::addresses(self.chunk, self.chunks_to_keep(), budget)
+    }
+
+    /// Creates a cache that stays empty until [`InputCache::allow`] allows it memory.
+    pub fn cache<'m>(&self, memory: &'m mut Buffer<u32>, budget: &Budget) -> Result<InputCache<'m>> {
+        InputCache::new(memory, self.chunk, budget)
+    }
+
+    /// Returns an upper bound in bytes of what one of `ranks` ranks may cache, including memory touched ahead.
+    pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
+        (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
+    }
+
     /// Returns the number of chunks worth caching: those of files whose edges take at least as many bytes as during preparation.
-    pub(crate) fn chunks_to_keep(&self) -> usize {
+    fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
             part.records.is_some_and(|(body, record)| {
                 record >= 8 && input_cache::fits(self.chunk, body as usize, record as usize, part.bytes)
@@ -396,9 +379,13 @@ impl Input {
             return Err(Error::Usage("a scan needs at least one thread".into()));
         }
         match &self.source {
-            Source::Files(parts) => scan::files(self, parts, share, ordered, cache, visitors, watch),
+            Source::Files(parts) => {
+                let (reading, threads) = ((self.chunk, self.weights), visitors.len());
+                let state = ScanState::new(parts, reading, (share, threads), ordered, watch);
+                run(state, cache, visitors).map(Seen::files)
+            }
             Source::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
-                Err(weights::missing(&self.name, None))
+                Err(missing(&self.name, None))
             }
             Source::Generated(generator) => {
                 generated::scan(&**generator, share, (self.chunk, self.weights), visitors, watch)
@@ -417,9 +404,10 @@ impl Input {
                 let unpacking = parts.iter().map(|part| packed::bytes(part, threads, self.weights)).max().unwrap_or(0);
                 let at_once = parts.iter().filter(|part| part.packing != Packing::Plain).count().min(threads);
                 let hashes: u64 = parts.iter().map(|part| 8 * (1 + part.bytes / self.chunk as u64)).sum();
-                let pieces = if parts.iter().any(Part::is_records) { records::BYTES * threads as u64 } else { 0 };
+                let pieces =
+                    if parts.iter().any(|part| part.records.is_some()) { records::BYTES * threads as u64 } else { 0 };
                 let apart =
-                    |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && !part.is_records();
+                    |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && !part.records.is_some();
                 let arrays = if parts.iter().any(apart) { arrays::MEMORY * threads as u64 } else { 0 };
                 // The threads that read ahead take memory, and so does the state of each chunk.
                 let keeps = self.chunks_to_keep() > 0;

@@ -2,18 +2,20 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, ParquetStatisticsPolicy,
     RowGroupMetaData,
 };
 
-use super::MAGIC;
 use super::codec::Codec;
 use super::schema::{self, IdColumn};
 use super::thrift::{Compact, LIST};
 use crate::error::{At, Error, Result};
-use crate::formats::{Part, contents};
+use crate::formats::contents::{self, PARQUET};
+use crate::formats::weights::Unread;
+use crate::formats::{Format, Part, typed};
 use crate::process::panics::caught;
 
 /// Maximum size of a footer in bytes: enough for 100,000 row groups of ten columns.
@@ -35,12 +37,14 @@ pub(super) struct IdColumns {
     pub others: Vec<String>,
 }
 
-/// Returns the numeric columns that are not ids, for messages, and the remedy that makes one of them the weight; `None`
-/// if there are none.
-pub(crate) fn unread(part: &Part) -> Option<(Vec<String>, String)> {
+/// Returns the numeric columns that are not ids; `None` if there are none, or if the file is not Parquet.
+pub(crate) fn unread(part: &Part) -> Option<Unread> {
+    if part.format != Format::Parquet {
+        return None;
+    }
     let IdColumns { ends: [u, v], others, .. } = IdColumns::read(part).ok()?;
-    let remedy = super::with_weights(part.path(), [&u.name, &v.name, others.first()?]);
-    Some((others.iter().map(|name| format!("{name:?}")).collect(), remedy))
+    let remedy = with_weights(&part.path, [&u.name, &v.name, others.first()?]);
+    Some(Unread::of(&others.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>(), remedy))
 }
 
 /// A row group.
@@ -73,7 +77,7 @@ impl IdColumns {
     /// # Errors
     /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
     pub fn read(part: &Part) -> Result<IdColumns> {
-        let path = part.path();
+        let path = &part.path;
         let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         part.unchanged(length)?;
@@ -156,7 +160,7 @@ impl Chunk {
     ) -> Result<Chunk> {
         let refuse = |expected: &str, found: String, remedy: &str| {
             let found = format!("{found} as column {} of row group {group}", end.name);
-            Err(Error::input(part.path(), At::Byte(start), expected, found, remedy))
+            Err(Error::input(&part.path, At::Byte(start), expected, found, remedy))
         };
         if let Some(path) = column.file_path() {
             let remedy = "name the files of the data themselves, or their folder";
@@ -177,7 +181,7 @@ impl Chunk {
         let at = column.dictionary_page_offset().filter(|at| (1..data).contains(at)).unwrap_or(data);
         let bytes = column.compressed_size();
         let within =
-            at >= MAGIC.len() as i64 && bytes >= 0 && at.checked_add(bytes).is_some_and(|end| end <= start as i64);
+            at >= PARQUET.len() as i64 && bytes >= 0 && at.checked_add(bytes).is_some_and(|end| end <= start as i64);
         let sizes = column.uncompressed_size() >= 0 && u64::try_from(column.num_values()) == Ok(rows);
         if !(within && sizes) {
             let found = format!("{} values in {bytes} bytes from byte {at} on", column.num_values());
@@ -216,7 +220,7 @@ fn memory(footer: &[u8]) -> Option<u64> {
 
 /// Reads the footer. Returns its bytes and their offset.
 fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
-    let path = part.path();
+    let path = &part.path;
     let read = |bytes: &mut [u8], at: u64| file.read_exact_at(bytes, at).map_err(|e| Error::unreadable(path, &e));
     let whole = "a Parquet file, which begins and ends with PAR1";
     if length < 12 {
@@ -235,12 +239,12 @@ fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
             ENCRYPTED,
         ));
     }
-    if head != MAGIC {
+    if head != PARQUET {
         let remedy = "name its format, or fetch it again";
         let other = || Error::input(path, At::Byte(0), whole, "other bytes at its start", remedy);
         return Err(contents::instead(part).unwrap_or_else(other));
     }
-    if magic != MAGIC {
+    if magic != PARQUET {
         return Err(damaged(part, length - 4, whole, "other bytes at its end"));
     }
     let bytes = u64::from(u32::from_le_bytes([a, b, c, d]));
@@ -263,5 +267,17 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 fn damaged(part: &Part, at: u64, expected: impl Into<String>, found: impl Into<String>) -> Error {
-    Error::input(part.path(), At::Byte(at), expected, found, DAMAGED)
+    Error::input(&part.path, At::Byte(at), expected, found, DAMAGED)
+}
+
+/// Returns the advice for a table whose weights are wanted; its ids are in the columns `u` and `v`.
+fn with_weights(path: &Path, [u, v, weight]: [&str; 3]) -> String {
+    let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '));
+    let [u, v, weight] = [u, v, weight].map(|name| if is_plain(name) { name } else { "NAME" });
+    let file = typed(path);
+    format!(
+        "weights of Parquet are not read, so write a table with a column of that name: python3 -c \"import pandas as p; \
+         p.read_parquet('{file}', columns=['{u}', '{v}', '{weight}']).set_axis(['source', 'target', 'weight'], \
+         axis=1).to_csv('{file}.csv', index=False)\""
+    )
 }

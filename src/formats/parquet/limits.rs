@@ -4,11 +4,11 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use super::Summary;
 use super::footer::{Chunk, Group, IdColumns};
 use super::header::{self, Header, Kind};
 use crate::error::{Error, Result};
 use crate::formats::Part;
+use crate::formats::part::TableSummary;
 
 /// Number of row groups to sample, and of pages at the start of each column there. With a dictionary, the first page
 /// may be small.
@@ -44,7 +44,7 @@ impl Limits {
             while at < chunk.end && pages < PAGES {
                 let mut bytes = [0; PREFIX];
                 let most = (chunk.end - at).min(PREFIX as u64) as usize;
-                let read = file.read_at(&mut bytes[..most], at).map_err(|e| Error::unreadable(part.path(), &e))?;
+                let read = file.read_at(&mut bytes[..most], at).map_err(|e| Error::unreadable(&part.path, &e))?;
                 let Some(header) = Header::read(&bytes[..read]) else { break };
                 match header.kind {
                     Kind::Dictionary { .. } => seen.dictionary = seen.dictionary.max(header.size as u64),
@@ -82,7 +82,7 @@ impl Limits {
 /// # Errors
 /// Bad input if the file can't be read.
 pub(super) fn limits(part: &Part, table: &IdColumns) -> Result<[Limits; 2]> {
-    let file = File::open(part.path()).map_err(|e| Error::unreadable(part.path(), &e))?;
+    let file = File::open(&part.path).map_err(|e| Error::unreadable(&part.path, &e))?;
     Ok([Limits::of(part, &file, table, 0)?, Limits::of(part, &file, table, 1)?])
 }
 
@@ -101,11 +101,11 @@ pub(super) fn is_heavy(table: &IdColumns, limits: [Limits; 2]) -> bool {
 ///
 /// # Errors
 /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
-pub(crate) fn summary(part: &Part) -> Result<Summary> {
+pub(crate) fn summary(part: &Part) -> Result<TableSummary> {
     let table = IdColumns::read(part)?;
     let limits = limits(part, &table)?;
     let readers = if is_heavy(&table, limits) { 1 } else { table.groups.len() as u64 };
-    Ok(Summary {
+    Ok(TableSummary {
         edges: table.rows,
         narrow: table.ends.iter().all(|end| end.bytes == 4),
         readers,

@@ -20,7 +20,7 @@ use super::limits::Limits;
 use super::schema::{IdColumn, NULLS};
 use super::thrift::Compact;
 use crate::error::{At, Error, Result};
-use crate::formats::scan::map::Map;
+use crate::formats::bytes::map::Map;
 
 /// Minimum number of bytes of the file to bring into memory at once.
 const STRIDE: u64 = 1 << 20;

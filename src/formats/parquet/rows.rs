@@ -11,7 +11,7 @@ use super::footer::{DAMAGED, one_line};
 use super::pages::{ColumnPlace, Pages};
 use super::schema::NULLS;
 use crate::error::{At, Error, Result};
-use crate::formats::scan::sink::Sink;
+use crate::formats::sink::Sink;
 use crate::formats::{Edges, Visitor};
 use crate::process::panics::caught;
 

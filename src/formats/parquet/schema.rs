@@ -4,7 +4,7 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use crate::error::{At, Error, Result};
-use crate::formats::input::part::UseOfDirection;
+use crate::formats::part::UseOfDirection;
 use crate::formats::text::names::{DIRECTION, Ends, chosen, columns, is_direction_open};
 use crate::formats::{Columns, Part};
 
@@ -31,7 +31,7 @@ pub(super) struct IdColumn {
 pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn; 2], [usize; 2])> {
     let fields: Vec<&Type> = schema.root_schema().get_fields().iter().map(AsRef::as_ref).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
-    let asked = &part.text().columns;
+    let asked = &part.text.columns;
     let found = match asked {
         Columns::Auto => columns(&names),
         Columns::Names(wanted) => chosen(wanted, &names),
@@ -51,7 +51,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
         && is_direction_open(&names, ends)
     {
         let (expected, remedy) = DIRECTION;
-        return Err(Error::input(part.path(), At::File, expected, listed(&fields), remedy));
+        return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     }
     let Some(Ends { u, v, .. }) = found else {
         let expected = match asked {
@@ -65,7 +65,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
         let two = two.take(2).collect::<Vec<_>>();
         let two = if two.len() == 2 { shown(&two.join(", ")) } else { "\"a\", \"b\"".into() };
         let remedy = format!("choose both: [input] columns = [{two}], or their numbers from 1 (convert --columns)");
-        return Err(Error::input(part.path(), At::File, expected, listed(&fields), remedy));
+        return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     };
     let end = |field: usize| -> Result<(IdColumn, usize)> {
         let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field);
@@ -74,7 +74,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
             let remedy =
                 "choose columns of whole numbers ([input] columns, convert --columns), or number the ids first";
             let found = format!("{} of type {}", shown(fields[field].name()), kind(fields[field]));
-            Error::input(part.path(), At::File, "columns of whole numbers (INT32 or INT64, not nested)", found, remedy)
+            Error::input(&part.path, At::File, "columns of whole numbers (INT32 or INT64, not nested)", found, remedy)
         })
     };
     let ((u, first), (v, second)) = (end(u)?, end(v)?);

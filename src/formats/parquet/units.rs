@@ -5,18 +5,20 @@
 //! group, and ends the other numbers of the group as it reaches them. So a visitor that restores the order of the input
 //! never has to keep more edges than [`ROWS`].
 
-use crate::formats::parquet::pages::places;
+use crate::formats::bytes::map::Map;
+use crate::formats::head::Head;
+use crate::formats::pass::layout::Layout;
+use crate::formats::pass::state::{ScanState, Worked};
+use crate::formats::sink::Sink;
+use crate::formats::weights::missing;
 use std::sync::Arc;
 
-use super::footer::IdColumns;
+use super::footer::{IdColumns, unread};
 use super::limits::{self, Limits};
+use super::pages::places;
 use super::rows::RowGroupReader;
 use crate::error::Result;
 use crate::formats::Visitor;
-use crate::formats::scan::layout::{Directions, Head, Layout};
-use crate::formats::scan::map::Map;
-use crate::formats::scan::sink::Sink;
-use crate::formats::scan::{ScanState, Worked};
 
 /// Number of rows per chunk number.
 const ROWS: usize = 1 << 20;
@@ -47,11 +49,12 @@ impl Units {
         let part = &shared.parts[index];
         let table = IdColumns::read(part)?;
         let limits = limits::limits(part, &table)?;
-        let map = Arc::new(Map::open(part.path())?);
+        let map = Arc::new(Map::open(&part.path)?);
         part.unchanged(map.bytes().len() as u64)?;
-        let entries = Some(table.rows);
-        let (layout, directions) = (Layout::Arrays, Directions::Listed);
-        shared.set_head(index, Head { layout, body: 0, vertices: None, entries, weighted: false, directions })?;
+        if shared.weights.is_read() {
+            return Err(missing(&part.path.display().to_string(), unread(part).as_ref()));
+        }
+        shared.set_head(index, Head { entries: Some(table.rows), ..Head::of(Layout::Arrays, 0) })?;
         let (mut units, mut ends) = (Vec::new(), 0);
         let heavy = limits::is_heavy(&table, limits);
         for (number, group) in table.groups.iter().enumerate() {
@@ -98,7 +101,7 @@ impl Units {
     /// Reads a row group.
     fn group<V: Visitor>(&self, end: &mut ChunkNumbers<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
         let shared = end.shared;
-        let path = shared.parts[end.index].path();
+        let path = &shared.parts[end.index].path;
         let mut rows = RowGroupReader::open(&places(&self.table, path, &self.map, group, self.limits));
         let mut left = ROWS;
         for turn in 1.. {

@@ -8,9 +8,8 @@ use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
-use crate::formats::Input;
-use crate::formats::scan::read::ALIGNED;
-use crate::memory::{Budget, Buffer, Reservation, addresses_left, bytes_of, bytes_of_mut, discard, populate};
+use crate::formats::bytes::read::ALIGNED;
+use crate::memory::{Budget, Buffer, Reservation, addresses_left, discard, populate};
 
 /// Number of reads in flight at a time; more reads make both hard disks and SSDs slower.
 pub(crate) const READERS: usize = 4;
@@ -73,40 +72,28 @@ pub enum CacheUse<'k, 'm> {
 }
 
 /// Returns the number of slabs for an input of `chunks` chunks, including those that are touched ahead.
-fn slabs(chunks: usize) -> usize {
+pub(crate) fn slabs(chunks: usize) -> usize {
     if chunks < LEAST { 0 } else { chunks + (chunks / 4).min(AHEAD) }
 }
 
-/// Reserves address space for the chunks of `input` that may be cached within the limit.
-///
-/// # Errors
-/// [`crate::Error::Addresses`] if the system gives no more.
-pub fn addresses(input: &Input, budget: &Budget) -> Result<Buffer<u32>> {
+/// Reserves address space for an input of `chunks` chunks of `chunk` bytes that may be cached within the limit.
+pub(crate) fn addresses(chunk: usize, chunks: usize, budget: &Budget) -> Result<Buffer<u32>> {
     // Only a part of what `ulimit -v` leaves is used: the cache only saves time, and everything else needs addresses,
     // too.
     let bytes = addresses_left().map_or(budget.limit(), |left| budget.limit().min(left / 4));
-    let most = (bytes / input.chunk() as u64) as usize;
-    budget.addresses(slabs(input.chunks_to_keep()).min(most) * (input.chunk() / 4), PURPOSE)
+    let most = (bytes / chunk as u64) as usize;
+    budget.addresses(slabs(chunks).min(most) * (chunk / 4), PURPOSE)
 }
 
 impl<'m> InputCache<'m> {
-    /// Creates a cache that stays empty until [`Self::allow`] allows it memory.
-    ///
-    /// # Errors
-    /// None in practice.
-    pub fn new(memory: &'m mut Buffer<u32>, input: &Input, budget: &Budget) -> Result<Self> {
-        let words = (input.chunk() / 4).max(1);
+    /// Creates a cache for chunks of `chunk` bytes.
+    pub(crate) fn new(memory: &'m mut Buffer<u32>, chunk: usize, budget: &Budget) -> Result<Self> {
+        let words = (chunk / 4).max(1);
         let fresh: Vec<Slab<'m>> = memory.chunks_exact_mut(words).rev().collect();
         let reservation = budget.reserve(0, PURPOSE)?;
         let (chunks, touched, ahead) = (Vec::new(), Vec::new(), (fresh.len() / 5).min(AHEAD));
         let inner = Inner { fresh, touched, allowed: 0, chunks, reservation, ahead, readers: 0, next: 0, end: 0 };
         Ok(InputCache { words, inner: Mutex::new(inner), changed: Condvar::new() })
-    }
-
-    /// Returns an upper bound in bytes of what one of `ranks` ranks may cache of an input, including memory touched
-    /// ahead.
-    pub fn most_bytes(input: &Input, ranks: usize) -> u64 {
-        (slabs(input.chunks_to_keep().div_ceil(ranks)) * input.chunk()) as u64
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<'m>> {
@@ -325,14 +312,4 @@ pub(crate) fn fits(chunk: usize, body: usize, record: usize, length: u64) -> boo
         && chunk.is_multiple_of(record)
         && body.is_multiple_of(record)
         && body < chunk
-}
-
-/// Returns the bytes of a slab.
-pub(crate) fn bytes<'s>(slab: &'s Slab<'_>) -> &'s [u8] {
-    bytes_of(slab)
-}
-
-/// Returns the bytes of a slab, to be read into.
-pub(crate) fn bytes_mut<'s>(slab: &'s mut Slab<'_>) -> &'s mut [u8] {
-    bytes_of_mut(slab)
 }

@@ -12,14 +12,17 @@ use crossbeam::channel::{Receiver, Sender};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{At, Error, Result};
+use crate::formats::bytes::tokens::newlines;
 use crate::formats::graph500::{self, WeightsFile};
-use crate::formats::lines::newlines;
+use crate::formats::head::HEAD;
 use crate::formats::metis::Cursor;
-use crate::formats::packing::{self, Decoder, Stored};
-use crate::formats::scan::layout::{self, Layout};
-use crate::formats::scan::sink::Sink;
-use crate::formats::scan::{Next, ScanState, Worked, locate, located, of_kind, refuse_empty};
-use crate::formats::{Format, Packing, Part, Visitor, Weights, arrays, suspect};
+use crate::formats::packing::{self, Decoder};
+use crate::formats::pass::layout::{self, Layout};
+use crate::formats::pass::share::Next;
+use crate::formats::pass::state::{ScanState, Worked, locate, located, of_kind, refuse_empty};
+use crate::formats::pass::stored::{Stored, unpacked};
+use crate::formats::sink::Sink;
+use crate::formats::{Format, Packing, Part, Visitor, Weights, arrays, contents, suspect};
 
 /// Maximum number of blocks that wait between an unpacking thread and the parsers.
 pub(crate) const QUEUE: usize = 4;
@@ -28,17 +31,17 @@ const BLOCK: usize = 1 << 20;
 
 /// Returns an upper bound in bytes of the memory for unpacking one file.
 pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
-    if part.packing() == Packing::Plain {
+    if part.packing == Packing::Plain {
         return 0;
     }
-    let unpacking = packing::memory(part.packing(), part.path());
-    if part.format().is_arrays() {
+    let unpacking = packing::memory(part.packing, &part.path);
+    if part.format.is_arrays() {
         let times = if weights.is_wanted() { 3 } else { 2 };
         return times * (unpacking + Stored::BYTES) + arrays::MEMORY;
     }
     // A block, and the rest carried into the next one, may each contain a line of maximum length, and vectors grow by
     // doubling.
-    let block = 2 * (BLOCK + layout::HEAD) as u64;
+    let block = 2 * (BLOCK + HEAD) as u64;
     unpacking + Stored::BYTES + block * (QUEUE + threads + 2) as u64
 }
 
@@ -71,11 +74,11 @@ pub(crate) struct Block {
 
 impl<'a> Packed<'a> {
     pub fn new(shared: &'a ScanState<'a>, first_number: u64, threads: usize) -> Self {
-        let packed = of_kind(shared.parts, |part| part.packing() != Packing::Plain);
+        let packed = of_kind(shared.parts, |part| part.packing != Packing::Plain);
         let packed: Vec<_> =
             packed.into_iter().enumerate().filter(|&(nth, _)| shared.share.has(nth)).map(|(_, part)| part).collect();
         let (alone, spread): (Vec<_>, Vec<_>) = packed.iter().partition(|index| {
-            let format = shared.parts[**index].format();
+            let format = shared.parts[**index].format;
             format == Format::Metis || format.is_arrays() || (packed.len() >= threads && !shared.ordered)
         });
         let feeders = if shared.ordered { spread.len().min(1) } else { spread.len() };
@@ -133,7 +136,7 @@ impl<'a> Packed<'a> {
     }
 
     fn part<V: Visitor>(&self, part: usize, sink: &mut Sink<'_, V>) -> Result<()> {
-        if self.shared.parts[part].format().is_arrays() {
+        if self.shared.parts[part].format.is_arrays() {
             return arrays::read(self.shared, part, &self.number, sink);
         }
         let mut unpacked = Blocks::open(self.shared, part)?;
@@ -203,7 +206,7 @@ impl<'a> Blocks<'a> {
             shared,
             index,
             part,
-            decoder: open(shared, index)?,
+            decoder: unpacked(shared, index)?,
             layout: None,
             weights: None,
             carry: Vec::new(),
@@ -214,20 +217,20 @@ impl<'a> Blocks<'a> {
             done: false,
         };
         let mut prefix = Vec::new();
-        let whole = blocks.fill(&mut prefix, layout::HEAD)?;
+        let whole = blocks.fill(&mut prefix, HEAD)?;
         if prefix.is_empty() {
             refuse_empty(part)?;
         }
         let head = layout::head(part, &prefix).map_err(|f| located(f, part, 0, &prefix, 1))?;
         if head.body == prefix.len() && !whole {
-            let found = format!("one of more than {} bytes", layout::HEAD);
-            return Err(Error::input(part.path(), At::Line(1), "a shorter header", found, "shorten the comments"));
+            let found = format!("one of more than {} bytes", HEAD);
+            return Err(Error::input(&part.path, At::Line(1), "a shorter header", found, "shorten the comments"));
         }
         suspect::check(part, true, &prefix[..prefix.len() / 16 * 16], None, |_, _| Ok(()))?;
         blocks.line += newlines(&prefix[..head.body]);
         blocks.offset = head.body as u64;
         blocks.carry.extend_from_slice(&prefix[head.body..]);
-        if part.format() == Format::Graph500 && shared.weights.is_wanted() {
+        if part.format == Format::Graph500 && shared.weights.is_wanted() {
             blocks.weights = WeightsFile::open(part)?.map(Arc::new);
         }
         blocks.layout = Some(&shared.set_head(index, head)?.layout);
@@ -288,24 +291,10 @@ impl<'a> Blocks<'a> {
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
                     let at = self.decoder.stored().taken();
-                    return Err(packing::refused(self.part.packing(), self.part.path(), at, &e));
+                    return Err(contents::not_unpacked(self.part.packing, &self.part.path, at, &e));
                 }
             }
         }
         Ok(false)
     }
-}
-
-/// Opens a packed file.
-pub(crate) fn open<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<Stored<'a>>> {
-    let part = &shared.parts[index];
-    let path = part.path();
-    let stored = Stored::open(shared, index, path)?;
-    if stored.length() == 0 {
-        let expected = format!("a {} stream", part.packing().name());
-        let remedy = "the file is cut short: fetch or make it again";
-        return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
-    }
-    part.unchanged(stored.length())?;
-    Decoder::new(part.packing(), stored, path).map_err(|e| Error::unreadable(path, &e))
 }

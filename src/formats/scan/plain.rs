@@ -2,16 +2,18 @@
 //! fixed-size records are read ([`crate::formats::scan::records`]).
 
 use crate::error::{Error, Result};
+use crate::formats::bytes::fault::Stop;
+use crate::formats::bytes::map::Map;
+use crate::formats::bytes::read::Reader;
 use crate::formats::graph500::WeightsFile;
+use crate::formats::head::HEAD;
 use crate::formats::metis::{self, Cursor};
+use crate::formats::pass::layout::{self, FileHead, Layout};
+use crate::formats::pass::share::{ChunkQueue, Next};
+use crate::formats::pass::state::{ErrorPlace, ScanState, Worked, located, of_kind, refuse_empty};
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
-use crate::formats::scan::layout::{self, Head, Layout};
-use crate::formats::scan::map::Map;
-use crate::formats::scan::read::Reader;
 use crate::formats::scan::records::{Piece, Records};
-use crate::formats::scan::share::ChunkQueue;
-use crate::formats::scan::sink::{Sink, Stop};
-use crate::formats::scan::{ErrorPlace, Next, ScanState, Worked, located, of_kind, refuse_empty};
+use crate::formats::sink::Sink;
 use crate::formats::{Format, Packing, Part, Visitor, arrays, parquet, suspect};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -53,7 +55,7 @@ enum Kind {
 struct Lines {
     part: usize,
     map: Map,
-    head: Head,
+    head: FileHead,
     vertices: Arc<[u64]>,
 }
 
@@ -65,7 +67,7 @@ impl<'c> PlainFiles<'c> {
     /// Opens the files, reads their headers, and counts the vertex lines of METIS files.
     pub fn open(shared: &ScanState<'c>, threads: usize) -> Result<PlainFiles<'c>> {
         let (mut files, mut chunks) = (Vec::new(), 0);
-        let plain = of_kind(shared.parts, |part| part.packing() == Packing::Plain);
+        let plain = of_kind(shared.parts, |part| part.packing == Packing::Plain);
         let few = plain.len() <= KEPT;
         for index in plain {
             let Some((mut kind, of_it)) = open(shared, index, Arc::new([]))? else {
@@ -193,15 +195,15 @@ impl<'c> PlainFiles<'c> {
 /// Opens a file and counts its chunks; `None` if it is empty. `vertices` is passed if the file was open before.
 fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(Kind, u64)>> {
     let part = &shared.parts[index];
-    if part.is_records() {
+    if part.records.is_some() {
         return records(shared, index);
     }
-    if part.format().is_arrays() {
+    if part.format.is_arrays() {
         let arrays = arrays::PlainArrays::open(shared, index)?;
         let chunks = arrays.chunks(shared.chunk);
         return Ok(Some((Kind::Arrays(arrays), chunks)));
     }
-    if part.format() == Format::Parquet {
+    if part.format == Format::Parquet {
         let units = parquet::Units::open(shared, index)?;
         let chunks = units.chunks();
         return Ok(Some((Kind::Units(units), chunks)));
@@ -217,7 +219,7 @@ fn shrunk(part: &Part) -> Error {
 /// Opens a file of fixed-size records and counts its chunks; `None` if it is empty.
 fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
     let part = &shared.parts[index];
-    let reader = Reader::open(part.path())?;
+    let reader = Reader::open(&part.path)?;
     part.unchanged(reader.length())?;
     let length = reader.length() as usize;
     let head = match shared.head(index) {
@@ -226,7 +228,7 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> 
         None => {
             let mut prefix = vec![0; length.min(PREFIX)];
             reader.read(0, &mut prefix)?;
-            let head = match part.format() {
+            let head = match part.format {
                 Format::Npy => arrays::head(part)?,
                 _ => layout::head(part, &prefix)
                     .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
@@ -245,13 +247,13 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> 
 /// Opens a file of lines and counts its chunks; `None` if it is empty.
 fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(Kind, u64)>> {
     let part = &shared.parts[index];
-    let map = Map::open(part.path())?;
+    let map = Map::open(&part.path)?;
     let data = map.bytes();
     if data.is_empty() {
         return Ok(None);
     }
     part.unchanged(data.len() as u64)?;
-    map.populate(0, layout::HEAD)?;
+    map.populate(0, HEAD)?;
     let head = match shared.head(index) {
         Some(head) => head,
         None => {

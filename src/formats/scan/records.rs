@@ -1,15 +1,16 @@
 //! The chunks of a plain file of fixed-size records, which are read piece by piece, or taken from the cache.
 
 use crate::error::Result;
+use crate::formats::bytes::fault::Stop;
+use crate::formats::bytes::read::Reader;
 use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::Cursor;
+use crate::formats::pass::layout::{FileHead, Layout};
+use crate::formats::pass::state::{ScanState, locate};
 use crate::formats::scan::input_cache::{self, CacheUse, InputCache};
-use crate::formats::scan::layout::{Head, Layout};
-use crate::formats::scan::read::Reader;
-use crate::formats::scan::sink::{Sink, Stop};
-use crate::formats::scan::{ScanState, locate};
+use crate::formats::sink::Sink;
 use crate::formats::{Part, Visitor};
-use crate::memory::bytes_of_mut;
+use crate::memory::{bytes_of, bytes_of_mut};
 
 /// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
 const PIECE: usize = 48 * 5461;
@@ -42,7 +43,7 @@ pub(crate) struct Records {
 
 impl Records {
     /// Returns the records of the file that `reader` reads; `None` if their size is not fixed.
-    pub fn new(reader: Reader, head: &Head, weights: Option<WeightsFile>) -> Option<Records> {
+    pub fn new(reader: Reader, head: &FileHead, weights: Option<WeightsFile>) -> Option<Records> {
         let (layout, length) = (head.layout.clone(), reader.length() as usize);
         Some(Records { record: layout.record()?, body: head.body, reader, layout, length, weights })
     }
@@ -73,12 +74,12 @@ impl Records {
             cache.decide(number, None);
             return true;
         }
-        let Some(mut slab) = cache.slab() else {
+        let Some(slab) = cache.slab() else {
             cache.decide(number, None);
             return false;
         };
         // If this read fails, it fails again for the thread that parses the chunk, which reports the error.
-        match self.reader.read_past_cache(from as u64, input_cache::bytes_mut(&mut slab), to - from) {
+        match self.reader.read_past_cache(from as u64, bytes_of_mut(slab), to - from) {
             Ok(()) => cache.decide(number, Some(slab)),
             Err(_) => {
                 cache.unused(slab);
@@ -102,7 +103,7 @@ impl Records {
         let (from, to) = self.bounds(shared, chunk);
         let whole = Whole { records: self, shared, part, chunk, from, to };
         if let Some(slab) = cache.take(number) {
-            let bytes = &input_cache::bytes(&slab)[..to - from];
+            let bytes = &bytes_of(slab)[..to - from];
             whole.parse(sink, |at, until, parse| parse(&bytes[at - from..until - from]))?;
             cache.parsed(number, slab);
         } else {

@@ -6,8 +6,8 @@
 
 use super::fields::Field;
 use super::window::{Next, Window};
-use crate::formats::lines;
-use crate::formats::scan::sink::Fault;
+use crate::formats::bytes::fault::Fault;
+use crate::formats::bytes::tokens::{excerpt, newlines, number};
 
 /// A first line that contains counts, if the number of edges that follow matches one of them.
 #[derive(Debug, Clone)]
@@ -150,8 +150,8 @@ pub(super) fn check(
 ) -> Result<Option<Counts>, Fault> {
     let ids: Option<Vec<u64>> = fields.iter().map(Field::id).collect();
     let sizes = Sizes::of(&ids.unwrap_or_default());
-    let line = 1 + lines::newlines(&window.bytes[..at]);
-    let counts = Counts { line, sizes, shown: lines::excerpt(window.bytes, at) };
+    let line = 1 + newlines(&window.bytes[..at]);
+    let counts = Counts { line, sizes, shown: excerpt(window.bytes, at) };
     if !window.whole {
         return Ok(Some(counts).filter(|counts| !counts.sizes.is_empty()));
     }
@@ -182,7 +182,7 @@ fn edges(mut at: usize, window: &Window<'_>) -> Vec<[u64; 2]> {
     while let Next::Line { start, end } = window.next(at) {
         let line = &window.bytes[start..end];
         let numbers = line.split(|c| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
-        let mut numbers = numbers.map(|digits| lines::number(digits, 0).map_or(u64::MAX, |(id, _)| id));
+        let mut numbers = numbers.map(|digits| number(digits, 0).map_or(u64::MAX, |(id, _)| id));
         edges.extend(numbers.next().zip(numbers.next()).map(|(u, v)| [u, v]));
         at = end;
     }

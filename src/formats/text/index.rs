@@ -2,8 +2,8 @@
 
 use super::fields::{Delimiter, Field};
 use super::window::{Next, Window};
-use crate::formats::lines::number;
-use crate::formats::scan::sink::Fault;
+use crate::formats::bytes::fault::Fault;
+use crate::formats::bytes::tokens::number;
 
 /// In files with fewer lines, the table must also look like one of pandas in other ways.
 const FEW: usize = 8;

@@ -3,8 +3,8 @@
 use super::advice::ANOTHER;
 use super::fields::{Delimiter, Field, split};
 use super::window::Window;
-use crate::formats::lines::{excerpt, lone_return};
-use crate::formats::scan::sink::Fault;
+use crate::formats::bytes::fault::Fault;
+use crate::formats::bytes::tokens::{excerpt, lone_return};
 use std::borrow::Cow;
 
 /// A line of the window, split into fields.

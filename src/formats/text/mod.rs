@@ -15,33 +15,51 @@ mod fields;
 mod index;
 mod kinds;
 mod line;
+pub(super) mod lines;
 pub(super) mod names;
-mod options;
 mod table;
 mod unread;
 mod window;
 
 use std::borrow::Cow;
 
-use crate::formats::Part;
-use crate::formats::input::part::UseOfDirection;
-use crate::formats::lines::{Grammar, Weight};
-use crate::formats::scan::layout::{Directions, HEAD, Head, Layout};
-use crate::formats::scan::sink::Fault;
+use crate::formats::bytes::fault::Fault;
+use crate::formats::head::{HEAD, Head};
+use crate::formats::part::UseOfDirection;
+use crate::formats::text::lines::{Grammar, Weight};
+use crate::formats::{Columns, Part, TextOptions};
 pub(in crate::formats) use advice::decimal_commas;
 use advice::{COLUMNS, OTHER_COLUMNS, SKIP, advice, advice_of_two, chosen};
 pub(crate) use counts::Counts;
 use fields::{Delimiter, Field};
 use line::Line;
 use names::Ends;
-pub use options::{Columns, TextOptions};
 pub(crate) use table::TableGrammar;
 pub(in crate::formats) use unread::unread;
 use window::{Next, Window};
 
+/// How the lines of a file are parsed.
+#[derive(Debug, Clone)]
+pub(crate) enum LineLayout {
+    /// Lines with one edge and perhaps a weight.
+    Pairs(Grammar),
+    /// Rows of several columns.
+    Table(TableGrammar),
+}
+
+impl LineLayout {
+    /// Returns the counts in the first line, if that may contain counts rather than an edge.
+    pub fn counts(&self) -> Option<&Counts> {
+        match self {
+            LineLayout::Pairs(grammar) => grammar.counts.as_ref(),
+            LineLayout::Table(table) => table.counts.as_ref(),
+        }
+    }
+}
+
 /// Returns the layout of lines with two ids, and with a weight in all lines if the first one has it.
-fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> Layout {
-    Layout::Lines(Grammar {
+fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> LineLayout {
+    LineLayout::Pairs(Grammar {
         tag: None,
         // A semicolon begins a comment unless it is the delimiter.
         comments: if delimiter == Delimiter::Semicolon { b"#%/" } else { b"#%/;" },
@@ -51,7 +69,7 @@ fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Opti
         largest: u64::MAX,
         weight,
         attributes: true,
-        counts: quoted.as_ref().and_then(|table| table.counts().cloned()),
+        counts: quoted.as_ref().and_then(|table| table.counts.clone()),
         quoted,
         expected: match weight {
             Weight::Never => "two ids (whole numbers from 0 to 2^64-1)",
@@ -68,7 +86,7 @@ fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Opti
 ///
 /// # Errors
 /// The fault of the first line that can't be read.
-pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout>, Fault> {
     read_head(prefix, start, part).map_err(|fault| {
         // Everything else depends on the column separator, so a comma that is no separator is the more useful reason.
         let window = Window::new(prefix);
@@ -80,18 +98,17 @@ pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fau
     })
 }
 
-fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
-    let options = part.text();
+fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout>, Fault> {
+    let options = &part.text;
     let window = Window::new(prefix);
-    kinds::check(&window.bytes[start..], part.is_named())?;
+    kinds::check(&window.bytes[start..], part.named)?;
     let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
-    let head = |body, layout: Layout| {
+    let head = |body, layout: LineLayout| {
         let weighted = match &layout {
-            Layout::Lines(grammar) => grammar.weight != Weight::Never,
-            Layout::Table(table) => table.is_weighted(),
-            _ => false,
+            LineLayout::Pairs(grammar) => grammar.weight != Weight::Never,
+            LineLayout::Table(table) => table.weight.is_some(),
         };
-        Head { layout, body, vertices: None, entries: None, weighted, directions: Directions::Listed }
+        Head { weighted, ..Head::of(layout, body) }
     };
     let (at, behind) = match window.next(body) {
         Next::Line { start, end } => (start, end),
@@ -101,7 +118,7 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
         }
         _ => return Ok(head(body, grammar(Weight::Optional, Delimiter::Blanks, false, None))),
     };
-    let tsv = crate::formats::format::ending(part.path()).as_deref() == Some("tsv");
+    let tsv = crate::formats::format::ending(&part.path).as_deref() == Some("tsv");
     let mut first = Line::of(&window, at, behind, tsv)?;
     let second = match window.next(behind) {
         Next::Line { start, end } => Some(Line::of(&window, start, end, tsv)),
@@ -277,7 +294,7 @@ impl FirstLines<'_> {
     }
 
     /// Returns the layout of lines like `row`, with the columns of a heading if there is one.
-    fn layout(&self, row: &Line<'_>, heading: Option<Ends>, counts: Option<Counts>) -> Result<Layout, Fault> {
+    fn layout(&self, row: &Line<'_>, heading: Option<Ends>, counts: Option<Counts>) -> Result<LineLayout, Fault> {
         let columns = row.fields.len();
         let third_is_number = row.fields.get(2).is_some_and(Field::is_number);
         let attributes = row.fields.get(2).is_some_and(|field| field.text.first() == Some(&b'{'));
@@ -340,7 +357,7 @@ impl FirstLines<'_> {
                 (declared || columns == 3) && delimiter == Delimiter::Tab,
                 quoted.then_some(table),
             ),
-            None => Layout::Table(table),
+            None => LineLayout::Table(table),
         })
     }
 }

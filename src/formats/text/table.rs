@@ -9,9 +9,9 @@ use super::counts::Counts;
 use super::fields::Delimiter;
 use super::{advice, attributes};
 use crate::formats::Visitor;
-use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
-use crate::formats::scan::sink::{Fault, Sink, Stop};
-use crate::formats::weights::push;
+use crate::formats::bytes::fault::{Fault, Stop};
+use crate::formats::bytes::tokens::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
+use crate::formats::sink::Sink;
 
 /// The format of a file's lines. Columns are counted from 0.
 #[derive(Debug, Clone)]
@@ -42,16 +42,6 @@ pub(crate) struct Row {
 const BLANKS: u8 = 0;
 
 impl TableGrammar {
-    /// Returns the counts in the first line, if it may contain counts.
-    pub(crate) fn counts(&self) -> Option<&Counts> {
-        self.counts.as_ref()
-    }
-
-    /// Returns true if a column contains weights.
-    pub(super) fn is_weighted(&self) -> bool {
-        self.weight.is_some()
-    }
-
     /// Parses whole lines; the last one may lack its newline.
     pub(crate) fn parse<V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         match self.delimiter {
@@ -68,7 +58,7 @@ impl TableGrammar {
         while at < data.len() {
             if let Some(Row { u, v, weight, next }) = self.edge::<D>(data, at) {
                 if wanted {
-                    push(data, at, (u, v), weight, sink)?
+                    sink.push_line(data, at, (u, v), weight)?
                 } else {
                     sink.push(u, v)?
                 }

@@ -17,7 +17,7 @@ pub use spec::{Shape, WeightedSpec};
 pub use ssca2::Parameters as Ssca2;
 
 use super::kronecker::{self, Table};
-use super::random::{key, number};
+use super::random::{below, key, number};
 use crate::error::Result;
 use crate::formats::WeightType;
 use ssca2::Cliques;
@@ -59,11 +59,6 @@ impl Weighted {
             Shape::Grid { columns, .. } => Built::Grid { columns },
         };
         Ok(Weighted { spec, shape })
-    }
-
-    /// Returns the parameters.
-    pub fn spec(&self) -> &WeightedSpec {
-        &self.spec
     }
 
     pub(super) fn edges(&self) -> u64 {
@@ -138,10 +133,4 @@ impl fmt::Display for Weighted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.spec.fmt(f)
     }
-}
-
-/// Scales a 64-bit random number to a number below `end`.
-#[inline(always)]
-fn below(end: u64, random: u64) -> u64 {
-    ((u128::from(random) * u128::from(end)) >> 64) as u64
 }

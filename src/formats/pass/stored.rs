@@ -5,8 +5,9 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::{Error, Result};
-use crate::formats::scan::ScanState;
+use super::state::ScanState;
+use crate::error::{At, Error, Result};
+use crate::formats::packing::Decoder;
 
 /// Size of a read in bytes.
 const STORED: usize = 256 << 10;
@@ -98,4 +99,18 @@ impl BufRead for Stored<'_> {
     fn consume(&mut self, n: usize) {
         self.at = self.filled.min(self.at + n);
     }
+}
+
+/// Opens a packed file.
+pub(crate) fn unpacked<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<Stored<'a>>> {
+    let part = &shared.parts[index];
+    let path = &part.path;
+    let stored = Stored::open(shared, index, path)?;
+    if stored.length() == 0 {
+        let expected = format!("a {} stream", part.packing.name());
+        let remedy = "the file is cut short: fetch or make it again";
+        return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
+    }
+    part.unchanged(stored.length())?;
+    Decoder::new(part.packing, stored, path).map_err(|e| Error::unreadable(path, &e))
 }

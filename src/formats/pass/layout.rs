@@ -1,16 +1,18 @@
 //! The layout of a file in its format: where the body begins, where it may be cut, and how a piece is parsed.
 
-use crate::formats::arrays::Int;
-use crate::formats::contents;
-use crate::formats::input::part::UseOfDirection;
-use crate::formats::lines::{self, Grammar, next_line};
+use crate::formats::bytes::fault::{Fault, Stop};
+use crate::formats::bytes::int::Int;
+use crate::formats::bytes::tokens::{excerpt, next_line};
+use crate::formats::head::{HEAD, Head};
 use crate::formats::metis::{self, Cursor};
-use crate::formats::scan::sink::{Fault, Sink, Stop};
-use crate::formats::text::{self, Counts, TableGrammar};
-use crate::formats::{Format, Part, Visitor, binary, gr, graph500, mtx};
+use crate::formats::part::UseOfDirection;
+use crate::formats::sink::Sink;
+use crate::formats::text::lines::{self, LONGEST};
+use crate::formats::text::{self, Counts, LineLayout};
+use crate::formats::{Format, Part, Visitor, binary, contents, gr, graph500, mtx};
 
-/// Maximum length of a header in bytes, including its comments.
-pub(crate) const HEAD: usize = 1 << 20;
+/// The header of a file in any format.
+pub(crate) type FileHead = Head<Layout>;
 
 /// The layout of a file's body.
 #[derive(Debug, Clone)]
@@ -22,81 +24,32 @@ pub(crate) enum Layout {
     Rows(Int),
     /// Ends of edges in arrays, which `formats/arrays` reads.
     Arrays,
-    Lines(Grammar),
-    Table(TableGrammar),
+    Lines(LineLayout),
     Metis(metis::Adjacency),
-}
-
-/// The contents of a header. Counts are checked when the body has been read.
-#[derive(Debug, Clone)]
-pub(crate) struct Head {
-    pub layout: Layout,
-    /// Offset of the body.
-    pub body: usize,
-    pub vertices: Option<u64>,
-    pub entries: Option<u64>,
-    /// Whether edges have weights, or may have some.
-    pub weighted: bool,
-    pub directions: Directions,
-}
-
-/// Which directions of an edge a file contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Directions {
-    /// The directions that it lists: edges are directed, or the file does not say.
-    Listed,
-    /// One of the two directions of each undirected edge.
-    Half,
-    /// Both directions of each undirected edge.
-    Both,
-    /// Both directions, or only one if the file has as many entries as edges.
-    BothOrHalf,
-}
-
-impl Head {
-    /// Returns true if a file with this header and `entries` entries contains only one direction of each undirected
-    /// edge.
-    pub fn is_half(&self, entries: u64) -> bool {
-        match self.directions {
-            Directions::Listed | Directions::Both => false,
-            Directions::Half => true,
-            Directions::BothOrHalf => entries > 0 && self.entries == Some(entries),
-        }
-    }
 }
 
 /// Parses the header at the start of a file. `prefix` must contain at least the first [`HEAD`] bytes, or the whole
 /// file.
-pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
-    let format = part.format();
-    let plain = |layout| {
-        let directions = Directions::Listed;
-        Ok(Head { layout, body: 0, vertices: None, entries: None, weighted: false, directions })
-    };
+pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<FileHead, Fault> {
+    let format = part.format;
     let start = if format.is_lines() { contents::text_start(prefix, format)? } else { 0 };
     if let Some(fault) = contents::another(part, &prefix[start..]) {
         return Err(fault);
     }
+    let lines = |grammar| Layout::Lines(LineLayout::Pairs(grammar));
     let head = match format {
-        Format::U32 => plain(Layout::Pairs32),
-        Format::U64 => plain(Layout::Pairs64),
-        Format::Graph500 => {
-            let weighted = part.weights_path().is_some();
-            plain(Layout::Packed).map(|head| Head { weighted, ..head })
-        }
-        Format::Text => text::head(prefix, start, part),
-        Format::Mtx => mtx::head(prefix, start, part.use_of_direction == UseOfDirection::Followed),
-        Format::Metis => metis::head(prefix, start),
-        Format::Gr => gr::head(prefix, start),
-        Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => plain(Layout::Arrays),
-    }?;
+        Format::U32 => Head::of(Layout::Pairs32, 0),
+        Format::U64 => Head::of(Layout::Pairs64, 0),
+        Format::Graph500 => Head { weighted: part.weights_path().is_some(), ..Head::of(Layout::Packed, 0) },
+        Format::Text => text::head(prefix, start, part)?.map(Layout::Lines),
+        Format::Mtx => mtx::head(prefix, start, part.use_of_direction == UseOfDirection::Followed)?.map(lines),
+        Format::Metis => metis::head(prefix, start)?.map(Layout::Metis),
+        Format::Gr => gr::head(prefix, start)?.map(lines),
+        Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => Head::of(Layout::Arrays, 0),
+    };
     if head.body > HEAD {
-        return Err(Fault::new(
-            0,
-            format!("a header of at most {HEAD} bytes"),
-            format!("one of {} bytes", head.body),
-            "shorten the comments at its start",
-        ));
+        let (expected, found) = (format!("a header of at most {HEAD} bytes"), format!("one of {} bytes", head.body));
+        return Err(Fault::new(0, expected, found, "shorten the comments at its start"));
     }
     Ok(head)
 }
@@ -116,8 +69,7 @@ impl Layout {
     /// Returns the counts in the first line, if that may contain counts rather than an edge.
     pub fn counts(&self) -> Option<&Counts> {
         match self {
-            Layout::Lines(grammar) => grammar.counts.as_ref(),
-            Layout::Table(table) => table.counts(),
+            Layout::Lines(lines) => lines.counts(),
             _ => None,
         }
     }
@@ -135,7 +87,7 @@ impl Layout {
             return Ok((at.div_ceil(record) * record).min(data.len()));
         }
         let window = match self {
-            Layout::Lines(_) | Layout::Table(_) => &data[..data.len().min(at - 1 + lines::LONGEST)],
+            Layout::Lines(_) => &data[..data.len().min(at - 1 + LONGEST)],
             _ => data,
         };
         let next = next_line(window, at - 1);
@@ -157,7 +109,7 @@ impl Layout {
             _ => data.iter().rposition(|c| *c == b'\n'),
         };
         match end {
-            None if data.len() > lines::LONGEST => Err(too_long(data, 0)),
+            None if data.len() > LONGEST => Err(too_long(data, 0)),
             end => Ok(end.map(|n| n + 1)),
         }
     }
@@ -170,8 +122,8 @@ impl Layout {
             Layout::Packed => graph500::parse(data, sink),
             Layout::Rows(int) => binary::parse_rows(data, *int, sink),
             Layout::Arrays => unreachable!("arrays are no pieces of bytes"),
-            Layout::Lines(grammar) => lines::parse(data, grammar, sink),
-            Layout::Table(table) => table.parse(data, sink),
+            Layout::Lines(LineLayout::Pairs(grammar)) => lines::parse(data, grammar, sink),
+            Layout::Lines(LineLayout::Table(table)) => table.parse(data, sink),
             Layout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
         }
     }
@@ -193,8 +145,8 @@ impl Layout {
 fn too_long(data: &[u8], at: usize) -> Fault {
     Fault::new(
         at,
-        format!("lines of at most {} bytes", lines::LONGEST),
-        format!("a longer one with {}", lines::excerpt(data, at)),
+        format!("lines of at most {} bytes", LONGEST),
+        format!("a longer one with {}", excerpt(data, at)),
         "the file is in another format: name it",
     )
 }

@@ -1,7 +1,7 @@
 //! Counts what headers declare.
 
 use crate::error::{At, Error, Result};
-use crate::formats::{Edges, Halves, Input, Visitor, Watch, WeightType};
+use crate::formats::{Halves, Input, LargestId, Watch, WeightType};
 
 /// The numbers that headers need.
 #[derive(Clone, Copy)]
@@ -15,14 +15,7 @@ pub(super) struct HeaderCounts {
 
 /// Counts the edges and finds the largest id, in one pass.
 pub(super) fn count(input: &Input, threads: usize, watch: &dyn Watch) -> Result<HeaderCounts> {
-    struct Largest(Option<u64>);
-    impl Visitor for Largest {
-        fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-            self.0 = self.0.max(edges.largest());
-            Ok(())
-        }
-    }
-    let mut visitors: Vec<Largest> = (0..threads).map(|_| Largest(None)).collect();
+    let mut visitors = vec![LargestId::default(); threads];
     let scan = input.scan(&mut visitors, watch)?;
     let largest = visitors.iter().filter_map(|visitor| visitor.0).max();
     let counted = match largest.map(|id| id.checked_add(1)) {

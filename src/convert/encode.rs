@@ -73,28 +73,21 @@ impl Encoder {
             out.edges.push(b'\n');
             Ok(())
         };
-        match edges {
-            Edges::Narrow(pairs) => {
-                pairs.iter().zip(weights).try_for_each(|([u, v], weight)| edge((*u).into(), (*v).into(), *weight))
-            }
-            Edges::Wide(pairs) => pairs.iter().zip(weights).try_for_each(|([u, v], weight)| edge(*u, *v, *weight)),
-        }
+        let mut weights = weights.iter();
+        edges.try_each(|u, v| weights.next().map_or(Ok(()), |weight| edge(u, v, *weight)))
     }
 
     fn unweighted(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        match edges {
-            Edges::Narrow(pairs) if self.format == Format::U32 => {
-                // A special case, because the loop below would do the same at half the speed.
-                let start = out.len();
-                out.resize(start + pairs.len() * 8, 0);
-                for (bytes, [u, v]) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(pairs) {
-                    *bytes = (u64::from(*u) | u64::from(*v) << 32).to_le_bytes();
-                }
-                Ok(())
+        if let (Edges::Narrow(pairs), Format::U32) = (edges, self.format) {
+            // A special case, because the loop below would do the same at half the speed.
+            let start = out.len();
+            out.resize(start + pairs.len() * 8, 0);
+            for (bytes, [u, v]) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(pairs) {
+                *bytes = (u64::from(*u) | u64::from(*v) << 32).to_le_bytes();
             }
-            Edges::Narrow(pairs) => pairs.iter().try_for_each(|[u, v]| self.edge((*u).into(), (*v).into(), out)),
-            Edges::Wide(pairs) => pairs.iter().try_for_each(|[u, v]| self.edge(*u, *v, out)),
+            return Ok(());
         }
+        edges.try_each(|u, v| self.edge(u, v, out))
     }
 
     #[inline]

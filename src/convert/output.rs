@@ -110,18 +110,14 @@ impl Drop for Output {
 /// bytes, but not until these are written.
 pub(super) struct Turns<'a> {
     output: &'a Output,
-    state: Mutex<State>,
+    /// The next chunk; `None` once the output is stopped.
+    next: Mutex<Option<u64>>,
     changed: Condvar,
-}
-
-struct State {
-    next: u64,
-    stopped: bool,
 }
 
 impl<'a> Turns<'a> {
     pub fn new(output: &'a Output) -> Self {
-        Turns { output, state: Mutex::new(State { next: 0, stopped: false }), changed: Condvar::new() }
+        Turns { output, next: Mutex::new(Some(0)), changed: Condvar::new() }
     }
 
     /// Appends the bytes of a chunk after those of all chunks before it.
@@ -137,27 +133,22 @@ impl<'a> Turns<'a> {
     /// Waits for the turn of `chunk` and reserves its bytes. Returns `None` if another thread has stopped the output;
     /// the error of that thread is reported.
     fn place(&self, chunk: u64, length: usize) -> Option<u64> {
-        let mut state = self.lock();
-        while state.next != chunk && !state.stopped {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        if state.stopped {
-            return None;
-        }
-        state.next += 1;
+        let others_turn = |next: &mut Option<u64>| next.is_some_and(|next| next != chunk);
+        let mut next = self.changed.wait_while(self.lock(), others_turn).unwrap_or_else(PoisonError::into_inner);
+        *next = Some((*next)? + 1);
         let at = self.output.reserve(length);
-        drop(state);
+        drop(next);
         self.changed.notify_all();
         Some(at)
     }
 
     /// Makes all waiting threads return.
     pub fn stop(&self) {
-        self.lock().stopped = true;
+        *self.lock() = None;
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<u64>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

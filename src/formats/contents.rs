@@ -121,7 +121,7 @@ pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Op
         );
         return Some(("an array of numpy".into(), remedy));
     }
-    Foreign::of(start).filter(|kind| kind.is_distinctive()).map(|kind| (kind.name().into(), kind.remedy(path, packing)))
+    Foreign::of(start).filter(|kind| kind.distinctive).map(|kind| (kind.name.into(), kind.remedy(path, packing)))
 }
 
 fn in_utf_8(encoding: &str) -> String {
@@ -147,7 +147,7 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let plain = || format!("take {end} off its name: mv {whole} {bare}");
     let (found, remedy) = match packing::of_bytes(&start) {
         Packing::Plain => match Foreign::of(&start) {
-            Some(kind) => (kind.name().into(), kind.remedy(path, Packing::Plain)),
+            Some(kind) => (kind.name.into(), kind.remedy(path, Packing::Plain)),
             None if wide_encoding(&start).is_some() || is_printed(&start) => {
                 ("text that is not packed".into(), plain())
             }
@@ -205,7 +205,7 @@ pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
         return fault(&stream(packing), renamed(&part.path, packing));
     }
     if let Some(kind) = Foreign::by_bytes(part, start) {
-        return fault(kind.name(), kind.remedy(&part.path, part.packing));
+        return fault(kind.name, kind.remedy(&part.path, part.packing));
     }
     (!format.is_lines() && is_text(start)).then(|| {
         let found = format!("text: {}", excerpt(start, 0));

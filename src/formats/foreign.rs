@@ -12,13 +12,13 @@ use crate::formats::{Format, Packing, Part, READS_PARQUET, ending, typed};
 #[derive(Debug)]
 pub(super) struct Foreign {
     /// Name for messages.
-    name: &'static str,
+    pub name: &'static str,
     /// File name extensions, none of which belongs to a supported format.
     endings: &'static [&'static str],
     /// Returns true if a file with these first bytes may be in this format.
     begins: fn(&[u8]) -> bool,
     /// Whether these bytes are too long to be an id by chance.
-    distinctive: bool,
+    pub distinctive: bool,
     /// The advice in front of the command.
     advice: &'static str,
     /// The command that converts or fetches a file, or the file to name instead. IN stands for the file, BASE for the
@@ -29,112 +29,107 @@ pub(super) struct Foreign {
 /// The byte order mark with which some programs begin text in UTF-8.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
-const ADVICE: &str = "convert it";
+/// A format whose files can be recognised and converted.
+const KNOWN: Foreign =
+    Foreign { name: "", endings: &[], begins: |_| false, distinctive: true, advice: "convert it", line: "" };
 
 /// All known formats. Every command was tried: `tests/formats/foreign.rs` runs those whose tools are installed.
 const ALL: [Foreign; 17] = [
     Foreign {
         name: "a pointer of Git LFS, which stands for a file that is not here",
-        endings: &[],
         begins: |start| start.starts_with(b"version https://git-lfs.github.com/spec/"),
-        distinctive: true,
         advice: "fetch that file within a clone of its repository",
         line: "git lfs pull",
+        ..KNOWN
     },
     Foreign {
         name: "GraphML",
         endings: &["graphml"],
         begins: |start| is_xml_of(start, b"<graphml"),
-        distinctive: true,
-        advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_graphml('IN')), 'IN.txt', data=False)\"",
+        ..KNOWN
     },
     Foreign {
         name: "GEXF",
         endings: &["gexf"],
         begins: |start| is_xml_of(start, b"<gexf"),
-        distinctive: true,
-        advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_gexf('IN')), 'IN.txt', data=False)\"",
+        ..KNOWN
     },
     Foreign {
         name: "a page of HTML or XML",
         endings: &["html", "htm", "xml"],
         begins: is_page,
-        distinctive: true,
         advice: "a server may have sent it in place of the file, so read what it says, and fetch the file",
         line: "curl -fL -o IN URL",
+        ..KNOWN
     },
     Foreign {
         name: "GML",
         endings: &["gml"],
         begins: is_gml,
-        distinctive: true,
-        advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_gml('IN', label='id')), 'IN.txt', data=False)\"",
+        ..KNOWN
     },
     Foreign {
         name: "Pajek's format",
         endings: &["net", "paj"],
         begins: |start| [&b"*vertices"[..], b"*network"].iter().any(|word| begins_with(start, word)),
-        distinctive: true,
-        advice: ADVICE,
         line: "awk '/^%/{next} /^[*]/{k=tolower($1);next} k~/^.(arcs|edges)$/{print $1,$2} \
                k~/list$/{for(i=2;i<=NF;i++)print $1,$i}' IN > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "Ligra's adjacency",
         endings: &["adj"],
         begins: |start| [&b"adjacencygraph"[..], b"weightedadjacencygraph"].iter().any(|word| begins_with(start, word)),
-        distinctive: true,
-        advice: ADVICE,
         line: "awk 'NR==2{n=$1} NR==3{m=$1} NR>3&&NR<=3+n{o[NR-4]=$1} \
                NR>3+n&&NR<=3+n+m{e=NR-4-n;while(u+1<n&&o[u+1]<=e)u++;print u+0,$1}' IN > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "Graphviz's DOT",
         endings: &["dot", "gv"],
         begins: is_dot,
-        distinctive: true,
         advice: "convert it by Graphviz's own program, and number the nodes if their names are words",
         line: "gvpr 'E{printf(\"%s %s\\n\", tail.name, head.name)}' IN > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "DIMACS's format of colorings",
         endings: &["col", "clq"],
         begins: is_coloring,
-        distinctive: true,
-        advice: ADVICE,
         line: "awk '$1==\"e\"{print $2,$3}' IN > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "WebGraph's BV",
         endings: &["properties", "offsets", "obl"],
         // The files do not all begin with the same bytes; see `is_webgraph`.
-        begins: |_| false,
         distinctive: false,
         advice: "convert it by WebGraph's own program, which cargo install webgraph-cli has",
         line: "webgraph to arcs BASE > BASE.txt",
+        ..KNOWN
     },
     Foreign {
         name: "a part of a Graphalytics graph that has no edges",
         // The properties file has an extension that WebGraph also uses; see `Foreign::by_name`.
         endings: &["v"],
-        begins: |_| false,
         distinctive: false,
         advice: "name the file of its edges alone, with directed = true if its properties say so",
         line: "BASE.e",
+        ..KNOWN
     },
     Foreign {
         name: "HDF5",
         endings: &["h5", "hdf5", "hdf", "h5ad"],
         begins: |start| start.starts_with(b"\x89HDF\r\n\x1a\n"),
-        distinctive: true,
         advice: "convert it, where edges is its table of pairs",
         line: "python3 -c \"import h5py, numpy; numpy.save('IN.npy', h5py.File('IN')['edges'][()])\"",
+        ..KNOWN
     },
     Foreign {
         name: "lines of JSON",
@@ -145,6 +140,7 @@ const ALL: [Foreign; 17] = [
         line: "python3 -c \"import json; n = {}; \
                [print(*(n.setdefault(x, len(n)) for x in ([a['source'], a['target']] if isinstance(a, dict) else a[:2]))) \
                for a in map(json.loads, open('IN'))]\" > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "JSON",
@@ -156,6 +152,7 @@ const ALL: [Foreign; 17] = [
                e = d if isinstance(d, list) else d.get('links') or d['edges']; \
                [print(*(n.setdefault(x, len(n)) for x in ([a['source'], a['target']] if isinstance(a, dict) else a[:2]))) \
                for a in e]\" > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "a pickle of Python",
@@ -165,22 +162,23 @@ const ALL: [Foreign; 17] = [
         advice: "convert it, if it is a graph of networkx and from whom you trust",
         line: "python3 -c \"import pickle, networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(pickle.load(open('IN', 'rb'))), 'IN.txt', data=False)\"",
+        ..KNOWN
     },
     Foreign {
         name: "a tar archive",
         endings: &["tar", "tgz", "tbz2", "txz"],
         begins: |start| start.get(257..262) == Some(b"ustar"),
-        distinctive: true,
         advice: "unpack it and name the folder",
         line: "mkdir IN.d && tar -xf IN -C IN.d",
+        ..KNOWN
     },
     Foreign {
         name: "a zip archive",
         endings: &["zip"],
         begins: |start| matches!(start, [b'P', b'K', 3, 4, 10 | 20 | 45, 0, ..]),
-        distinctive: true,
         advice: "give it the ending .npz if numpy wrote it; else unpack it and name the folder",
         line: "python3 -m zipfile -e IN IN.d",
+        ..KNOWN
     },
 ];
 
@@ -218,16 +216,6 @@ impl Foreign {
         Foreign::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
     }
 
-    /// Returns true if no other kind of file begins with these bytes.
-    pub(super) fn is_distinctive(&self) -> bool {
-        self.distinctive
-    }
-
-    /// Returns the name for messages.
-    pub(super) fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// Returns the advice for the file at `path`. It ends with a command, which unpacks the file first if it is packed.
     pub(super) fn remedy(&self, path: &Path, packing: Packing) -> String {
         // GNU tar unpacks compressed archives by itself.
@@ -258,18 +246,12 @@ pub fn format_of(path: &Path, named: Option<Format>) -> Result<Format> {
     format.ok_or_else(|| {
         if let Some(kind) = Foreign::by_name(path) {
             let remedy = kind.remedy(path, Packing::of(path));
-            return Error::input(path, At::File, "a format that is read", kind.name(), remedy);
+            return Error::input(path, At::File, "a format that is read", kind.name, remedy);
         }
-        Error::input(
-            path,
-            At::File,
-            format!("a name that says its format ({}, also with .gz, .zst, .bz2 or .xz behind)", endings()),
-            match ending(path) {
-                Some(end) => format!("the ending .{end}"),
-                None => "no ending".into(),
-            },
-            "name the format (in a job [input] format, for convert --from or --to)",
-        )
+        let expected = format!("a name that says its format ({}, also with .gz, .zst, .bz2 or .xz behind)", endings());
+        let found = ending(path).map_or("no ending".into(), |end| format!("the ending .{end}"));
+        let remedy = "name the format (in a job [input] format, for convert --from or --to)";
+        Error::input(path, At::File, expected, found, remedy)
     })
 }
 

@@ -28,7 +28,7 @@ const BATCH: usize = sink::BATCH;
 /// means that there is no edge.
 pub(crate) fn parse<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     for (nth, batch) in data.as_chunks::<EDGE>().0.chunks(BATCH).enumerate() {
-        if sink.fill(batch.len(), |edges| narrow(batch, edges))? {
+        if sink.fill(batch.len(), None, |edges| narrow(batch, edges))? {
             continue;
         }
         for (index, record) in batch.iter().enumerate() {
@@ -149,7 +149,7 @@ impl WeightsFile {
             hash(bytes);
             weights.iter_mut().for_each(|weight| *weight = u32::from_le(*weight));
             if let Some(found) = sink.reading().take_floats(weights)
-                && sink.fill_weighted(weights, found, |edges| narrow(batch, edges))?
+                && sink.fill(weights.len(), Some((weights, found)), |edges| narrow(batch, edges))?
             {
                 continue;
             }

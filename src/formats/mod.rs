@@ -90,6 +90,15 @@ impl Edges<'_> {
         }
     }
 
+    /// Calls `each` with both ends of every edge, until it fails.
+    #[inline]
+    pub fn try_each<E>(&self, mut each: impl FnMut(u64, u64) -> Result<(), E>) -> Result<(), E> {
+        match self {
+            Edges::Narrow(pairs) => pairs.iter().try_for_each(|[u, v]| each((*u).into(), (*v).into())),
+            Edges::Wide(pairs) => pairs.iter().try_for_each(|[u, v]| each(*u, *v)),
+        }
+    }
+
     /// Returns the largest id; `None` if the batch is empty.
     pub fn largest(&self) -> Option<u64> {
         match self {
@@ -130,6 +139,17 @@ impl<V: Visitor + ?Sized> Visitor for &mut V {
 
     fn stopped(&mut self) {
         (**self).stopped();
+    }
+}
+
+/// A visitor that finds the largest id.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LargestId(pub Option<u64>);
+
+impl Visitor for LargestId {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        self.0 = self.0.max(edges.largest());
+        Ok(())
     }
 }
 

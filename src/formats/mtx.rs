@@ -38,12 +38,8 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
     }
     if keeps_direction && symmetry == "symmetric" {
         let remedy = "write both halves of the matrix as general, or leave direction out (directed = false in [input])";
-        return Err(Fault::new(
-            0,
-            "general as the last word, because direction is kept",
-            excerpt(prefix, start),
-            remedy,
-        ));
+        let expected = "general as the last word, because direction is kept";
+        return Err(Fault::new(0, expected, excerpt(prefix, start), remedy));
     }
 
     let mut at = next_line(prefix, start);

@@ -166,44 +166,30 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.visitor.visit(edges, &[])
     }
 
-    /// Hands over a batch of `edges` (at most [`BATCH`]) edges that `unpack` writes, without weights. If `unpack`
-    /// returns false, nothing is handed over and the result is false.
-    pub fn fill(&mut self, edges: usize, unpack: impl FnOnce(&mut [[u32; 2]]) -> bool) -> Result<bool> {
-        self.unpacked(edges, unpack, &[])
-    }
-
-    /// Like [`Self::fill`], with the weights of all edges. `found` is their narrowest type, as returned by
-    /// [`Weights::take_floats`].
-    pub fn fill_weighted(
-        &mut self,
-        weights: &[u32],
-        found: WeightType,
-        unpack: impl FnOnce(&mut [[u32; 2]]) -> bool,
-    ) -> Result<bool> {
-        let read = if self.reading.is_read() { weights } else { &[] };
-        let filled = self.unpacked(weights.len(), unpack, read)?;
-        if filled {
-            self.counted.weighted += weights.len() as u64;
-            self.counted.weights = self.counted.weights.max(Some(found));
-        }
-        Ok(filled)
-    }
-
-    fn unpacked(
+    /// Hands over a batch of `edges` (at most [`BATCH`]) edges that `unpack` writes, and their weights if there are some.
+    /// These come with their narrowest type, as returned by [`Weights::take_floats`]. If `unpack` returns false, nothing
+    /// is handed over and the result is false.
+    pub fn fill(
         &mut self,
         edges: usize,
+        weights: Option<(&[u32], WeightType)>,
         unpack: impl FnOnce(&mut [[u32; 2]]) -> bool,
-        weights: &[u32],
     ) -> Result<bool> {
         // Edges that were added one by one come first.
         self.flush()?;
         self.narrow.resize(edges, [0; 2]);
-        let filled = unpack(&mut self.narrow);
-        if filled {
-            self.counted.edges += edges as u64;
-            self.visitor.visit(Edges::Narrow(&self.narrow), weights)?;
+        if !unpack(&mut self.narrow) {
+            return Ok(false);
         }
-        Ok(filled)
+        self.counted.edges += edges as u64;
+        let mut read: &[u32] = &[];
+        if let Some((weights, found)) = weights {
+            self.counted.weighted += edges as u64;
+            self.counted.weights = self.counted.weights.max(Some(found));
+            read = if self.reading.is_read() { weights } else { read };
+        }
+        self.visitor.visit(Edges::Narrow(&self.narrow), read)?;
+        Ok(true)
     }
 
     /// Returns the counts of edges handed over since the last call.

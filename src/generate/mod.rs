@@ -86,6 +86,21 @@ impl Generator {
         check("uniform", scale, edge_factor)?;
         Ok(Generator::Uniform { scale, edge_factor, seed })
     }
+
+    /// Generates the edges from `first_edge` on; `narrow` converts ids to their type.
+    #[inline(always)]
+    fn fill_as<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
+        match self {
+            Generator::Kronecker { scale, seed, .. } => {
+                kronecker::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, narrow);
+            }
+            Generator::Uniform { scale, seed, .. } => {
+                uniform::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, narrow);
+            }
+            Generator::Product(product) => product.fill(first_edge, out, narrow),
+            Generator::Weighted(weighted) => weighted.fill(first_edge, out, narrow),
+        }
+    }
 }
 
 impl EdgeGenerator for Generator {
@@ -109,30 +124,12 @@ impl EdgeGenerator for Generator {
     }
 
     fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]) {
-        match self {
-            Generator::Kronecker { scale, seed, .. } => {
-                kronecker::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id)
-            }
-            Generator::Uniform { scale, seed, .. } => {
-                uniform::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id)
-            }
-            Generator::Product(product) => product.fill(first_edge, out, |id| id),
-            Generator::Weighted(weighted) => weighted.fill(first_edge, out, |id| id),
-        }
+        self.fill_as(first_edge, out, |id| id);
     }
 
     fn fill_narrow(&self, first_edge: u64, out: &mut [[u32; 2]]) {
         debug_assert!(self.vertices() <= 1 << 32);
-        match self {
-            Generator::Kronecker { scale, seed, .. } => {
-                kronecker::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id as u32)
-            }
-            Generator::Uniform { scale, seed, .. } => {
-                uniform::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id as u32)
-            }
-            Generator::Product(product) => product.fill(first_edge, out, |id| id as u32),
-            Generator::Weighted(weighted) => weighted.fill(first_edge, out, |id| id as u32),
-        }
+        self.fill_as(first_edge, out, |id| id as u32);
     }
 
     fn weights(&self) -> Option<WeightType> {

@@ -11,6 +11,11 @@ pub(crate) struct Int {
 }
 
 impl Int {
+    /// Returns the type of little-endian numbers from 0 on, of so many bytes.
+    pub fn unsigned(bytes: usize) -> Int {
+        Int { bytes, signed: false, big: false }
+    }
+
     /// Decodes the number in `bytes`, which has the size of the type; `None` if it is negative.
     #[inline]
     pub fn of(self, bytes: &[u8]) -> Option<u64> {

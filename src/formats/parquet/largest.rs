@@ -9,7 +9,7 @@ use super::limits;
 use super::pages::places;
 use super::rows::{BATCH, RowGroupReader};
 use crate::error::Result;
-use crate::formats::{Edges, Part, Visitor, Weights};
+use crate::formats::{LargestId, Part, Weights};
 
 /// Number of row groups to sample if the footer has no statistics.
 const GROUPS: usize = 32;
@@ -34,21 +34,11 @@ pub(crate) fn largest(part: &Part) -> Result<u64> {
         return Ok(if table.rows > 0 { largest.saturating_add(1) } else { 0 });
     }
     let (limits, map) = (limits::limits(part, &table)?, Arc::new(Map::open(&part.path)?));
-    let mut most = Most(0);
+    let mut most = LargestId::default();
     for look in 0..GROUPS.min(table.groups.len()) {
         let number = look * table.groups.len() / GROUPS.min(table.groups.len());
         let places = places(&table, &part.path, &map, number, limits);
         RowGroupReader::open(&places).step(BATCH, &mut Sink::new(&mut most, Weights::Skip))?;
     }
-    Ok(most.0)
-}
-
-/// The largest id that was visited, plus one.
-struct Most(u64);
-
-impl Visitor for Most {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        self.0 = self.0.max(edges.largest().map_or(0, |id| id.saturating_add(1)));
-        Ok(())
-    }
+    Ok(most.0.map_or(0, |id| id.saturating_add(1)))
 }

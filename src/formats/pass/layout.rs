@@ -17,11 +17,10 @@ pub(crate) type FileHead = Head<Layout>;
 /// The layout of a file's body.
 #[derive(Debug, Clone)]
 pub(crate) enum Layout {
-    Pairs32,
-    Pairs64,
-    Packed,
-    /// Pairs of any integer type.
+    /// Pairs of integers.
     Rows(Int),
+    /// Packed edges of the Graph500 reference.
+    Packed,
     /// Ends of edges in arrays, which `formats/arrays` reads.
     Arrays,
     Lines(LineLayout),
@@ -38,8 +37,8 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<FileHead, Fault> {
     }
     let lines = |grammar| Layout::Lines(LineLayout::Pairs(grammar));
     let head = match format {
-        Format::U32 => Head::of(Layout::Pairs32, 0),
-        Format::U64 => Head::of(Layout::Pairs64, 0),
+        Format::U32 => Head::of(Layout::Rows(Int::unsigned(4)), 0),
+        Format::U64 => Head::of(Layout::Rows(Int::unsigned(8)), 0),
         Format::Graph500 => Head { weighted: part.weights_path().is_some(), ..Head::of(Layout::Packed, 0) },
         Format::Text => text::head(prefix, start, part)?.map(Layout::Lines),
         Format::Mtx => mtx::head(prefix, start, part.use_of_direction == UseOfDirection::Followed)?.map(lines),
@@ -58,8 +57,6 @@ impl Layout {
     /// Returns the size of a record in bytes, if it is fixed.
     pub fn record(&self) -> Option<usize> {
         match self {
-            Layout::Pairs32 => Some(8),
-            Layout::Pairs64 => Some(16),
             Layout::Packed => Some(graph500::EDGE),
             Layout::Rows(int) => Some(2 * int.bytes),
             _ => None,
@@ -117,10 +114,8 @@ impl Layout {
     /// Parses a piece that begins and ends at places returned by `cut` or `cut_stream`.
     pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         match self {
-            Layout::Pairs32 => binary::parse32(data, sink),
-            Layout::Pairs64 => binary::parse64(data, sink),
             Layout::Packed => graph500::parse(data, sink),
-            Layout::Rows(int) => binary::parse_rows(data, *int, sink),
+            Layout::Rows(int) => binary::parse(data, *int, sink),
             Layout::Arrays => unreachable!("arrays are no pieces of bytes"),
             Layout::Lines(LineLayout::Pairs(grammar)) => lines::parse(data, grammar, sink),
             Layout::Lines(LineLayout::Table(table)) => table.parse(data, sink),
@@ -131,22 +126,17 @@ impl Layout {
     /// Checks that a body of fixed-size records ends with a whole record.
     pub fn whole(&self, length: usize) -> Result<(), Fault> {
         match self.record() {
-            Some(record) if !length.is_multiple_of(record) => Err(Fault::new(
-                length / record * record,
-                format!("a whole edge of {record} bytes"),
-                format!("{} bytes at the end", length % record),
-                "the file is cut short, or in another format: name it",
-            )),
+            Some(record) if !length.is_multiple_of(record) => {
+                let (expected, rest) = (format!("a whole edge of {record} bytes"), length % record);
+                let remedy = "the file is cut short, or in another format: name it";
+                Err(Fault::new(length - rest, expected, format!("{rest} bytes at the end"), remedy))
+            }
             _ => Ok(()),
         }
     }
 }
 
 fn too_long(data: &[u8], at: usize) -> Fault {
-    Fault::new(
-        at,
-        format!("lines of at most {} bytes", LONGEST),
-        format!("a longer one with {}", excerpt(data, at)),
-        "the file is in another format: name it",
-    )
+    let (expected, found) = (format!("lines of at most {LONGEST} bytes"), excerpt(data, at));
+    Fault::new(at, expected, format!("a longer one with {found}"), "the file is in another format: name it")
 }

@@ -38,19 +38,27 @@ pub(crate) struct ScanState<'a> {
     /// one in all: the sum over its blocks, because they are parsed in any order.
     pub weights_hashes: Vec<AtomicU64>,
     first_weights_hash: Vec<usize>,
-    /// By part: the header once it is read, and the number of edges so far.
-    pub heads: Vec<OnceLock<FileHead>>,
-    pub entries: Vec<AtomicU64>,
-    /// By part: the number of vertex lines, for METIS files.
-    pub rows: Vec<AtomicU64>,
-    /// By part: the number of edges that have a weight.
-    pub weighted: Vec<AtomicU64>,
+    /// What is known of each part so far.
+    pub seen: Vec<PartState>,
     /// The narrowest type for all weights so far, encoded by [`word_of`].
     pub found: AtomicU64,
-    /// By part: the sum of [`Counted::balance`].
-    pub balances: Vec<AtomicU64>,
     pub noted: Mutex<UnfitWeights<Option<(ErrorPlace, Error)>>>,
     pub threads: usize,
+}
+
+/// What a scan knows of a part.
+#[derive(Default)]
+pub(crate) struct PartState {
+    /// The header, once it is read.
+    pub head: OnceLock<FileHead>,
+    /// Number of edges so far.
+    pub entries: AtomicU64,
+    /// Number of vertex lines, for METIS files.
+    pub rows: AtomicU64,
+    /// Number of edges that have a weight.
+    pub weighted: AtomicU64,
+    /// The sum of [`Counted::balance`].
+    pub balance: AtomicU64,
 }
 
 /// Part and chunk of an error; errors are ordered by them.
@@ -88,12 +96,8 @@ impl<'a> ScanState<'a> {
             first_hash,
             weights_hashes: zeros(first_weights_hash[parts.len()]),
             first_weights_hash,
-            heads: parts.iter().map(|_| OnceLock::new()).collect(),
-            entries: zeros(parts.len()),
-            rows: zeros(parts.len()),
-            weighted: zeros(parts.len()),
+            seen: parts.iter().map(|_| PartState::default()).collect(),
             found: AtomicU64::new(0),
-            balances: zeros(parts.len()),
             noted: Mutex::default(),
             threads,
         }
@@ -128,10 +132,11 @@ impl<'a> ScanState<'a> {
     }
 
     pub fn count(&self, part: usize, counted: Counted) {
-        self.entries[part].fetch_add(counted.edges, Relaxed);
-        self.balances[part].fetch_add(counted.balance, Relaxed);
+        let seen = &self.seen[part];
+        seen.entries.fetch_add(counted.edges, Relaxed);
+        seen.balance.fetch_add(counted.balance, Relaxed);
         if counted.weighted > 0 {
-            self.weighted[part].fetch_add(counted.weighted, Relaxed);
+            seen.weighted.fetch_add(counted.weighted, Relaxed);
             self.found.fetch_max(word_of(counted.weights), Relaxed);
         }
     }
@@ -161,20 +166,15 @@ impl<'a> ScanState<'a> {
         if let Some(vertices) = head.vertices.filter(|vertices| *vertices > MOST_VERTICES) {
             let path = &self.parts[part].path;
             let remedy = "correct the number of vertices in the header";
-            return Err(Error::input(
-                path,
-                At::File,
-                "a header of at most 2^63 vertices",
-                vertices.to_string(),
-                remedy,
-            ));
+            let (expected, found) = ("a header of at most 2^63 vertices", vertices.to_string());
+            return Err(Error::input(path, At::File, expected, found, remedy));
         }
-        Ok(self.heads[part].get_or_init(|| head))
+        Ok(self.seen[part].head.get_or_init(|| head))
     }
 
     /// Returns the header of a part, if it was read.
     pub fn head(&self, part: usize) -> Option<&FileHead> {
-        self.heads[part].get()
+        self.seen[part].head.get()
     }
 
     /// Returns the layout of a part, if its header was read.

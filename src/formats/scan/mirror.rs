@@ -113,10 +113,9 @@ impl Buckets {
 
 impl Visitor for Buckets {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(pairs) => pairs.iter().for_each(|[u, v]| self.add((*u).into(), (*v).into())),
-            Edges::Wide(pairs) => pairs.iter().for_each(|[u, v]| self.add(*u, *v)),
-        }
-        Ok(())
+        edges.try_each(|u, v| {
+            self.add(u, v);
+            Ok(())
+        })
     }
 }

@@ -153,7 +153,7 @@ impl<'a> Packed<'a> {
             let line = unpacked.line;
             let at_end = |fault| located(fault, &self.shared.parts[part], 0, &[], line);
             adjacency.finish(&mut cursor, 0).map_err(at_end)?;
-            self.shared.rows[part].store(cursor.vertex, Relaxed);
+            self.shared.seen[part].rows.store(cursor.vertex, Relaxed);
         }
         Ok(())
     }

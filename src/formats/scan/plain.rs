@@ -356,7 +356,7 @@ impl Lines {
         }
         // Every rank counts all lines, but only rank 0 reports the number, since ranks add their numbers up.
         let reported = if shared.share.rank == 0 { vertex } else { 0 };
-        shared.rows[self.part].store(reported, std::sync::atomic::Ordering::Relaxed);
+        shared.seen[self.part].rows.store(reported, std::sync::atomic::Ordering::Relaxed);
         Ok(lines)
     }
 }

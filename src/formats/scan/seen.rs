@@ -1,15 +1,15 @@
 //! The result of a scan, and how the results of all shares are combined.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{OnceLock, PoisonError};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::mirror;
 use crate::error::{At, Error, Result};
 use crate::formats::pass::layout::{FileHead, Layout};
-use crate::formats::pass::state::{ErrorPlace, ScanState, word_of};
+use crate::formats::pass::state::{ErrorPlace, PartState, ScanState, word_of};
 use crate::formats::sink::UnfitWeights;
 use crate::formats::text::Counts;
 use crate::formats::weights::NONE_LACKING;
@@ -74,13 +74,16 @@ impl Seen {
     /// Returns the results of a pass over files.
     pub(crate) fn files(state: ScanState<'_>) -> Seen {
         // The two halves of a balance are summed separately, so that sums over shares do not overflow.
-        let load = |number: &AtomicU64| number.load(Relaxed);
-        let low = state.balances.iter().map(|balance| load(balance) & u64::from(u32::MAX));
-        let high = state.balances.iter().map(|balance| load(balance) >> 32);
-        let sums = [&state.entries, &state.rows, &state.weighted].into_iter().flatten().map(load);
-        let hashes = [&state.hashes, &state.weights_hashes].into_iter().flatten().map(load);
-        let sums = sums.chain(low).chain(high).chain(hashes).collect();
-        let heads = state.heads.into_iter().map(OnceLock::into_inner);
+        let seen = &state.seen;
+        let of_parts = |number: fn(&PartState) -> u64| seen.iter().map(number);
+        let sums = of_parts(|part| part.entries.load(Relaxed))
+            .chain(of_parts(|part| part.rows.load(Relaxed)))
+            .chain(of_parts(|part| part.weighted.load(Relaxed)))
+            .chain(of_parts(|part| part.balance.load(Relaxed) & u64::from(u32::MAX)))
+            .chain(of_parts(|part| part.balance.load(Relaxed) >> 32))
+            .chain([&state.hashes, &state.weights_hashes].into_iter().flatten().map(|hash| hash.load(Relaxed)))
+            .collect();
+        let heads = state.seen.into_iter().map(|part| part.head.into_inner());
         let parts: Vec<_> = state.parts.iter().cloned().zip(heads).collect();
         let noted = state.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();

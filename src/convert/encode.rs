@@ -1,14 +1,14 @@
 //! Encodes edges as bytes of a format.
 
+use crate::formats::{Edges, Format, Halves, WeightType};
 use std::io::Write;
 
 use super::counts::HeaderCounts;
-use crate::formats::{Edges, Format, Halves, WeightType};
 
 /// An encoder that appends edges to buffers.
 #[derive(Debug, Clone)]
 pub(super) struct Encoder {
-    format: Format,
+    pub format: Format,
     /// The type of the weights, if the edges have weights.
     weights: Option<WeightType>,
     /// The delimiter of text.
@@ -39,10 +39,6 @@ impl Encoder {
             (_, Some(_)) => b' ',
         };
         Encoder { format, weights, delimiter }
-    }
-
-    pub fn format(&self) -> Format {
-        self.format
     }
 
     /// Returns the maximum number of bits of an id.

@@ -35,8 +35,7 @@ mod writing;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::formats::part::UseOfDirection;
-use crate::formats::{AskedWeights, Format, Input, Watch, WeightType, Weights};
+use crate::formats::{AskedWeights, Format, Input, UseOfDirection, Watch, WeightType, Weights};
 use crate::process::host;
 use crate::size;
 use crate::store::replace::target;

@@ -55,7 +55,7 @@ struct Append<'a> {
 
 impl Append<'_> {
     fn unfit(&self, unfit: Unfit) -> Error {
-        let (format, name) = (self.encoder.format(), self.input.name());
+        let (format, name) = (self.encoder.format, self.input.name());
         match unfit {
             Unfit::Id(id) => {
                 let expected = format!("ids below 2^{} for {format}", self.encoder.bits());

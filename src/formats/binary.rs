@@ -1,10 +1,7 @@
 //! Parses pairs of integers.
 
-use crate::formats::bytes::fault::{Fault, Stop};
-use crate::formats::bytes::int::Int;
 use crate::formats::bytes::map::{as_pairs32, as_pairs64};
-use crate::formats::sink::Sink;
-use crate::formats::{Edges, Visitor};
+use crate::formats::{Edges, Fault, Int, Sink, Stop, Visitor};
 
 /// Parses pairs of any integer type. If they have the layout of `u32` or `u64`, they are handed over in place, after a
 /// check that none is negative.

@@ -4,14 +4,12 @@ use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use crate::error::{At, Error};
-use crate::formats::bytes::fault::Fault;
 use crate::formats::bytes::tokens::{excerpt, has_lone_return, lone_return};
 pub(crate) use crate::formats::foreign::MARK;
 use crate::formats::foreign::{Foreign, parquet_remedy};
 use crate::formats::format::packed_ending;
-use crate::formats::head::HEAD;
 use crate::formats::packing::{self, Decoder};
-use crate::formats::{Format, Packing, Part, typed};
+use crate::formats::{Fault, Format, HEAD, Packing, Part, typed};
 
 /// The first and the last bytes of a Parquet file.
 pub(super) const PARQUET: &[u8] = b"PAR1";

@@ -106,8 +106,8 @@ const LINES_FROM_ONE: Description = Description {
 const READ_ARRAYS: Description =
     Description { layout: Layout::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
 
-/// All formats, in the order of [`Format::ALL`].
-static DESCRIPTIONS: [Description; 12] = [
+/// All formats, in the order of the documentation.
+const DESCRIPTIONS: [Description; 12] = [
     Description { name: "u32", endings: &["u32", "bin", "edgelist"], ..PLAIN },
     Description { format: Format::U64, name: "u64", endings: &["u64"], layout: Layout::Records(16), ..PLAIN },
     Description {
@@ -145,20 +145,13 @@ static DESCRIPTIONS: [Description; 12] = [
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Format; 12] = [
-        Format::U32,
-        Format::U64,
-        Format::Text,
-        Format::Mtx,
-        Format::Metis,
-        Format::Gr,
-        Format::Graph500,
-        Format::Npy,
-        Format::Npz,
-        Format::Sg,
-        Format::Wsg,
-        Format::Parquet,
-    ];
+    pub const ALL: [Format; DESCRIPTIONS.len()] = {
+        let (mut all, mut at) = ([Format::U32; DESCRIPTIONS.len()], 0);
+        while at < all.len() {
+            (all[at], at) = (DESCRIPTIONS[at].format, at + 1);
+        }
+        all
+    };
 
     fn description(self) -> &'static Description {
         &DESCRIPTIONS[self as usize]
@@ -229,24 +222,14 @@ pub(super) fn endings() -> String {
 impl Packing {
     /// Returns the packing that a file name's extension says.
     pub fn of(path: &Path) -> Packing {
-        match last_ending(path).as_deref() {
-            Some("gz") => Packing::Gzip,
-            Some("zst") => Packing::Zstd,
-            Some("bz2") => Packing::Bzip2,
-            Some("xz") => Packing::Xz,
-            _ => Packing::Plain,
-        }
+        let packed = [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz];
+        let ending = last_ending(path).map(|ending| format!(".{ending}"));
+        packed.into_iter().find(|packing| ending.as_deref() == Some(packing.ending())).unwrap_or(Packing::Plain)
     }
 
     /// Returns the extension of packed files, with its dot; an empty string for plain and zip.
     pub fn ending(self) -> &'static str {
-        match self {
-            Packing::Plain | Packing::Zip => "",
-            Packing::Gzip => ".gz",
-            Packing::Zstd => ".zst",
-            Packing::Bzip2 => ".bz2",
-            Packing::Xz => ".xz",
-        }
+        ["", ".gz", ".zst", ".bz2", ".xz", ""][self as usize]
     }
 
     /// Returns true if a file of this packing may begin with `start`, which may be too short to decide. True for any
@@ -265,14 +248,7 @@ impl Packing {
 
     /// Returns the name for messages.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Packing::Plain => "plain",
-            Packing::Gzip => "gzip",
-            Packing::Zstd => "zstd",
-            Packing::Bzip2 => "bzip2",
-            Packing::Xz => "xz",
-            Packing::Zip => "zip",
-        }
+        ["plain", "gzip", "zstd", "bzip2", "xz", "zip"][self as usize]
     }
 }
 

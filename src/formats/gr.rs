@@ -1,11 +1,10 @@
 //! Reads DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then lines `a FROM TO LENGTH` with ids from 1.
 //! The lengths are the weights, so they must be numbers.
 
-use crate::formats::bytes::fault::Fault;
 use crate::formats::bytes::tokens::{blanks, excerpt, next_line};
-use crate::formats::head::Head;
 use crate::formats::text::decimal_commas;
 use crate::formats::text::lines::{Grammar, Weight};
+use crate::formats::{Fault, Head};
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
 

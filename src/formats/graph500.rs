@@ -8,12 +8,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use crate::error::{At, Error, Result};
-use crate::formats::bytes::fault::{Fault, Stop};
 use crate::formats::bytes::read::Reader;
 use crate::formats::part::weights_path;
-use crate::formats::sink::{self, Sink};
+use crate::formats::sink;
 use crate::formats::weights::Weight;
-use crate::formats::{Format, Packing, Part, Visitor};
+use crate::formats::{Fault, Format, Packing, Part, Sink, Stop, Visitor};
 use crate::memory::bytes_of_mut;
 
 /// Size of an edge in bytes.
@@ -148,7 +147,7 @@ impl WeightsFile {
             self.reader.read(from * WEIGHT as u64, bytes)?;
             hash(bytes);
             weights.iter_mut().for_each(|weight| *weight = u32::from_le(*weight));
-            if let Some(found) = sink.reading().take_floats(weights)
+            if let Some(found) = sink.reading.take_floats(weights)
                 && sink.fill(weights.len(), Some((weights, found)), |edges| narrow(batch, edges))?
             {
                 continue;

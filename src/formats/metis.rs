@@ -11,15 +11,12 @@
 
 use std::io::BufRead;
 
-use crate::formats::Visitor;
-use crate::formats::bytes::fault::{Fault, Stop};
 use crate::formats::bytes::tokens::{
     blanks, excerpt, has_lone_return, lone_return, newlines, next_line, number, weight_end,
 };
-use crate::formats::head::{Directions, Head};
-use crate::formats::sink::Sink;
 use crate::formats::text::decimal_commas;
 use crate::formats::weights::{Mistake, Weight};
+use crate::formats::{Directions, Fault, Head, Sink, Stop, Visitor};
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
 
@@ -192,7 +189,7 @@ impl Adjacency {
         let column = cursor.column;
         cursor.column += 1;
         let is_weight = column < self.leading || (self.weighted && (column - self.leading) % 2 == 1);
-        let wanted = self.weighted && sink.reading().is_wanted();
+        let wanted = self.weighted && sink.reading.is_wanted();
         let end = if is_weight {
             let end = weight_end(data, at);
             if let (Some(end), true) = (end, wanted && column >= self.leading) {

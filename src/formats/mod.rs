@@ -50,20 +50,27 @@ mod suspect;
 mod text;
 pub mod weights;
 
+pub(crate) use bytes::fault::{Fault, Stop};
+pub(crate) use bytes::int::Int;
 pub use bytes::map::unmapped;
 pub(crate) use bytes::read::Reader;
 pub use foreign::format_of;
 pub use format::{Format, Packing};
 pub(crate) use format::{ending, typed};
+pub(crate) use head::{Directions, HEAD, Head};
 pub use input::Input;
 pub use input::estimate::{largest_in, largest_of_arrays};
 pub use input::files::Look;
 pub use input::generated::EdgeGenerator;
 pub use options::{Columns, TextOptions};
 pub use part::Part;
+pub(crate) use part::UseOfDirection;
+pub(crate) use pass::layout::{FileHead, Layout};
 pub use pass::share::Share;
+pub(crate) use pass::state::ScanState;
 pub use scan::input_cache::{CacheUse, InputCache, Slab};
 pub use scan::seen::{Halves, Scan, Seen};
+pub(crate) use sink::Sink;
 pub use weights::{AskedWeights, WeightType, Weights};
 
 use crate::error::Result;

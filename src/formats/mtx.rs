@@ -3,11 +3,10 @@
 //! half, which is the same undirected graph. Values are the weights, so they must be numbers. If weights are skipped, a
 //! value may be `nan`.
 
-use crate::formats::bytes::fault::Fault;
 use crate::formats::bytes::tokens::{blanks, excerpt, next_line, number};
-use crate::formats::head::{Directions, Head};
 use crate::formats::text::decimal_commas;
 use crate::formats::text::lines::{Grammar, Weight};
+use crate::formats::{Directions, Fault, Head};
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
 const CORRECT: &str = "correct the line, or the header";

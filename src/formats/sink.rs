@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::formats::bytes::fault::{Fault, Stop};
 use crate::formats::bytes::tokens::excerpt;
 use crate::formats::weights::{Mistake, NONE_LACKING, Weight, WeightClass};
-use crate::formats::{Edges, Visitor, WeightType, Weights};
+use crate::formats::{Edges, Fault, Stop, Visitor, WeightType, Weights};
 
 /// Number of edges in a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
 pub(crate) const BATCH: usize = 4096;
@@ -23,7 +22,7 @@ pub(crate) struct Sink<'v, V: Visitor> {
     wide: Vec<[u64; 2]>,
     narrow: Vec<[u32; 2]>,
     /// How weights are treated, and the weights of the gathered edges.
-    reading: Weights,
+    pub reading: Weights,
     weights: Vec<u32>,
     counted: Counted,
     noted: UnfitWeights<Option<Stop>>,
@@ -56,11 +55,6 @@ impl<'v, V: Visitor> Sink<'v, V> {
         let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         let (weights, counted) = (Vec::new(), Counted::default());
         Sink { visitor, wide, narrow, reading, weights, counted, noted: UnfitWeights::default() }
-    }
-
-    /// Returns how weights are treated.
-    pub fn reading(&self) -> Weights {
-        self.reading
     }
 
     /// Adds one edge with its weight; `refused` makes the error for a weight that is a mistake.

@@ -6,11 +6,11 @@
 //! of incoming edges follow in the same layout; they are skipped, since they contain the same edges. An undirected
 //! graph must have each edge in both lists, otherwise it is refused (see `mirror`).
 
+use crate::formats::Int;
 use std::io::Read;
 
 use super::npy::Mismatch;
 use super::shape::{ArrayPlace, Column, EdgeArrays, ListKind, Shape};
-use crate::formats::bytes::int::Int;
 
 /// Number of bytes before the offsets.
 const HEADER: u64 = 17;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::shape::{ArrayPlace, Column, EdgeArrays, Shape};
 use crate::error::{At, Error};
-use crate::formats::bytes::int::Int;
+use crate::formats::Int;
 
 /// Maximum length of a header in bytes. numpy's own limit is 10,000.
 const LONGEST: usize = 1 << 16;

@@ -66,13 +66,8 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
         "coo" => {
             let ((from, edges), (to, ends)) = (column("row")?, column("col")?);
             if edges != ends {
-                return Err(Error::input(
-                    path,
-                    At::File,
-                    "as many rows as columns",
-                    format!("{edges} and {ends}"),
-                    DAMAGED,
-                ));
+                let found = format!("{edges} and {ends}");
+                return Err(Error::input(path, At::File, "as many rows as columns", found, DAMAGED));
             }
             Ok(EdgeArrays { shape: Shape::Columns { from, to }, edges, vertices: Some(vertices), length: 0 })
         }
@@ -84,12 +79,8 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
                 let expected = format!("{rows} rows and one offset more");
                 return Err(Error::input(path, At::File, expected, format!("{count} offsets"), DAMAGED));
             }
-            Ok(EdgeArrays {
-                shape: Shape::Adjacency { offsets, rows, neighbours, lists },
-                edges,
-                vertices: Some(vertices),
-                length: 0,
-            })
+            let shape = Shape::Adjacency { offsets, rows, neighbours, lists };
+            Ok(EdgeArrays { shape, edges, vertices: Some(vertices), length: 0 })
         }
         other => {
             let remedy = "save it as one: scipy.sparse.save_npz(FILE, matrix.tocsr())";

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::shape::{ArrayPlace, Column};
 use crate::error::{At, Error, Result};
-use crate::formats::bytes::int::Int;
 
 /// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
@@ -13,7 +12,7 @@ pub(super) const BATCH: usize = 4096;
 /// A sequential reader of the numbers of a column.
 pub(super) struct Numbers<'a> {
     path: &'a Path,
-    column: Column,
+    pub column: Column,
     from: Box<dyn Read + 'a>,
     /// Index of the next number.
     next: u64,
@@ -68,11 +67,6 @@ impl<'a> Numbers<'a> {
     fn skip_gap(&mut self) -> Result<()> {
         self.bytes.resize(std::mem::take(&mut self.gap), 0);
         self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))
-    }
-
-    /// Returns the type of the numbers.
-    pub fn int(&self) -> Int {
-        self.column.int
     }
 
     /// Returns the bytes of the `nth` number of the last read.

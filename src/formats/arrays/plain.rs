@@ -10,11 +10,8 @@ use super::table::{table, weights_of};
 use super::walk::{Ends, Lists, Walk};
 use super::weights;
 use crate::error::{At, Error, Result};
-use crate::formats::bytes::fault::Stop;
 use crate::formats::bytes::read::Reader;
-use crate::formats::pass::state::ScanState;
-use crate::formats::sink::Sink;
-use crate::formats::{Part, Visitor};
+use crate::formats::{Part, ScanState, Sink, Stop, Visitor};
 
 /// Size of a read in bytes.
 const STRIDE: usize = 64 << 10;

@@ -1,10 +1,7 @@
 //! Where the ends of edges are stored in arrays.
 
+use crate::formats::{Directions, FileHead, Head, Int, Layout};
 use std::sync::Arc;
-
-use crate::formats::bytes::int::Int;
-use crate::formats::head::{Directions, Head};
-use crate::formats::pass::layout::{FileHead, Layout};
 
 /// A member of an archive: one array.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,11 +11,8 @@ use super::table::{table, weights_of};
 use super::walk::{Ends, Lists, Walk};
 use super::{npz, weights};
 use crate::error::{At, Error, Result};
-use crate::formats::bytes::fault::Stop;
-use crate::formats::pass::state::ScanState;
 use crate::formats::pass::stored::{Stored, unpacked};
-use crate::formats::sink::Sink;
-use crate::formats::{Packing, Visitor};
+use crate::formats::{Packing, ScanState, Sink, Stop, Visitor};
 
 /// Upper bound of the memory in bytes for reading one file, without the decompression of each array.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
@@ -41,7 +38,7 @@ pub(in crate::formats) fn read<V: Visitor>(
     shared.set_head(index, table.head(weights.is_some()))?;
     if part.packing == Packing::Zip {
         let mut stored = Stored::open(shared, index, &part.path)?;
-        part.unchanged(stored.length())?;
+        part.unchanged(stored.length)?;
         skip(shared, index, &mut stored, u64::MAX)?;
     }
     let open = |column: &Column, first: u64| -> Result<Numbers<'_>> {

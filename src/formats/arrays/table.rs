@@ -6,11 +6,8 @@ use super::npy::{Array, Mismatch, WeightColumn, refused};
 use super::shape::{ArrayPlace, Column, EdgeArrays, Shape};
 use super::{gapbs, npz};
 use crate::error::{At, Error, Result};
-use crate::formats::bytes::int::Int;
-use crate::formats::head::Head;
 use crate::formats::packing::Decoder;
-use crate::formats::pass::layout::{FileHead, Layout};
-use crate::formats::{Format, Packing, Part, contents};
+use crate::formats::{FileHead, Format, Head, Int, Layout, Packing, Part, contents};
 
 const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 

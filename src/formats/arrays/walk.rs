@@ -4,8 +4,7 @@ use super::numbers::{BATCH, Numbers};
 use super::shape::ListKind;
 use super::weights::WeightNumbers;
 use crate::error::{Error, Result};
-use crate::formats::Visitor;
-use crate::formats::sink::Sink;
+use crate::formats::{Sink, Visitor};
 
 /// The arrays that contain the ends of the edges.
 pub(super) enum Ends<'a> {

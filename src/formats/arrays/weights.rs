@@ -5,10 +5,8 @@ use super::npy::WeightColumn;
 use super::numbers::Numbers;
 use super::shape::Column;
 use crate::error::{Error, Result};
-use crate::formats::Visitor;
-use crate::formats::bytes::int::Int;
-use crate::formats::sink::Sink;
 use crate::formats::weights::{Mistake, Weight};
+use crate::formats::{Int, Sink, Visitor};
 
 /// A sequential reader of weights.
 pub(super) struct WeightNumbers<'a> {
@@ -43,7 +41,7 @@ impl<'a> WeightNumbers<'a> {
     }
 
     fn weight(&self, nth: usize) -> Weight<'static> {
-        let (int, bytes) = (self.numbers.int(), self.numbers.bytes_of(nth));
+        let (int, bytes) = (self.numbers.column.int, self.numbers.bytes_of(nth));
         // The bits of a float are read as an unsigned integer, too.
         let unsigned = Int { signed: false, ..int }.of(bytes).unwrap_or_default();
         match (self.float, int.bytes) {

@@ -54,13 +54,12 @@ impl Map {
             Some(libc::EINVAL | libc::ENOSYS) => Ok(()),
             // Another mapping on the machine may have caused a brief shortage of memory; touching the pages will show.
             Some(libc::EAGAIN | libc::ENOMEM | libc::EINTR) => Ok(()),
-            Some(libc::EFAULT) => Err(Error::input(
-                &self.path,
-                At::Byte(from as u64),
-                format!("{} bytes, as when the file was opened", self.bytes().len()),
-                "the file shorter or unreadable now",
-                "leave the file alone while the job runs, check the disk, and run again",
-            )),
+            Some(libc::EFAULT) => {
+                let expected = format!("{} bytes, as when the file was opened", self.bytes().len());
+                let remedy = "leave the file alone while the job runs, check the disk, and run again";
+                let found = "the file shorter or unreadable now";
+                Err(Error::input(&self.path, At::Byte(from as u64), expected, found, remedy))
+            }
             _ => Err(Error::unreadable(&self.path, &e)),
         }
     }

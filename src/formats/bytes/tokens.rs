@@ -2,7 +2,7 @@
 //!
 //! Eight digits are converted to a number by three multiplications of a 64-bit word.
 
-use crate::formats::bytes::fault::Fault;
+use crate::formats::Fault;
 
 /// Parses the number at `at`. Returns it and the offset after it; `None` if there is no digit or the number is 2^64 or
 /// more.

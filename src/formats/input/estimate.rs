@@ -4,10 +4,9 @@ use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, Result};
 use crate::formats::bytes::tokens::newlines;
-use crate::formats::head::HEAD;
-use crate::formats::pass::layout::{self, Layout};
+use crate::formats::pass::layout;
 use crate::formats::text::LineLayout;
-use crate::formats::{Format, Packing, Part, arrays, contents, parquet};
+use crate::formats::{Format, HEAD, Layout, Packing, Part, arrays, contents, parquet};
 
 /// Size of a sample in bytes, and number of samples of a plain file.
 const SAMPLE: usize = 256 << 10;

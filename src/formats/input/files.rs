@@ -108,13 +108,8 @@ fn dangling(folder: &Path, e: walkdir::Error) -> Result<Option<PathBuf>> {
     let path = e.path().unwrap_or(folder).to_owned();
     if let Some(ancestor) = e.loop_ancestor() {
         let found = format!("a link back to {}", ancestor.display());
-        return Err(Error::input(
-            &path,
-            At::File,
-            "a folder below",
-            found,
-            "remove the link, or name the folders alone",
-        ));
+        let remedy = "remove the link, or name the folders alone";
+        return Err(Error::input(&path, At::File, "a folder below", found, remedy));
     }
     match e.into_io_error() {
         Some(_) if path.is_symlink() => Ok(Some(path)),
@@ -154,13 +149,8 @@ fn of_pattern(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
             found.dedup();
         } else {
             let fits = glob(&text).map_err(|e| {
-                Error::input(
-                    path,
-                    At::File,
-                    "a pattern",
-                    e.kind().to_string(),
-                    "put [ ] around a character that is meant as it is",
-                )
+                let remedy = "put [ ] around a character that is meant as it is";
+                Error::input(path, At::File, "a pattern", e.kind().to_string(), remedy)
             })?;
             let lists = found.iter().map(|folder| fitting(folder, &text, &fits, last));
             found = lists.collect::<Result<Vec<_>>>()?.concat();

@@ -16,14 +16,13 @@ use crate::error::{Error, Result};
 use crate::formats::bytes::read;
 use crate::formats::foreign::format_of;
 use crate::formats::input::generated::EdgeGenerator;
-use crate::formats::part::UseOfDirection;
-use crate::formats::pass::state::{CHUNK, ScanState};
+use crate::formats::pass::state::CHUNK;
 use crate::formats::scan::run::run;
 use crate::formats::scan::{input_cache, packed, plain, records};
 use crate::formats::weights::{Unread, missing};
 use crate::formats::{
-    CacheUse, Format, InputCache, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, Weights, arrays,
-    parquet, sink, text,
+    CacheUse, Format, InputCache, Look, Packing, Part, Scan, ScanState, Seen, Share, TextOptions, UseOfDirection,
+    Visitor, Watch, Weights, arrays, parquet, sink, text,
 };
 use crate::memory::{Budget, Buffer, PER_THREAD, addresses_left};
 

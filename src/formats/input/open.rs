@@ -17,13 +17,8 @@ pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>
     // Files of /proc and /sys have length 0 whatever they contain.
     if meta.len() == 0 && std::fs::File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0)) {
         let remedy = format!("copy its contents to another file: cat {} > edges.txt", path.display());
-        return Err(Error::input(
-            path,
-            At::File,
-            "a file of known length",
-            "one of length 0 that is not empty",
-            remedy,
-        ));
+        let found = "one of length 0 that is not empty";
+        return Err(Error::input(path, At::File, "a file of known length", found, remedy));
     }
     let named = format.is_some();
     let format = match format_of(path, format)? {

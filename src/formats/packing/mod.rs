@@ -7,10 +7,9 @@ mod gzip;
 mod xz;
 mod zstd_window;
 
+use crate::formats::Packing;
 use std::io::{BufRead, ErrorKind, Read, Result};
 use std::path::Path;
-
-use crate::formats::Packing;
 
 /// A reader that unpacks the bytes of `R`.
 pub(crate) enum Decoder<R: BufRead> {

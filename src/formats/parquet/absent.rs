@@ -3,10 +3,9 @@
 
 use crate::error::{Error, Result};
 use crate::formats::part::TableSummary;
-use crate::formats::pass::state::{ScanState, Worked};
-use crate::formats::sink::Sink;
+use crate::formats::pass::state::Worked;
 use crate::formats::weights::Unread;
-use crate::formats::{Part, Visitor};
+use crate::formats::{Part, ScanState, Sink, Visitor};
 
 /// An open file; this build has none.
 pub(crate) enum Units {}
@@ -14,10 +13,6 @@ pub(crate) enum Units {}
 impl Units {
     pub fn open(_: &ScanState<'_>, _: usize) -> Result<Units> {
         Err(refused())
-    }
-
-    pub fn chunks(&self) -> u64 {
-        match *self {}
     }
 
     pub fn chunk<V: Visitor>(&self, _: &ScanState<'_>, _: usize, _: (u64, u64), _: &mut Sink<'_, V>) -> Worked {

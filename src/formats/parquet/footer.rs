@@ -85,13 +85,8 @@ impl IdColumns {
         let opening = memory(&bytes).ok_or_else(|| damaged(part, start, "a footer of Parquet", "other bytes"))?;
         if opening > MEMORY {
             let found = format!("one of {} bytes that needs up to {opening}", bytes.len());
-            return Err(Error::input(
-                path,
-                At::Byte(start),
-                format!("a footer that takes at most {MEMORY} bytes of memory"),
-                found,
-                SMALLER,
-            ));
+            let expected = format!("a footer that takes at most {MEMORY} bytes of memory");
+            return Err(Error::input(path, At::Byte(start), expected, found, SMALLER));
         }
         let options = ParquetMetaDataOptions::new()
             .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
@@ -231,13 +226,8 @@ fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
     read(&mut tail, length - 8)?;
     let [a, b, c, d, magic @ ..] = tail;
     if [&head, &magic].contains(&b"PARE") {
-        return Err(Error::input(
-            path,
-            At::File,
-            "a Parquet file that is not encrypted",
-            "an encrypted one",
-            ENCRYPTED,
-        ));
+        let expected = "a Parquet file that is not encrypted";
+        return Err(Error::input(path, At::File, expected, "an encrypted one", ENCRYPTED));
     }
     if head != PARQUET {
         let remedy = "name its format, or fetch it again";

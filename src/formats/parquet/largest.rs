@@ -1,7 +1,7 @@
 //! Estimates the largest id of a file, for plans.
 
 use crate::formats::bytes::map::Map;
-use crate::formats::sink::Sink;
+use crate::formats::{LargestId, Part, Sink, Weights};
 use std::sync::Arc;
 
 use super::footer::IdColumns;
@@ -9,7 +9,6 @@ use super::limits;
 use super::pages::places;
 use super::rows::{BATCH, RowGroupReader};
 use crate::error::Result;
-use crate::formats::{LargestId, Part, Weights};
 
 /// Number of row groups to sample if the footer has no statistics.
 const GROUPS: usize = 32;

@@ -11,8 +11,7 @@ use super::footer::{DAMAGED, one_line};
 use super::pages::{ColumnPlace, Pages};
 use super::schema::NULLS;
 use crate::error::{At, Error, Result};
-use crate::formats::sink::Sink;
-use crate::formats::{Edges, Visitor};
+use crate::formats::{Edges, Sink, Visitor};
 use crate::process::panics::caught;
 
 /// Number of edges in a batch.
@@ -132,7 +131,7 @@ pub(super) struct RowGroupReader {
     columns: [Column; 2],
     narrow: Vec<[u32; 2]>,
     wide: Vec<[u64; 2]>,
-    left: u64,
+    pub left: u64,
 }
 
 impl RowGroupReader {
@@ -140,11 +139,6 @@ impl RowGroupReader {
     pub fn open(places: &[ColumnPlace<'_>; 2]) -> RowGroupReader {
         let columns = [Column::open(&places[0]), Column::open(&places[1])];
         RowGroupReader { columns, narrow: Vec::with_capacity(BATCH), wide: Vec::new(), left: places[0].rows }
-    }
-
-    /// Returns the number of rows that are still to be read.
-    pub fn left(&self) -> u64 {
-        self.left
     }
 
     /// Hands up to `most` edges to `sink`. Returns their number, which is 0 after the last edge.

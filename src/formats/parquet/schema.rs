@@ -4,9 +4,8 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use crate::error::{At, Error, Result};
-use crate::formats::part::UseOfDirection;
 use crate::formats::text::names::{DIRECTION, Ends, chosen, columns, is_direction_open};
-use crate::formats::{Columns, Part};
+use crate::formats::{Columns, Part, UseOfDirection};
 
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
 /// Maximum number of columns that a message names.

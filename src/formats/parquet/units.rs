@@ -6,11 +6,9 @@
 //! never has to keep more edges than [`ROWS`].
 
 use crate::formats::bytes::map::Map;
-use crate::formats::head::Head;
-use crate::formats::pass::layout::Layout;
-use crate::formats::pass::state::{ScanState, Worked};
-use crate::formats::sink::Sink;
+use crate::formats::pass::state::Worked;
 use crate::formats::weights::missing;
+use crate::formats::{Head, Layout, ScanState, Sink, Visitor};
 use std::sync::Arc;
 
 use super::footer::{IdColumns, unread};
@@ -18,7 +16,6 @@ use super::limits::{self, Limits};
 use super::pages::places;
 use super::rows::RowGroupReader;
 use crate::error::Result;
-use crate::formats::Visitor;
 
 /// Number of rows per chunk number.
 const ROWS: usize = 1 << 20;
@@ -37,7 +34,7 @@ pub(crate) struct Units {
     /// The first chunk number after those of the row groups.
     ends: u64,
     /// Number of chunk numbers.
-    count: u64,
+    pub count: u64,
 }
 
 impl Units {
@@ -65,11 +62,6 @@ impl Units {
         }
         let count = ends.max((map.bytes().len() as u64).div_ceil(shared.chunk as u64));
         Ok(Units { map, table, limits, units, ends, count })
-    }
-
-    /// Returns the number of chunk numbers.
-    pub fn chunks(&self) -> u64 {
-        self.count
     }
 
     /// Does the work of chunk `number`: hashes its part of the file, and reads the row groups that begin there. `first`
@@ -110,7 +102,7 @@ impl Units {
                 return end.end(sink);
             }
             left -= read;
-            if left == 0 && rows.left() > 0 {
+            if left == 0 && rows.left > 0 {
                 end.end(sink)?;
                 left = ROWS;
             }

@@ -1,15 +1,12 @@
 //! The layout of a file in its format: where the body begins, where it may be cut, and how a piece is parsed.
 
-use crate::formats::bytes::fault::{Fault, Stop};
-use crate::formats::bytes::int::Int;
 use crate::formats::bytes::tokens::{excerpt, next_line};
-use crate::formats::head::{HEAD, Head};
 use crate::formats::metis::{self, Cursor};
-use crate::formats::part::UseOfDirection;
-use crate::formats::sink::Sink;
 use crate::formats::text::lines::{self, LONGEST};
 use crate::formats::text::{self, Counts, LineLayout};
-use crate::formats::{Format, Part, Visitor, binary, contents, gr, graph500, mtx};
+use crate::formats::{
+    Fault, Format, HEAD, Head, Int, Part, Sink, Stop, UseOfDirection, Visitor, binary, contents, gr, graph500, mtx,
+};
 
 /// The header of a file in any format.
 pub(crate) type FileHead = Head<Layout>;

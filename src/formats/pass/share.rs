@@ -49,18 +49,13 @@ impl<'c> Share<'c> {
 pub(crate) struct ChunkQueue<'c> {
     share: Share<'c>,
     chunks: u64,
-    own: Range<u64>,
+    pub own: Range<u64>,
     /// The next chunk of its own share, if ranks do not help each other.
     next: Next,
     pass: Option<Pass<'c>>,
 }
 
 impl ChunkQueue<'_> {
-    /// Returns the numbers of the chunks in its own share.
-    pub fn own(&self) -> Range<u64> {
-        self.own.clone()
-    }
-
     /// Returns the next chunk of its own share.
     pub fn take(&self) -> Option<u64> {
         let Some(pass) = self.pass else {

@@ -6,12 +6,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{At, Error, Result};
-use crate::formats::bytes::fault::{Fault, Stop};
 use crate::formats::bytes::tokens::newlines;
-use crate::formats::pass::layout::{FileHead, Layout};
 use crate::formats::sink::{Counted, UnfitWeights};
 use crate::formats::weights::missing;
-use crate::formats::{Format, Packing, Part, Share, Watch, WeightType, Weights, text};
+use crate::formats::{Fault, FileHead, Format, Layout, Packing, Part, Share, Stop, Watch, WeightType, Weights, text};
 
 /// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
 pub(crate) const CHUNK: usize = 8 << 20;

@@ -17,12 +17,12 @@ pub(in crate::formats) struct Stored<'a> {
     shared: &'a ScanState<'a>,
     part: usize,
     file: std::fs::File,
-    length: u64,
+    pub length: u64,
     buffer: Vec<u8>,
     at: usize,
     filled: usize,
     /// Offset of the next byte to read from the file.
-    offset: u64,
+    pub offset: u64,
     hasher: Xxh3,
 }
 
@@ -39,16 +39,6 @@ impl<'a> Stored<'a> {
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         let hasher = ScanState::hasher(part, 0);
         Ok(Stored { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
-    }
-
-    /// Returns the length of the file when it was opened.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// Returns the number of bytes read from the file.
-    pub fn offset(&self) -> u64 {
-        self.offset
     }
 
     /// Returns the number of those bytes that were consumed.
@@ -106,11 +96,11 @@ pub(crate) fn unpacked<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<De
     let part = &shared.parts[index];
     let path = &part.path;
     let stored = Stored::open(shared, index, path)?;
-    if stored.length() == 0 {
+    if stored.length == 0 {
         let expected = format!("a {} stream", part.packing.name());
         let remedy = "the file is cut short: fetch or make it again";
         return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
     }
-    part.unchanged(stored.length())?;
+    part.unchanged(stored.length)?;
     Decoder::new(part.packing, stored, path).map_err(|e| Error::unreadable(path, &e))
 }

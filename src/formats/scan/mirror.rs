@@ -10,13 +10,12 @@ use std::io::BufReader;
 use super::input_cache::CacheUse;
 use super::run::run;
 use crate::error::{At, Error, Result};
-use crate::formats::head::Directions;
 use crate::formats::packing::Decoder;
-use crate::formats::part::UseOfDirection;
-use crate::formats::pass::layout::FileHead;
-use crate::formats::pass::state::{CHUNK, ScanState};
+use crate::formats::pass::state::CHUNK;
 use crate::formats::sink::{sign, signed};
-use crate::formats::{Edges, Format, Part, Share, Signals, Visitor, Weights, metis};
+use crate::formats::{
+    Directions, Edges, FileHead, Format, Part, ScanState, Share, Signals, UseOfDirection, Visitor, Weights, metis,
+};
 
 /// Number of buckets in a pass.
 const BUCKETS: usize = 1 << 14;

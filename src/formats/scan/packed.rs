@@ -14,15 +14,15 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::tokens::newlines;
 use crate::formats::graph500::{self, WeightsFile};
-use crate::formats::head::HEAD;
 use crate::formats::metis::Cursor;
 use crate::formats::packing::{self, Decoder};
-use crate::formats::pass::layout::{self, Layout};
+use crate::formats::pass::layout;
 use crate::formats::pass::share::Next;
-use crate::formats::pass::state::{ScanState, Worked, locate, located, of_kind, refuse_empty};
+use crate::formats::pass::state::{Worked, locate, located, of_kind, refuse_empty};
 use crate::formats::pass::stored::{Stored, unpacked};
-use crate::formats::sink::Sink;
-use crate::formats::{Format, Packing, Part, Visitor, Weights, arrays, contents, suspect};
+use crate::formats::{
+    Format, HEAD, Layout, Packing, Part, ScanState, Sink, Visitor, Weights, arrays, contents, suspect,
+};
 
 /// Maximum number of blocks that wait between an unpacking thread and the parsers.
 pub(crate) const QUEUE: usize = 4;
@@ -51,7 +51,7 @@ pub(crate) struct Packed<'a> {
     /// Parts whose blocks are spread over the threads, and parts that one thread processes alone.
     spread: Vec<usize>,
     alone: Vec<usize>,
-    feeders: usize,
+    pub feeders: usize,
     next_spread: Next,
     next_alone: Mutex<usize>,
     /// Number of the next block, in the order of the input.
@@ -84,11 +84,6 @@ impl<'a> Packed<'a> {
         let feeders = if shared.ordered { spread.len().min(1) } else { spread.len() };
         let (next_spread, next_alone) = (Next::new(0), Mutex::new(0));
         Packed { shared, spread, alone, feeders, next_spread, next_alone, number: AtomicU64::new(first_number) }
-    }
-
-    /// Returns the number of threads that should call [`Self::feed`].
-    pub fn feeders(&self) -> usize {
-        self.feeders
     }
 
     /// Runs an unpacking thread, which takes one part after the other and sends its blocks.
@@ -256,7 +251,7 @@ impl<'a> Blocks<'a> {
             }
             goal = data.len() + step;
         }
-        let stored = self.decoder.stored().offset();
+        let stored = self.decoder.stored().offset;
         let block = Block {
             part: self.index,
             line: self.line,

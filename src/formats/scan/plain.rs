@@ -2,20 +2,18 @@
 //! fixed-size records are read ([`crate::formats::scan::records`]).
 
 use crate::error::{Error, Result};
-use crate::formats::bytes::fault::Stop;
 use crate::formats::bytes::map::Map;
 use crate::formats::bytes::read::Reader;
 use crate::formats::graph500::WeightsFile;
-use crate::formats::head::HEAD;
 use crate::formats::metis::{self, Cursor};
-use crate::formats::pass::layout::{self, FileHead, Layout};
+use crate::formats::pass::layout;
 use crate::formats::pass::share::{ChunkQueue, Next};
-use crate::formats::pass::state::{ErrorPlace, ScanState, Worked, located, of_kind, refuse_empty};
+use crate::formats::pass::state::{ErrorPlace, Worked, located, of_kind, refuse_empty};
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::records::{Piece, Records};
-use crate::formats::sink::Sink;
-use crate::formats::{Format, Packing, Part, Visitor, arrays, parquet, suspect};
-use std::ops::Range;
+use crate::formats::{
+    FileHead, Format, HEAD, Layout, Packing, Part, ScanState, Sink, Stop, Visitor, arrays, parquet, suspect,
+};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Number of bytes to hash and then parse while they are in the L2 cache.
@@ -27,8 +25,8 @@ const PREFIX: usize = 4096;
 pub(crate) struct PlainFiles<'c> {
     files: Vec<Body>,
     /// Number of chunks of all files, and their assignment to threads.
-    chunks: u64,
-    queue: ChunkQueue<'c>,
+    pub chunks: u64,
+    pub queue: ChunkQueue<'c>,
 }
 
 /// A file of a scan.
@@ -88,16 +86,6 @@ impl<'c> PlainFiles<'c> {
             chunks += of_it;
         }
         Ok(PlainFiles { files, chunks, queue: shared.share.begin(chunks) })
-    }
-
-    /// Returns the number of chunks of all files.
-    pub fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
-    /// Returns the numbers of the chunks in this rank's share.
-    pub fn share(&self) -> Range<u64> {
-        self.queue.own()
     }
 
     fn file(&self, number: u64) -> &Body {
@@ -205,7 +193,7 @@ fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Op
     }
     if part.format == Format::Parquet {
         let units = parquet::Units::open(shared, index)?;
-        let chunks = units.chunks();
+        let chunks = units.count;
         return Ok(Some((Kind::Units(units), chunks)));
     }
     lines(shared, index, vertices)

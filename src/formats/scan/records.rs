@@ -1,15 +1,12 @@
 //! The chunks of a plain file of fixed-size records, which are read piece by piece, or taken from the cache.
 
 use crate::error::Result;
-use crate::formats::bytes::fault::Stop;
 use crate::formats::bytes::read::Reader;
 use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::Cursor;
-use crate::formats::pass::layout::{FileHead, Layout};
-use crate::formats::pass::state::{ScanState, locate};
+use crate::formats::pass::state::locate;
 use crate::formats::scan::input_cache::{self, CacheUse, InputCache};
-use crate::formats::sink::Sink;
-use crate::formats::{Part, Visitor};
+use crate::formats::{FileHead, Layout, ScanState, Sink, Stop, Visitor};
 use crate::memory::{bytes_of, bytes_of_mut};
 
 /// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
@@ -101,10 +98,10 @@ impl Records {
         sink: &mut Sink<'_, V>,
     ) -> Result<()> {
         let (from, to) = self.bounds(shared, chunk);
-        let whole = Whole { records: self, shared, part, chunk, from, to };
+        let place = (part, chunk);
         if let Some(slab) = cache.take(number) {
             let bytes = &bytes_of(slab)[..to - from];
-            whole.parse(sink, |at, until, parse| parse(&bytes[at - from..until - from]))?;
+            self.parse(shared, place, (from, to), sink, |at, until, parse| parse(&bytes[at - from..until - from]))?;
             cache.parsed(number, slab);
         } else {
             // A chunk that is read in one call needs no hint.
@@ -117,7 +114,7 @@ impl Records {
                 }
             }
             let piece = piece.bytes();
-            whole.parse(sink, |at, until, parse| {
+            self.parse(shared, place, (from, to), sink, |at, until, parse| {
                 let bytes = &mut piece[..until - at];
                 self.reader.read(at as u64, bytes)?;
                 parse(bytes)
@@ -126,37 +123,26 @@ impl Records {
         shared.count(part, sink.take_count());
         shared.advance((to - from) as u64)
     }
-}
 
-/// A chunk that is being parsed.
-struct Whole<'a> {
-    records: &'a Records,
-    shared: &'a ScanState<'a>,
-    part: usize,
-    chunk: u64,
-    from: usize,
-    to: usize,
-}
-
-impl Whole<'_> {
     /// Hashes the bytes of the chunk, and parses the records that start in it; the last of these may end after the
     /// chunk. `with` passes the bytes `at .. until` to its third argument.
     fn parse<V: Visitor>(
         &self,
+        shared: &ScanState<'_>,
+        (part, chunk): (usize, u64),
+        (from, to): (usize, usize),
         sink: &mut Sink<'_, V>,
         mut with: impl FnMut(usize, usize, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
-        let Whole { records, from, to, .. } = *self;
         let cut = |at: usize| {
-            let behind = at.saturating_sub(records.body).next_multiple_of(records.record);
-            (records.body + behind).min(records.length)
+            let behind = at.saturating_sub(self.body).next_multiple_of(self.record);
+            (self.body + behind).min(self.length)
         };
         let (start, end) = (cut(from), cut(to));
         // A small chunk may lie within one record.
         let last = if start < end { end } else { to };
-        let part: &Part = &self.shared.parts[self.part];
-        let mut hasher = ScanState::hasher(self.part, self.chunk);
-        let mut of_weights = records.weights.is_some().then(|| ScanState::hasher(self.part, self.chunk));
+        let mut hasher = ScanState::hasher(part, chunk);
+        let mut of_weights = self.weights.is_some().then(|| ScanState::hasher(part, chunk));
         let (mut at, mut cursor) = (from, Cursor::default());
         while at < last {
             // The bytes before the chunk's first record form a separate piece: the end of a record, or a header.
@@ -168,24 +154,24 @@ impl Whole<'_> {
                     return Ok(());
                 }
                 let bytes = &bytes[first - at..];
-                let parsed = match &records.weights {
+                let parsed = match &self.weights {
                     Some(weights) => {
-                        let edge = ((first - records.body) / records.record) as u64;
+                        let edge = ((first - self.body) / self.record) as u64;
                         let of_weights = &mut of_weights;
                         weights.parse(bytes, edge, sink, |weights| {
                             of_weights.iter_mut().for_each(|hasher| hasher.update(weights));
                         })
                     }
-                    None => records.layout.parse(bytes, &mut cursor, sink),
+                    None => self.layout.parse(bytes, &mut cursor, sink),
                 };
-                parsed.map_err(|stop: Stop| locate(stop, part, first as u64, &[], 1))
+                parsed.map_err(|stop: Stop| locate(stop, &shared.parts[part], first as u64, &[], 1))
             })?;
             at = until;
         }
         sink.flush()?;
-        self.shared.set_hash(self.part, self.chunk, hasher.digest());
+        shared.set_hash(part, chunk, hasher.digest());
         if let Some(hasher) = of_weights {
-            self.shared.add_weights_hash(self.part, self.chunk, hasher.digest());
+            shared.add_weights_hash(part, chunk, hasher.digest());
         }
         Ok(())
     }

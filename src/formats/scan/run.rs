@@ -6,9 +6,7 @@ use super::input_cache::CacheUse;
 use super::packed::{self, Packed};
 use super::plain::PlainFiles;
 use crate::error::Result;
-use crate::formats::Visitor;
-use crate::formats::pass::state::ScanState;
-use crate::formats::sink::Sink;
+use crate::formats::{ScanState, Sink, Visitor};
 
 /// Makes the pass, and returns its state with all counts. `visitors` must not be empty.
 ///
@@ -20,16 +18,16 @@ pub(crate) fn run<'a, V: Visitor>(
     visitors: &mut [V],
 ) -> Result<ScanState<'a>> {
     let plain = PlainFiles::open(&shared, visitors.len())?;
-    let packed = Packed::new(&shared, plain.chunks(), visitors.len());
+    let packed = Packed::new(&shared, plain.chunks, visitors.len());
     std::thread::scope(|scope| {
         if let CacheUse::For(cache) = cache {
-            for _ in 0..cache.begin(plain.share()) {
+            for _ in 0..cache.begin(plain.queue.own.clone()) {
                 let (shared, plain) = (&shared, &plain);
                 scope.spawn(move || plain.read_ahead(shared, cache));
             }
         }
         let (feed, blocks) = crossbeam::channel::bounded(packed::QUEUE);
-        for _ in 0..packed.feeders() {
+        for _ in 0..packed.feeders {
             let feed = feed.clone();
             let packed = &packed;
             scope.spawn(move || packed.feed(&feed));

@@ -8,12 +8,11 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::mirror;
 use crate::error::{At, Error, Result};
-use crate::formats::pass::layout::{FileHead, Layout};
-use crate::formats::pass::state::{ErrorPlace, PartState, ScanState, word_of};
+use crate::formats::pass::state::{ErrorPlace, PartState, word_of};
 use crate::formats::sink::UnfitWeights;
 use crate::formats::text::Counts;
 use crate::formats::weights::NONE_LACKING;
-use crate::formats::{Part, WeightType, Weights};
+use crate::formats::{FileHead, Layout, Part, ScanState, WeightType, Weights};
 
 /// The result of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use super::fields::Field;
 use super::window::{Next, Window};
-use crate::formats::bytes::fault::Fault;
+use crate::formats::Fault;
 use crate::formats::bytes::tokens::{excerpt, newlines, number};
 
 /// A first line that contains counts, if the number of edges that follow matches one of them.

@@ -2,7 +2,7 @@
 
 use super::fields::{Delimiter, Field};
 use super::window::{Next, Window};
-use crate::formats::bytes::fault::Fault;
+use crate::formats::Fault;
 use crate::formats::bytes::tokens::number;
 
 /// In files with fewer lines, the table must also look like one of pandas in other ways.

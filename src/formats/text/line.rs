@@ -3,7 +3,7 @@
 use super::advice::ANOTHER;
 use super::fields::{Delimiter, Field, split};
 use super::window::Window;
-use crate::formats::bytes::fault::Fault;
+use crate::formats::Fault;
 use crate::formats::bytes::tokens::{excerpt, lone_return};
 use std::borrow::Cow;
 

@@ -8,12 +8,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Counts, TableGrammar, attributes};
-use crate::formats::Visitor;
-use crate::formats::bytes::fault::{Fault, Stop};
 use crate::formats::bytes::tokens::{
     blanks, excerpt, has_lone_return, is_blank_or_end, lone_return, next_line, number, weight_end,
 };
-use crate::formats::sink::Sink;
+use crate::formats::{Fault, Sink, Stop, Visitor};
 
 /// Maximum length in bytes of a line with an edge; a file with a longer one is not in the named format.
 pub(crate) const LONGEST: usize = 1 << 20;
@@ -57,7 +55,7 @@ pub(crate) struct Grammar {
 /// Parses whole lines; the last one may lack its newline.
 pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     // Lines whose weights are skipped have their own code, so that they are parsed as fast as lines without weights.
-    if sink.reading().is_wanted() && grammar.weight != Weight::Never {
+    if sink.reading.is_wanted() && grammar.weight != Weight::Never {
         parse_as::<true, V>(data, grammar, sink)
     } else {
         parse_as::<false, V>(data, grammar, sink)
@@ -149,7 +147,7 @@ fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Si
     let has_quotes = || data[line..next_line(data, line)].contains(&b'"');
     let edge = grammar.quoted.as_ref().filter(|_| has_quotes()).and_then(|table| table.edge_at(data, line));
     let Some(edge) = edge else { return Err(wrong(data, line, grammar)) };
-    if sink.reading().is_wanted() {
+    if sink.reading.is_wanted() {
         sink.push_line(data, line, (edge.u, edge.v), edge.weight)?;
     } else {
         sink.push(edge.u, edge.v)?;

@@ -23,11 +23,8 @@ mod window;
 
 use std::borrow::Cow;
 
-use crate::formats::bytes::fault::Fault;
-use crate::formats::head::{HEAD, Head};
-use crate::formats::part::UseOfDirection;
 use crate::formats::text::lines::{Grammar, Weight};
-use crate::formats::{Columns, Part, TextOptions};
+use crate::formats::{Columns, Fault, HEAD, Head, Part, TextOptions, UseOfDirection};
 pub(in crate::formats) use advice::decimal_commas;
 use advice::{COLUMNS, OTHER_COLUMNS, SKIP, advice, advice_of_two, chosen};
 pub(crate) use counts::Counts;

@@ -8,10 +8,8 @@ use std::ops::Range;
 use super::counts::Counts;
 use super::fields::Delimiter;
 use super::{advice, attributes};
-use crate::formats::Visitor;
-use crate::formats::bytes::fault::{Fault, Stop};
 use crate::formats::bytes::tokens::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
-use crate::formats::sink::Sink;
+use crate::formats::{Fault, Sink, Stop, Visitor};
 
 /// The format of a file's lines. Columns are counted from 0.
 #[derive(Debug, Clone)]
@@ -53,7 +51,7 @@ impl TableGrammar {
     }
 
     fn lines<const D: u8, V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
-        let wanted = sink.reading().is_wanted() && self.weight.is_some();
+        let wanted = sink.reading.is_wanted() && self.weight.is_some();
         let mut at = 0;
         while at < data.len() {
             if let Some(Row { u, v, weight, next }) = self.edge::<D>(data, at) {

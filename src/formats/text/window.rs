@@ -1,7 +1,7 @@
 //! The start of a file, line by line, which decides how the rest is read.
 
+use crate::formats::HEAD;
 use crate::formats::bytes::tokens::{blanks, has_lone_return, next_line};
-use crate::formats::head::HEAD;
 
 /// At most the first [`HEAD`] bytes of a file; the same for a plain and a packed file.
 pub(super) struct Window<'a> {

@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::bytes::fault::Fault;
+use crate::formats::Fault;
 use crate::formats::bytes::tokens::number;
 
 /// Only floats below this can have a fraction; all larger ones are integers.

@@ -140,7 +140,6 @@ const ALL: [Foreign; 17] = [
         line: "python3 -c \"import json; n = {}; \
                [print(*(n.setdefault(x, len(n)) for x in ([a['source'], a['target']] if isinstance(a, dict) else a[:2]))) \
                for a in map(json.loads, open('IN'))]\" > IN.txt",
-        ..KNOWN
     },
     Foreign {
         name: "JSON",
@@ -152,7 +151,6 @@ const ALL: [Foreign; 17] = [
                e = d if isinstance(d, list) else d.get('links') or d['edges']; \
                [print(*(n.setdefault(x, len(n)) for x in ([a['source'], a['target']] if isinstance(a, dict) else a[:2]))) \
                for a in e]\" > IN.txt",
-        ..KNOWN
     },
     Foreign {
         name: "a pickle of Python",
@@ -162,7 +160,6 @@ const ALL: [Foreign; 17] = [
         advice: "convert it, if it is a graph of networkx and from whom you trust",
         line: "python3 -c \"import pickle, networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(pickle.load(open('IN', 'rb'))), 'IN.txt', data=False)\"",
-        ..KNOWN
     },
     Foreign {
         name: "a tar archive",

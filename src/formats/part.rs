@@ -1,5 +1,6 @@
 //! A file of an input: its format, packing and size, and how it is read.
 
+use std::cmp::Reverse;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -137,8 +138,7 @@ impl Part {
 
     /// Returns true if the file is mapped into memory to be read, as plain lines and tables are.
     pub(crate) fn is_mapped(&self) -> bool {
-        let lines = matches!(self.format, Format::Text | Format::Mtx | Format::Metis | Format::Gr);
-        self.packing == Packing::Plain && (lines || self.format == Format::Parquet)
+        self.packing == Packing::Plain && (self.format.is_lines() || self.format == Format::Parquet)
     }
 
     /// Returns an upper bound of the number of edges, computed from the size of the file; `u64::MAX` if the size gives
@@ -147,9 +147,7 @@ impl Part {
         // The shortest line is two digits, a blank and a line end, which the last line may lack; in METIS a neighbour
         // is a digit and a blank.
         let fewest = match (self.packing, self.format) {
-            (Packing::Plain, Format::U32) => 8,
-            (Packing::Plain, Format::U64) => 16,
-            (Packing::Plain, Format::Graph500) => 12,
+            (Packing::Plain, format) if let Some(record) = format.record() => record,
             (Packing::Plain, Format::Text | Format::Gr | Format::Sg | Format::Wsg) => 4,
             (Packing::Plain, Format::Mtx | Format::Metis | Format::Npy) => 2,
             _ => return u64::MAX,
@@ -210,6 +208,24 @@ pub(crate) struct TableSummary {
     /// Memory in bytes for opening the file, and for keeping it open.
     pub opening: u64,
     pub open: u64,
+}
+
+impl TableSummary {
+    /// Returns an upper bound in bytes of the memory for reading `tables`, with `threads` threads that keep `open` files
+    /// open.
+    pub fn scratch_bytes(mut tables: Vec<TableSummary>, threads: usize, open: usize) -> u64 {
+        let opening = tables.iter().map(|table| table.opening).max().unwrap_or(0);
+        tables.sort_unstable_by_key(|table| Reverse(table.open));
+        let open: u64 = tables.iter().take(open.max(threads)).map(|table| table.open).sum();
+        tables.sort_unstable_by_key(|table| Reverse(table.memory));
+        let (mut left, mut reading) = (threads as u64, 0);
+        for table in tables {
+            let readers = table.readers.min(left);
+            reading += readers * table.memory;
+            left -= readers;
+        }
+        opening + open + reading
+    }
 }
 
 #[cfg(test)]

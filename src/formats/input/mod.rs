@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::formats::bytes::read;
 use crate::formats::foreign::format_of;
 use crate::formats::input::generated::EdgeGenerator;
+use crate::formats::part::TableSummary;
 use crate::formats::pass::state::CHUNK;
 use crate::formats::scan::run::run;
 use crate::formats::scan::{input_cache, packed, plain, records};
@@ -411,7 +412,8 @@ impl Input {
                 // The threads that read ahead take memory, and so does the state of each chunk.
                 let keeps = self.chunks_to_keep() > 0;
                 let ahead = if keeps { input_cache::READERS as u64 * PER_THREAD + 3 * hashes } else { 0 };
-                let tables = parquet::scratch_bytes(parts, threads, plain::KEPT);
+                let tables = parts.iter().filter_map(parquet::summary_of).collect();
+                let tables = TableSummary::scratch_bytes(tables, threads, plain::KEPT);
                 // METIS files need the first vertex of every chunk.
                 sinks
                     + pieces

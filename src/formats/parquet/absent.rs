@@ -32,10 +32,6 @@ pub(crate) fn summary_of(_: &Part) -> Option<TableSummary> {
     None
 }
 
-pub(crate) fn scratch_bytes(_: &[Part], _: usize, _: usize) -> u64 {
-    0
-}
-
 pub(crate) fn unread(_: &Part) -> Option<Unread> {
     None
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::footer::IdColumns;
 use super::limits;
-use super::pages::places;
 use super::rows::{BATCH, RowGroupReader};
 use crate::error::Result;
 
@@ -36,8 +35,8 @@ pub(crate) fn largest(part: &Part) -> Result<u64> {
     let mut most = LargestId::default();
     for look in 0..GROUPS.min(table.groups.len()) {
         let number = look * table.groups.len() / GROUPS.min(table.groups.len());
-        let places = places(&table, &part.path, &map, number, limits);
-        RowGroupReader::open(&places).step(BATCH, &mut Sink::new(&mut most, Weights::Skip))?;
+        let mut rows = RowGroupReader::open(&table, &part.path, &map, number, limits);
+        rows.step(BATCH, &mut Sink::new(&mut most, Weights::Skip))?;
     }
     Ok(most.0.map_or(0, |id| id.saturating_add(1)))
 }

@@ -27,30 +27,14 @@ mod units;
 
 pub(super) use {footer::unread, largest::largest, limits::summary, units::Units};
 
-use std::cmp::Reverse;
-
 use crate::formats::part::TableSummary;
 use crate::formats::{Format, Part};
 
-/// Returns the summary of a file's footer, which is read once; `None` if it can't be read, which the scan reports.
+/// Returns the summary of a file's footer, which is read once; `None` if the file is not Parquet, or if the footer can't
+/// be read, which the scan reports.
 pub(super) fn summary_of(part: &Part) -> Option<TableSummary> {
-    *part.summary.get_or_init(|| summary(part).ok())
-}
-
-/// Returns an upper bound in bytes of the memory for reading the Parquet files among `parts`, with `threads` threads
-/// that keep `open` files open.
-pub(super) fn scratch_bytes(parts: &[Part], threads: usize, open: usize) -> u64 {
-    let tables = parts.iter().filter(|part| part.format == Format::Parquet).filter_map(summary_of);
-    let mut tables: Vec<TableSummary> = tables.collect();
-    let opening = tables.iter().map(|table| table.opening).max().unwrap_or(0);
-    tables.sort_unstable_by_key(|table| Reverse(table.open));
-    let open: u64 = tables.iter().take(open.max(threads)).map(|table| table.open).sum();
-    tables.sort_unstable_by_key(|table| Reverse(table.memory));
-    let (mut left, mut reading) = (threads as u64, 0);
-    for table in tables {
-        let readers = table.readers.min(left);
-        reading += readers * table.memory;
-        left -= readers;
+    if part.format != Format::Parquet {
+        return None;
     }
-    opening + open + reading
+    *part.summary.get_or_init(|| summary(part).ok())
 }

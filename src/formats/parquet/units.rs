@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use super::footer::{IdColumns, unread};
 use super::limits::{self, Limits};
-use super::pages::places;
 use super::rows::RowGroupReader;
 use crate::error::Result;
 
@@ -94,7 +93,7 @@ impl Units {
     fn group<V: Visitor>(&self, end: &mut ChunkNumbers<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
         let shared = end.shared;
         let path = &shared.parts[end.index].path;
-        let mut rows = RowGroupReader::open(&places(&self.table, path, &self.map, group, self.limits));
+        let mut rows = RowGroupReader::open(&self.table, path, &self.map, group, self.limits);
         let mut left = ROWS;
         for turn in 1.. {
             let read = rows.step(left, sink)?;

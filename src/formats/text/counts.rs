@@ -58,9 +58,6 @@ impl Ratio {
     }
 }
 
-pub(super) const REMEDY: &str =
-    "skip it with [input] skip_lines = 1 (convert --skip-lines 1), or say skip_lines = 0 if it is an edge";
-
 impl Counts {
     /// Returns the text after "found" in a message about the line, if its counts match a file with `following` more
     /// lines.
@@ -83,7 +80,8 @@ impl Counts {
     pub const EXPECTED: &str = "an edge";
 
     /// The remedy in a message.
-    pub const REMEDY: &str = REMEDY;
+    pub const REMEDY: &str =
+        "skip it with [input] skip_lines = 1 (convert --skip-lines 1), or say skip_lines = 0 if it is an edge";
 }
 
 impl Sizes {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::counts::HeaderCounts;
 use super::encode;
-use super::output::Turns;
+use super::output::AppendTurns;
 use super::writing::Writing;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
@@ -29,7 +29,7 @@ pub(super) fn write(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) ->
     }
 }
 
-fn write_as<E: Entry>(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
+fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
     let Writing { input, output, weights, .. } = *writing;
     if counts.vertices > 1 << 32 {
         let found = format!("{} vertices", counts.vertices);
@@ -38,7 +38,7 @@ fn write_as<E: Entry>(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) 
     }
     let degrees = degrees(writing, counts.vertices)?;
     let ranges = ranges(&degrees, size_of::<E>() as u64, memory);
-    let turns = Turns::new(output);
+    let turns = AppendTurns::new(output);
     let header = |entries: usize| {
         output.header(
             encode::header(Format::Metis, HeaderCounts { edges: entries as u64 / 2, ..counts }, weights).as_bytes(),
@@ -47,17 +47,17 @@ fn write_as<E: Entry>(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) 
     let mut next = 0;
     let mut entries = 0;
     if let [range] = ranges.as_slice() {
-        let lists = Lists::<E>::read(writing, range.clone(), &degrees)?;
+        let lists = NeighbourLists::<E>::read(writing, range.clone(), &degrees)?;
         entries = lists.entries.len();
         header(entries)?;
         lists.write(weights, &turns, &mut next)?;
     } else {
         for range in &ranges {
-            entries += Lists::<E>::read(writing, range.clone(), &degrees)?.entries.len();
+            entries += NeighbourLists::<E>::read(writing, range.clone(), &degrees)?.entries.len();
         }
         header(entries)?;
         for range in ranges {
-            Lists::<E>::read(writing, range, &degrees)?.write(weights, &turns, &mut next)?;
+            NeighbourLists::<E>::read(writing, range, &degrees)?.write(weights, &turns, &mut next)?;
         }
     }
     Ok((counts.edges, entries as u64 / 2))
@@ -65,7 +65,7 @@ fn write_as<E: Entry>(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) 
 
 /// A neighbour, perhaps with a weight in the low half. Entries sort by neighbour and then by weight, so the smallest
 /// weight of a neighbour comes first.
-trait Entry: Copy + Ord + Send + Into<u64> {
+trait NeighbourEntry: Copy + Ord + Send + Into<u64> {
     /// The entry as an atomic, which several threads can write.
     type Slot: Default + Send + Sync;
     /// Number of bits of the weight.
@@ -75,7 +75,7 @@ trait Entry: Copy + Ord + Send + Into<u64> {
     fn stored(slot: Self::Slot) -> Self;
 }
 
-impl Entry for u32 {
+impl NeighbourEntry for u32 {
     type Slot = AtomicU32;
     const SHIFT: u32 = 0;
 
@@ -88,7 +88,7 @@ impl Entry for u32 {
     }
 }
 
-impl Entry for u64 {
+impl NeighbourEntry for u64 {
     type Slot = AtomicU64;
     const SHIFT: u32 = 32;
 
@@ -102,7 +102,7 @@ impl Entry for u64 {
 }
 
 /// Returns the neighbour of an entry.
-fn neighbour<E: Entry>(entry: E) -> u64 {
+fn neighbour<E: NeighbourEntry>(entry: E) -> u64 {
     entry.into() >> E::SHIFT
 }
 
@@ -171,21 +171,21 @@ fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
 }
 
 /// The sorted neighbours of a range of vertices.
-struct Lists<E> {
+struct NeighbourLists<E> {
     /// End of each vertex's list, by index in the range; a list begins where the previous one ends.
     ends: Vec<u64>,
     entries: Vec<E>,
 }
 
-impl<E: Entry> Lists<E> {
-    fn read(writing: &Writing<'_>, range: Range<u64>, degrees: &[AtomicU32]) -> Result<Lists<E>> {
-        struct Fill<'a, E: Entry> {
+impl<E: NeighbourEntry> NeighbourLists<E> {
+    fn read(writing: &Writing<'_>, range: Range<u64>, degrees: &[AtomicU32]) -> Result<NeighbourLists<E>> {
+        struct Fill<'a, E: NeighbourEntry> {
             input: &'a Input,
             range: Range<u64>,
             next: &'a [AtomicU64],
             lists: &'a [E::Slot],
         }
-        impl<E: Entry> Visitor for Fill<'_, E> {
+        impl<E: NeighbourEntry> Visitor for Fill<'_, E> {
             fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
                 both_ways(edges, weights, |u, v, weight| {
                     if self.range.contains(&u) {
@@ -215,7 +215,7 @@ impl<E: Entry> Lists<E> {
         // Size and alignment are the same, so these vectors are collected in place.
         let ends = next.into_iter().map(AtomicU64::into_inner).collect();
         let entries = lists.into_iter().map(E::stored).collect();
-        let mut lists = Lists { ends, entries };
+        let mut lists = NeighbourLists { ends, entries };
         lists.sort_and_dedup();
         Ok(lists)
     }
@@ -240,7 +240,7 @@ impl<E: Entry> Lists<E> {
         self.entries.truncate(kept);
     }
 
-    fn write(&self, weights: Option<WeightType>, turns: &Turns<'_>, next: &mut u64) -> Result<()> {
+    fn write(&self, weights: Option<WeightType>, turns: &AppendTurns<'_>, next: &mut u64) -> Result<()> {
         let mut lines = Vec::new();
         let mut start = 0;
         for end in &self.ends {
@@ -264,7 +264,7 @@ impl<E: Entry> Lists<E> {
     }
 }
 
-fn put(turns: &Turns<'_>, next: &mut u64, lines: &mut Vec<u8>) -> Result<()> {
+fn put(turns: &AppendTurns<'_>, next: &mut u64, lines: &mut Vec<u8>) -> Result<()> {
     turns.append(*next, lines)?;
     *next += 1;
     lines.clear();

@@ -41,7 +41,7 @@ use crate::size;
 use crate::store::replace::target;
 use counts::count;
 pub use list::{WrittenList, write_list};
-use output::Output;
+use output::OutputFile;
 pub use spool::StreamCopy;
 use writing::Writing;
 
@@ -153,8 +153,8 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         );
     }
     let weights_output = weights::weights_file(input, out, format, weights.is_some())?;
-    let weights_output = weights_output.map(|path| Output::create(&path)).transpose()?;
-    let output = Output::create(out)?;
+    let weights_output = weights_output.map(|path| OutputFile::create(&path)).transpose()?;
+    let output = OutputFile::create(out)?;
     let input = &input.clone().with_weights(weights.map_or(Weights::Skip, Weights::Read));
     let counts = || counts.map_or_else(|| count(input, threads, watch), Ok);
     let writing =
@@ -175,7 +175,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         _ => writing.stream(format)?,
     };
     // A kill between these two lines leaves weights without edges, which nothing reads as a graph.
-    weights_output.map(Output::finish).transpose()?;
+    weights_output.map(OutputFile::finish).transpose()?;
     let bytes = output.finish()?;
     Ok(Converted { read, written, bytes })
 }

@@ -18,7 +18,7 @@ const ZSTD_LEVEL: i32 = 3;
 const XZ_LEVEL: u32 = 1;
 
 /// A file that is being written under a temporary name.
-pub(super) struct Output {
+pub(super) struct OutputFile {
     path: PathBuf,
     temporary: PathBuf,
     file: File,
@@ -28,14 +28,14 @@ pub(super) struct Output {
     finished: bool,
 }
 
-impl Output {
+impl OutputFile {
     /// Creates the temporary file for `path`, or for the file to which it links. It will be packed as the name says.
-    pub fn create(path: &Path) -> Result<Output> {
+    pub fn create(path: &Path) -> Result<OutputFile> {
         let target = target(path)?;
         part::remove_abandoned(&target);
         let (temporary, file) = part::create(&target)?;
         let packing = Packing::of(path);
-        Ok(Output { path: target, temporary, file, packing, end: Mutex::new(0), finished: false })
+        Ok(OutputFile { path: target, temporary, file, packing, end: Mutex::new(0), finished: false })
     }
 
     /// Appends the header, which must come before all other bytes.
@@ -97,7 +97,7 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for OutputFile {
     fn drop(&mut self) {
         if !self.finished {
             // A partial file is useless, and the caller already has an error to report.
@@ -108,16 +108,16 @@ impl Drop for Output {
 
 /// Lets threads append in the order of chunks. A thread waits until the chunks before its own have reserved their
 /// bytes, but not until these are written.
-pub(super) struct Turns<'a> {
-    output: &'a Output,
+pub(super) struct AppendTurns<'a> {
+    output: &'a OutputFile,
     /// The next chunk; `None` once the output is stopped.
     next: Mutex<Option<u64>>,
     changed: Condvar,
 }
 
-impl<'a> Turns<'a> {
-    pub fn new(output: &'a Output) -> Self {
-        Turns { output, next: Mutex::new(Some(0)), changed: Condvar::new() }
+impl<'a> AppendTurns<'a> {
+    pub fn new(output: &'a OutputFile) -> Self {
+        AppendTurns { output, next: Mutex::new(Some(0)), changed: Condvar::new() }
     }
 
     /// Appends the bytes of a chunk after those of all chunks before it.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::encode::{Buffers, Encoder, Unfit};
-use super::output::{Output, Turns};
+use super::output::{AppendTurns, OutputFile};
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Halves, Input, Visitor, Watch, WeightType, ending};
 
@@ -12,9 +12,9 @@ pub(super) struct Writing<'a> {
     pub input: &'a Input,
     /// The path of the output as the user gave it.
     pub out: &'a Path,
-    pub output: &'a Output,
+    pub output: &'a OutputFile,
     /// The separate weights file, if the format has one.
-    pub weights_output: Option<&'a Output>,
+    pub weights_output: Option<&'a OutputFile>,
     pub weights: Option<WeightType>,
     pub threads: usize,
     pub watch: &'a dyn Watch,
@@ -23,8 +23,8 @@ pub(super) struct Writing<'a> {
 impl Writing<'_> {
     /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and written.
     pub fn stream(&self, format: Format) -> Result<(u64, u64)> {
-        let turns = Turns::new(self.output);
-        let weights_output = self.weights_output.map(Turns::new);
+        let turns = AppendTurns::new(self.output);
+        let weights_output = self.weights_output.map(AppendTurns::new);
         let append = |_| Append {
             turns: &turns,
             weights_output: weights_output.as_ref(),
@@ -46,8 +46,8 @@ impl Writing<'_> {
 
 /// A visitor that encodes the edges of a chunk, and appends them once all chunks before it have their place.
 struct Append<'a> {
-    turns: &'a Turns<'a>,
-    weights_output: Option<&'a Turns<'a>>,
+    turns: &'a AppendTurns<'a>,
+    weights_output: Option<&'a AppendTurns<'a>>,
     input: &'a Input,
     encoder: Encoder,
     buffers: Buffers,

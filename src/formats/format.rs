@@ -58,7 +58,7 @@ struct Description {
     name: &'static str,
     /// File name extensions, of which the first is that of files that gpugraph writes.
     endings: &'static [&'static str],
-    layout: Layout,
+    layout: Storage,
     /// True if vertices are numbered from 1.
     counts_from_one: bool,
     /// True if the header declares the number of vertices.
@@ -70,7 +70,7 @@ struct Description {
 
 /// How edges lie in a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Layout {
+enum Storage {
     /// Records of so many bytes, one for each edge.
     Records(u64),
     /// Lines of text.
@@ -86,7 +86,7 @@ const PLAIN: Description = Description {
     format: Format::U32,
     name: "",
     endings: &[],
-    layout: Layout::Records(8),
+    layout: Storage::Records(8),
     counts_from_one: false,
     declares_vertices: false,
     is_written: true,
@@ -95,7 +95,7 @@ const PLAIN: Description = Description {
 
 /// A format of lines that counts from 1, declares its vertices and holds weights.
 const LINES_FROM_ONE: Description = Description {
-    layout: Layout::Lines,
+    layout: Storage::Lines,
     counts_from_one: true,
     declares_vertices: true,
     writes_weights: true,
@@ -104,17 +104,17 @@ const LINES_FROM_ONE: Description = Description {
 
 /// A format of arrays that gpugraph does not write.
 const READ_ARRAYS: Description =
-    Description { layout: Layout::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
+    Description { layout: Storage::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
 
 /// All formats, in the order of the documentation.
 const DESCRIPTIONS: [Description; 12] = [
     Description { name: "u32", endings: &["u32", "bin", "edgelist"], ..PLAIN },
-    Description { format: Format::U64, name: "u64", endings: &["u64"], layout: Layout::Records(16), ..PLAIN },
+    Description { format: Format::U64, name: "u64", endings: &["u64"], layout: Storage::Records(16), ..PLAIN },
     Description {
         format: Format::Text,
         name: "text",
         endings: &["txt", "el", "e", "csv", "tsv", "wel"],
-        layout: Layout::Lines,
+        layout: Storage::Lines,
         writes_weights: true,
         ..PLAIN
     },
@@ -125,11 +125,11 @@ const DESCRIPTIONS: [Description; 12] = [
         format: Format::Graph500,
         name: "graph500",
         endings: &["graph500"],
-        layout: Layout::Records(12),
+        layout: Storage::Records(12),
         writes_weights: true,
         ..PLAIN
     },
-    Description { format: Format::Npy, name: "npy", endings: &["npy"], layout: Layout::Arrays, ..PLAIN },
+    Description { format: Format::Npy, name: "npy", endings: &["npy"], layout: Storage::Arrays, ..PLAIN },
     Description { format: Format::Npz, name: "npz", endings: &["npz"], ..READ_ARRAYS },
     Description { format: Format::Sg, name: "sg", endings: &["sg"], ..READ_ARRAYS },
     Description { format: Format::Wsg, name: "wsg", endings: &["wsg"], ..READ_ARRAYS },
@@ -137,7 +137,7 @@ const DESCRIPTIONS: [Description; 12] = [
         format: Format::Parquet,
         name: "parquet",
         endings: &["parquet", "parq", "pq"],
-        layout: Layout::Columns,
+        layout: Storage::Columns,
         is_written: false,
         ..PLAIN
     },
@@ -189,12 +189,12 @@ impl Format {
 
     /// Returns true for formats that consist of a header and arrays of numbers.
     pub fn is_arrays(self) -> bool {
-        self.description().layout == Layout::Arrays
+        self.description().layout == Storage::Arrays
     }
 
     /// Returns true for formats of text lines.
     pub(crate) fn is_lines(self) -> bool {
-        self.description().layout == Layout::Lines
+        self.description().layout == Storage::Lines
     }
 
     /// Returns true if gpugraph can write files in this format.
@@ -209,7 +209,7 @@ impl Format {
 
     /// Returns the bytes per edge, for formats in which this number is fixed.
     pub fn record(self) -> Option<u64> {
-        if let Layout::Records(bytes) = self.description().layout { Some(bytes) } else { None }
+        if let Storage::Records(bytes) = self.description().layout { Some(bytes) } else { None }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::formats::bytes::tokens::{blanks, excerpt, next_line};
 use crate::formats::text::decimal_commas;
-use crate::formats::text::lines::{Grammar, Weight};
+use crate::formats::text::lines::{Grammar, WeightRule};
 use crate::formats::{Fault, Head};
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
@@ -39,7 +39,7 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<Grammar>, Fault> 
         single_tabs: false,
         base: 1,
         largest: nodes,
-        weight: Weight::Required,
+        weight: WeightRule::Required,
         attributes: false,
         quoted: None,
         counts: None,

@@ -22,7 +22,7 @@ const REMEDY: &str = "correct the line or the header, or name the format that th
 
 /// The format of a vertex's line.
 #[derive(Debug, Clone)]
-pub(crate) struct Adjacency {
+pub(crate) struct MetisGrammar {
     pub vertices: u64,
     /// Count of numbers before the neighbours: a size and weights.
     leading: u64,
@@ -51,7 +51,7 @@ impl Cursor {
 }
 
 /// Parses the header in `prefix`, the first bytes of the file, from offset `start` on.
-pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<Adjacency>, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<MetisGrammar>, Fault> {
     let mut at = start;
     while prefix.get(at) == Some(&b'%') {
         at = next_line(prefix, at);
@@ -79,7 +79,7 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<Adjacency>, Fault
     };
     let sizes = sizes && !(flags == "100" && empty_vertex_line(&prefix[body..]));
     let leading = u64::from(sizes) + constraints;
-    let layout = Adjacency { vertices, leading, weighted };
+    let layout = MetisGrammar { vertices, leading, weighted };
     let directions = Directions::BothOrHalf;
     Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges), weighted, directions })
 }
@@ -126,7 +126,7 @@ fn shown(text: &[u8]) -> String {
     format!("\"{}\"", text[..text.len().min(60)].escape_ascii())
 }
 
-impl Adjacency {
+impl MetisGrammar {
     /// Parses the next piece, which may end anywhere between numbers.
     pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         let mut at = 0;

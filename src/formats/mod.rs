@@ -65,7 +65,7 @@ pub use input::generated::EdgeGenerator;
 pub use options::{Columns, TextOptions};
 pub use part::Part;
 pub(crate) use part::UseOfDirection;
-pub(crate) use pass::layout::{FileHead, Layout};
+pub(crate) use pass::layout::{BodyLayout, FileHead};
 pub use pass::share::Share;
 pub(crate) use pass::state::ScanState;
 pub use scan::input_cache::{CacheUse, InputCache, Slab};

@@ -5,7 +5,7 @@
 
 use crate::formats::bytes::tokens::{blanks, excerpt, next_line, number};
 use crate::formats::text::decimal_commas;
-use crate::formats::text::lines::{Grammar, Weight};
+use crate::formats::text::lines::{Grammar, WeightRule};
 use crate::formats::{Directions, Fault, Head};
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
@@ -28,8 +28,8 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
         return Err(bad("\"coordinate\" as the third word"));
     }
     let weight = match field {
-        "pattern" => Weight::Never,
-        "integer" | "real" | "double" => Weight::Required,
+        "pattern" => WeightRule::Never,
+        "integer" | "real" | "double" => WeightRule::Required,
         _ => return Err(bad("pattern, integer or real values")),
     };
     if symmetry != "general" && symmetry != "symmetric" {
@@ -66,7 +66,7 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
     if rows != columns {
         return Err(Fault::new(at, "as many rows as columns", format!("{rows} rows, {columns} columns"), REMEDY));
     }
-    let value = if weight == Weight::Never { "nothing" } else { "a number" };
+    let value = if weight == WeightRule::Never { "nothing" } else { "a number" };
     let layout = Grammar {
         tag: None,
         comments: b"%",
@@ -81,7 +81,7 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
         expected: format!("row and column from 1 to {rows} and {value} behind them"),
         remedy: |data| decimal_commas(data).unwrap_or(CORRECT).into(),
     };
-    let (body, weighted) = (next_line(prefix, at), weight != Weight::Never);
+    let (body, weighted) = (next_line(prefix, at), weight != WeightRule::Never);
     let directions = if symmetry == "symmetric" { Directions::Half } else { Directions::Listed };
     Ok(Head { layout, body, vertices: Some(rows), entries: Some(entries), weighted, directions })
 }

@@ -24,7 +24,7 @@ pub(crate) struct Sink<'v, V: Visitor> {
     /// How weights are treated, and the weights of the gathered edges.
     pub reading: Weights,
     weights: Vec<u32>,
-    counted: Counted,
+    counted: EdgeCounts,
     noted: UnfitWeights<Option<Stop>>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct UnfitWeights<T> {
 
 /// Counts of the edges that were handed over.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counted {
+pub(crate) struct EdgeCounts {
     pub edges: u64,
     /// Number of edges that have a weight.
     pub weighted: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Counted {
 impl<'v, V: Visitor> Sink<'v, V> {
     pub fn new(visitor: &'v mut V, reading: Weights) -> Self {
         let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-        let (weights, counted) = (Vec::new(), Counted::default());
+        let (weights, counted) = (Vec::new(), EdgeCounts::default());
         Sink { visitor, wide, narrow, reading, weights, counted, noted: UnfitWeights::default() }
     }
 
@@ -187,7 +187,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
     }
 
     /// Returns the counts of edges handed over since the last call.
-    pub fn take_count(&mut self) -> Counted {
+    pub fn take_count(&mut self) -> EdgeCounts {
         std::mem::take(&mut self.counted)
     }
 }

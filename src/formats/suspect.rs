@@ -29,7 +29,7 @@ pub(super) fn check(
     let (Format::U32 | Format::U64 | Format::Graph500) = part.format else { return Ok(()) };
     let mut words = words_of(start);
     let whole = length.is_none_or(|length| length.is_multiple_of(16));
-    let wrong = words.iter().all(|word| *word == 0) || Sample::of(&words, whole).kind(part.format).is_some();
+    let wrong = words.iter().all(|word| *word == 0) || WordSample::of(&words, whole).kind(part.format).is_some();
     if let Some(length) = length.filter(|length| wrong && *length > start.len() as u64) {
         let mut window = vec![0; WINDOW.min(length as usize)];
         let last = length - window.len() as u64;
@@ -39,7 +39,7 @@ pub(super) fn check(
             words.extend(words_of(&window));
         }
     }
-    match Sample::of(&words, whole).kind(part.format) {
+    match WordSample::of(&words, whole).kind(part.format) {
         None => Ok(()),
         Some(kind) if !part.named => Err(kind.error(part)),
         Some(kind) => {
@@ -53,7 +53,7 @@ pub(super) fn check(
 
 /// The types that may be mistaken for pairs of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Suspect {
     Ids64,
     Ids32,
     Swapped64,
@@ -62,17 +62,17 @@ enum Kind {
     Float32,
 }
 
-impl Kind {
+impl Suspect {
     fn found(self) -> &'static str {
         match self {
-            Kind::Ids64 => "what looks like 64-bit ids: every second 32-bit word is 0",
-            Kind::Ids32 => "what looks like pairs of 32-bit ids: both halves of every 64-bit word are small",
-            Kind::Swapped64 => "what looks like big-endian 64-bit ids: every first 32-bit word is 0",
-            Kind::Swapped32 => {
+            Suspect::Ids64 => "what looks like 64-bit ids: every second 32-bit word is 0",
+            Suspect::Ids32 => "what looks like pairs of 32-bit ids: both halves of every 64-bit word are small",
+            Suspect::Swapped64 => "what looks like big-endian 64-bit ids: every first 32-bit word is 0",
+            Suspect::Swapped32 => {
                 "what looks like big-endian 32-bit ids: they are small in that order, and huge in this one"
             }
-            Kind::Float64 => "what looks like 64-bit floats",
-            Kind::Float32 => "what looks like 32-bit floats",
+            Suspect::Float64 => "what looks like 64-bit floats",
+            Suspect::Float32 => "what looks like 32-bit floats",
         }
     }
 
@@ -87,16 +87,16 @@ impl Kind {
             )
         };
         let remedy = match self {
-            Kind::Ids64 => "name the format: --set input.format=u64 (in the job format = \"u64\", for convert --from u64); or u32 if \
+            Suspect::Ids64 => "name the format: --set input.format=u64 (in the job format = \"u64\", for convert --from u64); or u32 if \
                             every edge does end at vertex 0"
                 .into(),
-            Kind::Ids32 => "name the format: --set input.format=u32 (in the job format = \"u32\", for convert --from u32); or u64 if \
+            Suspect::Ids32 => "name the format: --set input.format=u32 (in the job format = \"u32\", for convert --from u32); or u64 if \
                             ids are that large"
                 .into(),
-            Kind::Swapped64 => convert(">i8"),
-            Kind::Swapped32 => convert(">u4"),
-            Kind::Float64 => convert("<f8"),
-            Kind::Float32 => convert("<f4"),
+            Suspect::Swapped64 => convert(">i8"),
+            Suspect::Swapped32 => convert(">u4"),
+            Suspect::Float64 => convert("<f8"),
+            Suspect::Float32 => convert("<f4"),
         };
         Error::input(path, At::Byte(0), format!("pairs of whole numbers ({format})"), self.found(), remedy)
     }
@@ -108,16 +108,16 @@ fn words_of(bytes: &[u8]) -> Vec<u64> {
 }
 
 /// The words that are examined, whole and in halves.
-struct Sample<'a> {
+struct WordSample<'a> {
     words: &'a [u64],
     halves: Vec<u32>,
     /// Whether the file may consist of 64-bit pairs.
     whole: bool,
 }
 
-impl Sample<'_> {
-    fn of(words: &[u64], whole: bool) -> Sample<'_> {
-        Sample { words, halves: words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).collect(), whole }
+impl WordSample<'_> {
+    fn of(words: &[u64], whole: bool) -> WordSample<'_> {
+        WordSample { words, halves: words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).collect(), whole }
     }
 
     /// Returns true if `is` holds for every word, and the file may consist of such words.
@@ -155,11 +155,11 @@ impl Sample<'_> {
 
     /// Returns the probable type of the pairs, if it is not `format`. Integral floats have bits that ids would not have
     /// by chance; fractions need more evidence.
-    fn kind(&self, format: Format) -> Option<Kind> {
+    fn kind(&self, format: Format) -> Option<Suspect> {
         let wide = format == Format::U64;
         let single = |half: u32| f64::from(f32::from_bits(half));
         let float32 = self.all_halves(|half| half == 0 || (LEAST..4.3e9).contains(&single(half)));
-        let swapped32 = || self.are_swapped32(float32).then_some(Kind::Swapped32);
+        let swapped32 = || self.are_swapped32(float32).then_some(Suspect::Swapped32);
         if format == Format::Graph500 {
             return swapped32();
         }
@@ -169,30 +169,30 @@ impl Sample<'_> {
             return None;
         }
         if self.all(|word| word >> 32 == 0) {
-            return (!wide).then_some(Kind::Ids64);
+            return (!wide).then_some(Suspect::Ids64);
         }
         if wide && self.are_edges() {
-            return Some(Kind::Ids32);
+            return Some(Suspect::Ids32);
         }
         if self.all(|word| word == 0 || (LEAST..1e15).contains(&f64::from_bits(word))) {
             let integral = self.all(|word| f64::from_bits(word).fract() == 0.0);
             // Half of all fractions have this bit.
             let high = self.words.iter().any(|word| word & (1 << 31) != 0);
             if (integral && nonzero >= 2) || (high && nonzero >= 8) {
-                return Some(Kind::Float64);
+                return Some(Suspect::Float64);
             }
         }
         if !wide && nonzero >= 8 && self.all(|word| word as u32 == 0 && word >> 32 & 0xff == 0) {
-            return Some(Kind::Swapped64);
+            return Some(Suspect::Swapped64);
         }
         // The highest byte of a word is the lowest in the other byte order.
         let high_bytes = self.words.iter().filter(|word| **word >> 56 != 0).count();
         if wide && nonzero >= 4 && 2 * high_bytes > nonzero && self.all(|word| word as u32 == 0) {
-            return Some(Kind::Swapped64);
+            return Some(Suspect::Swapped64);
         }
         let integral32 = || self.all_halves(|half| single(half).fract() == 0.0);
         if float32 && (nonzero32 >= 16 || (nonzero32 >= 4 && integral32())) {
-            return Some(Kind::Float32);
+            return Some(Suspect::Float32);
         }
         swapped32()
     }

@@ -10,7 +10,7 @@ use crate::formats::Int;
 use std::io::Read;
 
 use super::npy::Mismatch;
-use super::shape::{ArrayPlace, Column, EdgeArrays, ListKind, Shape};
+use super::shape::{ArrayLayout, ArrayPlace, Column, EdgeArrays, ListKind};
 
 /// Number of bytes before the offsets.
 const HEADER: u64 = 17;
@@ -36,6 +36,6 @@ pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<EdgeArrays, 
     let offsets = column(HEADER, 8, 8);
     let neighbours = column(HEADER + 8 * (rows + 1), 4, step as usize);
     let lists = if directed == 1 { ListKind::Outgoing } else { ListKind::Mutual };
-    let shape = Shape::Adjacency { offsets, rows, neighbours, lists };
+    let shape = ArrayLayout::Adjacency { offsets, rows, neighbours, lists };
     Ok(EdgeArrays { shape, edges, vertices: Some(rows), length })
 }

@@ -7,7 +7,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::shape::{ArrayPlace, Column, EdgeArrays, Shape};
+use super::shape::{ArrayLayout, ArrayPlace, Column, EdgeArrays};
 use crate::error::{At, Error};
 use crate::formats::Int;
 
@@ -16,7 +16,7 @@ const LONGEST: usize = 1 << 16;
 
 /// The contents of a header.
 #[derive(Debug, Clone)]
-pub(super) struct Array {
+pub(super) struct NpyArray {
     /// Offset of the first number.
     pub body: u64,
     /// The type as numpy writes it, such as `<i8`.
@@ -33,9 +33,9 @@ fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Mismatch {
     (expected.into(), found.into())
 }
 
-impl Array {
+impl NpyArray {
     /// Reads a header, and leaves `from` positioned at the first number.
-    pub fn read(from: &mut impl Read) -> Result<Array, Mismatch> {
+    pub fn read(from: &mut impl Read) -> Result<NpyArray, Mismatch> {
         let short = |_| wrong("the header of a .npy file", "the end of the file");
         let mut start = [0; 8];
         from.read_exact(&mut start).map_err(short)?;
@@ -65,7 +65,7 @@ impl Array {
             Some("False") => false,
             _ => return Err(bad()),
         };
-        Ok(Array { body: (8 + bytes + length) as u64, kind, fortran, shape })
+        Ok(NpyArray { body: (8 + bytes + length) as u64, kind, fortran, shape })
     }
 
     /// Returns the type of the numbers, or an error if they can't be ids.
@@ -128,10 +128,10 @@ impl Array {
         }
         let (at, bytes) = (self.body, int.bytes as u64);
         let shape = if by_edge != self.fortran {
-            Shape::Rows { place, at, int }
+            ArrayLayout::Rows { place, at, int }
         } else {
             let column = |nth| Column { place: place.clone(), at: at + nth * edges * bytes, int, step: int.bytes };
-            Shape::Columns { from: column(0), to: column(1) }
+            ArrayLayout::Columns { from: column(0), to: column(1) }
         };
         Ok(EdgeArrays { shape, edges, vertices: None, length: at + 2 * edges * bytes })
     }
@@ -185,7 +185,7 @@ pub(super) struct WeightColumn {
 
 impl WeightColumn {
     /// Returns the array after the header `array`; `None` if its numbers can't be weights.
-    pub fn of(array: &Array, place: ArrayPlace) -> Option<WeightColumn> {
+    pub fn of(array: &NpyArray, place: ArrayPlace) -> Option<WeightColumn> {
         let letters = array.kind.as_bytes();
         let bytes: usize = array.kind.get(2..)?.parse().ok()?;
         let (signed, float) = match letters.get(1)? {

@@ -10,7 +10,7 @@ use crate::error::{At, Error, Result};
 pub(super) const BATCH: usize = 4096;
 
 /// A sequential reader of the numbers of a column.
-pub(super) struct Numbers<'a> {
+pub(super) struct ArrayReader<'a> {
     path: &'a Path,
     pub column: Column,
     from: Box<dyn Read + 'a>,
@@ -21,10 +21,10 @@ pub(super) struct Numbers<'a> {
     gap: usize,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> ArrayReader<'a> {
     /// Creates a reader of `column` that begins at index `next`; `from` must be positioned there.
-    pub fn new(path: &'a Path, column: &Column, next: u64, from: Box<dyn Read + 'a>) -> Numbers<'a> {
-        Numbers { path, column: column.clone(), from, next, bytes: Vec::new(), gap: 0 }
+    pub fn new(path: &'a Path, column: &Column, next: u64, from: Box<dyn Read + 'a>) -> ArrayReader<'a> {
+        ArrayReader { path, column: column.clone(), from, next, bytes: Vec::new(), gap: 0 }
     }
 
     /// Reads the next `count` numbers into `into`.

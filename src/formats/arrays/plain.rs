@@ -4,10 +4,10 @@
 use std::io::{BufReader, Read};
 
 use super::npy::WeightColumn;
-use super::numbers::{BATCH, Numbers};
-use super::shape::{Column, EdgeArrays, Shape};
+use super::numbers::{ArrayReader, BATCH};
+use super::shape::{ArrayLayout, Column, EdgeArrays};
 use super::table::{table, weights_of};
-use super::walk::{Ends, Lists, Walk};
+use super::walk::{EdgeWalk, Ends, Lists};
 use super::weights;
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::read::Reader;
@@ -37,7 +37,7 @@ impl PlainArrays {
         let weights = if shared.weights.is_wanted() { weights_of(part, &table)? } else { None };
         shared.set_head(index, table.head(weights.is_some()))?;
         let plain = PlainArrays { reader, table, weights };
-        if let Shape::Adjacency { offsets, rows, .. } = &plain.table.shape {
+        if let ArrayLayout::Adjacency { offsets, rows, .. } = &plain.table.shape {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
                 let found = plain.number(part, offsets, row)?;
                 if found != want {
@@ -74,15 +74,15 @@ impl PlainArrays {
         let column = |column: &Column, next: u64| {
             let at = column.at + next * column.step as u64;
             let from = From { reader: &self.reader, at };
-            Numbers::new(&part.path, column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
+            ArrayReader::new(&part.path, column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
         };
         let ends = match &self.table.shape {
-            Shape::Rows { place, at, int } => {
+            ArrayLayout::Rows { place, at, int } => {
                 let all = Column { place: place.clone(), at: *at, int: *int, step: int.bytes };
                 Ends::Rows(column(&all, 2 * first))
             }
-            Shape::Columns { from, to } => Ends::Columns(column(from, first), column(to, first)),
-            Shape::Adjacency { offsets, rows, neighbours, lists } => {
+            ArrayLayout::Columns { from, to } => Ends::Columns(column(from, first), column(to, first)),
+            ArrayLayout::Adjacency { offsets, rows, neighbours, lists } => {
                 self.check_offsets(part, offsets, (share(*rows, chunk), share(*rows, chunk + 1)), &column)?;
                 if first == end {
                     return self.done(shared, index, (from, to), sink);
@@ -93,7 +93,7 @@ impl PlainArrays {
             }
         };
         let weights = weights::open(self.weights.as_ref(), first, |all, next| Ok(column(all, next)))?;
-        let mut walk = Walk::new((ends, weights), first, end, self.table.vertices);
+        let mut walk = EdgeWalk::new((ends, weights), first, end, self.table.vertices);
         while walk.step(sink)? {}
         shared.note((index, chunk), sink.take_unfit(), Stop::into_error);
         self.done(shared, index, (from, to), sink)
@@ -133,7 +133,7 @@ impl PlainArrays {
         part: &Part,
         offsets: &Column,
         (from, to): (u64, u64),
-        column: &impl Fn(&Column, u64) -> Numbers<'a>,
+        column: &impl Fn(&Column, u64) -> ArrayReader<'a>,
     ) -> Result<()> {
         let mut numbers = column(offsets, from);
         let (mut row, mut last, mut read) = (from, 0, Vec::new());

@@ -1,11 +1,11 @@
 //! Where the ends of edges are stored in arrays.
 
-use crate::formats::{Directions, FileHead, Head, Int, Layout};
+use crate::formats::{BodyLayout, Directions, FileHead, Head, Int};
 use std::sync::Arc;
 
 /// A member of an archive: one array.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::formats) struct Member {
+pub(in crate::formats) struct NpzMember {
     /// Name without `.npy`.
     pub name: String,
     pub deflated: bool,
@@ -21,7 +21,7 @@ pub(in crate::formats) struct Member {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::formats) enum ArrayPlace {
     File,
-    Member(Arc<Member>),
+    Member(Arc<NpzMember>),
 }
 
 /// An array of numbers that are `step` bytes apart.
@@ -37,7 +37,7 @@ pub(in crate::formats) struct Column {
 
 /// The layout in which the edges are stored.
 #[derive(Debug, Clone)]
-pub(in crate::formats) enum Shape {
+pub(in crate::formats) enum ArrayLayout {
     /// Pairs, one after the other.
     Rows { place: ArrayPlace, at: u64, int: Int },
     /// One array of first ends, and one of second ends.
@@ -61,7 +61,7 @@ pub(in crate::formats) enum ListKind {
 /// The edges of a file, as its header describes them.
 #[derive(Debug, Clone)]
 pub(in crate::formats) struct EdgeArrays {
-    pub shape: Shape,
+    pub shape: ArrayLayout,
     pub edges: u64,
     /// The declared number of vertices; all ids must be below it.
     pub vertices: Option<u64>,
@@ -73,10 +73,10 @@ impl EdgeArrays {
     /// Returns the [`Head`] of a file with these edges, which have weights if `weighted`.
     pub fn head(&self, weighted: bool) -> FileHead {
         let directions = match self.shape {
-            Shape::Adjacency { lists: ListKind::Mutual, .. } => Directions::Both,
+            ArrayLayout::Adjacency { lists: ListKind::Mutual, .. } => Directions::Both,
             _ => Directions::Listed,
         };
         let (vertices, entries) = (self.vertices, Some(self.edges));
-        Head { vertices, entries, weighted, directions, ..Head::of(Layout::Arrays, 0) }
+        Head { vertices, entries, weighted, directions, ..Head::of(BodyLayout::Arrays, 0) }
     }
 }

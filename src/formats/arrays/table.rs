@@ -2,12 +2,12 @@
 
 use std::io::{BufReader, Read};
 
-use super::npy::{Array, Mismatch, WeightColumn, refused};
-use super::shape::{ArrayPlace, Column, EdgeArrays, Shape};
+use super::npy::{Mismatch, NpyArray, WeightColumn, refused};
+use super::shape::{ArrayLayout, ArrayPlace, Column, EdgeArrays};
 use super::{gapbs, npz};
 use crate::error::{At, Error, Result};
 use crate::formats::packing::Decoder;
-use crate::formats::{FileHead, Format, Head, Int, Layout, Packing, Part, contents};
+use crate::formats::{BodyLayout, FileHead, Format, Head, Int, Packing, Part, contents};
 
 const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 
@@ -15,7 +15,7 @@ const NOT_GAP: &str = "name the format that the file is in, or write it again by
 pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
     match (part.packing, part.format) {
         (Packing::Plain, Format::Npy) => match table(part).ok()?.shape {
-            Shape::Rows { at, int, .. } => Some((at, int)),
+            ArrayLayout::Rows { at, int, .. } => Some((at, int)),
             _ => None,
         },
         _ => None,
@@ -29,8 +29,8 @@ pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
 pub(in crate::formats) fn head(part: &Part) -> Result<FileHead> {
     let table = table(part)?;
     match table.shape {
-        Shape::Rows { at, int, .. } => {
-            Ok(Head { entries: Some(table.edges), ..Head::of(Layout::Rows(int), at as usize) })
+        ArrayLayout::Rows { at, int, .. } => {
+            Ok(Head { entries: Some(table.edges), ..Head::of(BodyLayout::Rows(int), at as usize) })
         }
         _ => {
             let remedy = "leave the file alone while the job runs, and run again";
@@ -77,7 +77,7 @@ fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Mismatch>
     match format {
         Format::Sg => gapbs::table(start, false),
         Format::Wsg => gapbs::table(start, true),
-        _ => Array::read(start)?.pairs(ArrayPlace::File, false),
+        _ => NpyArray::read(start)?.pairs(ArrayPlace::File, false),
     }
 }
 
@@ -87,7 +87,7 @@ fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Mismatch>
 /// Bad input if the array has another length or type, or the file can't be read.
 pub(super) fn weights_of(part: &Part, table: &EdgeArrays) -> Result<Option<WeightColumn>> {
     match (part.format, &table.shape) {
-        (Format::Wsg, Shape::Adjacency { neighbours, .. }) => {
+        (Format::Wsg, ArrayLayout::Adjacency { neighbours, .. }) => {
             let int = Int { signed: true, ..neighbours.int };
             let column = Column { at: neighbours.at + int.bytes as u64, int, ..neighbours.clone() };
             Ok(Some(WeightColumn { column, float: false }))

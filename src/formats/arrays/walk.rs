@@ -1,6 +1,6 @@
 //! Builds batches of edges from the numbers in arrays.
 
-use super::numbers::{BATCH, Numbers};
+use super::numbers::{ArrayReader, BATCH};
 use super::shape::ListKind;
 use super::weights::WeightNumbers;
 use crate::error::{Error, Result};
@@ -9,16 +9,16 @@ use crate::formats::{Sink, Visitor};
 /// The arrays that contain the ends of the edges.
 pub(super) enum Ends<'a> {
     /// One array, in which the two ends of an edge follow each other.
-    Rows(Numbers<'a>),
-    Columns(Numbers<'a>, Numbers<'a>),
+    Rows(ArrayReader<'a>),
+    Columns(ArrayReader<'a>, ArrayReader<'a>),
     Lists(Lists<'a>, ListKind),
 }
 
 /// A reader of edges from adjacency lists.
 pub(super) struct Lists<'a> {
     /// The ends of the lists that come next.
-    pub offsets: Numbers<'a>,
-    pub neighbours: Numbers<'a>,
+    pub offsets: ArrayReader<'a>,
+    pub neighbours: ArrayReader<'a>,
     /// The vertex whose list is being read, and the end of that list.
     pub row: u64,
     pub end: u64,
@@ -30,7 +30,7 @@ pub(super) struct Lists<'a> {
 }
 
 /// A reader of a range of a file's edges.
-pub(super) struct Walk<'a> {
+pub(super) struct EdgeWalk<'a> {
     pub ends: Ends<'a>,
     /// Index of the next edge, and of the end of the range.
     pub next: u64,
@@ -42,14 +42,14 @@ pub(super) struct Walk<'a> {
     pub weights: Option<WeightNumbers<'a>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> EdgeWalk<'a> {
     pub fn new(
         (ends, weights): (Ends<'a>, Option<WeightNumbers<'a>>),
         next: u64,
         end: u64,
         vertices: Option<u64>,
-    ) -> Walk<'a> {
-        Walk { ends, next, end, vertices, first: Vec::new(), second: Vec::new(), weights }
+    ) -> EdgeWalk<'a> {
+        EdgeWalk { ends, next, end, vertices, first: Vec::new(), second: Vec::new(), weights }
     }
 
     /// Hands the next batch to `sink`. Returns false if there is none.
@@ -62,7 +62,7 @@ impl<'a> Walk<'a> {
             return Ok(false);
         }
         let below = self.vertices.unwrap_or(u64::MAX);
-        let check = |numbers: &Numbers<'_>, ids: &[u64]| match ids.iter().position(|id| *id >= below) {
+        let check = |numbers: &ArrayReader<'_>, ids: &[u64]| match ids.iter().position(|id| *id >= below) {
             Some(nth) if self.vertices.is_some() => {
                 Err(numbers.wrong(nth, ids.len(), format!("ids below {below}"), ids[nth].to_string()))
             }
@@ -134,7 +134,12 @@ impl<'a> Lists<'a> {
     ///
     /// # Errors
     /// Bad input if the first offset is not 0.
-    pub fn begin(mut offsets: Numbers<'a>, neighbours: Numbers<'a>, rows: u64, edges: u64) -> Result<Lists<'a>> {
+    pub fn begin(
+        mut offsets: ArrayReader<'a>,
+        neighbours: ArrayReader<'a>,
+        rows: u64,
+        edges: u64,
+    ) -> Result<Lists<'a>> {
         let mut ahead = Vec::new();
         offsets.read(1, &mut ahead)?;
         let lists = Lists::at(offsets, neighbours, (0, 0), rows, edges);
@@ -144,8 +149,8 @@ impl<'a> Lists<'a> {
     /// Creates a reader that begins at the list of vertex `row`, whose first edge is `start`; `offsets` must be
     /// positioned at the end of that list.
     pub fn at(
-        offsets: Numbers<'a>,
-        neighbours: Numbers<'a>,
+        offsets: ArrayReader<'a>,
+        neighbours: ArrayReader<'a>,
         (row, start): (u64, u64),
         rows: u64,
         edges: u64,

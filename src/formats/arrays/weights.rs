@@ -2,7 +2,7 @@
 //! matrix.
 
 use super::npy::WeightColumn;
-use super::numbers::Numbers;
+use super::numbers::ArrayReader;
 use super::shape::Column;
 use crate::error::{Error, Result};
 use crate::formats::weights::{Mistake, Weight};
@@ -10,7 +10,7 @@ use crate::formats::{Int, Sink, Visitor};
 
 /// A sequential reader of weights.
 pub(super) struct WeightNumbers<'a> {
-    pub numbers: Numbers<'a>,
+    pub numbers: ArrayReader<'a>,
     float: bool,
     /// Number of weights in the batch.
     count: usize,
@@ -18,7 +18,7 @@ pub(super) struct WeightNumbers<'a> {
 
 impl<'a> WeightNumbers<'a> {
     /// Creates a reader that begins where `numbers` is positioned.
-    pub fn new(numbers: Numbers<'a>, float: bool) -> WeightNumbers<'a> {
+    pub fn new(numbers: ArrayReader<'a>, float: bool) -> WeightNumbers<'a> {
         WeightNumbers { numbers, float, count: 0 }
     }
 
@@ -68,7 +68,7 @@ impl<'a> WeightNumbers<'a> {
 pub(super) fn open<'a>(
     weights: Option<&WeightColumn>,
     from: u64,
-    numbers: impl FnOnce(&Column, u64) -> Result<Numbers<'a>>,
+    numbers: impl FnOnce(&Column, u64) -> Result<ArrayReader<'a>>,
 ) -> Result<Option<WeightNumbers<'a>>> {
     weights.map(|weights| Ok(WeightNumbers::new(numbers(&weights.column, from)?, weights.float))).transpose()
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::bytes::tokens::newlines;
 use crate::formats::pass::layout;
 use crate::formats::text::LineLayout;
-use crate::formats::{Format, HEAD, Layout, Packing, Part, arrays, contents, parquet};
+use crate::formats::{BodyLayout, Format, HEAD, Packing, Part, arrays, contents, parquet};
 
 /// Size of a sample in bytes, and number of samples of a plain file.
 const SAMPLE: usize = 256 << 10;
@@ -45,7 +45,7 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     // entries that a header claims is limited to that.
     let most = if part.packing == Packing::Plain { part.bytes / 2 } else { part.bytes.saturating_mul(512) };
     match (&head.layout, head.entries) {
-        (Layout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(most)),
+        (BodyLayout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(most)),
         (_, Some(entries)) => return Ok(entries.min(most)),
         _ => {}
     }
@@ -73,7 +73,7 @@ pub fn largest_in(part: &Part) -> Result<Option<impl Fn(&[u8]) -> u64>> {
     let (prefix, _) = contents::prefix_of(part)?;
     // The scan reports what is wrong.
     Ok(match layout::head(part, &prefix).map(|head| head.layout) {
-        Ok(Layout::Lines(LineLayout::Table(table))) => Some(move |window: &[u8]| table.largest(window)),
+        Ok(BodyLayout::Lines(LineLayout::Table(table))) => Some(move |window: &[u8]| table.largest(window)),
         _ => None,
     })
 }

@@ -33,7 +33,7 @@ const PER_PART: u64 = 1 << 10;
 /// The edges to read: one file, several files read as one, or a generator.
 #[derive(Debug, Clone)]
 pub struct Input {
-    pub(crate) source: Source,
+    pub(crate) source: EdgeSource,
     name: String,
     /// The paths that the user gave.
     named: Vec<PathBuf>,
@@ -44,7 +44,7 @@ pub struct Input {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub(crate) enum EdgeSource {
     Files(Vec<Part>),
     Generated(Arc<dyn EdgeGenerator>),
 }
@@ -62,10 +62,10 @@ impl Input {
                 parts.push(open::open(&file, format, None)?);
             }
         }
-        Ok(Input::of(Source::Files(parts), name_of(paths)?, paths.to_vec()))
+        Ok(Input::of(EdgeSource::Files(parts), name_of(paths)?, paths.to_vec()))
     }
 
-    fn of(source: Source, name: String, named: Vec<PathBuf>) -> Input {
+    fn of(source: EdgeSource, name: String, named: Vec<PathBuf>) -> Input {
         Input { source, name, named, chunk: CHUNK, weights: Weights::Skip, keeps_direction: false }
     }
 
@@ -75,7 +75,7 @@ impl Input {
     /// Bad input if the file can't be read or is not in the format.
     pub fn spooled(path: &Path, format: Format, packing: Packing, name: String) -> Result<Input> {
         let part = open::open(path, Some(format), Some(packing))?;
-        Ok(Input::of(Source::Files(vec![part]), name, vec![path.to_owned()]))
+        Ok(Input::of(EdgeSource::Files(vec![part]), name, vec![path.to_owned()]))
     }
 
     /// Returns the given path that also names `file`: the same file, or a folder or pattern that would include it once it exists.
@@ -109,13 +109,13 @@ impl Input {
         // A line of text has two numbers, each followed by one character.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
         let part = Part::of(path, format, edges * record, true, None);
-        Ok(Input::of(Source::Files(vec![part]), name, paths.to_vec()))
+        Ok(Input::of(EdgeSource::Files(vec![part]), name, paths.to_vec()))
     }
 
     /// Returns an input that reads from a generator.
     pub fn generated(generator: impl EdgeGenerator + 'static) -> Input {
         let name = generator.to_string();
-        Input::of(Source::Generated(Arc::new(generator)), name, Vec::new())
+        Input::of(EdgeSource::Generated(Arc::new(generator)), name, Vec::new())
     }
 
     /// Sets how text and tables are read.
@@ -123,7 +123,7 @@ impl Input {
     /// # Errors
     /// [`Error::Usage`] if options are given and no file is in a format to which they apply.
     pub fn with_text(mut self, options: TextOptions) -> Result<Input> {
-        let Source::Files(parts) = &mut self.source else { return Ok(self) };
+        let EdgeSource::Files(parts) = &mut self.source else { return Ok(self) };
         let some = |format: Format| parts.iter().any(|part| part.format == format);
         let lines = options.skip_lines.unwrap_or(0) > 0;
         let read = some(Format::Text) || (some(Format::Parquet) && !lines);
@@ -159,7 +159,7 @@ impl Input {
 
     /// Sets what happens to the direction of edges; the default is to drop it.
     pub(crate) fn with_use_of_direction(mut self, of: UseOfDirection) -> Input {
-        if let Source::Files(parts) = &mut self.source {
+        if let EdgeSource::Files(parts) = &mut self.source {
             parts.iter_mut().for_each(|part| part.use_of_direction = of);
         }
         self
@@ -183,7 +183,7 @@ impl Input {
     /// # Errors
     /// Bad input if a file can't be read or unpacked.
     pub fn may_have_weights(&self) -> Result<bool> {
-        if let Source::Generated(generator) = &self.source {
+        if let EdgeSource::Generated(generator) = &self.source {
             return Ok(generator.weights().is_some());
         }
         for part in self.parts() {
@@ -212,8 +212,8 @@ impl Input {
     /// Returns the files; empty for a generator.
     pub fn parts(&self) -> &[Part] {
         match &self.source {
-            Source::Files(parts) => parts,
-            Source::Generated(_) => &[],
+            EdgeSource::Files(parts) => parts,
+            EdgeSource::Generated(_) => &[],
         }
     }
 
@@ -221,8 +221,8 @@ impl Input {
     /// whole scan sum to this number.
     pub fn bytes(&self) -> u64 {
         match &self.source {
-            Source::Files(parts) => parts.iter().map(|part| part.bytes).sum(),
-            Source::Generated(generator) => generator.edges() * generated::record(&**generator),
+            EdgeSource::Files(parts) => parts.iter().map(|part| part.bytes).sum(),
+            EdgeSource::Generated(generator) => generator.edges() * generated::record(&**generator),
         }
     }
 
@@ -258,8 +258,8 @@ impl Input {
     /// Bad input if a file is gone or can't be read.
     pub fn identity(&self) -> Result<u64> {
         match &self.source {
-            Source::Files(parts) => identity::of_files(parts, self.weights.is_wanted()),
-            Source::Generated(generator) => Ok(generator.identity()),
+            EdgeSource::Files(parts) => identity::of_files(parts, self.weights.is_wanted()),
+            EdgeSource::Generated(generator) => Ok(generator.identity()),
         }
     }
 
@@ -271,19 +271,19 @@ impl Input {
     /// Returns true if the number of vertices is declared, judging by the formats; an archive may or may not declare it.
     pub fn declares_vertices(&self) -> bool {
         match &self.source {
-            Source::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
-            Source::Generated(_) => true,
+            EdgeSource::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
+            EdgeSource::Generated(_) => true,
         }
     }
 
     /// Returns true if ids may need 64 bits. Text formats deliver narrow batches as long as the ids fit.
     pub fn wide(&self) -> bool {
         match &self.source {
-            Source::Files(parts) => parts.iter().any(|part| match part.format {
+            EdgeSource::Files(parts) => parts.iter().any(|part| match part.format {
                 Format::Parquet => !parquet::summary_of(part).is_some_and(|table| table.narrow),
                 _ => !part.narrow,
             }),
-            Source::Generated(generator) => generator.vertices() > 1 << 32,
+            EdgeSource::Generated(generator) => generator.vertices() > 1 << 32,
         }
     }
 
@@ -294,16 +294,16 @@ impl Input {
     /// Bad input if a file can't be read or unpacked.
     pub fn estimate_edges(&self) -> Result<u64> {
         match &self.source {
-            Source::Files(parts) => parts.iter().map(estimate::edges).sum(),
-            Source::Generated(generator) => Ok(generator.edges()),
+            EdgeSource::Files(parts) => parts.iter().map(estimate::edges).sum(),
+            EdgeSource::Generated(generator) => Ok(generator.edges()),
         }
     }
 
     /// Returns an upper bound of the number of edges, computed from the sizes of all files; `u64::MAX` if the sizes give no bound.
     pub fn most_edges(&self) -> u64 {
         match &self.source {
-            Source::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
-            Source::Generated(generator) => generator.edges(),
+            EdgeSource::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
+            EdgeSource::Generated(generator) => generator.edges(),
         }
     }
 
@@ -379,15 +379,15 @@ impl Input {
             return Err(Error::Usage("a scan needs at least one thread".into()));
         }
         match &self.source {
-            Source::Files(parts) => {
+            EdgeSource::Files(parts) => {
                 let (reading, threads) = ((self.chunk, self.weights), visitors.len());
                 let state = ScanState::new(parts, reading, (share, threads), ordered, watch);
                 run(state, cache, visitors).map(Seen::files)
             }
-            Source::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
+            EdgeSource::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
                 Err(missing(&self.name, None))
             }
-            Source::Generated(generator) => {
+            EdgeSource::Generated(generator) => {
                 generated::scan(&**generator, share, (self.chunk, self.weights), visitors, watch)
             }
         }
@@ -399,8 +399,8 @@ impl Input {
         let weights = if self.weights.is_read() { sink::WEIGHT_BYTES } else { 0 };
         let sinks = (sink::BYTES + weights) * threads as u64;
         match &self.source {
-            Source::Generated(generator) => generator.scratch_bytes() + generated::SCRATCH * threads as u64,
-            Source::Files(parts) => {
+            EdgeSource::Generated(generator) => generator.scratch_bytes() + generated::SCRATCH * threads as u64,
+            EdgeSource::Files(parts) => {
                 let unpacking = parts.iter().map(|part| packed::bytes(part, threads, self.weights)).max().unwrap_or(0);
                 let at_once = parts.iter().filter(|part| part.packing != Packing::Plain).count().min(threads);
                 let hashes: u64 = parts.iter().map(|part| 8 * (1 + part.bytes / self.chunk as u64)).sum();

@@ -28,7 +28,7 @@ pub(super) const DAMAGED: &str = "the file is cut short or damaged: fetch or mak
 #[derive(Debug)]
 pub(super) struct IdColumns {
     pub ends: [IdColumn; 2],
-    pub groups: Vec<Group>,
+    pub groups: Vec<RowGroup>,
     /// Number of rows in all groups.
     pub rows: u64,
     /// Upper bound in bytes of the memory for decoding the footer.
@@ -49,18 +49,18 @@ pub(crate) fn unread(part: &Part) -> Option<Unread> {
 
 /// A row group.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct RowGroup {
     /// Index in the file, from 0.
     pub number: usize,
     /// Number of rows, at least one.
     pub rows: u64,
     /// The columns of the two ends of the edges.
-    pub chunks: [Chunk; 2],
+    pub chunks: [ColumnChunk; 2],
 }
 
 /// The pages of a column in a row group.
 #[derive(Debug, Clone)]
-pub(super) struct Chunk {
+pub(super) struct ColumnChunk {
     /// Offset of the first page, and of the end of the last page.
     pub at: u64,
     pub end: u64,
@@ -109,7 +109,7 @@ impl IdColumns {
         for (number, group) in metadata.row_groups().iter().enumerate() {
             // In a group without rows, the offsets of pages are meaningless.
             if group.num_rows() != 0 {
-                let group = Group::of(part, group, (number, leaves), &ends, start)?;
+                let group = RowGroup::of(part, group, (number, leaves), &ends, start)?;
                 rows = rows.saturating_add(group.rows);
                 groups.push(group);
             }
@@ -130,29 +130,29 @@ impl IdColumns {
     }
 }
 
-impl Group {
+impl RowGroup {
     fn of(
         part: &Part,
         group: &RowGroupMetaData,
         (number, leaves): (usize, [usize; 2]),
         ends: &[IdColumn; 2],
         start: u64,
-    ) -> Result<Group> {
+    ) -> Result<RowGroup> {
         let rows = u64::try_from(group.num_rows())
             .map_err(|_| damaged(part, start, "a number of rows", group.num_rows().to_string()))?;
-        let of = |nth: usize| Chunk::of(part, group.column(leaves[nth]), (number, rows), &ends[nth], start);
-        Ok(Group { number, rows, chunks: [of(0)?, of(1)?] })
+        let of = |nth: usize| ColumnChunk::of(part, group.column(leaves[nth]), (number, rows), &ends[nth], start);
+        Ok(RowGroup { number, rows, chunks: [of(0)?, of(1)?] })
     }
 }
 
-impl Chunk {
+impl ColumnChunk {
     fn of(
         part: &Part,
         column: &ColumnChunkMetaData,
         (group, rows): (usize, u64),
         end: &IdColumn,
         start: u64,
-    ) -> Result<Chunk> {
+    ) -> Result<ColumnChunk> {
         let refuse = |expected: &str, found: String, remedy: &str| {
             let found = format!("{found} as column {} of row group {group}", end.name);
             Err(Error::input(&part.path, At::Byte(start), expected, found, remedy))
@@ -188,7 +188,7 @@ impl Chunk {
             _ => bytes.first_chunk().map(|bytes| i64::from_le_bytes(*bytes)),
         };
         let largest = statistics.and_then(|s| s.max_bytes_opt()).and_then(word);
-        Ok(Chunk { at, end, size: column.uncompressed_size() as u64, codec, largest })
+        Ok(ColumnChunk { at, end, size: column.uncompressed_size() as u64, codec, largest })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Estimates the largest id of a file, for plans.
 
-use crate::formats::bytes::map::Map;
+use crate::formats::bytes::map::MappedFile;
 use crate::formats::{LargestId, Part, Sink, Weights};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) fn largest(part: &Part) -> Result<u64> {
     if let Some(largest) = by_statistics(0).zip(by_statistics(1)).map(|(u, v)| u.max(v)) {
         return Ok(if table.rows > 0 { largest.saturating_add(1) } else { 0 });
     }
-    let (limits, map) = (limits::limits(part, &table)?, Arc::new(Map::open(&part.path)?));
+    let (limits, map) = (limits::limits(part, &table)?, Arc::new(MappedFile::open(&part.path)?));
     let mut most = LargestId::default();
     for look in 0..GROUPS.min(table.groups.len()) {
         let number = look * table.groups.len() / GROUPS.min(table.groups.len());

@@ -14,13 +14,13 @@ use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as Decoded};
 
 use super::codec::Codec;
-use super::footer::{DAMAGED, Group};
-use super::header::{self, Header, Kind};
-use super::limits::Limits;
+use super::footer::{DAMAGED, RowGroup};
+use super::header::{self, Header, PageKind};
+use super::limits::PageLimits;
 use super::schema::{IdColumn, NULLS};
 use super::thrift::Compact;
 use crate::error::{At, Error, Result};
-use crate::formats::bytes::map::Map;
+use crate::formats::bytes::map::MappedFile;
 
 /// Minimum number of bytes of the file to bring into memory at once.
 const STRIDE: u64 = 1 << 20;
@@ -48,9 +48,9 @@ impl PagePlace {
 /// A reader of the pages of a column.
 pub(super) struct Pages {
     pub place: PagePlace,
-    map: Arc<Map>,
+    map: Arc<MappedFile>,
     codec: Codec,
-    limits: Limits,
+    limits: PageLimits,
     bytes: usize,
     optional: bool,
     /// Offset of the next byte to read, the end, and the end of what is in memory.
@@ -63,12 +63,12 @@ pub(super) struct Pages {
 }
 
 /// Bytes of a mapped file, which stays mapped while they are in use.
-struct Mapped {
-    map: Arc<Map>,
+struct MappedBytes {
+    map: Arc<MappedFile>,
     range: Range<usize>,
 }
 
-impl AsRef<[u8]> for Mapped {
+impl AsRef<[u8]> for MappedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.map.bytes()[self.range.clone()]
     }
@@ -76,7 +76,13 @@ impl AsRef<[u8]> for Mapped {
 
 impl Pages {
     /// Returns a reader of the pages of column `nth` of a row group.
-    pub fn new(path: &Path, map: &Arc<Map>, group: &Group, (nth, end): (usize, &IdColumn), limits: Limits) -> Pages {
+    pub fn new(
+        path: &Path,
+        map: &Arc<MappedFile>,
+        group: &RowGroup,
+        (nth, end): (usize, &IdColumn),
+        limits: PageLimits,
+    ) -> Pages {
         let chunk = &group.chunks[nth];
         let column = format!("column {} of row group {}", end.name, group.number);
         Pages {
@@ -138,8 +144,8 @@ impl Pages {
     /// Unpacks the page at `range`; `None` if it is empty.
     fn page(&mut self, header: &Header, range: Range<usize>) -> Result<Option<Page>> {
         match header.kind {
-            Kind::Other | Kind::Data { values: 0, .. } | Kind::Data2 { values: 0, .. } => Ok(None),
-            Kind::Dictionary { values, encoding } => {
+            PageKind::Other | PageKind::Data { values: 0, .. } | PageKind::Data2 { values: 0, .. } => Ok(None),
+            PageKind::Dictionary { values, encoding } => {
                 if self.has_dictionary || !matches!(encoding, Encoding::PLAIN | Encoding::RLE_DICTIONARY) {
                     return Err(self.place.damaged("one dictionary of plain values", "another one"));
                 }
@@ -151,7 +157,7 @@ impl Pages {
                 self.has_dictionary = true;
                 Ok(Some(Page::DictionaryPage { buf, num_values: values, encoding: Encoding::PLAIN, is_sorted: false }))
             }
-            Kind::Data { values, encoding, levels } => {
+            PageKind::Data { values, encoding, levels } => {
                 let buf = self.unpacked(header, range, 0, self.limits.page)?;
                 let before = if self.optional { self.levels(values, levels, &buf)? } else { 0 };
                 self.check(values, encoding, &buf[before..])?;
@@ -164,7 +170,7 @@ impl Pages {
                     statistics: None,
                 }))
             }
-            Kind::Data2 { values, nulls, rows, encoding, levels, packed } => {
+            PageKind::Data2 { values, nulls, rows, encoding, levels, packed } => {
                 if nulls > 0 {
                     return Err(self.place.wrong("an id in every row", &format!("{nulls} nulls"), NULLS));
                 }
@@ -211,7 +217,7 @@ impl Pages {
             if stored.len() != header.size {
                 return Err(damaged(&format!("{} bytes", stored.len())));
             }
-            return Ok(Bytes::from_owner(Mapped { map: self.map.clone(), range }));
+            return Ok(Bytes::from_owner(MappedBytes { map: self.map.clone(), range }));
         }
         let mut page = Vec::with_capacity(header.size);
         page.extend_from_slice(&stored[..plain]);

@@ -8,11 +8,11 @@ use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 
 use super::footer::{IdColumns, one_line};
-use super::limits::Limits;
+use super::limits::PageLimits;
 use super::pages::{PagePlace, Pages};
 use super::schema::{IdColumn, NULLS};
 use crate::error::{Error, Result};
-use crate::formats::bytes::map::Map;
+use crate::formats::bytes::map::MappedFile;
 use crate::formats::{Edges, Sink, Visitor};
 use crate::process::panics::caught;
 
@@ -20,30 +20,30 @@ use crate::process::panics::caught;
 pub(super) const BATCH: usize = 4096;
 
 /// The ids of one column.
-struct Column {
+struct IdReader {
     place: PagePlace,
     signed: bool,
-    numbers: Numbers,
+    numbers: IdNumbers,
     levels: Vec<i16>,
     /// The bitwise or of all 64-bit ids in the batch; 0 for a 32-bit column.
     bits: u64,
 }
 
 /// The numbers of a batch, and their reader.
-enum Numbers {
+enum IdNumbers {
     Of32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Of64(ColumnReaderImpl<Int64Type>, Vec<i64>),
 }
 
-impl Column {
-    fn open(end: &IdColumn, pages: Pages) -> Column {
+impl IdReader {
+    fn open(end: &IdColumn, pages: Pages) -> IdReader {
         let place = pages.place.clone();
         let (description, pages) = (end.description.clone(), Box::new(pages));
         let numbers = match end.bytes {
-            4 => Numbers::Of32(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
-            _ => Numbers::Of64(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
+            4 => IdNumbers::Of32(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
+            _ => IdNumbers::Of64(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
         };
-        Column { place, signed: end.signed, numbers, levels: Vec::with_capacity(BATCH), bits: 0 }
+        IdReader { place, signed: end.signed, numbers, levels: Vec::with_capacity(BATCH), bits: 0 }
     }
 
     /// Reads up to `rows` rows. Returns how many there were, and how many of them have a value.
@@ -53,8 +53,8 @@ impl Column {
     fn take(&mut self, rows: usize) -> Result<(usize, usize)> {
         let levels = &mut self.levels;
         let read = caught(|| match &mut self.numbers {
-            Numbers::Of32(reader, numbers) => batch(reader, rows, levels, numbers),
-            Numbers::Of64(reader, numbers) => batch(reader, rows, levels, numbers),
+            IdNumbers::Of32(reader, numbers) => batch(reader, rows, levels, numbers),
+            IdNumbers::Of64(reader, numbers) => batch(reader, rows, levels, numbers),
         });
         match read {
             Ok(Ok(read)) => Ok(read),
@@ -80,18 +80,18 @@ impl Column {
             return Err(self.damaged(&format!("{} fewer", rows - found)));
         }
         let any = match &self.numbers {
-            Numbers::Of32(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n).into(),
-            Numbers::Of64(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n),
+            IdNumbers::Of32(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n).into(),
+            IdNumbers::Of64(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n),
         };
         if self.signed && any < 0 {
             let first = match &self.numbers {
-                Numbers::Of32(_, numbers) => numbers.iter().find(|n| **n < 0).map(|n| i64::from(*n)),
-                Numbers::Of64(_, numbers) => numbers.iter().find(|n| **n < 0).copied(),
+                IdNumbers::Of32(_, numbers) => numbers.iter().find(|n| **n < 0).map(|n| i64::from(*n)),
+                IdNumbers::Of64(_, numbers) => numbers.iter().find(|n| **n < 0).copied(),
             };
             let remedy = "correct the numbers and write them again";
             return Err(self.place.wrong("whole numbers from 0", &first.unwrap_or(any).to_string(), remedy));
         }
-        self.bits = if let Numbers::Of64(..) = self.numbers { any.cast_unsigned() } else { 0 };
+        self.bits = if let IdNumbers::Of64(..) = self.numbers { any.cast_unsigned() } else { 0 };
         Ok(())
     }
 
@@ -115,7 +115,7 @@ fn batch<T: DataType>(
 
 /// A reader of the edges of a row group.
 pub(super) struct RowGroupReader {
-    columns: [Column; 2],
+    columns: [IdReader; 2],
     narrow: Vec<[u32; 2]>,
     wide: Vec<[u64; 2]>,
     pub left: u64,
@@ -123,11 +123,17 @@ pub(super) struct RowGroupReader {
 
 impl RowGroupReader {
     /// Opens both columns of row group `nth` in a mapped file.
-    pub fn open(table: &IdColumns, path: &Path, map: &Arc<Map>, nth: usize, limits: [Limits; 2]) -> RowGroupReader {
+    pub fn open(
+        table: &IdColumns,
+        path: &Path,
+        map: &Arc<MappedFile>,
+        nth: usize,
+        limits: [PageLimits; 2],
+    ) -> RowGroupReader {
         let group = &table.groups[nth];
         let columns = [0, 1].map(|column| {
             let end = &table.ends[column];
-            Column::open(end, Pages::new(path, map, group, (column, end), limits[column]))
+            IdReader::open(end, Pages::new(path, map, group, (column, end), limits[column]))
         });
         RowGroupReader { columns, narrow: Vec::with_capacity(BATCH), wide: Vec::new(), left: group.rows }
     }
@@ -145,7 +151,7 @@ impl RowGroupReader {
         from.read(rows)?;
         to.read(rows)?;
         self.left -= rows as u64;
-        use Numbers::{Of32, Of64};
+        use IdNumbers::{Of32, Of64};
         if from.bits | to.bits <= u32::MAX.into() {
             match (&from.numbers, &to.numbers) {
                 (Of32(_, u), Of32(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),

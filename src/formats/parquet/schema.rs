@@ -4,7 +4,7 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use crate::error::{At, Error, Result};
-use crate::formats::text::names::{DIRECTION, Ends, chosen, columns, is_direction_open};
+use crate::formats::text::names::{DIRECTION, EdgeColumns, chosen, columns, is_direction_open};
 use crate::formats::{Columns, Part, UseOfDirection};
 
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
@@ -39,7 +39,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
                 let number = usize::try_from(*numbers.get(nth)?).ok()?;
                 (1..=names.len()).contains(&number).then(|| number - 1)
             };
-            column(0).zip(column(1)).filter(|_| numbers.len() < 3 || column(2).is_some()).map(|(u, v)| Ends {
+            column(0).zip(column(1)).filter(|_| numbers.len() < 3 || column(2).is_some()).map(|(u, v)| EdgeColumns {
                 u,
                 v,
                 weight: None,
@@ -52,7 +52,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
         let (expected, remedy) = DIRECTION;
         return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     }
-    let Some(Ends { u, v, .. }) = found else {
+    let Some(EdgeColumns { u, v, .. }) = found else {
         let expected = match asked {
             Columns::Auto => {
                 "columns whose names say which are the ids (source and target, src and dst, from and to, u and v)"

@@ -5,14 +5,14 @@
 //! group, and ends the other numbers of the group as it reaches them. So a visitor that restores the order of the input
 //! never has to keep more edges than [`ROWS`].
 
-use crate::formats::bytes::map::Map;
+use crate::formats::bytes::map::MappedFile;
 use crate::formats::pass::state::Worked;
 use crate::formats::weights::missing;
-use crate::formats::{Head, Layout, ScanState, Sink, Visitor};
+use crate::formats::{BodyLayout, Head, ScanState, Sink, Visitor};
 use std::sync::Arc;
 
 use super::footer::{IdColumns, unread};
-use super::limits::{self, Limits};
+use super::limits::{self, PageLimits};
 use super::rows::RowGroupReader;
 use crate::error::Result;
 
@@ -25,9 +25,9 @@ const STRIDE: usize = 1 << 20;
 
 /// An open file.
 pub(crate) struct Units {
-    map: Arc<Map>,
+    map: Arc<MappedFile>,
     table: IdColumns,
-    limits: [Limits; 2],
+    limits: [PageLimits; 2],
     /// The first chunk number of each unit, and the index of its first row group.
     units: Vec<(u64, usize)>,
     /// The first chunk number after those of the row groups.
@@ -45,12 +45,12 @@ impl Units {
         let part = &shared.parts[index];
         let table = IdColumns::read(part)?;
         let limits = limits::limits(part, &table)?;
-        let map = Arc::new(Map::open(&part.path)?);
+        let map = Arc::new(MappedFile::open(&part.path)?);
         part.unchanged(map.bytes().len() as u64)?;
         if shared.weights.is_read() {
             return Err(missing(&part.path.display().to_string(), unread(part).as_ref()));
         }
-        shared.set_head(index, Head { entries: Some(table.rows), ..Head::of(Layout::Arrays, 0) })?;
+        shared.set_head(index, Head { entries: Some(table.rows), ..Head::of(BodyLayout::Arrays, 0) })?;
         let (mut units, mut ends) = (Vec::new(), 0);
         let heavy = limits::is_heavy(&table, limits);
         for (number, group) in table.groups.iter().enumerate() {

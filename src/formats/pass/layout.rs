@@ -3,17 +3,17 @@
 use crate::formats::bytes::tokens::{excerpt, next_line};
 use crate::formats::metis::{self, Cursor};
 use crate::formats::text::lines::{self, LONGEST};
-use crate::formats::text::{self, Counts, LineLayout};
+use crate::formats::text::{self, CountsLine, LineLayout};
 use crate::formats::{
     Fault, Format, HEAD, Head, Int, Part, Sink, Stop, UseOfDirection, Visitor, binary, contents, gr, graph500, mtx,
 };
 
 /// The header of a file in any format.
-pub(crate) type FileHead = Head<Layout>;
+pub(crate) type FileHead = Head<BodyLayout>;
 
 /// The layout of a file's body.
 #[derive(Debug, Clone)]
-pub(crate) enum Layout {
+pub(crate) enum BodyLayout {
     /// Pairs of integers.
     Rows(Int),
     /// Packed edges of the Graph500 reference.
@@ -21,7 +21,7 @@ pub(crate) enum Layout {
     /// Ends of edges in arrays, which `formats/arrays` reads.
     Arrays,
     Lines(LineLayout),
-    Metis(metis::Adjacency),
+    Metis(metis::MetisGrammar),
 }
 
 /// Parses the header at the start of a file. `prefix` must contain at least the first [`HEAD`] bytes, or the whole
@@ -32,16 +32,16 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<FileHead, Fault> {
     if let Some(fault) = contents::another(part, &prefix[start..]) {
         return Err(fault);
     }
-    let lines = |grammar| Layout::Lines(LineLayout::Pairs(grammar));
+    let lines = |grammar| BodyLayout::Lines(LineLayout::Pairs(grammar));
     let head = match format {
-        Format::U32 => Head::of(Layout::Rows(Int::unsigned(4)), 0),
-        Format::U64 => Head::of(Layout::Rows(Int::unsigned(8)), 0),
-        Format::Graph500 => Head { weighted: part.weights_path().is_some(), ..Head::of(Layout::Packed, 0) },
-        Format::Text => text::head(prefix, start, part)?.map(Layout::Lines),
+        Format::U32 => Head::of(BodyLayout::Rows(Int::unsigned(4)), 0),
+        Format::U64 => Head::of(BodyLayout::Rows(Int::unsigned(8)), 0),
+        Format::Graph500 => Head { weighted: part.weights_path().is_some(), ..Head::of(BodyLayout::Packed, 0) },
+        Format::Text => text::head(prefix, start, part)?.map(BodyLayout::Lines),
         Format::Mtx => mtx::head(prefix, start, part.use_of_direction == UseOfDirection::Followed)?.map(lines),
-        Format::Metis => metis::head(prefix, start)?.map(Layout::Metis),
+        Format::Metis => metis::head(prefix, start)?.map(BodyLayout::Metis),
         Format::Gr => gr::head(prefix, start)?.map(lines),
-        Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => Head::of(Layout::Arrays, 0),
+        Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => Head::of(BodyLayout::Arrays, 0),
     };
     if head.body > HEAD {
         let (expected, found) = (format!("a header of at most {HEAD} bytes"), format!("one of {} bytes", head.body));
@@ -50,20 +50,20 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<FileHead, Fault> {
     Ok(head)
 }
 
-impl Layout {
+impl BodyLayout {
     /// Returns the size of a record in bytes, if it is fixed.
     pub fn record(&self) -> Option<usize> {
         match self {
-            Layout::Packed => Some(graph500::EDGE),
-            Layout::Rows(int) => Some(2 * int.bytes),
+            BodyLayout::Packed => Some(graph500::EDGE),
+            BodyLayout::Rows(int) => Some(2 * int.bytes),
             _ => None,
         }
     }
 
     /// Returns the counts in the first line, if that may contain counts rather than an edge.
-    pub fn counts(&self) -> Option<&Counts> {
+    pub fn counts(&self) -> Option<&CountsLine> {
         match self {
-            Layout::Lines(lines) => lines.counts(),
+            BodyLayout::Lines(lines) => lines.counts(),
             _ => None,
         }
     }
@@ -81,7 +81,7 @@ impl Layout {
             return Ok((at.div_ceil(record) * record).min(data.len()));
         }
         let window = match self {
-            Layout::Lines(_) => &data[..data.len().min(at - 1 + LONGEST)],
+            BodyLayout::Lines(_) => &data[..data.len().min(at - 1 + LONGEST)],
             _ => data,
         };
         let next = next_line(window, at - 1);
@@ -99,7 +99,7 @@ impl Layout {
         }
         let end = match self {
             // A list may be larger than memory, so it is cut between numbers.
-            Layout::Metis(_) => data.iter().rposition(|c| matches!(c, b'\n' | b' ' | b'\t' | b'\r')),
+            BodyLayout::Metis(_) => data.iter().rposition(|c| matches!(c, b'\n' | b' ' | b'\t' | b'\r')),
             _ => data.iter().rposition(|c| *c == b'\n'),
         };
         match end {
@@ -111,12 +111,12 @@ impl Layout {
     /// Parses a piece that begins and ends at places returned by `cut` or `cut_stream`.
     pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         match self {
-            Layout::Packed => graph500::parse(data, sink),
-            Layout::Rows(int) => binary::parse(data, *int, sink),
-            Layout::Arrays => unreachable!("arrays are no pieces of bytes"),
-            Layout::Lines(LineLayout::Pairs(grammar)) => lines::parse(data, grammar, sink),
-            Layout::Lines(LineLayout::Table(table)) => table.parse(data, sink),
-            Layout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
+            BodyLayout::Packed => graph500::parse(data, sink),
+            BodyLayout::Rows(int) => binary::parse(data, *int, sink),
+            BodyLayout::Arrays => unreachable!("arrays are no pieces of bytes"),
+            BodyLayout::Lines(LineLayout::Pairs(grammar)) => lines::parse(data, grammar, sink),
+            BodyLayout::Lines(LineLayout::Table(table)) => table.parse(data, sink),
+            BodyLayout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
         }
     }
 

@@ -35,7 +35,7 @@ impl<'c> Share<'c> {
     pub(crate) fn begin(self, chunks: u64) -> ChunkQueue<'c> {
         let own = self.range(self.rank, chunks);
         let pass = self.helping.filter(|_| chunks <= WorkStealing::MOST).map(WorkStealing::begin);
-        ChunkQueue { share: self, chunks, next: Next::new(own.start), own, pass }
+        ChunkQueue { share: self, chunks, next: NextNumber::new(own.start), own, pass }
     }
 
     /// Returns true if the `nth` packed file is in this share.
@@ -51,7 +51,7 @@ pub(crate) struct ChunkQueue<'c> {
     chunks: u64,
     pub own: Range<u64>,
     /// The next chunk of its own share, if ranks do not help each other.
-    next: Next,
+    next: NextNumber,
     pass: Option<Pass<'c>>,
 }
 
@@ -82,11 +82,11 @@ impl ChunkQueue<'_> {
 }
 
 /// A counter that hands out consecutive numbers to threads.
-pub(crate) struct Next(AtomicU64);
+pub(crate) struct NextNumber(AtomicU64);
 
-impl Next {
+impl NextNumber {
     pub fn new(first: u64) -> Self {
-        Next(AtomicU64::new(first))
+        NextNumber(AtomicU64::new(first))
     }
 
     pub fn take(&self) -> u64 {

@@ -7,9 +7,11 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::tokens::newlines;
-use crate::formats::sink::{Counted, UnfitWeights};
+use crate::formats::sink::{EdgeCounts, UnfitWeights};
 use crate::formats::weights::missing;
-use crate::formats::{Fault, FileHead, Format, Layout, Packing, Part, Share, Stop, Watch, WeightType, Weights, text};
+use crate::formats::{
+    BodyLayout, Fault, FileHead, Format, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
+};
 
 /// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
 pub(crate) const CHUNK: usize = 8 << 20;
@@ -55,7 +57,7 @@ pub(crate) struct PartState {
     pub rows: AtomicU64,
     /// Number of edges that have a weight.
     pub weighted: AtomicU64,
-    /// The sum of [`Counted::balance`].
+    /// The sum of [`EdgeCounts::balance`].
     pub balance: AtomicU64,
 }
 
@@ -129,7 +131,7 @@ impl<'a> ScanState<'a> {
         self.watch.advance(bytes)
     }
 
-    pub fn count(&self, part: usize, counted: Counted) {
+    pub fn count(&self, part: usize, counted: EdgeCounts) {
         let seen = &self.seen[part];
         seen.entries.fetch_add(counted.edges, Relaxed);
         seen.balance.fetch_add(counted.balance, Relaxed);
@@ -176,7 +178,7 @@ impl<'a> ScanState<'a> {
     }
 
     /// Returns the layout of a part, if its header was read.
-    pub fn layout(&self, part: usize) -> Option<&Layout> {
+    pub fn layout(&self, part: usize) -> Option<&BodyLayout> {
         self.head(part).map(|head| &head.layout)
     }
 

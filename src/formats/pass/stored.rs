@@ -13,7 +13,7 @@ use crate::formats::packing::Decoder;
 const STORED: usize = 256 << 10;
 
 /// A reader of a file from its start.
-pub(in crate::formats) struct Stored<'a> {
+pub(in crate::formats) struct StoredBytes<'a> {
     shared: &'a ScanState<'a>,
     part: usize,
     file: std::fs::File,
@@ -26,7 +26,7 @@ pub(in crate::formats) struct Stored<'a> {
     hasher: Xxh3,
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoredBytes<'a> {
     /// Memory that the reader needs, in bytes.
     pub const BYTES: u64 = STORED as u64;
 
@@ -38,7 +38,7 @@ impl<'a> Stored<'a> {
         let file = std::fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         let hasher = ScanState::hasher(part, 0);
-        Ok(Stored { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
+        Ok(StoredBytes { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
     }
 
     /// Returns the number of those bytes that were consumed.
@@ -65,7 +65,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-impl Read for Stored<'_> {
+impl Read for StoredBytes<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let have = self.fill_buf()?;
         let n = have.len().min(into.len());
@@ -75,7 +75,7 @@ impl Read for Stored<'_> {
     }
 }
 
-impl BufRead for Stored<'_> {
+impl BufRead for StoredBytes<'_> {
     fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
         if self.at == self.filled {
             // Reads never go beyond the length at opening, because only the chunks within it have a hash.
@@ -92,10 +92,10 @@ impl BufRead for Stored<'_> {
 }
 
 /// Opens a packed file.
-pub(crate) fn unpacked<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<Stored<'a>>> {
+pub(crate) fn unpacked<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<StoredBytes<'a>>> {
     let part = &shared.parts[index];
     let path = &part.path;
-    let stored = Stored::open(shared, index, path)?;
+    let stored = StoredBytes::open(shared, index, path)?;
     if stored.length == 0 {
         let expected = format!("a {} stream", part.packing.name());
         let remedy = "the file is cut short: fetch or make it again";

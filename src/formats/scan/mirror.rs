@@ -60,8 +60,8 @@ fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
     let mut pairs = 0..ids * ids;
     loop {
         let width = (pairs.end - pairs.start).div_ceil(BUCKETS as u128);
-        let new = |_| Buckets { ids, start: pairs.start, width, balances: vec![0; BUCKETS] };
-        let mut visitors: Vec<Buckets> = (0..threads.max(1)).map(new).collect();
+        let new = |_| PairBuckets { ids, start: pairs.start, width, balances: vec![0; BUCKETS] };
+        let mut visitors: Vec<PairBuckets> = (0..threads.max(1)).map(new).collect();
         let reading = (CHUNK, Weights::Skip);
         run(
             ScanState::new(&parts, reading, (Share::ALL, visitors.len()), false, &Signals),
@@ -93,14 +93,14 @@ fn line_of(part: &Part, vertex: u64) -> Result<u64> {
 
 /// The sums of the buckets of a pass: bucket `i` covers the `width` id pairs from `start + i * width` on. If `width` is
 /// 1, a bucket sums signs instead of hashes.
-struct Buckets {
+struct PairBuckets {
     ids: u128,
     start: u128,
     width: u128,
     balances: Vec<u64>,
 }
 
-impl Buckets {
+impl PairBuckets {
     fn add(&mut self, u: u64, v: u64) {
         let pair = u128::from(u.min(v)) * self.ids + u128::from(u.max(v));
         let bucket = pair.checked_sub(self.start).map_or(BUCKETS as u128, |pair| pair / self.width);
@@ -110,7 +110,7 @@ impl Buckets {
     }
 }
 
-impl Visitor for Buckets {
+impl Visitor for PairBuckets {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         edges.try_each(|u, v| {
             self.add(u, v);

@@ -17,11 +17,11 @@ use crate::formats::graph500::{self, WeightsFile};
 use crate::formats::metis::Cursor;
 use crate::formats::packing::{self, Decoder};
 use crate::formats::pass::layout;
-use crate::formats::pass::share::Next;
+use crate::formats::pass::share::NextNumber;
 use crate::formats::pass::state::{Worked, locate, located, of_kind, refuse_empty};
-use crate::formats::pass::stored::{Stored, unpacked};
+use crate::formats::pass::stored::{StoredBytes, unpacked};
 use crate::formats::{
-    Format, HEAD, Layout, Packing, Part, ScanState, Sink, Visitor, Weights, arrays, contents, suspect,
+    BodyLayout, Format, HEAD, Packing, Part, ScanState, Sink, Visitor, Weights, arrays, contents, suspect,
 };
 
 /// Maximum number of blocks that wait between an unpacking thread and the parsers.
@@ -37,12 +37,12 @@ pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
     let unpacking = packing::memory(part.packing, &part.path);
     if part.format.is_arrays() {
         let times = if weights.is_wanted() { 3 } else { 2 };
-        return times * (unpacking + Stored::BYTES) + arrays::MEMORY;
+        return times * (unpacking + StoredBytes::BYTES) + arrays::MEMORY;
     }
     // A block, and the rest carried into the next one, may each contain a line of maximum length, and vectors grow by
     // doubling.
     let block = 2 * (BLOCK + HEAD) as u64;
-    unpacking + Stored::BYTES + block * (QUEUE + threads + 2) as u64
+    unpacking + StoredBytes::BYTES + block * (QUEUE + threads + 2) as u64
 }
 
 /// All packed files of a scan.
@@ -52,14 +52,14 @@ pub(crate) struct Packed<'a> {
     spread: Vec<usize>,
     alone: Vec<usize>,
     pub feeders: usize,
-    next_spread: Next,
+    next_spread: NextNumber,
     next_alone: Mutex<usize>,
     /// Number of the next block, in the order of the input.
     number: AtomicU64,
 }
 
 /// Unpacked bytes that end at the end of a record.
-pub(crate) struct Block {
+pub(crate) struct PackedBlock {
     part: usize,
     data: Vec<u8>,
     /// Number of its first line, from 1, and its offset in the unpacked bytes.
@@ -82,15 +82,15 @@ impl<'a> Packed<'a> {
             format == Format::Metis || format.is_arrays() || (packed.len() >= threads && !shared.ordered)
         });
         let feeders = if shared.ordered { spread.len().min(1) } else { spread.len() };
-        let (next_spread, next_alone) = (Next::new(0), Mutex::new(0));
+        let (next_spread, next_alone) = (NextNumber::new(0), Mutex::new(0));
         Packed { shared, spread, alone, feeders, next_spread, next_alone, number: AtomicU64::new(first_number) }
     }
 
     /// Runs an unpacking thread, which takes one part after the other and sends its blocks.
-    pub fn feed(&self, blocks: &Sender<Block>) {
+    pub fn feed(&self, blocks: &Sender<PackedBlock>) {
         while let Some(&part) = self.spread.get(self.next_spread.take() as usize) {
             let mut sent = 0;
-            let done = Blocks::open(self.shared, part).and_then(|mut unpacked| {
+            let done = Unpacker::open(self.shared, part).and_then(|mut unpacked| {
                 while let Some(mut block) = unpacked.next()? {
                     block.number = self.number.fetch_add(1, Relaxed);
                     sent += 1;
@@ -107,7 +107,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Runs a parser, which takes blocks until all feeders are done.
-    pub fn work<V: Visitor>(&self, blocks: Receiver<Block>, sink: &mut Sink<'_, V>) -> Worked {
+    pub fn work<V: Visitor>(&self, blocks: Receiver<PackedBlock>, sink: &mut Sink<'_, V>) -> Worked {
         for block in blocks {
             if self.shared.stopped() {
                 break;
@@ -134,7 +134,7 @@ impl<'a> Packed<'a> {
         if self.shared.parts[part].format.is_arrays() {
             return arrays::read(self.shared, part, &self.number, sink);
         }
-        let mut unpacked = Blocks::open(self.shared, part)?;
+        let mut unpacked = Unpacker::open(self.shared, part)?;
         let mut cursor = Cursor::default();
         while let Some(mut block) = unpacked.next()? {
             if self.shared.stopped() {
@@ -144,7 +144,7 @@ impl<'a> Packed<'a> {
             self.block(&block, &mut cursor, sink)?;
             unpacked.spare = block.data;
         }
-        if let Some(Layout::Metis(adjacency)) = unpacked.layout {
+        if let Some(BodyLayout::Metis(adjacency)) = unpacked.layout {
             let line = unpacked.line;
             let at_end = |fault| located(fault, &self.shared.parts[part], 0, &[], line);
             adjacency.finish(&mut cursor, 0).map_err(at_end)?;
@@ -153,7 +153,7 @@ impl<'a> Packed<'a> {
         Ok(())
     }
 
-    fn block<V: Visitor>(&self, block: &Block, cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<()> {
+    fn block<V: Visitor>(&self, block: &PackedBlock, cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<()> {
         let Some(layout) = self.shared.layout(block.part) else { return Ok(()) };
         let parsed = match &block.weights {
             Some(weights) => {
@@ -176,12 +176,12 @@ impl<'a> Packed<'a> {
 }
 
 /// The blocks of one packed file.
-struct Blocks<'a> {
+struct Unpacker<'a> {
     shared: &'a ScanState<'a>,
     index: usize,
     part: &'a Part,
-    decoder: Decoder<Stored<'a>>,
-    layout: Option<&'a Layout>,
+    decoder: Decoder<StoredBytes<'a>>,
+    layout: Option<&'a BodyLayout>,
     weights: Option<Arc<WeightsFile>>,
     /// Bytes that were unpacked beyond the end of the last block.
     carry: Vec<u8>,
@@ -193,11 +193,11 @@ struct Blocks<'a> {
     done: bool,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> Unpacker<'a> {
     /// Opens a part and reads its header.
     fn open(shared: &'a ScanState<'a>, index: usize) -> Result<Self> {
         let part = &shared.parts[index];
-        let mut blocks = Blocks {
+        let mut blocks = Unpacker {
             shared,
             index,
             part,
@@ -233,7 +233,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Returns the next block; `None` after the last one.
-    fn next(&mut self) -> Result<Option<Block>> {
+    fn next(&mut self) -> Result<Option<PackedBlock>> {
         let (Some(layout), false) = (self.layout, self.done) else { return Ok(None) };
         let step = self.shared.chunk.min(BLOCK);
         let mut data = std::mem::take(&mut self.spare);
@@ -252,7 +252,7 @@ impl<'a> Blocks<'a> {
             goal = data.len() + step;
         }
         let stored = self.decoder.stored().offset;
-        let block = Block {
+        let block = PackedBlock {
             part: self.index,
             line: self.line,
             offset: self.offset,

@@ -6,7 +6,7 @@ use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::Cursor;
 use crate::formats::pass::state::locate;
 use crate::formats::scan::input_cache::{self, CacheUse, InputCache};
-use crate::formats::{FileHead, Layout, ScanState, Sink, Stop, Visitor};
+use crate::formats::{BodyLayout, FileHead, ScanState, Sink, Stop, Visitor};
 use crate::memory::{bytes_of, bytes_of_mut};
 
 /// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
@@ -17,9 +17,9 @@ pub(crate) const BYTES: u64 = PIECE as u64 + 64;
 
 /// The buffer of one thread, allocated on first use.
 #[derive(Default)]
-pub(crate) struct Piece(Vec<u64>);
+pub(crate) struct PieceBuffer(Vec<u64>);
 
-impl Piece {
+impl PieceBuffer {
     fn bytes(&mut self) -> &mut [u8] {
         self.0.resize(BYTES as usize / 8, 0);
         bytes_of_mut(&mut self.0)
@@ -29,7 +29,7 @@ impl Piece {
 /// A file of fixed-size records.
 pub(crate) struct Records {
     reader: Reader,
-    layout: Layout,
+    layout: BodyLayout,
     record: usize,
     /// Offset of the first record.
     body: usize,
@@ -94,7 +94,7 @@ impl Records {
         part: usize,
         (number, chunk): (u64, u64),
         cache: CacheUse<'_, '_>,
-        piece: &mut Piece,
+        piece: &mut PieceBuffer,
         sink: &mut Sink<'_, V>,
     ) -> Result<()> {
         let (from, to) = self.bounds(shared, chunk);

@@ -10,9 +10,9 @@ use super::mirror;
 use crate::error::{At, Error, Result};
 use crate::formats::pass::state::{ErrorPlace, PartState, word_of};
 use crate::formats::sink::UnfitWeights;
-use crate::formats::text::Counts;
+use crate::formats::text::CountsLine;
 use crate::formats::weights::NONE_LACKING;
-use crate::formats::{FileHead, Layout, Part, ScanState, WeightType, Weights};
+use crate::formats::{BodyLayout, FileHead, Part, ScanState, WeightType, Weights};
 
 /// The result of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,12 +208,12 @@ fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
 fn check_counts(path: &Path, head: &FileHead, entries: u64, rows: u64) -> Result<()> {
     const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
     let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));
-    let found = |counts: &Counts| Some((counts.line, counts.found(entries.checked_sub(1)?)?));
+    let found = |counts: &CountsLine| Some((counts.line, counts.found(entries.checked_sub(1)?)?));
     if let Some((line, found)) = head.layout.counts().and_then(found) {
-        return Err(Error::input(path, At::Line(line), Counts::EXPECTED, found, Counts::REMEDY));
+        return Err(Error::input(path, At::Line(line), CountsLine::EXPECTED, found, CountsLine::REMEDY));
     }
     match (&head.layout, head.entries) {
-        (Layout::Metis(adjacency), Some(edges)) => {
+        (BodyLayout::Metis(adjacency), Some(edges)) => {
             if rows < adjacency.vertices {
                 return wrong(
                     format!("{} lines of vertices, as the header says", adjacency.vertices),

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Counts, TableGrammar, attributes};
+use super::{CountsLine, TableGrammar, attributes};
 use crate::formats::bytes::tokens::{
     blanks, excerpt, has_lone_return, is_blank_or_end, lone_return, next_line, number, weight_end,
 };
@@ -18,7 +18,7 @@ pub(crate) const LONGEST: usize = 1 << 20;
 
 /// Whether a weight follows the two ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub(crate) enum WeightRule {
     Never,
     Optional,
     Required,
@@ -39,13 +39,13 @@ pub(crate) struct Grammar {
     pub base: u64,
     /// The largest id in the file's numbering.
     pub largest: u64,
-    pub weight: Weight,
+    pub weight: WeightRule,
     /// Whether attributes, as NetworkX writes them, may take the place of the weight.
     pub attributes: bool,
     /// How lines with quotes are parsed, if the first line has none.
     pub quoted: Option<TableGrammar>,
     /// The counts in the first line, if that may contain counts rather than an edge.
-    pub counts: Option<Counts>,
+    pub counts: Option<CountsLine>,
     /// The expected line, for messages.
     pub expected: String,
     /// The remedy for a wrong line.
@@ -55,7 +55,7 @@ pub(crate) struct Grammar {
 /// Parses whole lines; the last one may lack its newline.
 pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     // Lines whose weights are skipped have their own code, so that they are parsed as fast as lines without weights.
-    if sink.reading.is_wanted() && grammar.weight != Weight::Never {
+    if sink.reading.is_wanted() && grammar.weight != WeightRule::Never {
         parse_as::<true, V>(data, grammar, sink)
     } else {
         parse_as::<false, V>(data, grammar, sink)
@@ -119,7 +119,7 @@ fn parse_as<const WEIGHTED: bool, V: Visitor>(
         }
         let mut weight = 0..0;
         at = match data.get(end) {
-            Some(b'\n') if grammar.weight != Weight::Required => end + 1,
+            Some(b'\n') if grammar.weight != WeightRule::Required => end + 1,
             _ => match rest::<WEIGHTED>(data, end, grammar, &mut weight) {
                 Some(next) => next,
                 None => {
@@ -210,13 +210,13 @@ fn rest<const WEIGHTED: bool>(data: &[u8], at: usize, grammar: &Grammar, place: 
         Some(_) => None,
     };
     if let Some(next) = line_end(blanks(data, at)) {
-        return (grammar.weight != Weight::Required).then_some(next);
+        return (grammar.weight != WeightRule::Required).then_some(next);
     }
     let weight = gap(data, at, grammar)?;
-    if let (Some(next), true) = (line_end(weight), grammar.weight != Weight::Required) {
+    if let (Some(next), true) = (line_end(weight), grammar.weight != WeightRule::Required) {
         return Some(next); // a comma after the last column, as some spreadsheets write
     }
-    if grammar.weight == Weight::Never {
+    if grammar.weight == WeightRule::Never {
         return None;
     }
     let end = match data.get(weight) {

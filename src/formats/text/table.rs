@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::counts::Counts;
+use super::counts::CountsLine;
 use super::fields::Delimiter;
 use super::{advice, attributes};
 use crate::formats::bytes::tokens::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
@@ -23,11 +23,11 @@ pub(crate) struct TableGrammar {
     /// Number of columns in every line.
     pub(super) columns: usize,
     /// The counts in the first line, if it may contain counts rather than an edge.
-    pub(super) counts: Option<Counts>,
+    pub(super) counts: Option<CountsLine>,
 }
 
 /// The edge of a line.
-pub(crate) struct Row {
+pub(crate) struct EdgeRow {
     pub u: u64,
     pub v: u64,
     /// The range of its weight, which is empty if it has none.
@@ -54,7 +54,7 @@ impl TableGrammar {
         let wanted = sink.reading.is_wanted() && self.weight.is_some();
         let mut at = 0;
         while at < data.len() {
-            if let Some(Row { u, v, weight, next }) = self.edge::<D>(data, at) {
+            if let Some(EdgeRow { u, v, weight, next }) = self.edge::<D>(data, at) {
                 if wanted {
                     sink.push_line(data, at, (u, v), weight)?
                 } else {
@@ -80,7 +80,7 @@ impl TableGrammar {
     }
 
     /// Returns the edge of the line at `at`; `None` if the line is not an edge.
-    pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<Row> {
+    pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<EdgeRow> {
         match self.delimiter {
             Delimiter::Comma => self.edge::<b','>(data, at),
             Delimiter::Semicolon => self.edge::<b';'>(data, at),
@@ -91,7 +91,7 @@ impl TableGrammar {
 
     /// Returns the edge of the line at `at`; `None` if the line is not an edge.
     #[inline]
-    fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<Row> {
+    fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<EdgeRow> {
         let (mut u, mut v, mut column, mut weight) = (0, 0, 0, 0..0);
         if self.u.min(self.v) > 0 && is_comment::<D>(&data[trim::<D>(data, at)..]) {
             return None;
@@ -136,7 +136,7 @@ impl TableGrammar {
             };
             // Some spreadsheets write a delimiter after the last column.
             let empty = at == start && D != BLANKS;
-            return (column == self.columns || (empty && column == self.columns + 1)).then_some(Row {
+            return (column == self.columns || (empty && column == self.columns + 1)).then_some(EdgeRow {
                 u,
                 v,
                 weight,

@@ -1,7 +1,7 @@
 //! Finds numeric columns that are not read, one of which may be the weights.
 
 use super::fields::{Delimiter, split};
-use super::window::{Next, Window};
+use super::window::{NextLine, TextWindow};
 use super::{LineLayout, head, skip};
 use crate::formats::weights::Unread;
 use crate::formats::{Columns, Format, Part, contents};
@@ -30,9 +30,9 @@ pub(in crate::formats) fn unread(part: &Part) -> Option<Unread> {
 /// Each comes with its name or number for messages, and as the option that chooses it as the weight after the two ids.
 fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Columns)>> {
     let head = head(prefix, start, part).ok().filter(|head| !head.weighted)?;
-    let window = Window::new(prefix);
+    let window = TextWindow::new(prefix);
     let row = |at: usize| match window.next(at) {
-        Next::Line { start, end } => Some((window.line(start, end), end)),
+        NextLine::Line { start, end } => Some((window.line(start, end), end)),
         _ => None,
     };
     let (line, _) = row(head.body)?;

@@ -90,6 +90,7 @@ pub enum Edges<'a> {
 
 impl Edges<'_> {
     /// Returns the number of edges in the batch.
+    #[expect(clippy::len_without_is_empty, reason = "nothing asks for it")]
     pub fn len(&self) -> usize {
         match self {
             Edges::Narrow(pairs) => pairs.len(),

@@ -407,7 +407,7 @@ impl Input {
                 let pieces =
                     if parts.iter().any(|part| part.records.is_some()) { records::BYTES * threads as u64 } else { 0 };
                 let apart =
-                    |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && !part.records.is_some();
+                    |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && part.records.is_none();
                 let arrays = if parts.iter().any(apart) { arrays::MEMORY * threads as u64 } else { 0 };
                 // The threads that read ahead take memory, and so does the state of each chunk.
                 let keeps = self.chunks_to_keep() > 0;

@@ -12,6 +12,7 @@ use crate::formats::{
 pub(crate) type FileHead = Head<BodyLayout>;
 
 /// The layout of a file's body.
+#[expect(clippy::large_enum_variant, reason = "there is one for each open file")]
 #[derive(Debug, Clone)]
 pub(crate) enum BodyLayout {
     /// Pairs of integers.

@@ -1,14 +1,14 @@
 //! Encodes edges as bytes of a format.
 
+use crate::formats::{Edges, Format, Halves, WeightType};
 use std::io::Write;
 
-use super::Counts;
-use crate::formats::{Edges, Format, Halves, WeightType};
+use super::counts::HeaderCounts;
 
 /// An encoder that appends edges to buffers.
 #[derive(Debug, Clone)]
 pub(super) struct Encoder {
-    format: Format,
+    pub format: Format,
     /// The type of the weights, if the edges have weights.
     weights: Option<WeightType>,
     /// The delimiter of text.
@@ -41,10 +41,6 @@ impl Encoder {
         Encoder { format, weights, delimiter }
     }
 
-    pub fn format(&self) -> Format {
-        self.format
-    }
-
     /// Returns the maximum number of bits of an id.
     pub fn bits(&self) -> u32 {
         match self.format {
@@ -73,28 +69,21 @@ impl Encoder {
             out.edges.push(b'\n');
             Ok(())
         };
-        match edges {
-            Edges::Narrow(pairs) => {
-                pairs.iter().zip(weights).try_for_each(|([u, v], weight)| edge((*u).into(), (*v).into(), *weight))
-            }
-            Edges::Wide(pairs) => pairs.iter().zip(weights).try_for_each(|([u, v], weight)| edge(*u, *v, *weight)),
-        }
+        let mut weights = weights.iter();
+        edges.try_each(|u, v| weights.next().map_or(Ok(()), |weight| edge(u, v, *weight)))
     }
 
     fn unweighted(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        match edges {
-            Edges::Narrow(pairs) if self.format == Format::U32 => {
-                // A special case, because the loop below would do the same at half the speed.
-                let start = out.len();
-                out.resize(start + pairs.len() * 8, 0);
-                for (bytes, [u, v]) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(pairs) {
-                    *bytes = (u64::from(*u) | u64::from(*v) << 32).to_le_bytes();
-                }
-                Ok(())
+        if let (Edges::Narrow(pairs), Format::U32) = (edges, self.format) {
+            // A special case, because the loop below would do the same at half the speed.
+            let start = out.len();
+            out.resize(start + pairs.len() * 8, 0);
+            for (bytes, [u, v]) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(pairs) {
+                *bytes = (u64::from(*u) | u64::from(*v) << 32).to_le_bytes();
             }
-            Edges::Narrow(pairs) => pairs.iter().try_for_each(|[u, v]| self.edge((*u).into(), (*v).into(), out)),
-            Edges::Wide(pairs) => pairs.iter().try_for_each(|[u, v]| self.edge(*u, *v, out)),
+            return Ok(());
         }
+        edges.try_each(|u, v| self.edge(u, v, out))
     }
 
     #[inline]
@@ -126,8 +115,8 @@ impl Encoder {
 
 /// Returns the header of a format; empty if the format has none. A matrix is symmetric if the input has only one
 /// direction of each undirected edge.
-pub(super) fn header(format: Format, counts: Counts, weights: Option<WeightType>) -> String {
-    let Counts { vertices, edges, .. } = counts;
+pub(super) fn header(format: Format, counts: HeaderCounts, weights: Option<WeightType>) -> String {
+    let HeaderCounts { vertices, edges, .. } = counts;
     match format {
         Format::Mtx => {
             let symmetry = if counts.halves == Halves::All { "symmetric" } else { "general" };

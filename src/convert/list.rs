@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::encode::number;
-use super::output::{Output, Turns};
+use super::output::{AppendTurns, OutputFile};
 use crate::error::{At, Error, Result};
 use crate::formats::Watch;
 use crate::list::{ListFormat, ListSource, MAX_NARROW, each_chunk};
@@ -43,11 +43,11 @@ pub fn write_list(
         let expected = format!("at most {MAX_NARROW} elements for i32");
         return Err(Error::input(source.name(), At::File, expected, elements.to_string(), "choose i64"));
     }
-    let output = Output::create(out)?;
+    let output = OutputFile::create(out)?;
     if format == ListFormat::List {
         output.header(format!("{elements}\n").as_bytes())?;
     }
-    let turns = Turns::new(&output);
+    let turns = AppendTurns::new(&output);
     if source.is_packed() {
         in_order(source, elements, format, &turns, watch)?;
     } else {
@@ -72,7 +72,7 @@ fn in_order(
     source: &ListSource,
     elements: u64,
     format: ListFormat,
-    turns: &Turns<'_>,
+    turns: &AppendTurns<'_>,
     watch: &dyn Watch,
 ) -> Result<()> {
     let state = Mutex::new((0, Vec::new()));

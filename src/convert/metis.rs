@@ -11,8 +11,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use super::output::Turns;
-use super::{Counts, Writing, encode};
+use super::counts::HeaderCounts;
+use super::encode;
+use super::output::AppendTurns;
+use super::writing::Writing;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
 
@@ -20,14 +22,14 @@ use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
 const PIECE: usize = 4 << 20;
 
 /// Writes all lists. Returns the number of edges read and written.
-pub(super) fn write(writing: &Writing<'_>, counts: Counts, memory: u64) -> Result<(u64, u64)> {
+pub(super) fn write(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
     match writing.weights {
         None => write_as::<u32>(writing, counts, memory),
         Some(_) => write_as::<u64>(writing, counts, memory),
     }
 }
 
-fn write_as<E: Entry>(writing: &Writing<'_>, counts: Counts, memory: u64) -> Result<(u64, u64)> {
+fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
     let Writing { input, output, weights, .. } = *writing;
     if counts.vertices > 1 << 32 {
         let found = format!("{} vertices", counts.vertices);
@@ -36,65 +38,49 @@ fn write_as<E: Entry>(writing: &Writing<'_>, counts: Counts, memory: u64) -> Res
     }
     let degrees = degrees(writing, counts.vertices)?;
     let ranges = ranges(&degrees, size_of::<E>() as u64, memory);
-    let turns = Turns::new(output);
-    let header = |entries: u64| {
-        output.header(encode::header(Format::Metis, Counts { edges: entries / 2, ..counts }, weights).as_bytes())
+    let turns = AppendTurns::new(output);
+    let header = |entries: usize| {
+        output.header(
+            encode::header(Format::Metis, HeaderCounts { edges: entries as u64 / 2, ..counts }, weights).as_bytes(),
+        )
     };
     let mut next = 0;
     let mut entries = 0;
     if let [range] = ranges.as_slice() {
-        let lists = Lists::<E>::read(writing, range.clone(), &degrees)?;
-        entries = lists.entries();
+        let lists = NeighbourLists::<E>::read(writing, range.clone(), &degrees)?;
+        entries = lists.entries.len();
         header(entries)?;
         lists.write(weights, &turns, &mut next)?;
     } else {
         for range in &ranges {
-            entries += Lists::<E>::read(writing, range.clone(), &degrees)?.entries();
+            entries += NeighbourLists::<E>::read(writing, range.clone(), &degrees)?.entries.len();
         }
         header(entries)?;
         for range in ranges {
-            Lists::<E>::read(writing, range, &degrees)?.write(weights, &turns, &mut next)?;
+            NeighbourLists::<E>::read(writing, range, &degrees)?.write(weights, &turns, &mut next)?;
         }
     }
-    Ok((counts.edges, entries / 2))
+    Ok((counts.edges, entries as u64 / 2))
 }
 
-/// A neighbour, perhaps with a weight. Entries sort by neighbour and then by weight, so the smallest weight of a
-/// neighbour comes first.
-trait Entry: Copy + Ord + Send {
+/// A neighbour, perhaps with a weight in the low half. Entries sort by neighbour and then by weight, so the smallest
+/// weight of a neighbour comes first.
+trait NeighbourEntry: Copy + Ord + Send + Into<u64> {
     /// The entry as an atomic, which several threads can write.
-    type Slot: Send + Sync;
+    type Slot: Default + Send + Sync;
+    /// Number of bits of the weight.
+    const SHIFT: u32;
 
-    fn new(neighbour: u32, weight: u32) -> Self;
-    fn neighbour(self) -> u32;
-    /// Returns the weight; 0 if there is none.
-    fn weight(self) -> u32;
-    fn slot() -> Self::Slot;
-    fn store(self, slot: &Self::Slot);
+    fn store(slot: &Self::Slot, word: u64);
     fn stored(slot: Self::Slot) -> Self;
 }
 
-impl Entry for u32 {
+impl NeighbourEntry for u32 {
     type Slot = AtomicU32;
+    const SHIFT: u32 = 0;
 
-    fn new(neighbour: u32, _: u32) -> u32 {
-        neighbour
-    }
-
-    fn neighbour(self) -> u32 {
-        self
-    }
-
-    fn weight(self) -> u32 {
-        0
-    }
-
-    fn slot() -> AtomicU32 {
-        AtomicU32::new(0)
-    }
-
-    fn store(self, slot: &AtomicU32) {
-        slot.store(self, Relaxed);
+    fn store(slot: &AtomicU32, word: u64) {
+        slot.store(word as u32, Relaxed);
     }
 
     fn stored(slot: AtomicU32) -> u32 {
@@ -102,32 +88,22 @@ impl Entry for u32 {
     }
 }
 
-impl Entry for u64 {
+impl NeighbourEntry for u64 {
     type Slot = AtomicU64;
+    const SHIFT: u32 = 32;
 
-    fn new(neighbour: u32, weight: u32) -> u64 {
-        u64::from(neighbour) << 32 | u64::from(weight)
-    }
-
-    fn neighbour(self) -> u32 {
-        (self >> 32) as u32
-    }
-
-    fn weight(self) -> u32 {
-        self as u32
-    }
-
-    fn slot() -> AtomicU64 {
-        AtomicU64::new(0)
-    }
-
-    fn store(self, slot: &AtomicU64) {
-        slot.store(self, Relaxed);
+    fn store(slot: &AtomicU64, word: u64) {
+        slot.store(word, Relaxed);
     }
 
     fn stored(slot: AtomicU64) -> u64 {
         slot.into_inner()
     }
+}
+
+/// Returns the neighbour of an entry.
+fn neighbour<E: NeighbourEntry>(entry: E) -> u64 {
+    entry.into() >> E::SHIFT
 }
 
 /// Splits the vertices into ranges. The lists of a range, with `entry` bytes per neighbour, take at most `memory`
@@ -153,14 +129,11 @@ fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
 /// Calls `each` with the ends and the weight (0 if there is none) of every edge that is not a loop, in both directions.
 fn both_ways(edges: Edges<'_>, weights: &[u32], mut each: impl FnMut(u64, u64, u32) -> Result<()>) -> Result<()> {
     let mut weights = weights.iter();
-    let mut edge = |u, v| {
+    let edge = |u, v| {
         let weight = weights.next().copied().unwrap_or(0);
         if u == v { Ok(()) } else { each(u, v, weight).and_then(|()| each(v, u, weight)) }
     };
-    match edges {
-        Edges::Narrow(pairs) => pairs.iter().try_for_each(|[u, v]| edge((*u).into(), (*v).into())),
-        Edges::Wide(pairs) => pairs.iter().try_for_each(|[u, v]| edge(*u, *v)),
-    }
+    edges.try_each(edge)
 }
 
 /// Returns the error for an input that has changed between passes.
@@ -182,13 +155,8 @@ fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
                 if degree.fetch_add(1, Relaxed) == u32::MAX {
                     let remedy = "choose another format than metis, or drop repeated edges first";
                     let found = format!("more at vertex {u}");
-                    return Err(Error::input(
-                        self.input.name(),
-                        At::File,
-                        "at most 2^32 edges a vertex",
-                        found,
-                        remedy,
-                    ));
+                    let expected = "at most 2^32 edges a vertex";
+                    return Err(Error::input(self.input.name(), At::File, expected, found, remedy));
                 }
                 Ok(())
             })
@@ -203,27 +171,27 @@ fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
 }
 
 /// The sorted neighbours of a range of vertices.
-struct Lists<E> {
+struct NeighbourLists<E> {
     /// End of each vertex's list, by index in the range; a list begins where the previous one ends.
     ends: Vec<u64>,
     entries: Vec<E>,
 }
 
-impl<E: Entry> Lists<E> {
-    fn read(writing: &Writing<'_>, range: Range<u64>, degrees: &[AtomicU32]) -> Result<Lists<E>> {
-        struct Fill<'a, E: Entry> {
+impl<E: NeighbourEntry> NeighbourLists<E> {
+    fn read(writing: &Writing<'_>, range: Range<u64>, degrees: &[AtomicU32]) -> Result<NeighbourLists<E>> {
+        struct Fill<'a, E: NeighbourEntry> {
             input: &'a Input,
             range: Range<u64>,
             next: &'a [AtomicU64],
             lists: &'a [E::Slot],
         }
-        impl<E: Entry> Visitor for Fill<'_, E> {
+        impl<E: NeighbourEntry> Visitor for Fill<'_, E> {
             fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
                 both_ways(edges, weights, |u, v, weight| {
                     if self.range.contains(&u) {
                         let place = self.next[(u - self.range.start) as usize].fetch_add(1, Relaxed);
                         let slot = self.lists.get(place as usize).ok_or_else(|| changed(self.input))?;
-                        E::new(v as u32, weight).store(slot);
+                        E::store(slot, v << E::SHIFT | u64::from(weight));
                     }
                     Ok(())
                 })
@@ -238,7 +206,7 @@ impl<E: Entry> Lists<E> {
                 start
             })
             .collect();
-        let lists: Vec<E::Slot> = (0..total).map(|_| E::slot()).collect();
+        let lists: Vec<E::Slot> = (0..total).map(|_| E::Slot::default()).collect();
         let Writing { input, threads, watch, .. } = *writing;
         let mut visitors: Vec<Fill<'_, E>> =
             (0..threads).map(|_| Fill { input, range: range.clone(), next: &next, lists: &lists }).collect();
@@ -247,7 +215,7 @@ impl<E: Entry> Lists<E> {
         // Size and alignment are the same, so these vectors are collected in place.
         let ends = next.into_iter().map(AtomicU64::into_inner).collect();
         let entries = lists.into_iter().map(E::stored).collect();
-        let mut lists = Lists { ends, entries };
+        let mut lists = NeighbourLists { ends, entries };
         lists.sort_and_dedup();
         Ok(lists)
     }
@@ -261,7 +229,7 @@ impl<E: Entry> Lists<E> {
             let start = kept;
             for index in from..to {
                 let entry = self.entries[index];
-                if kept == start || self.entries[kept - 1].neighbour() != entry.neighbour() {
+                if kept == start || neighbour(self.entries[kept - 1]) != neighbour(entry) {
                     self.entries[kept] = entry;
                     kept += 1;
                 }
@@ -272,20 +240,16 @@ impl<E: Entry> Lists<E> {
         self.entries.truncate(kept);
     }
 
-    fn entries(&self) -> u64 {
-        self.entries.len() as u64
-    }
-
-    fn write(&self, weights: Option<WeightType>, turns: &Turns<'_>, next: &mut u64) -> Result<()> {
+    fn write(&self, weights: Option<WeightType>, turns: &AppendTurns<'_>, next: &mut u64) -> Result<()> {
         let mut lines = Vec::new();
         let mut start = 0;
         for end in &self.ends {
             let list = &self.entries[start..*end as usize];
             for entry in list {
-                encode::number(&mut lines, u128::from(entry.neighbour()) + 1);
+                encode::number(&mut lines, u128::from(neighbour(*entry)) + 1);
                 if let Some(kind) = weights {
                     lines.push(b' ');
-                    encode::append_weight(&mut lines, entry.weight(), kind);
+                    encode::append_weight(&mut lines, (*entry).into() as u32, kind);
                 }
                 // A blank follows the last number, too, because GAP's reader misses a number at the end of a line.
                 lines.push(b' ');
@@ -300,7 +264,7 @@ impl<E: Entry> Lists<E> {
     }
 }
 
-fn put(turns: &Turns<'_>, next: &mut u64, lines: &mut Vec<u8>) -> Result<()> {
+fn put(turns: &AppendTurns<'_>, next: &mut u64, lines: &mut Vec<u8>) -> Result<()> {
     turns.append(*next, lines)?;
     *next += 1;
     lines.clear();

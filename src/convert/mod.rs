@@ -22,6 +22,7 @@
 //! pack. The file is written under a temporary name in the same folder, synced and renamed, so it appears only when it
 //! is complete. Its bytes do not depend on the number of threads.
 
+mod counts;
 mod encode;
 mod list;
 mod metis;
@@ -29,19 +30,20 @@ mod output;
 mod part;
 mod spool;
 mod weights;
+mod writing;
 
 use std::path::Path;
 
-use crate::error::{At, Error, Result};
-use crate::formats::input::part::UseOfDirection;
-use crate::formats::{AskedWeights, Edges, Format, Halves, Input, Visitor, Watch, WeightType, Weights, ending};
+use crate::error::{Error, Result};
+use crate::formats::{AskedWeights, Format, Input, UseOfDirection, Watch, WeightType, Weights};
 use crate::process::host;
 use crate::size;
 use crate::store::replace::target;
-use encode::{Buffers, Encoder, Unfit};
+use counts::count;
 pub use list::{WrittenList, write_list};
-use output::{Output, Turns};
+use output::OutputFile;
 pub use spool::StreamCopy;
+use writing::Writing;
 
 /// Number of bytes of input that a thread encodes at once.
 const CHUNK: usize = 1 << 20;
@@ -143,7 +145,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
     // METIS has no direction.
     let of_direction = if format == Format::Metis { UseOfDirection::Dropped } else { UseOfDirection::Written };
     let input = &input.clone().with_chunk(CHUNK).with_use_of_direction(of_direction);
-    let (weights, counts) = weights::decide(input, out, target, threads, watch)?;
+    let (weights, counts) = weights::decide(input, out, (format, target.weights), threads, watch)?;
     if weights == Some(WeightType::F32) && matches!(format, Format::Gr | Format::Metis) {
         tracing::warn!(
             "{}: has weights with fractions, which the definition of {format} does not allow",
@@ -151,8 +153,8 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         );
     }
     let weights_output = weights::weights_file(input, out, format, weights.is_some())?;
-    let weights_output = weights_output.map(|path| Output::create(&path)).transpose()?;
-    let output = Output::create(out)?;
+    let weights_output = weights_output.map(|path| OutputFile::create(&path)).transpose()?;
+    let output = OutputFile::create(out)?;
     let input = &input.clone().with_weights(weights.map_or(Weights::Skip, Weights::Read));
     let counts = || counts.map_or_else(|| count(input, threads, watch), Ok);
     let writing =
@@ -173,131 +175,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         _ => writing.stream(format)?,
     };
     // A kill between these two lines leaves weights without edges, which nothing reads as a graph.
-    weights_output.map(Output::finish).transpose()?;
+    weights_output.map(OutputFile::finish).transpose()?;
     let bytes = output.finish()?;
     Ok(Converted { read, written, bytes })
-}
-
-/// A file that is being written, and the edges to write to it.
-struct Writing<'a> {
-    input: &'a Input,
-    /// The path of the output as the user gave it.
-    out: &'a Path,
-    output: &'a Output,
-    /// The separate weights file, if the format has one.
-    weights_output: Option<&'a Output>,
-    weights: Option<WeightType>,
-    threads: usize,
-    watch: &'a dyn Watch,
-}
-
-impl Writing<'_> {
-    /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and written.
-    fn stream(&self, format: Format) -> Result<(u64, u64)> {
-        let turns = Turns::new(self.output);
-        let weights_output = self.weights_output.map(Turns::new);
-        let append = |_| Append {
-            turns: &turns,
-            weights_output: weights_output.as_ref(),
-            input: self.input,
-            encoder: Encoder::new(format, self.weights, ending(self.out).as_deref()),
-            buffers: Buffers::default(),
-        };
-        let mut visitors: Vec<Append<'_>> = (0..self.threads).map(append).collect();
-        let scan = self.input.scan_ordered(&mut visitors, self.watch)?;
-        if scan.halves == Halves::Some || (scan.halves == Halves::All && format != Format::Mtx) {
-            let out = self.out.display();
-            tracing::warn!(
-                "{out}: has only one direction of each undirected edge; do not read it with directed = true"
-            );
-        }
-        Ok((scan.edges, scan.edges))
-    }
-}
-
-/// A visitor that encodes the edges of a chunk, and appends them once all chunks before it have their place.
-struct Append<'a> {
-    turns: &'a Turns<'a>,
-    weights_output: Option<&'a Turns<'a>>,
-    input: &'a Input,
-    encoder: Encoder,
-    buffers: Buffers,
-}
-
-impl Append<'_> {
-    fn unfit(&self, unfit: Unfit) -> Error {
-        let (format, name) = (self.encoder.format(), self.input.name());
-        match unfit {
-            Unfit::Id(id) => {
-                let expected = format!("ids below 2^{} for {format}", self.encoder.bits());
-                let remedy = "choose a format with wider ids, such as u64";
-                Error::input(name, At::File, expected, format!("id {id}"), remedy)
-            }
-            Unfit::Weight(weight) => {
-                let expected = format!("weights that f32 represents exactly, for {format}");
-                let remedy = "round them with --weights f32, or choose a format with integer weights, such as text";
-                Error::input(name, At::File, expected, format!("weight {weight}"), remedy)
-            }
-        }
-    }
-}
-
-impl Visitor for Append<'_> {
-    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
-        self.encoder.edges(edges, weights, &mut self.buffers).map_err(|unfit| self.unfit(unfit))
-    }
-
-    fn chunk_done(&mut self, chunk: u64) -> Result<()> {
-        let Buffers { edges, weights } = &mut self.buffers;
-        self.turns.append(chunk, edges)?;
-        edges.clear();
-        if let Some(weights_output) = self.weights_output {
-            weights_output.append(chunk, weights)?;
-            weights.clear();
-        }
-        Ok(())
-    }
-
-    fn stopped(&mut self) {
-        self.turns.stop();
-        self.weights_output.iter().for_each(|weights_output| weights_output.stop());
-    }
-}
-
-/// The numbers that headers need.
-#[derive(Clone, Copy)]
-struct Counts {
-    vertices: u64,
-    edges: u64,
-    /// The type of the weights, if the pass looked for it.
-    weights: Option<WeightType>,
-    halves: Halves,
-}
-
-/// Counts the edges and finds the largest id, in one pass.
-fn count(input: &Input, threads: usize, watch: &dyn Watch) -> Result<Counts> {
-    struct Largest(Option<u64>);
-    impl Visitor for Largest {
-        fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-            let largest = match edges {
-                Edges::Narrow(pairs) => pairs.as_flattened().iter().max().map(|id| u64::from(*id)),
-                Edges::Wide(pairs) => pairs.as_flattened().iter().max().copied(),
-            };
-            self.0 = self.0.max(largest);
-            Ok(())
-        }
-    }
-    let mut visitors: Vec<Largest> = (0..threads).map(|_| Largest(None)).collect();
-    let scan = input.scan(&mut visitors, watch)?;
-    let largest = visitors.iter().filter_map(|visitor| visitor.0).max();
-    let counted = match largest.map(|id| id.checked_add(1)) {
-        None => 0,
-        Some(Some(vertices)) => vertices,
-        Some(None) => {
-            let remedy = "choose a format without a header, such as u64";
-            return Err(Error::input(input.name(), At::File, "ids below 2^64 - 1", "that id", remedy));
-        }
-    };
-    let vertices = counted.max(scan.declared_vertices.unwrap_or(0));
-    Ok(Counts { vertices, edges: scan.edges, weights: scan.weights, halves: scan.halves })
 }

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::part;
-use crate::error::{Error, Result};
+use super::part::{self, failed};
+use crate::error::Result;
 use crate::formats::Packing;
 use crate::store::replace::target;
 
@@ -17,13 +17,8 @@ const ZSTD_LEVEL: i32 = 3;
 /// A level that needs 9 MiB of memory per thread.
 const XZ_LEVEL: u32 = 1;
 
-/// Returns the error for a failed write.
-pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
-    Error::io(doing, path, source).of_output()
-}
-
 /// A file that is being written under a temporary name.
-pub(super) struct Output {
+pub(super) struct OutputFile {
     path: PathBuf,
     temporary: PathBuf,
     file: File,
@@ -33,14 +28,14 @@ pub(super) struct Output {
     finished: bool,
 }
 
-impl Output {
+impl OutputFile {
     /// Creates the temporary file for `path`, or for the file to which it links. It will be packed as the name says.
-    pub fn create(path: &Path) -> Result<Output> {
+    pub fn create(path: &Path) -> Result<OutputFile> {
         let target = target(path)?;
         part::remove_abandoned(&target);
         let (temporary, file) = part::create(&target)?;
         let packing = Packing::of(path);
-        Ok(Output { path: target, temporary, file, packing, end: Mutex::new(0), finished: false })
+        Ok(OutputFile { path: target, temporary, file, packing, end: Mutex::new(0), finished: false })
     }
 
     /// Appends the header, which must come before all other bytes.
@@ -102,7 +97,7 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for OutputFile {
     fn drop(&mut self) {
         if !self.finished {
             // A partial file is useless, and the caller already has an error to report.
@@ -113,20 +108,16 @@ impl Drop for Output {
 
 /// Lets threads append in the order of chunks. A thread waits until the chunks before its own have reserved their
 /// bytes, but not until these are written.
-pub(super) struct Turns<'a> {
-    output: &'a Output,
-    state: Mutex<State>,
+pub(super) struct AppendTurns<'a> {
+    output: &'a OutputFile,
+    /// The next chunk; `None` once the output is stopped.
+    next: Mutex<Option<u64>>,
     changed: Condvar,
 }
 
-struct State {
-    next: u64,
-    stopped: bool,
-}
-
-impl<'a> Turns<'a> {
-    pub fn new(output: &'a Output) -> Self {
-        Turns { output, state: Mutex::new(State { next: 0, stopped: false }), changed: Condvar::new() }
+impl<'a> AppendTurns<'a> {
+    pub fn new(output: &'a OutputFile) -> Self {
+        AppendTurns { output, next: Mutex::new(Some(0)), changed: Condvar::new() }
     }
 
     /// Appends the bytes of a chunk after those of all chunks before it.
@@ -142,27 +133,22 @@ impl<'a> Turns<'a> {
     /// Waits for the turn of `chunk` and reserves its bytes. Returns `None` if another thread has stopped the output;
     /// the error of that thread is reported.
     fn place(&self, chunk: u64, length: usize) -> Option<u64> {
-        let mut state = self.lock();
-        while state.next != chunk && !state.stopped {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        if state.stopped {
-            return None;
-        }
-        state.next += 1;
+        let others_turn = |next: &mut Option<u64>| next.is_some_and(|next| next != chunk);
+        let mut next = self.changed.wait_while(self.lock(), others_turn).unwrap_or_else(PoisonError::into_inner);
+        *next = Some((*next)? + 1);
         let at = self.output.reserve(length);
-        drop(state);
+        drop(next);
         self.changed.notify_all();
         Some(at)
     }
 
     /// Makes all waiting threads return.
     pub fn stop(&self) {
-        self.lock().stopped = true;
+        *self.lock() = None;
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<u64>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,11 +6,15 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::output::failed;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A number larger than any process id.
 const PIDS: u64 = 1 << 22;
+
+/// Returns the error for a failed write.
+pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
+    Error::io(doing, path, source).of_output()
+}
 
 /// Creates the temporary file of `target` and locks it. On a file system without locks it stays unlocked.
 ///

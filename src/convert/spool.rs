@@ -3,8 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::output::failed;
-use super::part;
+use super::part::{self, failed};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, Packing, Watch};

@@ -3,10 +3,10 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Counts, Target, count};
+use super::counts::{HeaderCounts, count};
 use crate::error::{Error, Result};
-use crate::formats::weights::missing;
-use crate::formats::{AskedWeights, Format, Input, Packing, Watch, WeightType, Weights, graph500};
+use crate::formats::part::weights_path;
+use crate::formats::{AskedWeights, Format, Input, Packing, Watch, WeightType, Weights};
 
 /// Returns the type of the weights to write, and the counts of a pass over the edges if one was made to find the type.
 ///
@@ -16,11 +16,10 @@ use crate::formats::{AskedWeights, Format, Input, Packing, Watch, WeightType, We
 pub(super) fn decide(
     input: &Input,
     out: &Path,
-    target: Target,
+    (format, asked): (Format, AskedWeights),
     threads: usize,
     watch: &dyn Watch,
-) -> Result<(Option<WeightType>, Option<Counts>)> {
-    let Target { format, weights: asked, .. } = target;
+) -> Result<(Option<WeightType>, Option<HeaderCounts>)> {
     if !format.writes_weights() {
         return match asked {
             AskedWeights::Auto | AskedWeights::None => Ok((None, None)),
@@ -35,7 +34,7 @@ pub(super) fn decide(
     let may_have = asked != AskedWeights::None && input.may_have_weights()?;
     match (asked, asked.first()) {
         (AskedWeights::U32 | AskedWeights::F32, Weights::Read(kind)) if may_have => Ok((Some(kind), None)),
-        (AskedWeights::U32 | AskedWeights::F32, _) => Err(missing(&input.name(), input.unread().as_ref())),
+        (AskedWeights::U32 | AskedWeights::F32, _) => Err(input.lacks_weights()),
         (AskedWeights::Auto, first) if may_have => {
             let counts = count(&input.clone().with_weights(first), threads, watch)?;
             Ok((counts.weights, Some(counts)))
@@ -53,7 +52,7 @@ pub(super) fn weights_file(input: &Input, out: &Path, format: Format, weights: b
     if format != Format::Graph500 {
         return Ok(None);
     }
-    let path = graph500::weights_path(out, Packing::of(out));
+    let path = weights_path(out, Packing::of(out));
     let id = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     let there = id(&path);
     let is_read = |beside: PathBuf| there.is_some() && id(&beside) == there;

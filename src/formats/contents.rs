@@ -1,20 +1,18 @@
 //! Identifies what a file contains by its first bytes, if its name says something else.
 
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use crate::error::{At, Error};
-use crate::formats::foreign::Foreign;
-pub(crate) use crate::formats::foreign::typed;
+use crate::formats::bytes::tokens::{excerpt, has_lone_return, lone_return};
+pub(crate) use crate::formats::foreign::MARK;
+use crate::formats::foreign::{Foreign, parquet_remedy};
 use crate::formats::format::packed_ending;
-use crate::formats::lines::{self, has_lone_return, lone_return};
 use crate::formats::packing::{self, Decoder};
-use crate::formats::scan::layout::HEAD;
-use crate::formats::scan::sink::Fault;
-use crate::formats::{Format, Packing, Part, parquet};
+use crate::formats::{Fault, Format, HEAD, Packing, Part, typed};
 
-/// The byte order mark with which some programs begin text in UTF-8.
-pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+/// The first and the last bytes of a Parquet file.
+pub(super) const PARQUET: &[u8] = b"PAR1";
 
 /// The first bytes of a numpy array.
 const NUMPY: &[u8] = b"\x93NUMPY";
@@ -89,6 +87,26 @@ pub(crate) fn start_of(path: &Path, packing: Packing) -> Vec<u8> {
     start
 }
 
+/// Returns the first [`HEAD`] unpacked bytes of a part, and the number of stored bytes that were read for them. A
+/// damaged packed file gives the bytes that can be unpacked; the scan reports the damage.
+///
+/// # Errors
+/// Bad input if the file can't be read.
+pub(super) fn prefix_of(part: &Part) -> Result<(Vec<u8>, u64), Error> {
+    let unreadable = |e| Error::unreadable(&part.path, &e);
+    let mut file = std::fs::File::open(&part.path).map_err(unreadable)?;
+    let stored = BufReader::with_capacity(START, file.try_clone().map_err(unreadable)?);
+    let mut decoder = Decoder::new(part.packing, stored, &part.path).map_err(unreadable)?;
+    let mut prefix = Vec::new();
+    let read = (&mut decoder).take(HEAD as u64).read_to_end(&mut prefix);
+    if part.packing == Packing::Plain {
+        read.map_err(unreadable)?;
+    }
+    // Both descriptors have one position.
+    let position = file.stream_position().map_err(unreadable)?;
+    Ok((prefix, position - decoder.stored().buffer().len() as u64))
+}
+
 /// Returns what a file contains, and the remedy, if its first bytes say that it is not a list of numbers.
 pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Option<(String, String)> {
     if let Some(encoding) = wide_encoding(start) {
@@ -101,7 +119,7 @@ pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Op
         );
         return Some(("an array of numpy".into(), remedy));
     }
-    Foreign::of(start).filter(|kind| kind.is_distinctive()).map(|kind| (kind.name().into(), kind.remedy(path, packing)))
+    Foreign::of(start).filter(|kind| kind.distinctive).map(|kind| (kind.name.into(), kind.remedy(path, packing)))
 }
 
 fn in_utf_8(encoding: &str) -> String {
@@ -111,7 +129,7 @@ fn in_utf_8(encoding: &str) -> String {
 /// Returns the error for a file that can't be read as the format of its name, if its first bytes are those of something
 /// else.
 pub(super) fn instead(part: &Part) -> Option<Error> {
-    let (path, packing) = (part.path(), part.packing());
+    let (path, packing) = (&part.path, part.packing);
     let another = || another(part, &start_of(path, packing)).map(|fault| fault.at(path, At::File));
     not_packed(path, packing).or_else(another)
 }
@@ -127,7 +145,7 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let plain = || format!("take {end} off its name: mv {whole} {bare}");
     let (found, remedy) = match packing::of_bytes(&start) {
         Packing::Plain => match Foreign::of(&start) {
-            Some(kind) => (kind.name().into(), kind.remedy(path, Packing::Plain)),
+            Some(kind) => (kind.name.into(), kind.remedy(path, Packing::Plain)),
             None if wide_encoding(&start).is_some() || is_printed(&start) => {
                 ("text that is not packed".into(), plain())
             }
@@ -140,6 +158,18 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
         other => (stream(other), renamed(path, other)),
     };
     Some(Error::input(path, At::File, stream(packing), found, remedy))
+}
+
+/// Returns the error for the file `path`, which could not be unpacked at byte `at`.
+pub(crate) fn not_unpacked(packing: Packing, path: &Path, at: u64, error: &std::io::Error) -> Error {
+    let damaged = || {
+        let remedy = "the file is cut short or damaged: fetch or make it again";
+        (format!("a whole {} stream", packing.name()), remedy)
+    };
+    not_packed(path, packing).unwrap_or_else(|| {
+        let (expected, remedy) = packing::too_large(packing, path, error).unwrap_or_else(damaged);
+        Error::input(path, At::Byte(at), expected, error.to_string(), remedy)
+    })
 }
 
 /// Returns the name of a packed stream for messages.
@@ -158,25 +188,25 @@ fn renamed(path: &Path, packing: Packing) -> String {
 /// Returns the fault of a file that starts with something other than its format: packed bytes, another format, or text
 /// instead of binary numbers.
 pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
-    let (format, start) = (part.format(), &prefix[..prefix.len().min(START)]);
+    let (format, start) = (part.format, &prefix[..prefix.len().min(START)]);
     let fault = |found: &str, remedy: String| Some(Fault::new(0, format!("{format}"), found, remedy));
     // Pairs may start with any bytes, so if the user named a format of pairs, the file is assumed to be in it.
-    let believed = part.is_named() && format.record().is_some();
+    let believed = part.named && format.record().is_some();
     if start.starts_with(NUMPY) && format != Format::Npy {
         return fault("an array of numpy", "give the file the ending .npy, or name the format npy".into());
     }
-    if start.starts_with(parquet::MAGIC) && format != Format::Parquet && !believed {
-        return fault("a Parquet file", parquet::remedy(part.path()));
+    if start.starts_with(PARQUET) && format != Format::Parquet && !believed {
+        return fault("a Parquet file", parquet_remedy(&part.path));
     }
     let packing = packing::of_bytes(start);
     if packing != Packing::Plain && !believed {
-        return fault(&stream(packing), renamed(part.path(), packing));
+        return fault(&stream(packing), renamed(&part.path, packing));
     }
     if let Some(kind) = Foreign::by_bytes(part, start) {
-        return fault(kind.name(), kind.remedy(part.path(), part.packing()));
+        return fault(kind.name, kind.remedy(&part.path, part.packing));
     }
     (!format.is_lines() && is_text(start)).then(|| {
-        let found = format!("text: {}", lines::excerpt(start, 0));
+        let found = format!("text: {}", excerpt(start, 0));
         let remedy = "name the format of the text, as in [input] format = \"text\", convert --from text";
         Fault::new(0, format!("binary edges ({format})"), found, remedy)
     })

@@ -4,20 +4,21 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::formats::contents::MARK;
-use crate::formats::{Format, Packing, Part, ending};
+use crate::error::{At, Error, Result};
+use crate::formats::format::endings;
+use crate::formats::{Format, Packing, Part, READS_PARQUET, ending, typed};
 
 /// An unsupported format.
 #[derive(Debug)]
 pub(super) struct Foreign {
     /// Name for messages.
-    name: &'static str,
+    pub name: &'static str,
     /// File name extensions, none of which belongs to a supported format.
     endings: &'static [&'static str],
     /// Returns true if a file with these first bytes may be in this format.
     begins: fn(&[u8]) -> bool,
     /// Whether these bytes are too long to be an id by chance.
-    distinctive: bool,
+    pub distinctive: bool,
     /// The advice in front of the command.
     advice: &'static str,
     /// The command that converts or fetches a file, or the file to name instead. IN stands for the file, BASE for the
@@ -25,112 +26,110 @@ pub(super) struct Foreign {
     line: &'static str,
 }
 
-const ADVICE: &str = "convert it";
+/// The byte order mark with which some programs begin text in UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A format whose files can be recognised and converted.
+const KNOWN: Foreign =
+    Foreign { name: "", endings: &[], begins: |_| false, distinctive: true, advice: "convert it", line: "" };
 
 /// All known formats. Every command was tried: `tests/formats/foreign.rs` runs those whose tools are installed.
 const ALL: [Foreign; 17] = [
     Foreign {
         name: "a pointer of Git LFS, which stands for a file that is not here",
-        endings: &[],
         begins: |start| start.starts_with(b"version https://git-lfs.github.com/spec/"),
-        distinctive: true,
         advice: "fetch that file within a clone of its repository",
         line: "git lfs pull",
+        ..KNOWN
     },
     Foreign {
         name: "GraphML",
         endings: &["graphml"],
         begins: |start| is_xml_of(start, b"<graphml"),
-        distinctive: true,
-        advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_graphml('IN')), 'IN.txt', data=False)\"",
+        ..KNOWN
     },
     Foreign {
         name: "GEXF",
         endings: &["gexf"],
         begins: |start| is_xml_of(start, b"<gexf"),
-        distinctive: true,
-        advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_gexf('IN')), 'IN.txt', data=False)\"",
+        ..KNOWN
     },
     Foreign {
         name: "a page of HTML or XML",
         endings: &["html", "htm", "xml"],
         begins: is_page,
-        distinctive: true,
         advice: "a server may have sent it in place of the file, so read what it says, and fetch the file",
         line: "curl -fL -o IN URL",
+        ..KNOWN
     },
     Foreign {
         name: "GML",
         endings: &["gml"],
         begins: is_gml,
-        distinctive: true,
-        advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_gml('IN', label='id')), 'IN.txt', data=False)\"",
+        ..KNOWN
     },
     Foreign {
         name: "Pajek's format",
         endings: &["net", "paj"],
         begins: |start| [&b"*vertices"[..], b"*network"].iter().any(|word| begins_with(start, word)),
-        distinctive: true,
-        advice: ADVICE,
         line: "awk '/^%/{next} /^[*]/{k=tolower($1);next} k~/^.(arcs|edges)$/{print $1,$2} \
                k~/list$/{for(i=2;i<=NF;i++)print $1,$i}' IN > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "Ligra's adjacency",
         endings: &["adj"],
         begins: |start| [&b"adjacencygraph"[..], b"weightedadjacencygraph"].iter().any(|word| begins_with(start, word)),
-        distinctive: true,
-        advice: ADVICE,
         line: "awk 'NR==2{n=$1} NR==3{m=$1} NR>3&&NR<=3+n{o[NR-4]=$1} \
                NR>3+n&&NR<=3+n+m{e=NR-4-n;while(u+1<n&&o[u+1]<=e)u++;print u+0,$1}' IN > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "Graphviz's DOT",
         endings: &["dot", "gv"],
         begins: is_dot,
-        distinctive: true,
         advice: "convert it by Graphviz's own program, and number the nodes if their names are words",
         line: "gvpr 'E{printf(\"%s %s\\n\", tail.name, head.name)}' IN > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "DIMACS's format of colorings",
         endings: &["col", "clq"],
         begins: is_coloring,
-        distinctive: true,
-        advice: ADVICE,
         line: "awk '$1==\"e\"{print $2,$3}' IN > IN.txt",
+        ..KNOWN
     },
     Foreign {
         name: "WebGraph's BV",
         endings: &["properties", "offsets", "obl"],
         // The files do not all begin with the same bytes; see `is_webgraph`.
-        begins: |_| false,
         distinctive: false,
         advice: "convert it by WebGraph's own program, which cargo install webgraph-cli has",
         line: "webgraph to arcs BASE > BASE.txt",
+        ..KNOWN
     },
     Foreign {
         name: "a part of a Graphalytics graph that has no edges",
         // The properties file has an extension that WebGraph also uses; see `Foreign::by_name`.
         endings: &["v"],
-        begins: |_| false,
         distinctive: false,
         advice: "name the file of its edges alone, with directed = true if its properties say so",
         line: "BASE.e",
+        ..KNOWN
     },
     Foreign {
         name: "HDF5",
         endings: &["h5", "hdf5", "hdf", "h5ad"],
         begins: |start| start.starts_with(b"\x89HDF\r\n\x1a\n"),
-        distinctive: true,
         advice: "convert it, where edges is its table of pairs",
         line: "python3 -c \"import h5py, numpy; numpy.save('IN.npy', h5py.File('IN')['edges'][()])\"",
+        ..KNOWN
     },
     Foreign {
         name: "lines of JSON",
@@ -166,17 +165,17 @@ const ALL: [Foreign; 17] = [
         name: "a tar archive",
         endings: &["tar", "tgz", "tbz2", "txz"],
         begins: |start| start.get(257..262) == Some(b"ustar"),
-        distinctive: true,
         advice: "unpack it and name the folder",
         line: "mkdir IN.d && tar -xf IN -C IN.d",
+        ..KNOWN
     },
     Foreign {
         name: "a zip archive",
         endings: &["zip"],
         begins: |start| matches!(start, [b'P', b'K', 3, 4, 10 | 20 | 45, 0, ..]),
-        distinctive: true,
         advice: "give it the ending .npz if numpy wrote it; else unpack it and name the folder",
         line: "python3 -m zipfile -e IN IN.d",
+        ..KNOWN
     },
 ];
 
@@ -201,27 +200,17 @@ impl Foreign {
     /// Returns the unsupported format that the first bytes say, unless the name or the options of the part account for
     /// them.
     pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static Foreign> {
-        if part.format() == Format::Npz && start.starts_with(b"PK") {
+        if part.format == Format::Npz && start.starts_with(b"PK") {
             return None;
         }
-        if part.format() == Format::Metis && is_webgraph(part.path(), start) {
+        if part.format == Format::Metis && is_webgraph(&part.path, start) {
             return Foreign::by_ending("properties");
         }
         // Pairs may begin with any bytes, and lines to be skipped with any words, so the user's choice is believed for
         // both.
-        let (binary, skips) = (part.format().record().is_some(), part.text().skip_lines.unwrap_or(0) > 0);
-        let believed = if binary { part.is_named() } else { skips };
+        let (binary, skips) = (part.format.record().is_some(), part.text.skip_lines.unwrap_or(0) > 0);
+        let believed = if binary { part.named } else { skips };
         Foreign::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
-    }
-
-    /// Returns true if no other kind of file begins with these bytes.
-    pub(super) fn is_distinctive(&self) -> bool {
-        self.distinctive
-    }
-
-    /// Returns the name for messages.
-    pub(super) fn name(&self) -> &'static str {
-        self.name
     }
 
     /// Returns the advice for the file at `path`. It ends with a command, which unpacks the file first if it is packed.
@@ -242,18 +231,41 @@ impl Foreign {
     }
 }
 
-/// Returns a path for use in a shell command. If its characters would need quotes, the result is IN with the extension
-/// of the path.
-pub(crate) fn typed(path: &Path) -> String {
-    let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
-    match path.to_str() {
-        Some(text) if plain(text) && !text.starts_with('-') => text.to_owned(),
-        _ => path
-            .extension()
-            .and_then(|end| end.to_str())
-            .filter(|end| plain(end))
-            .map_or("IN".into(), |end| format!("IN.{end}")),
+/// Returns the format `named`, or else the one that the extension says.
+///
+/// # Errors
+/// Bad input if no format is named and the extension is unknown, and for a format that this build does not read.
+pub fn format_of(path: &Path, named: Option<Format>) -> Result<Format> {
+    let format = named.or_else(|| Format::by_ending(path));
+    if format == Some(Format::Parquet) && !READS_PARQUET {
+        return Err(Error::input(path, At::File, "a format that this build reads", "Parquet", parquet_remedy(path)));
     }
+    format.ok_or_else(|| {
+        if let Some(kind) = Foreign::by_name(path) {
+            let remedy = kind.remedy(path, Packing::of(path));
+            return Error::input(path, At::File, "a format that is read", kind.name, remedy);
+        }
+        let expected = format!("a name that says its format ({}, also with .gz, .zst, .bz2 or .xz behind)", endings());
+        let found = ending(path).map_or("no ending".into(), |end| format!("the ending .{end}"));
+        let remedy = "name the format (in a job [input] format, for convert --from or --to)";
+        Error::input(path, At::File, expected, found, remedy)
+    })
+}
+
+/// Returns the remedy for a file that is Parquet according to its first bytes.
+pub(super) fn parquet_remedy(path: &Path) -> String {
+    if READS_PARQUET {
+        return "give the file the ending .parquet, or name the format parquet".into();
+    }
+    format!("build gpugraph with it: cargo build --release --features parquet; or {}", conversion(&typed(path)))
+}
+
+/// Returns the command that converts a file for a gpugraph built without Parquet.
+fn conversion(file: &str) -> String {
+    format!(
+        "convert the file, where source and target are its columns of ids: python3 -c \"import pandas as p, numpy as n; \
+         n.save('{file}.npy', p.read_parquet('{file}', columns=['source', 'target']).to_numpy())\""
+    )
 }
 
 /// Returns the first byte that is not whitespace.
@@ -343,4 +355,24 @@ fn has_properties(path: &Path) -> std::io::Result<bool> {
     let mut text = String::new();
     std::fs::File::open(path.with_extension("properties"))?.take(4096).read_to_string(&mut text)?;
     Ok(text.contains("graphclass"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_parquet_prints_the_conversion_command() {
+        let line = conversion("a.parquet");
+        let wanted = "n.save('a.parquet.npy', p.read_parquet('a.parquet', columns=['source', 'target']).to_numpy())\"";
+        assert!(line.ends_with(wanted) && !line.contains('\n') && !line.contains("  "), "{line}");
+    }
+
+    #[test]
+    fn an_unknown_ending_is_refused() {
+        let error = format_of(Path::new("x.dat.gz"), None).unwrap_err();
+        assert_eq!(error.exit_code(), 3);
+        assert!(error.to_string().contains(".dat"), "{error}");
+        assert!(format_of(Path::new("gz"), None).is_err());
+    }
 }

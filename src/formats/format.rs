@@ -4,10 +4,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{At, Error, Result};
-use crate::formats::foreign::Foreign;
-use crate::formats::parquet;
-
 /// A file format of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -62,7 +58,7 @@ struct Description {
     name: &'static str,
     /// File name extensions, of which the first is that of files that gpugraph writes.
     endings: &'static [&'static str],
-    layout: Layout,
+    layout: Storage,
     /// True if vertices are numbered from 1.
     counts_from_one: bool,
     /// True if the header declares the number of vertices.
@@ -74,7 +70,7 @@ struct Description {
 
 /// How edges lie in a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Layout {
+enum Storage {
     /// Records of so many bytes, one for each edge.
     Records(u64),
     /// Lines of text.
@@ -90,7 +86,7 @@ const PLAIN: Description = Description {
     format: Format::U32,
     name: "",
     endings: &[],
-    layout: Layout::Records(8),
+    layout: Storage::Records(8),
     counts_from_one: false,
     declares_vertices: false,
     is_written: true,
@@ -99,7 +95,7 @@ const PLAIN: Description = Description {
 
 /// A format of lines that counts from 1, declares its vertices and holds weights.
 const LINES_FROM_ONE: Description = Description {
-    layout: Layout::Lines,
+    layout: Storage::Lines,
     counts_from_one: true,
     declares_vertices: true,
     writes_weights: true,
@@ -108,17 +104,17 @@ const LINES_FROM_ONE: Description = Description {
 
 /// A format of arrays that gpugraph does not write.
 const READ_ARRAYS: Description =
-    Description { layout: Layout::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
+    Description { layout: Storage::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
 
-/// All formats, in the order of [`Format::ALL`].
-static DESCRIPTIONS: [Description; 12] = [
+/// All formats, in the order of the documentation.
+const DESCRIPTIONS: [Description; 12] = [
     Description { name: "u32", endings: &["u32", "bin", "edgelist"], ..PLAIN },
-    Description { format: Format::U64, name: "u64", endings: &["u64"], layout: Layout::Records(16), ..PLAIN },
+    Description { format: Format::U64, name: "u64", endings: &["u64"], layout: Storage::Records(16), ..PLAIN },
     Description {
         format: Format::Text,
         name: "text",
         endings: &["txt", "el", "e", "csv", "tsv", "wel"],
-        layout: Layout::Lines,
+        layout: Storage::Lines,
         writes_weights: true,
         ..PLAIN
     },
@@ -129,11 +125,11 @@ static DESCRIPTIONS: [Description; 12] = [
         format: Format::Graph500,
         name: "graph500",
         endings: &["graph500"],
-        layout: Layout::Records(12),
+        layout: Storage::Records(12),
         writes_weights: true,
         ..PLAIN
     },
-    Description { format: Format::Npy, name: "npy", endings: &["npy"], layout: Layout::Arrays, ..PLAIN },
+    Description { format: Format::Npy, name: "npy", endings: &["npy"], layout: Storage::Arrays, ..PLAIN },
     Description { format: Format::Npz, name: "npz", endings: &["npz"], ..READ_ARRAYS },
     Description { format: Format::Sg, name: "sg", endings: &["sg"], ..READ_ARRAYS },
     Description { format: Format::Wsg, name: "wsg", endings: &["wsg"], ..READ_ARRAYS },
@@ -141,7 +137,7 @@ static DESCRIPTIONS: [Description; 12] = [
         format: Format::Parquet,
         name: "parquet",
         endings: &["parquet", "parq", "pq"],
-        layout: Layout::Columns,
+        layout: Storage::Columns,
         is_written: false,
         ..PLAIN
     },
@@ -149,20 +145,13 @@ static DESCRIPTIONS: [Description; 12] = [
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Format; 12] = [
-        Format::U32,
-        Format::U64,
-        Format::Text,
-        Format::Mtx,
-        Format::Metis,
-        Format::Gr,
-        Format::Graph500,
-        Format::Npy,
-        Format::Npz,
-        Format::Sg,
-        Format::Wsg,
-        Format::Parquet,
-    ];
+    pub const ALL: [Format; DESCRIPTIONS.len()] = {
+        let (mut all, mut at) = ([Format::U32; DESCRIPTIONS.len()], 0);
+        while at < all.len() {
+            (all[at], at) = (DESCRIPTIONS[at].format, at + 1);
+        }
+        all
+    };
 
     fn description(self) -> &'static Description {
         &DESCRIPTIONS[self as usize]
@@ -188,33 +177,6 @@ impl Format {
         known.or_else(|| is_of_konect().then_some(Format::Text))
     }
 
-    /// Returns the format `named`, or else the one that the extension says.
-    ///
-    /// # Errors
-    /// Bad input if no format is named and the extension is unknown, and for a format that this build does not read.
-    pub fn of(path: &Path, named: Option<Format>) -> Result<Format> {
-        let format = named.or_else(|| Format::by_ending(path));
-        if format == Some(Format::Parquet) && !parquet::BUILT_IN {
-            return Err(parquet::refused(path));
-        }
-        format.ok_or_else(|| {
-            if let Some(kind) = Foreign::by_name(path) {
-                let remedy = kind.remedy(path, Packing::of(path));
-                return Error::input(path, At::File, "a format that is read", kind.name(), remedy);
-            }
-            Error::input(
-                path,
-                At::File,
-                format!("a name that says its format ({}, also with .gz, .zst, .bz2 or .xz behind)", endings()),
-                match ending(path) {
-                    Some(end) => format!("the ending .{end}"),
-                    None => "no ending".into(),
-                },
-                "name the format (in a job [input] format, for convert --from or --to)",
-            )
-        })
-    }
-
     /// Returns true for formats that number vertices from 1.
     pub fn counts_from_one(self) -> bool {
         self.description().counts_from_one
@@ -227,12 +189,12 @@ impl Format {
 
     /// Returns true for formats that consist of a header and arrays of numbers.
     pub fn is_arrays(self) -> bool {
-        self.description().layout == Layout::Arrays
+        self.description().layout == Storage::Arrays
     }
 
     /// Returns true for formats of text lines.
     pub(crate) fn is_lines(self) -> bool {
-        self.description().layout == Layout::Lines
+        self.description().layout == Storage::Lines
     }
 
     /// Returns true if gpugraph can write files in this format.
@@ -247,12 +209,12 @@ impl Format {
 
     /// Returns the bytes per edge, for formats in which this number is fixed.
     pub fn record(self) -> Option<u64> {
-        if let Layout::Records(bytes) = self.description().layout { Some(bytes) } else { None }
+        if let Storage::Records(bytes) = self.description().layout { Some(bytes) } else { None }
     }
 }
 
 /// Returns all extensions, each with its dot.
-fn endings() -> String {
+pub(super) fn endings() -> String {
     let all = DESCRIPTIONS.iter().flat_map(|of| of.endings);
     all.map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" ")
 }
@@ -260,24 +222,14 @@ fn endings() -> String {
 impl Packing {
     /// Returns the packing that a file name's extension says.
     pub fn of(path: &Path) -> Packing {
-        match last_ending(path).as_deref() {
-            Some("gz") => Packing::Gzip,
-            Some("zst") => Packing::Zstd,
-            Some("bz2") => Packing::Bzip2,
-            Some("xz") => Packing::Xz,
-            _ => Packing::Plain,
-        }
+        let packed = [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz];
+        let ending = last_ending(path).map(|ending| format!(".{ending}"));
+        packed.into_iter().find(|packing| ending.as_deref() == Some(packing.ending())).unwrap_or(Packing::Plain)
     }
 
     /// Returns the extension of packed files, with its dot; an empty string for plain and zip.
     pub fn ending(self) -> &'static str {
-        match self {
-            Packing::Plain | Packing::Zip => "",
-            Packing::Gzip => ".gz",
-            Packing::Zstd => ".zst",
-            Packing::Bzip2 => ".bz2",
-            Packing::Xz => ".xz",
-        }
+        ["", ".gz", ".zst", ".bz2", ".xz", ""][self as usize]
     }
 
     /// Returns true if a file of this packing may begin with `start`, which may be too short to decide. True for any
@@ -296,14 +248,7 @@ impl Packing {
 
     /// Returns the name for messages.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Packing::Plain => "plain",
-            Packing::Gzip => "gzip",
-            Packing::Zstd => "zstd",
-            Packing::Bzip2 => "bzip2",
-            Packing::Xz => "xz",
-            Packing::Zip => "zip",
-        }
+        ["plain", "gzip", "zstd", "bzip2", "xz", "zip"][self as usize]
     }
 }
 
@@ -323,6 +268,20 @@ pub(crate) fn ending(path: &Path) -> Option<String> {
 
 fn last_ending(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}
+
+/// Returns a path for use in a shell command. If its characters would need quotes, the result is IN with the extension
+/// of the path.
+pub(crate) fn typed(path: &Path) -> String {
+    let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
+    match path.to_str() {
+        Some(text) if plain(text) && !text.starts_with('-') => text.to_owned(),
+        _ => path
+            .extension()
+            .and_then(|end| end.to_str())
+            .filter(|end| plain(end))
+            .map_or("IN".into(), |end| format!("IN.{end}")),
+    }
 }
 
 impl std::fmt::Display for Format {
@@ -363,9 +322,5 @@ mod tests {
         assert_eq!(Format::by_ending(Path::new("out.u64")), Some(Format::U64));
         assert_eq!(Format::by_ending(Path::new("out")), None);
         assert!("U32".parse::<Format>().is_err());
-        let error = Format::of(Path::new("x.dat.gz"), None).unwrap_err();
-        assert_eq!(error.exit_code(), 3);
-        assert!(error.to_string().contains(".dat"), "{error}");
-        assert!(Format::of(Path::new("gz"), None).is_err());
     }
 }

@@ -1,15 +1,15 @@
 //! Reads DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then lines `a FROM TO LENGTH` with ids from 1.
 //! The lengths are the weights, so they must be numbers.
 
-use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line};
-use crate::formats::scan::layout::{Directions, Head, Layout};
-use crate::formats::scan::sink::Fault;
+use crate::formats::bytes::tokens::{blanks, excerpt, next_line};
 use crate::formats::text::decimal_commas;
+use crate::formats::text::lines::{Grammar, WeightRule};
+use crate::formats::{Fault, Head};
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
 
 /// Parses the comments and the problem line, from offset `start` on.
-pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<Grammar>, Fault> {
     let mut at = start;
     loop {
         let first = blanks(prefix, at);
@@ -32,20 +32,19 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     let Some((nodes, arcs)) = counts else {
         return Err(Fault::new(at, "a line \"p sp NODES ARCS\" above the arcs", excerpt(prefix, at), REMEDY));
     };
-    let layout = Layout::Lines(Grammar {
+    let grammar = Grammar {
         tag: Some(b'a'),
         comments: b"c",
         commas: false,
         single_tabs: false,
         base: 1,
         largest: nodes,
-        weight: Weight::Required,
+        weight: WeightRule::Required,
         attributes: false,
         quoted: None,
         counts: None,
         expected: format!("\"a FROM TO LENGTH\" with ids from 1 to {nodes}"),
         remedy: |data| decimal_commas(data).unwrap_or(REMEDY).into(),
-    });
-    let directions = Directions::Listed;
-    Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs), weighted: true, directions })
+    };
+    Ok(Head { vertices: Some(nodes), entries: Some(arcs), weighted: true, ..Head::of(grammar, body) })
 }

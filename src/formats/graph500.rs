@@ -5,13 +5,14 @@
 //! since threads read them at any offset.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::{At, Error, Result};
-use crate::formats::scan::read::Reader;
-use crate::formats::scan::sink::{self, Fault, Sink, Stop};
+use crate::formats::bytes::read::Reader;
+use crate::formats::part::weights_path;
+use crate::formats::sink;
 use crate::formats::weights::Weight;
-use crate::formats::{Format, Packing, Part, Visitor};
+use crate::formats::{Fault, Format, Packing, Part, Sink, Stop, Visitor};
 use crate::memory::bytes_of_mut;
 
 /// Size of an edge in bytes.
@@ -26,7 +27,7 @@ const BATCH: usize = sink::BATCH;
 /// means that there is no edge.
 pub(crate) fn parse<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     for (nth, batch) in data.as_chunks::<EDGE>().0.chunks(BATCH).enumerate() {
-        if sink.fill(batch.len(), |edges| narrow(batch, edges))? {
+        if sink.fill(batch.len(), None, |edges| narrow(batch, edges))? {
             continue;
         }
         for (index, record) in batch.iter().enumerate() {
@@ -64,17 +65,6 @@ fn negative(index: usize, high: u64) -> Fault {
     Fault::new(index * EDGE, "ids of at most 47 bits", format!("{high:#x} as the high halves"), remedy)
 }
 
-/// Returns the name of the file with the weights of the edges in `path`, whose packing is `packing`.
-pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
-    let mut path = if packing == Packing::of(path) && packing != Packing::Plain {
-        path.with_extension("")
-    } else {
-        path.to_owned()
-    };
-    path.as_mut_os_string().push(".weights");
-    path
-}
-
 /// The open weights file of a part.
 pub(crate) struct WeightsFile {
     path: PathBuf,
@@ -90,7 +80,7 @@ impl WeightsFile {
         if let Some(path) = part.weights_path() {
             return Ok(Some(WeightsFile { reader: Reader::open(&path)?, path }));
         }
-        let path = weights_path(part.path(), part.packing());
+        let path = weights_path(&part.path, part.packing);
         for packing in [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz] {
             let mut packed = path.clone();
             packed.as_mut_os_string().push(packing.ending());
@@ -107,11 +97,11 @@ impl WeightsFile {
     /// # Errors
     /// The errors of [`Self::open`] and [`Self::check`].
     pub fn open_checked(part: &Part) -> Result<Option<WeightsFile>> {
-        if part.format() != Format::Graph500 {
+        if part.format != Format::Graph500 {
             return Ok(None);
         }
         let weights = WeightsFile::open(part)?;
-        weights.iter().try_for_each(|weights| weights.check(part.bytes() / EDGE as u64))?;
+        weights.iter().try_for_each(|weights| weights.check(part.bytes / EDGE as u64))?;
         Ok(weights)
     }
 
@@ -157,8 +147,8 @@ impl WeightsFile {
             self.reader.read(from * WEIGHT as u64, bytes)?;
             hash(bytes);
             weights.iter_mut().for_each(|weight| *weight = u32::from_le(*weight));
-            if let Some(found) = sink.reading().take_floats(weights)
-                && sink.fill_weighted(weights, found, |edges| narrow(batch, edges))?
+            if let Some(found) = sink.reading.take_floats(weights)
+                && sink.fill(weights.len(), Some((weights, found)), |edges| narrow(batch, edges))?
             {
                 continue;
             }
@@ -172,19 +162,5 @@ impl WeightsFile {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn weights_are_next_to_the_edges() {
-        let of = |path: &str| weights_path(Path::new(path), Packing::of(Path::new(path))).display().to_string();
-        assert_eq!(of("a/b.graph500"), "a/b.graph500.weights");
-        assert_eq!(of("a/b.graph500.zst"), "a/b.graph500.weights");
-        assert_eq!(of("edges"), "edges.weights");
-        assert_eq!(weights_path(Path::new("a.part"), Packing::Gzip), Path::new("a.part.weights"));
     }
 }

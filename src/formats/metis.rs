@@ -11,18 +11,18 @@
 
 use std::io::BufRead;
 
-use crate::formats::Visitor;
-use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
-use crate::formats::scan::layout::{Directions, Head, Layout};
-use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::bytes::tokens::{
+    blanks, excerpt, has_lone_return, lone_return, newlines, next_line, number, weight_end,
+};
 use crate::formats::text::decimal_commas;
 use crate::formats::weights::{Mistake, Weight};
+use crate::formats::{Directions, Fault, Head, Sink, Stop, Visitor};
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
 
 /// The format of a vertex's line.
 #[derive(Debug, Clone)]
-pub(crate) struct Adjacency {
+pub(crate) struct MetisGrammar {
     pub vertices: u64,
     /// Count of numbers before the neighbours: a size and weights.
     leading: u64,
@@ -51,7 +51,7 @@ impl Cursor {
 }
 
 /// Parses the header in `prefix`, the first bytes of the file, from offset `start` on.
-pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<MetisGrammar>, Fault> {
     let mut at = start;
     while prefix.get(at) == Some(&b'%') {
         at = next_line(prefix, at);
@@ -79,7 +79,7 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     };
     let sizes = sizes && !(flags == "100" && empty_vertex_line(&prefix[body..]));
     let leading = u64::from(sizes) + constraints;
-    let layout = Layout::Metis(Adjacency { vertices, leading, weighted });
+    let layout = MetisGrammar { vertices, leading, weighted };
     let directions = Directions::BothOrHalf;
     Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges), weighted, directions })
 }
@@ -116,7 +116,7 @@ pub(crate) fn line_of(vertex: u64, from: &mut impl BufRead) -> std::io::Result<u
 
 /// Counts the vertex lines that start in `data`, which begins at the start of a line.
 pub(crate) fn vertex_lines(data: &[u8]) -> u64 {
-    let lines = crate::formats::lines::newlines(data) + u64::from(data.last().is_some_and(|c| *c != b'\n'));
+    let lines = newlines(data) + u64::from(data.last().is_some_and(|c| *c != b'\n'));
     let after_newline = data.windows(2).filter(|pair| *pair == b"\n%").count() as u64;
     lines - after_newline - u64::from(data.first() == Some(&b'%'))
 }
@@ -126,7 +126,7 @@ fn shown(text: &[u8]) -> String {
     format!("\"{}\"", text[..text.len().min(60)].escape_ascii())
 }
 
-impl Adjacency {
+impl MetisGrammar {
     /// Parses the next piece, which may end anywhere between numbers.
     pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         let mut at = 0;
@@ -189,7 +189,7 @@ impl Adjacency {
         let column = cursor.column;
         cursor.column += 1;
         let is_weight = column < self.leading || (self.weighted && (column - self.leading) % 2 == 1);
-        let wanted = self.weighted && sink.reading().is_wanted();
+        let wanted = self.weighted && sink.reading.is_wanted();
         let end = if is_weight {
             let end = weight_end(data, at);
             if let (Some(end), true) = (end, wanted && column >= self.leading) {

@@ -1,6 +1,6 @@
 //! Reads edges from files in every input format, and from generators, with many threads in fixed memory.
 //!
-//! [`Input::open`] finds the files and their formats. [`Input::scan`] makes one pass over all of them and hands the
+//! [`Input::find`] finds the files and their formats. [`Input::scan`] makes one pass over all of them and hands the
 //! edges in batches to one [`Visitor`] per thread. Threads take chunks of plain files in order. Binary pairs are handed
 //! over in place. Chunks that were read from disk may stay in memory for the next pass ([`InputCache`]). Each packed
 //! file (`.gz`, `.zst`, `.bz2`, `.xz`) is unpacked by one thread and parsed by the others.
@@ -9,54 +9,75 @@
 //! |---|---|
 //! | `format` | the names of the formats, and their file name extensions |
 //! | `input` | the files of an input, their version, an estimate of their edges; streams that can be read only once |
-//! | `scan` | the pass: chunks of plain files, blocks of packed ones; the cache for the next pass; the share of a rank |
-//! | `lines` | the parser of lines with one edge each, which `text`, `mtx` and `gr` configure |
-//! | `text` | detection of how a text file is laid out; the parser of lines with more columns, or with quotes |
+//! | `part`, `options` | a file of an input, and how its lines and columns are read |
+//! | `scan` | the pass: chunks of plain files, blocks of packed ones; the cache for the next pass; its result |
+//! | `pass` | what the threads of a pass share: the layout of each file, and the share of a rank |
+//! | `sink`, `head` | where parsers put edges; what a header says |
+//! | `bytes` | mapped files, files that are read, and the numbers and lines in them |
+//! | `text` | detection of how a text file is laid out; the parsers of lines, which `mtx` and `gr` use, too |
 //! | `binary`, `graph500`, `metis` | the other parsers |
 //! | `arrays` | numpy files, and serialized graphs of the GAP Benchmark Suite |
 //! | `parquet` | Apache Parquet tables |
 //! | `contents`, `foreign` | detection of what a file contains if its first bytes do not match its format |
-//! | `mirror` | the check that files of undirected edges list each edge in both directions |
 //! | `suspect` | detection of pairs whose type differs from what their file name says |
 //! | `weights` | the types of weights, and which numbers are valid weights |
 //! | `packing` | decompression |
 
 mod arrays;
 mod binary;
+pub(crate) mod bytes;
 pub(crate) mod contents;
 mod foreign;
 mod format;
 mod gr;
-pub(crate) mod graph500;
+mod graph500;
+mod head;
 pub mod input;
-mod lines;
 mod metis;
-mod mirror;
 mod mtx;
+mod options;
 pub(crate) mod packing;
+#[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "parquet/absent.rs"]
+mod parquet;
+pub(crate) mod part;
+mod pass;
 mod scan;
+mod sink;
 mod suspect;
 mod text;
 pub mod weights;
 
-pub(crate) use format::ending;
+pub(crate) use bytes::fault::{Fault, Stop};
+pub(crate) use bytes::int::Int;
+pub use bytes::map::unmapped;
+pub(crate) use bytes::read::Reader;
+pub use foreign::format_of;
 pub use format::{Format, Packing};
+pub(crate) use format::{ending, typed};
+pub(crate) use head::{Directions, HEAD, Head};
 pub use input::Input;
-pub use input::estimate::largest_in;
+pub use input::estimate::{largest_in, largest_of_arrays};
 pub use input::files::Look;
 pub use input::generated::EdgeGenerator;
-pub use input::part::Part;
-pub use scan::input_cache::{CacheUse, InputCache, Slab, addresses};
-pub use scan::map::unmapped;
-pub(crate) use scan::read::Reader;
-pub use scan::share::{Seen, Share};
-pub use scan::{Halves, Scan};
-pub use text::{Columns, TextOptions};
+pub use options::{Columns, TextOptions};
+pub use part::Part;
+pub(crate) use part::UseOfDirection;
+pub(crate) use pass::layout::{BodyLayout, FileHead};
+pub use pass::share::Share;
+pub(crate) use pass::state::ScanState;
+pub use scan::input_cache::{CacheUse, InputCache, Slab};
+pub use scan::seen::{Halves, Scan, Seen};
+pub(crate) use sink::Sink;
 pub use weights::{AskedWeights, WeightType, Weights};
 
 use crate::error::Result;
 use crate::process::signals;
+
+/// Whether this build reads Parquet.
+const READS_PARQUET: bool = cfg!(feature = "parquet");
 
 /// A batch of edges as they are in the input: not symmetrised, with loops and repeats.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +90,7 @@ pub enum Edges<'a> {
 
 impl Edges<'_> {
     /// Returns the number of edges in the batch.
+    #[expect(clippy::len_without_is_empty, reason = "nothing asks for it")]
     pub fn len(&self) -> usize {
         match self {
             Edges::Narrow(pairs) => pairs.len(),
@@ -76,9 +98,21 @@ impl Edges<'_> {
         }
     }
 
-    /// Returns true if the batch is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Calls `each` with both ends of every edge, until it fails.
+    #[inline]
+    pub fn try_each<E>(&self, mut each: impl FnMut(u64, u64) -> Result<(), E>) -> Result<(), E> {
+        match self {
+            Edges::Narrow(pairs) => pairs.iter().try_for_each(|[u, v]| each((*u).into(), (*v).into())),
+            Edges::Wide(pairs) => pairs.iter().try_for_each(|[u, v]| each(*u, *v)),
+        }
+    }
+
+    /// Returns the largest id; `None` if the batch is empty.
+    pub fn largest(&self) -> Option<u64> {
+        match self {
+            Edges::Narrow(pairs) => pairs.as_flattened().iter().max().map(|id| u64::from(*id)),
+            Edges::Wide(pairs) => pairs.as_flattened().iter().max().copied(),
+        }
     }
 }
 
@@ -113,6 +147,17 @@ impl<V: Visitor + ?Sized> Visitor for &mut V {
 
     fn stopped(&mut self) {
         (**self).stopped();
+    }
+}
+
+/// A visitor that finds the largest id.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LargestId(pub Option<u64>);
+
+impl Visitor for LargestId {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        self.0 = self.0.max(edges.largest());
+        Ok(())
     }
 }
 

@@ -3,17 +3,17 @@
 //! half, which is the same undirected graph. Values are the weights, so they must be numbers. If weights are skipped, a
 //! value may be `nan`.
 
-use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
-use crate::formats::scan::layout::{Directions, Head, Layout};
-use crate::formats::scan::sink::Fault;
+use crate::formats::bytes::tokens::{blanks, excerpt, next_line, number};
 use crate::formats::text::decimal_commas;
+use crate::formats::text::lines::{Grammar, WeightRule};
+use crate::formats::{Directions, Fault, Head};
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
 const CORRECT: &str = "correct the line, or the header";
 
 /// Parses the banner, the comments and the size line, from offset `start` on. If direction is kept, a symmetric matrix
 /// is refused, because the file does not contain its other half.
-pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result<Head, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result<Head<Grammar>, Fault> {
     let end = next_line(prefix, start).min(1024);
     let banner = String::from_utf8_lossy(&prefix[start..end]).to_ascii_lowercase();
     let words: Vec<&str> = banner.split_ascii_whitespace().collect();
@@ -28,8 +28,8 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
         return Err(bad("\"coordinate\" as the third word"));
     }
     let weight = match field {
-        "pattern" => Weight::Never,
-        "integer" | "real" | "double" => Weight::Required,
+        "pattern" => WeightRule::Never,
+        "integer" | "real" | "double" => WeightRule::Required,
         _ => return Err(bad("pattern, integer or real values")),
     };
     if symmetry != "general" && symmetry != "symmetric" {
@@ -37,12 +37,8 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
     }
     if keeps_direction && symmetry == "symmetric" {
         let remedy = "write both halves of the matrix as general, or leave direction out (directed = false in [input])";
-        return Err(Fault::new(
-            0,
-            "general as the last word, because direction is kept",
-            excerpt(prefix, start),
-            remedy,
-        ));
+        let expected = "general as the last word, because direction is kept";
+        return Err(Fault::new(0, expected, excerpt(prefix, start), remedy));
     }
 
     let mut at = next_line(prefix, start);
@@ -70,8 +66,8 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
     if rows != columns {
         return Err(Fault::new(at, "as many rows as columns", format!("{rows} rows, {columns} columns"), REMEDY));
     }
-    let value = if weight == Weight::Never { "nothing" } else { "a number" };
-    let layout = Layout::Lines(Grammar {
+    let value = if weight == WeightRule::Never { "nothing" } else { "a number" };
+    let layout = Grammar {
         tag: None,
         comments: b"%",
         commas: false,
@@ -84,8 +80,8 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
         counts: None,
         expected: format!("row and column from 1 to {rows} and {value} behind them"),
         remedy: |data| decimal_commas(data).unwrap_or(CORRECT).into(),
-    });
-    let (body, weighted) = (next_line(prefix, at), weight != Weight::Never);
+    };
+    let (body, weighted) = (next_line(prefix, at), weight != WeightRule::Never);
     let directions = if symmetry == "symmetric" { Directions::Half } else { Directions::Listed };
     Ok(Head { layout, body, vertices: Some(rows), entries: Some(entries), weighted, directions })
 }

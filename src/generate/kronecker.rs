@@ -21,7 +21,7 @@ const COLUMNS: usize = 256;
 /// The alias table. An outcome has four bits of the first id in its low half, and four bits of the second in its high
 /// half.
 #[derive(Debug, PartialEq)]
-pub(super) struct Table {
+pub(super) struct AliasTable {
     /// Draws (of 24 bits) below this value choose the first outcome of the column.
     first_below: [u32; COLUMNS],
     /// The two outcomes of each column.
@@ -29,11 +29,11 @@ pub(super) struct Table {
 }
 
 /// The alias table of Graph500, whose parameters A, B, C and D are given in percent.
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new([57, 19, 19, 5]));
+static TABLE: LazyLock<AliasTable> = LazyLock::new(|| AliasTable::new([57, 19, 19, 5]));
 
-impl Table {
+impl AliasTable {
     /// Returns the table for quadrants with these shares. Their sum must be positive and at most [`super::PARTS`].
-    pub fn new(quadrants: [u32; 4]) -> Table {
+    pub fn new(quadrants: [u32; 4]) -> AliasTable {
         // Probabilities are in units of 2^-32, and are rounded by the largest remainder method, so that they sum to
         // exactly one.
         let scaled = |outcome: usize| {
@@ -51,7 +51,7 @@ impl Table {
         // This is Vose's construction, on integers: a column has a capacity of 2^24, and a small outcome is filled up
         // by a large one.
         const FULL: u64 = 1 << 24;
-        let mut table = Table { first_below: [FULL as u32; COLUMNS], outcomes: [0; 2 * COLUMNS] };
+        let mut table = AliasTable { first_below: [FULL as u32; COLUMNS], outcomes: [0; 2 * COLUMNS] };
         let mut alias: Vec<usize> = (0..COLUMNS).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..COLUMNS).partition(|outcome| mass[*outcome] < FULL);
         while let (Some(&giver), Some(taker)) = (large.last(), small.pop()) {
@@ -95,7 +95,7 @@ pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]]
 /// Generates the edges of a graph with another table.
 #[inline(always)]
 pub(super) fn fill_by<T>(
-    table: &Table,
+    table: &AliasTable,
     (scale, seed): (u32, u64),
     first_edge: u64,
     out: &mut [[T; 2]],
@@ -104,7 +104,7 @@ pub(super) fn fill_by<T>(
     let stream = key(seed, 1);
     let permutation = Permutation::new(scale, seed);
     // Each arm is a loop with a constant number of draws, so that the compiler unrolls it.
-    let fill = Fill { scale, stream, first_edge, table, permutation: &permutation };
+    let fill = KroneckerFill { scale, stream, first_edge, table, permutation: &permutation };
     match scale.div_ceil(4) {
         0 => fill.run::<0, T>(out, narrow),
         1 => fill.run::<1, T>(out, narrow),
@@ -119,15 +119,15 @@ pub(super) fn fill_by<T>(
     }
 }
 
-struct Fill<'a> {
+struct KroneckerFill<'a> {
     scale: u32,
     stream: u64,
     first_edge: u64,
-    table: &'a Table,
+    table: &'a AliasTable,
     permutation: &'a Permutation,
 }
 
-impl Fill<'_> {
+impl KroneckerFill<'_> {
     /// Generates edges of up to 32 levels from `DRAWS` halves of random numbers, the high half first. Both ids are
     /// collected in the two halves of one word.
     #[inline(always)]

@@ -27,17 +27,10 @@ use crate::formats::{EdgeGenerator, Format, Input, Watch, WeightType};
 /// generator is constructed without them, a scale above [`MAX_SCALE`] counts as [`MAX_SCALE`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Generator {
-    /// R-MAT with the parameters of Graph500, ids permuted.
-    Kronecker {
-        /// log2 of the number of vertices, at most 40.
-        scale: u32,
-        /// Number of edges per vertex, which may be fractional.
-        edge_factor: f64,
-        /// Seed of the random numbers.
-        seed: u64,
-    },
-    /// Pairs of vertices drawn uniformly, including loops and repeats.
-    Uniform {
+    /// Random edges of a number of vertices that is a power of two.
+    Scaled {
+        /// How the ends of edges are drawn.
+        model: Model,
         /// log2 of the number of vertices, at most 40.
         scale: u32,
         /// Number of edges per vertex, which may be fractional.
@@ -49,6 +42,24 @@ pub enum Generator {
     Product(Product),
     /// A graph with weights.
     Weighted(Weighted),
+}
+
+/// How the ends of edges are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Model {
+    /// R-MAT with the parameters of Graph500, ids permuted.
+    Kronecker = 1,
+    /// Pairs of vertices drawn uniformly, including loops and repeats.
+    Uniform = 2,
+}
+
+impl Model {
+    fn name(self) -> &'static str {
+        match self {
+            Model::Kronecker => "kronecker",
+            Model::Uniform => "uniform",
+        }
+    }
 }
 
 /// The largest scale.
@@ -74,8 +85,7 @@ impl Generator {
     /// [`Error::Usage`] if the scale is outside [`SCALES`], or the edge factor is not above 0 and at most
     /// [`MAX_EDGE_FACTOR`].
     pub fn kronecker(scale: u32, edge_factor: f64, seed: u64) -> Result<Self> {
-        check("kronecker", scale, edge_factor)?;
-        Ok(Generator::Kronecker { scale, edge_factor, seed })
+        Generator::scaled(Model::Kronecker, scale, edge_factor, seed)
     }
 
     /// Returns a graph of uniform random pairs.
@@ -83,8 +93,38 @@ impl Generator {
     /// # Errors
     /// The errors of [`Self::kronecker`].
     pub fn uniform(scale: u32, edge_factor: f64, seed: u64) -> Result<Self> {
-        check("uniform", scale, edge_factor)?;
-        Ok(Generator::Uniform { scale, edge_factor, seed })
+        Generator::scaled(Model::Uniform, scale, edge_factor, seed)
+    }
+
+    fn scaled(model: Model, scale: u32, edge_factor: f64, seed: u64) -> Result<Self> {
+        let wrong = |expected: String, found: String| {
+            Err(Error::Usage(format!("{}: expected {expected}, found {found}", model.name())))
+        };
+        if !SCALES.contains(&scale) {
+            let expected = format!("a scale from {} to {}", SCALES.start(), SCALES.end());
+            return wrong(expected, scale.to_string());
+        }
+        if !(edge_factor > 0.0 && edge_factor <= f64::from(MAX_EDGE_FACTOR)) {
+            let expected = format!("an edge factor above 0 and at most {MAX_EDGE_FACTOR}");
+            return wrong(expected, edge_factor.to_string());
+        }
+        Ok(Generator::Scaled { model, scale, edge_factor, seed })
+    }
+
+    /// Generates the edges from `first_edge` on; `narrow` converts ids to their type.
+    #[inline(always)]
+    fn fill_as<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
+        match self {
+            Generator::Scaled { model, scale, seed, .. } => {
+                let scale = (*scale).min(MAX_SCALE);
+                match model {
+                    Model::Kronecker => kronecker::fill(scale, *seed, first_edge, out, narrow),
+                    Model::Uniform => uniform::fill(scale, *seed, first_edge, out, narrow),
+                }
+            }
+            Generator::Product(product) => product.fill(first_edge, out, narrow),
+            Generator::Weighted(weighted) => weighted.fill(first_edge, out, narrow),
+        }
     }
 }
 
@@ -92,7 +132,7 @@ impl EdgeGenerator for Generator {
     fn edges(&self) -> u64 {
         match self {
             // A power of two times a float is exact, and the cast saturates.
-            Generator::Kronecker { scale, edge_factor, .. } | Generator::Uniform { scale, edge_factor, .. } => {
+            Generator::Scaled { scale, edge_factor, .. } => {
                 (edge_factor * (1u64 << (*scale).min(MAX_SCALE)) as f64).round() as u64
             }
             Generator::Product(product) => product.edges(),
@@ -102,37 +142,19 @@ impl EdgeGenerator for Generator {
 
     fn vertices(&self) -> u64 {
         match self {
-            Generator::Kronecker { scale, .. } | Generator::Uniform { scale, .. } => 1 << (*scale).min(MAX_SCALE),
+            Generator::Scaled { scale, .. } => 1 << (*scale).min(MAX_SCALE),
             Generator::Product(product) => product.vertices(),
             Generator::Weighted(weighted) => weighted.vertices(),
         }
     }
 
     fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]) {
-        match self {
-            Generator::Kronecker { scale, seed, .. } => {
-                kronecker::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id)
-            }
-            Generator::Uniform { scale, seed, .. } => {
-                uniform::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id)
-            }
-            Generator::Product(product) => product.fill(first_edge, out, |id| id),
-            Generator::Weighted(weighted) => weighted.fill(first_edge, out, |id| id),
-        }
+        self.fill_as(first_edge, out, |id| id);
     }
 
     fn fill_narrow(&self, first_edge: u64, out: &mut [[u32; 2]]) {
         debug_assert!(self.vertices() <= 1 << 32);
-        match self {
-            Generator::Kronecker { scale, seed, .. } => {
-                kronecker::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id as u32)
-            }
-            Generator::Uniform { scale, seed, .. } => {
-                uniform::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id as u32)
-            }
-            Generator::Product(product) => product.fill(first_edge, out, |id| id as u32),
-            Generator::Weighted(weighted) => weighted.fill(first_edge, out, |id| id as u32),
-        }
+        self.fill_as(first_edge, out, |id| id as u32);
     }
 
     fn weights(&self) -> Option<WeightType> {
@@ -148,11 +170,8 @@ impl EdgeGenerator for Generator {
     fn identity(&self) -> u64 {
         let mut words = vec![random::VERSION];
         match self {
-            Generator::Kronecker { scale, edge_factor, seed } => {
-                words.extend([1, u64::from(*scale), edge_factor.to_bits(), *seed]);
-            }
-            Generator::Uniform { scale, edge_factor, seed } => {
-                words.extend([2, u64::from(*scale), edge_factor.to_bits(), *seed]);
+            Generator::Scaled { model, scale, edge_factor, seed } => {
+                words.extend([*model as u64, u64::from(*scale), edge_factor.to_bits(), *seed]);
             }
             Generator::Product(product) => words.extend([3, product.hash()]),
             Generator::Weighted(weighted) => words.extend(weighted.words()),
@@ -164,7 +183,7 @@ impl EdgeGenerator for Generator {
         match self {
             Generator::Product(product) => product.bytes(),
             Generator::Weighted(weighted) => weighted.bytes(),
-            Generator::Kronecker { .. } | Generator::Uniform { .. } => 0,
+            Generator::Scaled { .. } => 0,
         }
     }
 }
@@ -185,26 +204,11 @@ pub fn write(
     convert::convert(&Input::generated(generator), path, format, threads, watch)
 }
 
-fn check(kind: &str, scale: u32, edge_factor: f64) -> Result<()> {
-    if !SCALES.contains(&scale) {
-        let (least, most) = (SCALES.start(), SCALES.end());
-        return Err(Error::Usage(format!("{kind}: expected a scale from {least} to {most}, found {scale}")));
-    }
-    if !(edge_factor > 0.0 && edge_factor <= f64::from(MAX_EDGE_FACTOR)) {
-        let expected = format!("an edge factor above 0 and at most {MAX_EDGE_FACTOR}");
-        return Err(Error::Usage(format!("{kind}: expected {expected}, found {edge_factor}")));
-    }
-    Ok(())
-}
-
 impl fmt::Display for Generator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Generator::Kronecker { scale, edge_factor, seed } => {
-                write!(f, "kronecker scale {scale} edge factor {edge_factor} seed {seed}")
-            }
-            Generator::Uniform { scale, edge_factor, seed } => {
-                write!(f, "uniform scale {scale} edge factor {edge_factor} seed {seed}")
+            Generator::Scaled { model, scale, edge_factor, seed } => {
+                write!(f, "{} scale {scale} edge factor {edge_factor} seed {seed}", model.name())
             }
             Generator::Product(product) => product.fmt(f),
             Generator::Weighted(weighted) => weighted.fmt(f),

@@ -47,18 +47,6 @@ impl Product {
         Ok(product)
     }
 
-    /// Returns the product of two edge lists in memory, which are made simple and loop-free as by [`Self::read`].
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the ids of the product exceed 2^64.
-    pub fn of(a: Vec<[u64; 2]>, b: Vec<[u64; 2]>) -> Result<Product> {
-        let (a, b) = (Factor::new("A".into(), a), Factor::new("B".into(), b));
-        if a.vertices.checked_mul(b.vertices).is_none() {
-            return Err(Error::Usage("product: the ids pass 2^64".into()));
-        }
-        Ok(Product { a, b })
-    }
-
     /// Returns the number of edges, 2·m(A)·m(B).
     pub fn edges(&self) -> u64 {
         2 * self.a.edges.len() as u64 * self.b.edges.len() as u64
@@ -67,11 +55,6 @@ impl Product {
     /// Returns the number of vertices, n(A)·n(B).
     pub fn vertices(&self) -> u64 {
         self.a.vertices * self.b.vertices
-    }
-
-    /// Returns the number of edges of each factor, after it was made simple.
-    pub fn factor_edges(&self) -> [u64; 2] {
-        [self.a.edges.len() as u64, self.b.edges.len() as u64]
     }
 
     pub(super) fn bytes(&self) -> u64 {

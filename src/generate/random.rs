@@ -22,6 +22,12 @@ pub(crate) fn number(key: u64, counter: u64) -> u64 {
     mix(key.wrapping_add(counter.wrapping_mul(GAMMA)))
 }
 
+/// Scales a 64-bit random number to a number below `end`.
+#[inline(always)]
+pub(crate) fn below(end: u64, random: u64) -> u64 {
+    ((u128::from(random) * u128::from(end)) >> 64) as u64
+}
+
 /// Returns the key for one purpose of a seed.
 pub(crate) fn key(seed: u64, purpose: u64) -> u64 {
     mix(mix(seed.wrapping_add(GAMMA)) ^ purpose.wrapping_mul(GAMMA))

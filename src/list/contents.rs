@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{At, Error};
-use crate::formats::{Packing, contents};
+use crate::formats::{Packing, contents, typed};
 use crate::list::ListFormat;
 
 /// The types of numbers: format, whether big-endian, and the type code in Python's module array.
@@ -37,7 +37,7 @@ pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: 
         false if kind == format => None,
         false => Some(of_kind(path, &expected, kind)),
         true => {
-            let (name, end) = (contents::typed(path), kind.name());
+            let (name, end) = (typed(path), kind.name());
             let remedy = format!(
                 "swap the bytes: python3 -c \"import array; a = array.array('{letter}', open('{name}', 'rb').read()); a.byteswap(); \
                  a.tofile(open('OUT.{end}', 'wb'))\""

@@ -63,7 +63,7 @@ impl<'a> PackedFile<'a> {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(packing::refused(self.packing, self.path, self.taken(), &e)),
+                Err(e) => return Err(contents::not_unpacked(self.packing, self.path, self.taken(), &e)),
             }
         }
         let taken = self.taken();

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use gpugraph::convert::{Converted, Target, convert, convert_as};
 use gpugraph::error::{Error, Result};
-use gpugraph::formats::{AskedWeights, Format, Input, TextOptions, Unwatched, Watch};
+use gpugraph::formats::{AskedWeights, Format, Input, Look, TextOptions, Unwatched, Watch, format_of};
 use proptest::prelude::*;
 
 /// Of which every line of text is an edge: no first edge is taken for the number of lines that follow.
 fn open(path: &Path) -> Input {
     let text = TextOptions { skip_lines: Some(0), ..TextOptions::default() };
-    Input::open(&[path.to_owned()], None).unwrap().with_text(text).unwrap()
+    Input::find(&[path.to_owned()], None, Look::default()).unwrap().with_text(text).unwrap()
 }
 
 /// In the order of the file.
@@ -27,7 +27,7 @@ fn edges(path: &Path) -> Vec<[u64; 2]> {
 }
 
 fn to(input: &Path, out: &Path) -> Result<Converted> {
-    convert(&open(input), out, Format::of(out, None)?, 3, &Unwatched)
+    convert(&open(input), out, format_of(out, None)?, 3, &Unwatched)
 }
 
 /// METIS with this memory for its lists.
@@ -166,7 +166,7 @@ fn larger_than_a_chunk_in_order_and_the_same_for_all_threads() {
         convert(&open(&path(name)), &path("back.u64"), Format::U64, 3, &Unwatched).unwrap();
         assert_eq!(edges(&path("back.u64")), list, "{name}");
     }
-    let both = Input::open(&[path("b.txt.gz"), path("c.u64.zst"), path("a.u32")], None).unwrap();
+    let both = Input::find(&[path("b.txt.gz"), path("c.u64.zst"), path("a.u32")], None, Look::default()).unwrap();
     convert(&both, &path("all.u64"), Format::U64, 2, &Unwatched).unwrap();
     let three: Vec<[u64; 2]> = [list.as_slice(); 3].concat();
     assert_eq!(edges(&path("all.u64")), three);

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use crate::gather::Gather;
 use gpugraph::error::Result;
-use gpugraph::formats::{CacheUse, Edges, Input, InputCache, Scan, Share, TextOptions, Unwatched, Visitor, addresses};
+use gpugraph::formats::{CacheUse, Edges, Input, Look, Scan, Share, TextOptions, Unwatched, Visitor};
 use gpugraph::memory::Budget;
 use proptest::prelude::*;
 
@@ -51,10 +51,10 @@ fn write(path: &Path, edges: &[[u64; 2]], format: &str) {
 
 /// Whether a file that was taken out of the page cache really is: not so where the "disk" is memory itself.
 fn cold(path: &Path) -> bool {
-    let input = Input::open(&[path.to_owned()], None).unwrap().with_chunk(CHUNK);
+    let input = Input::find(&[path.to_owned()], None, Look::default()).unwrap().with_chunk(CHUNK);
     let budget = Budget::new(1 << 30, 1).unwrap();
-    let mut memory = addresses(&input, &budget).unwrap();
-    let kept = InputCache::new(&mut memory, &input, &budget).unwrap();
+    let mut memory = input.cache_addresses(&budget).unwrap();
+    let kept = input.cache(&mut memory, &budget).unwrap();
     kept.allow(1 << 29);
     chill(path);
     pass(&input, CacheUse::For(&kept), 1).unwrap();
@@ -86,13 +86,13 @@ proptest! {
             }
             expected.sort_unstable();
             let text = TextOptions { skip_lines: Some(0), ..TextOptions::default() };
-            let input = Input::open(&paths, None).unwrap().with_text(text).unwrap().with_chunk(CHUNK);
+            let input = Input::find(&paths, None, Look::default()).unwrap().with_text(text).unwrap().with_chunk(CHUNK);
             let budget = Budget::new(1 << 30, threads).unwrap();
             let free = budget.free();
             let (edges, scan) = pass(&input, CacheUse::Nothing, threads).unwrap();
             prop_assert!(edges == expected);
-            let mut memory = addresses(&input, &budget).unwrap();
-            let kept = InputCache::new(&mut memory, &input, &budget).unwrap();
+            let mut memory = input.cache_addresses(&budget).unwrap();
+            let kept = input.cache(&mut memory, &budget).unwrap();
             kept.allow((allowed * CHUNK) as u64);
             if chilled {
                 paths.iter().for_each(|path| chill(path));
@@ -141,10 +141,10 @@ fn a_cold_file_is_kept_and_a_warm_one_is_not() {
         if warm {
             std::fs::read(&path).unwrap();
         }
-        let input = Input::open(std::slice::from_ref(&path), None).unwrap().with_chunk(CHUNK);
+        let input = Input::find(std::slice::from_ref(&path), None, Look::default()).unwrap().with_chunk(CHUNK);
         let budget = Budget::new(1 << 30, 3).unwrap();
-        let mut memory = addresses(&input, &budget).unwrap();
-        let kept = InputCache::new(&mut memory, &input, &budget).unwrap();
+        let mut memory = input.cache_addresses(&budget).unwrap();
+        let kept = input.cache(&mut memory, &budget).unwrap();
         kept.allow(1 << 29);
         pass(&input, CacheUse::For(&kept), 3).unwrap();
         kept.chunks()
@@ -173,10 +173,10 @@ fn a_file_that_shrinks_while_it_is_read_is_an_error() {
         for keep in [false, true] {
             write(&path, &vec![[1, 2]; 100_000], "u32");
             chill(&path);
-            let input = Input::open(std::slice::from_ref(&path), None).unwrap().with_chunk(CHUNK);
+            let input = Input::find(std::slice::from_ref(&path), None, Look::default()).unwrap().with_chunk(CHUNK);
             let budget = Budget::new(1 << 30, 1).unwrap();
-            let mut memory = addresses(&input, &budget).unwrap();
-            let kept = InputCache::new(&mut memory, &input, &budget).unwrap();
+            let mut memory = input.cache_addresses(&budget).unwrap();
+            let kept = input.cache(&mut memory, &budget).unwrap();
             // Too little for all of the file.
             kept.allow(if keep { 20 * CHUNK as u64 } else { 0 });
             let done = input.scan_share(Share::ALL, CacheUse::For(&kept), &mut [Cutter(path.clone())], &Unwatched);

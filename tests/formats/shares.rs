@@ -6,11 +6,11 @@ use crate::gather::Gather;
 use crate::own;
 use gpugraph::comm::WorkStealing;
 use gpugraph::error::{Error, Result};
-use gpugraph::formats::{CacheUse, Input, Scan, Share, Unwatched};
+use gpugraph::formats::{CacheUse, Input, Look, Scan, Share, Unwatched};
 use gpugraph::generate::Generator;
 
 fn open(path: &Path) -> Input {
-    Input::open(&[path.to_owned()], None).unwrap()
+    Input::find(&[path.to_owned()], None, Look::default()).unwrap()
 }
 
 fn sorted(visitors: Vec<Gather>) -> Vec<[u64; 2]> {
@@ -122,7 +122,7 @@ fn shares_of_every_format_in_tiny_chunks_are_the_whole() {
     }
     // As parts of one input, plain and packed.
     for chunk in [5, 13, 1 << 20] {
-        let input = Input::open(&names, None).unwrap().with_chunk(chunk);
+        let input = Input::find(&names, None, Look::default()).unwrap().with_chunk(chunk);
         agree(&format!("all in chunks of {chunk}"), &input, [1, 2, 3, 8, 40], 2);
     }
 }

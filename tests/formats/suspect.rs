@@ -2,12 +2,12 @@
 
 use crate::gather::Gather;
 use gpugraph::error::Result;
-use gpugraph::formats::{Format, Input, Unwatched};
+use gpugraph::formats::{Format, Input, Look, Unwatched};
 use std::path::{Path, PathBuf};
 
 fn edges(path: &Path, format: Option<Format>) -> Result<Vec<[u64; 2]>> {
     let mut visitors = [Gather(vec![])];
-    Input::open(&[path.to_owned()], format)?.scan(&mut visitors, &Unwatched)?;
+    Input::find(&[path.to_owned()], format, Look::default())?.scan(&mut visitors, &Unwatched)?;
     let [Gather(mut edges)] = visitors;
     edges.sort_unstable();
     Ok(edges)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gpugraph::error::{Error, Result};
-use gpugraph::formats::{Edges, Format, Input, Scan, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::formats::{Edges, Format, Input, Look, Scan, Unwatched, Visitor, WeightType, Weights};
 
 /// Edges with the bits of their weights, which are 0 where none are handed over.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl Visitor for Weighted {
 type Scanned = Result<(Vec<(u64, u64, u32)>, Scan)>;
 
 fn scan(path: &Path, format: Option<Format>, weights: Weights, (chunk, threads): (usize, usize)) -> Scanned {
-    let input = Input::open(&[path.to_owned()], format)?.with_chunk(chunk).with_weights(weights);
+    let input = Input::find(&[path.to_owned()], format, Look::default())?.with_chunk(chunk).with_weights(weights);
     let mut visitors: Vec<_> = (0..threads).map(|_| Weighted::default()).collect();
     let scan = input.scan(&mut visitors, &Unwatched)?;
     let mut edges: Vec<_> = visitors.into_iter().flat_map(|visitor| visitor.0).collect();

@@ -13,7 +13,7 @@ use gpugraph::algo::searches::tree::verify::{SourceChecked, verify};
 use gpugraph::algo::verify::{Check, Outcome};
 use gpugraph::algo::{EdgeSource, Results, Sources, Verdict};
 use gpugraph::error::Result;
-use gpugraph::formats::{Edges, Input, Unwatched, Visitor};
+use gpugraph::formats::{Edges, Input, Look, Unwatched, Visitor};
 use gpugraph::graph::degrees::DegreeSummary;
 use gpugraph::graph::direction::{Direction, Way};
 use gpugraph::graph::ids::{FirstId, InputId};
@@ -128,7 +128,7 @@ impl Case {
 
     fn input(&self) -> Input {
         let name = if self.info.declared { "edges.mtx" } else { "edges.u64" };
-        Input::open(&[self.path(name)], None).expect("opened").with_direction()
+        Input::find(&[self.path(name)], None, Look::default()).expect("opened").with_direction()
     }
 
     fn path(&self, name: &str) -> PathBuf {

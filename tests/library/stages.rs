@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use gpugraph::comm::{Comm, Outbox, Shape};
-use gpugraph::formats::{CacheUse, Input, TextOptions, Unwatched, WeightType, Weights};
+use gpugraph::formats::{CacheUse, Input, Look, TextOptions, Unwatched, WeightType, Weights};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{DegreeSummary, Degrees};
 use gpugraph::graph::direction::Direction;
@@ -38,7 +38,7 @@ fn roomy(threads: usize) -> Budget {
 fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
     let path = folder.join("edges.u64");
     fs::write(&path, edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()).expect("write");
-    Input::open(&[path], None).expect("open").with_chunk(512)
+    Input::find(&[path], None, Look::default()).expect("open").with_chunk(512)
 }
 
 /// The same as text, with weights, which are read.
@@ -47,7 +47,8 @@ fn weighted(folder: &Path, edges: &[[u64; 2]]) -> Input {
     let line = |(i, [u, v]): (usize, &[u64; 2])| format!("{u} {v} {}\n", weight(i));
     fs::write(&path, edges.iter().enumerate().map(line).collect::<String>()).expect("write");
     let text = TextOptions { skip_lines: Some(0), ..TextOptions::default() };
-    let input = Input::open(&[path], None).expect("open").with_text(text).expect("text").with_chunk(512);
+    let input =
+        Input::find(&[path], None, Look::default()).expect("open").with_text(text).expect("text").with_chunk(512);
     if edges.is_empty() { input } else { input.with_weights(Weights::Read(WeightType::U32)) }
 }
 

@@ -6,10 +6,11 @@
 //! of incoming edges follow in the same layout; they are skipped, since they contain the same edges. An undirected
 //! graph must have each edge in both lists, otherwise it is refused (see `mirror`).
 
+use crate::formats::Int;
 use std::io::Read;
 
 use super::npy::Mismatch;
-use super::{ArrayPlace, Column, EdgeArrays, Int, ListKind, Shape};
+use super::shape::{ArrayLayout, ArrayPlace, Column, EdgeArrays, ListKind};
 
 /// Number of bytes before the offsets.
 const HEADER: u64 = 17;
@@ -35,6 +36,6 @@ pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<EdgeArrays, 
     let offsets = column(HEADER, 8, 8);
     let neighbours = column(HEADER + 8 * (rows + 1), 4, step as usize);
     let lists = if directed == 1 { ListKind::Outgoing } else { ListKind::Mutual };
-    let shape = Shape::Adjacency { offsets, rows, neighbours, lists };
+    let shape = ArrayLayout::Adjacency { offsets, rows, neighbours, lists };
     Ok(EdgeArrays { shape, edges, vertices: Some(rows), length })
 }

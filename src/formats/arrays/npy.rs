@@ -5,15 +5,18 @@
 //! them.
 
 use std::io::Read;
+use std::path::Path;
 
-use super::{ArrayPlace, Column, EdgeArrays, Int, Shape};
+use super::shape::{ArrayLayout, ArrayPlace, Column, EdgeArrays};
+use crate::error::{At, Error};
+use crate::formats::Int;
 
 /// Maximum length of a header in bytes. numpy's own limit is 10,000.
 const LONGEST: usize = 1 << 16;
 
 /// The contents of a header.
 #[derive(Debug, Clone)]
-pub(super) struct Array {
+pub(super) struct NpyArray {
     /// Offset of the first number.
     pub body: u64,
     /// The type as numpy writes it, such as `<i8`.
@@ -30,9 +33,9 @@ fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Mismatch {
     (expected.into(), found.into())
 }
 
-impl Array {
+impl NpyArray {
     /// Reads a header, and leaves `from` positioned at the first number.
-    pub fn read(from: &mut impl Read) -> Result<Array, Mismatch> {
+    pub fn read(from: &mut impl Read) -> Result<NpyArray, Mismatch> {
         let short = |_| wrong("the header of a .npy file", "the end of the file");
         let mut start = [0; 8];
         from.read_exact(&mut start).map_err(short)?;
@@ -62,7 +65,7 @@ impl Array {
             Some("False") => false,
             _ => return Err(bad()),
         };
-        Ok(Array { body: (8 + bytes + length) as u64, kind, fortran, shape })
+        Ok(NpyArray { body: (8 + bytes + length) as u64, kind, fortran, shape })
     }
 
     /// Returns the type of the numbers, or an error if they can't be ids.
@@ -125,10 +128,10 @@ impl Array {
         }
         let (at, bytes) = (self.body, int.bytes as u64);
         let shape = if by_edge != self.fortran {
-            Shape::Rows { place, at, int }
+            ArrayLayout::Rows { place, at, int }
         } else {
             let column = |nth| Column { place: place.clone(), at: at + nth * edges * bytes, int, step: int.bytes };
-            Shape::Columns { from: column(0), to: column(1) }
+            ArrayLayout::Columns { from: column(0), to: column(1) }
         };
         Ok(EdgeArrays { shape, edges, vertices: None, length: at + 2 * edges * bytes })
     }
@@ -156,4 +159,43 @@ fn tuple(text: &str) -> Option<Vec<u64>> {
     let (inside, _) = text.strip_prefix('(')?.split_once(')')?;
     let numbers = inside.split(',').map(str::trim).filter(|number| !number.is_empty());
     numbers.map(|number| number.trim_end_matches('L').parse().ok()).collect()
+}
+
+/// Returns the error for a wrong header.
+pub(super) fn refused(path: &Path, at: At, (expected, found): Mismatch) -> Error {
+    let remedy = match found.contains("complex numbers") {
+        true => {
+            "if their parts are the ids, save these: numpy.save(FILE, numpy.stack([z.real, z.imag], 1).astype('u4'))"
+        }
+        false => {
+            "save the ids of both ends as whole numbers from 0: numpy.save(FILE, edges.astype('u4')), of two columns"
+        }
+    };
+    Error::input(path, at, expected, found, remedy)
+}
+
+/// An array with one weight per edge.
+#[derive(Debug, Clone)]
+pub(super) struct WeightColumn {
+    /// The place of the array, and the size and byte order of its numbers.
+    pub column: Column,
+    /// Whether the numbers are floats.
+    pub float: bool,
+}
+
+impl WeightColumn {
+    /// Returns the array after the header `array`; `None` if its numbers can't be weights.
+    pub fn of(array: &NpyArray, place: ArrayPlace) -> Option<WeightColumn> {
+        let letters = array.kind.as_bytes();
+        let bytes: usize = array.kind.get(2..)?.parse().ok()?;
+        let (signed, float) = match letters.get(1)? {
+            b'i' => (true, false),
+            b'u' | b'b' => (false, false),
+            b'f' if bytes >= 4 => (true, true),
+            _ => return None,
+        };
+        let int = Int { bytes, signed, big: letters.first() == Some(&b'>') };
+        let column = Column { place, at: array.body, int, step: bytes };
+        matches!(bytes, 1 | 2 | 4 | 8).then_some(WeightColumn { column, float })
+    }
 }

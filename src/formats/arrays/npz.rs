@@ -11,9 +11,8 @@ use std::sync::Arc;
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader, ZipArchive};
 
-use super::npy::{Array, Mismatch};
-use super::weights::WeightColumn;
-use super::{ArrayPlace, EdgeArrays, ListKind, Shape, refused};
+use super::npy::{Mismatch, NpyArray, WeightColumn, refused};
+use super::shape::{ArrayLayout, ArrayPlace, EdgeArrays, ListKind, NpzMember};
 use crate::error::{At, Error, Result};
 
 /// Maximum number of members. An archive with a graph has a handful.
@@ -22,20 +21,6 @@ const MOST: usize = 10_000;
 const STORED: usize = 64 << 10;
 const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
 
-/// A member of an archive: one array.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::formats) struct Member {
-    /// Name without `.npy`.
-    pub name: String,
-    deflated: bool,
-    /// Range of its compressed bytes in the file.
-    from: u64,
-    to: u64,
-    /// Size in bytes after unpacking, and the checksum of these bytes, both as the zip directory declares them.
-    size: u64,
-    crc: u32,
-}
-
 /// Returns the edges of the archive at `path`.
 ///
 /// # Errors
@@ -43,10 +28,10 @@ pub(in crate::formats) struct Member {
 pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
     let members = directory(path)?;
     let find = |name: &str| members.iter().find(|member| member.name == name);
-    let of = |member: &Arc<Member>, wrong: Mismatch| {
+    let of = |member: &Arc<NpzMember>, wrong: Mismatch| {
         refused(path, At::File, (wrong.0, format!("{} in the member {}", wrong.1, member.name)))
     };
-    let pairs = |member: &Arc<Member>, wide| {
+    let pairs = |member: &Arc<NpzMember>, wide| {
         let (array, _) = array(path, member)?;
         let table = array.pairs(ArrayPlace::Member(member.clone()), wide).map_err(|wrong| of(member, wrong))?;
         check_fills_member(path, member, table.length)?;
@@ -81,15 +66,10 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
         "coo" => {
             let ((from, edges), (to, ends)) = (column("row")?, column("col")?);
             if edges != ends {
-                return Err(Error::input(
-                    path,
-                    At::File,
-                    "as many rows as columns",
-                    format!("{edges} and {ends}"),
-                    DAMAGED,
-                ));
+                let found = format!("{edges} and {ends}");
+                return Err(Error::input(path, At::File, "as many rows as columns", found, DAMAGED));
             }
-            Ok(EdgeArrays { shape: Shape::Columns { from, to }, edges, vertices: Some(vertices), length: 0 })
+            Ok(EdgeArrays { shape: ArrayLayout::Columns { from, to }, edges, vertices: Some(vertices), length: 0 })
         }
         "csr" | "csc" => {
             let ((offsets, count), (neighbours, edges)) = (column("indptr")?, column("indices")?);
@@ -99,12 +79,8 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
                 let expected = format!("{rows} rows and one offset more");
                 return Err(Error::input(path, At::File, expected, format!("{count} offsets"), DAMAGED));
             }
-            Ok(EdgeArrays {
-                shape: Shape::Adjacency { offsets, rows, neighbours, lists },
-                edges,
-                vertices: Some(vertices),
-                length: 0,
-            })
+            let shape = ArrayLayout::Adjacency { offsets, rows, neighbours, lists };
+            Ok(EdgeArrays { shape, edges, vertices: Some(vertices), length: 0 })
         }
         other => {
             let remedy = "save it as one: scipy.sparse.save_npz(FILE, matrix.tocsr())";
@@ -136,22 +112,22 @@ pub(super) fn weights(path: &Path, edges: u64) -> Result<Option<WeightColumn>> {
 }
 
 /// Opens a member. The reader checks its size and checksum against the zip directory at the end.
-pub(super) fn open(path: &Path, member: &Member) -> Result<Box<dyn Read>> {
+pub(super) fn open(path: &Path, member: &NpzMember) -> Result<Box<dyn Read>> {
     let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
     let stored = BufReader::with_capacity(STORED, RangeReader::new(FileReader::from(file), member.from..member.to));
     let from: Box<dyn Read> = if member.deflated { Box::new(DeflateDecoder::new(stored)) } else { Box::new(stored) };
-    Ok(Box::new(Checked { from, crc: flate2::Crc::new(), member: member.clone(), seen: 0 }))
+    Ok(Box::new(CheckedMember { from, crc: flate2::Crc::new(), member: member.clone(), seen: 0 }))
 }
 
 /// A reader that checks the bytes of a member against the size and checksum in the zip directory.
-struct Checked {
+struct CheckedMember {
     from: Box<dyn Read>,
     crc: flate2::Crc,
-    member: Member,
+    member: NpzMember,
     seen: u64,
 }
 
-impl Read for Checked {
+impl Read for CheckedMember {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         if into.is_empty() {
             return Ok(0);
@@ -170,7 +146,7 @@ impl Read for Checked {
 }
 
 /// Returns the arrays of an archive.
-fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
+fn directory(path: &Path) -> Result<Vec<Arc<NpzMember>>> {
     let damaged = |e: rawzip::Error| Error::input(path, At::File, "a whole .npz archive", e.to_string(), DAMAGED);
     let refuse = |found: String| {
         let remedy = "save it again: numpy.savez(FILE, edge_index=...) or scipy.sparse.save_npz";
@@ -198,7 +174,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
         // numpy does not accept such a file as an archive either.
         return Err(refuse(format!("{first} bytes before the first")));
     }
-    let mut members: Vec<Arc<Member>> = Vec::new();
+    let mut members: Vec<Arc<NpzMember>> = Vec::new();
     for (name, method, wayfinder, crc) in found {
         let entry = archive.get_entry(wayfinder).map_err(damaged)?;
         let (from, to) = entry.compressed_data_range();
@@ -221,22 +197,22 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
         if members.iter().any(|member| member.name == name) {
             return Err(refuse(format!("two called {name}")));
         }
-        members.push(Arc::new(Member { name, deflated, from, to, size, crc }));
+        members.push(Arc::new(NpzMember { name, deflated, from, to, size, crc }));
     }
     Ok(members)
 }
 
 /// Reads the header of a member. Returns it, and a reader of the numbers that follow.
-fn array(path: &Path, member: &Arc<Member>) -> Result<(Array, Box<dyn Read>)> {
+fn array(path: &Path, member: &Arc<NpzMember>) -> Result<(NpyArray, Box<dyn Read>)> {
     let mut from = open(path, member)?;
-    let array = Array::read(&mut from).map_err(|(expected, found)| {
+    let array = NpyArray::read(&mut from).map_err(|(expected, found)| {
         Error::input(path, At::File, expected, format!("{found} in the member {}", member.name), DAMAGED)
     })?;
     Ok((array, from))
 }
 
 /// Checks that the array of `bytes` bytes fills its member exactly.
-fn check_fills_member(path: &Path, member: &Member, bytes: u64) -> Result<()> {
+fn check_fills_member(path: &Path, member: &NpzMember, bytes: u64) -> Result<()> {
     if bytes == member.size {
         return Ok(());
     }
@@ -245,7 +221,7 @@ fn check_fills_member(path: &Path, member: &Member, bytes: u64) -> Result<()> {
 }
 
 /// Returns the text of a member that contains one short word.
-fn text(path: &Path, member: &Arc<Member>) -> Result<String> {
+fn text(path: &Path, member: &Arc<NpzMember>) -> Result<String> {
     let (_, from) = array(path, member)?;
     let mut bytes = Vec::new();
     from.take(64).read_to_end(&mut bytes).map_err(|e| Error::unreadable(path, &e))?;
@@ -254,7 +230,7 @@ fn text(path: &Path, member: &Arc<Member>) -> Result<String> {
 }
 
 /// Returns the numbers of a member that contains only a few.
-fn numbers(path: &Path, member: &Arc<Member>) -> Result<Vec<u64>> {
+fn numbers(path: &Path, member: &Arc<NpzMember>) -> Result<Vec<u64>> {
     let (array, from) = array(path, member)?;
     let int = array.int().map_err(|wrong| refused(path, At::File, wrong))?;
     let mut bytes = Vec::new();
@@ -263,7 +239,7 @@ fn numbers(path: &Path, member: &Arc<Member>) -> Result<Vec<u64>> {
     numbers.ok_or_else(|| Error::input(path, At::File, "a shape", "numbers below 0", DAMAGED))
 }
 
-fn missing(path: &Path, name: &str, members: &[Arc<Member>]) -> Error {
+fn missing(path: &Path, name: &str, members: &[Arc<NpzMember>]) -> Error {
     let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).take(8).collect();
     let remedy = "save the edges: numpy.savez(FILE, edge_index=...) of shape (2, E), or scipy.sparse.save_npz";
     let found = if names.is_empty() { "no array".into() } else { format!("arrays named {}", names.join(", ")) };

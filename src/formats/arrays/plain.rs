@@ -3,14 +3,15 @@
 
 use std::io::{BufReader, Read};
 
-use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
-use super::weights::{self, WeightColumn};
-use super::{Column, EdgeArrays, Shape};
+use super::npy::WeightColumn;
+use super::numbers::{ArrayReader, BATCH};
+use super::shape::{ArrayLayout, Column, EdgeArrays};
+use super::table::{table, weights_of};
+use super::walk::{EdgeWalk, Ends, Lists};
+use super::weights;
 use crate::error::{At, Error, Result};
-use crate::formats::scan::ScanState;
-use crate::formats::scan::read::Reader;
-use crate::formats::scan::sink::{Sink, Stop};
-use crate::formats::{Part, Visitor};
+use crate::formats::bytes::read::Reader;
+use crate::formats::{Part, ScanState, Sink, Stop, Visitor};
 
 /// Size of a read in bytes.
 const STRIDE: usize = 64 << 10;
@@ -30,13 +31,13 @@ impl PlainArrays {
     /// Bad input if the header is malformed.
     pub fn open(shared: &ScanState<'_>, index: usize) -> Result<PlainArrays> {
         let part = &shared.parts[index];
-        let reader = Reader::open(part.path())?;
+        let reader = Reader::open(&part.path)?;
         part.unchanged(reader.length())?;
-        let table = super::table(part)?;
-        let weights = if shared.weights.is_wanted() { weights::of(part, &table)? } else { None };
+        let table = table(part)?;
+        let weights = if shared.weights.is_wanted() { weights_of(part, &table)? } else { None };
         shared.set_head(index, table.head(weights.is_some()))?;
         let plain = PlainArrays { reader, table, weights };
-        if let Shape::Adjacency { offsets, rows, .. } = &plain.table.shape {
+        if let ArrayLayout::Adjacency { offsets, rows, .. } = &plain.table.shape {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
                 let found = plain.number(part, offsets, row)?;
                 if found != want {
@@ -73,15 +74,15 @@ impl PlainArrays {
         let column = |column: &Column, next: u64| {
             let at = column.at + next * column.step as u64;
             let from = From { reader: &self.reader, at };
-            Numbers::new(part.path(), column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
+            ArrayReader::new(&part.path, column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
         };
         let ends = match &self.table.shape {
-            Shape::Rows { place, at, int } => {
+            ArrayLayout::Rows { place, at, int } => {
                 let all = Column { place: place.clone(), at: *at, int: *int, step: int.bytes };
                 Ends::Rows(column(&all, 2 * first))
             }
-            Shape::Columns { from, to } => Ends::Columns(column(from, first), column(to, first)),
-            Shape::Adjacency { offsets, rows, neighbours, lists } => {
+            ArrayLayout::Columns { from, to } => Ends::Columns(column(from, first), column(to, first)),
+            ArrayLayout::Adjacency { offsets, rows, neighbours, lists } => {
                 self.check_offsets(part, offsets, (share(*rows, chunk), share(*rows, chunk + 1)), &column)?;
                 if first == end {
                     return self.done(shared, index, (from, to), sink);
@@ -92,7 +93,7 @@ impl PlainArrays {
             }
         };
         let weights = weights::open(self.weights.as_ref(), first, |all, next| Ok(column(all, next)))?;
-        let mut walk = Walk::new((ends, weights), first, end, self.table.vertices);
+        let mut walk = EdgeWalk::new((ends, weights), first, end, self.table.vertices);
         while walk.step(sink)? {}
         shared.note((index, chunk), sink.take_unfit(), Stop::into_error);
         self.done(shared, index, (from, to), sink)
@@ -132,7 +133,7 @@ impl PlainArrays {
         part: &Part,
         offsets: &Column,
         (from, to): (u64, u64),
-        column: &impl Fn(&Column, u64) -> Numbers<'a>,
+        column: &impl Fn(&Column, u64) -> ArrayReader<'a>,
     ) -> Result<()> {
         let mut numbers = column(offsets, from);
         let (mut row, mut last, mut read) = (from, 0, Vec::new());
@@ -172,7 +173,7 @@ impl PlainArrays {
         let at = At::Byte(offsets.at + row * offsets.step as u64);
         let expected = format!("offsets that ascend from 0 to {}", self.table.edges);
         let remedy = "the file is damaged, or in another format: make it again";
-        Error::input(part.path(), at, expected, format!("{found} as offset {row}"), remedy)
+        Error::input(&part.path, at, expected, format!("{found} as offset {row}"), remedy)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::os::unix::fs::FileExt;
 
-use super::{Column, Shape};
+use super::shape::{ArrayLayout, Column};
+use super::table::table;
 use crate::error::{Error, Result};
 use crate::formats::Part;
 
@@ -15,15 +16,15 @@ const NUMBERS: u64 = 2048;
 /// # Errors
 /// Bad input if the file can't be read.
 pub(in crate::formats) fn largest(part: &Part) -> Result<u64> {
-    let table = super::table(part)?;
+    let table = table(part)?;
     if let Some(vertices) = table.vertices {
         return Ok(vertices);
     }
-    let file = std::fs::File::open(part.path()).map_err(|e| Error::unreadable(part.path(), &e))?;
+    let file = std::fs::File::open(&part.path).map_err(|e| Error::unreadable(&part.path, &e))?;
     let columns = match table.shape {
-        Shape::Rows { place, at, int } => vec![(Column { place, at, int, step: int.bytes }, 2 * table.edges)],
-        Shape::Columns { from, to } => vec![(from, table.edges), (to, table.edges)],
-        Shape::Adjacency { neighbours, .. } => vec![(neighbours, table.edges)],
+        ArrayLayout::Rows { place, at, int } => vec![(Column { place, at, int, step: int.bytes }, 2 * table.edges)],
+        ArrayLayout::Columns { from, to } => vec![(from, table.edges), (to, table.edges)],
+        ArrayLayout::Adjacency { neighbours, .. } => vec![(neighbours, table.edges)],
     };
     let mut largest = 0;
     for (column, count) in columns {
@@ -31,7 +32,7 @@ pub(in crate::formats) fn largest(part: &Part) -> Result<u64> {
         for place in 0..PLACES {
             let first = (u128::from(count - NUMBERS.min(count)) * u128::from(place) / u128::from(PLACES - 1)) as u64;
             let at = column.at + first * column.step as u64;
-            let read = file.read_at(&mut bytes, at).map_err(|e| Error::unreadable(part.path(), &e))?;
+            let read = file.read_at(&mut bytes, at).map_err(|e| Error::unreadable(&part.path, &e))?;
             let numbers = bytes[..read].chunks_exact(column.step);
             let ids = numbers.filter_map(|bytes| column.int.of(&bytes[..column.int.bytes]));
             largest = ids.max().map_or(largest, |id| largest.max(id.saturating_add(1)));

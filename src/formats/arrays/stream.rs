@@ -5,13 +5,14 @@
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
-use super::{ArrayPlace, Column, Shape, npz, weights};
+use super::numbers::{ArrayReader, BATCH};
+use super::shape::{ArrayLayout, ArrayPlace, Column};
+use super::table::{table, weights_of};
+use super::walk::{EdgeWalk, Ends, Lists};
+use super::{npz, weights};
 use crate::error::{At, Error, Result};
-use crate::formats::packing::Stored;
-use crate::formats::scan::sink::{Sink, Stop};
-use crate::formats::scan::{ScanState, packed};
-use crate::formats::{Packing, Visitor};
+use crate::formats::pass::stored::{StoredBytes, unpacked};
+use crate::formats::{Packing, ScanState, Sink, Stop, Visitor};
 
 /// Upper bound of the memory in bytes for reading one file, without the decompression of each array.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
@@ -32,34 +33,34 @@ pub(in crate::formats) fn read<V: Visitor>(
     sink: &mut Sink<'_, V>,
 ) -> Result<()> {
     let part = &shared.parts[index];
-    let table = super::table(part)?;
-    let weights = if shared.weights.is_wanted() { weights::of(part, &table)? } else { None };
+    let table = table(part)?;
+    let weights = if shared.weights.is_wanted() { weights_of(part, &table)? } else { None };
     shared.set_head(index, table.head(weights.is_some()))?;
-    if part.packing() == Packing::Zip {
-        let mut stored = Stored::open(shared, index, part.path())?;
-        part.unchanged(stored.length())?;
+    if part.packing == Packing::Zip {
+        let mut stored = StoredBytes::open(shared, index, &part.path)?;
+        part.unchanged(stored.length)?;
         skip(shared, index, &mut stored, u64::MAX)?;
     }
-    let open = |column: &Column, first: u64| -> Result<Numbers<'_>> {
+    let open = |column: &Column, first: u64| -> Result<ArrayReader<'_>> {
         let mut from: Box<dyn Read + '_> = match &column.place {
-            ArrayPlace::File => Box::new(packed::open(shared, index)?),
-            ArrayPlace::Member(member) => npz::open(part.path(), member)?,
+            ArrayPlace::File => Box::new(unpacked(shared, index)?),
+            ArrayPlace::Member(member) => npz::open(&part.path, member)?,
         };
         let at = column.at + first * column.step as u64;
         skip(shared, index, &mut from, at)?;
-        Ok(Numbers::new(part.path(), column, first, from))
+        Ok(ArrayReader::new(&part.path, column, first, from))
     };
     let ends = match &table.shape {
-        Shape::Rows { place, at, int } => {
+        ArrayLayout::Rows { place, at, int } => {
             Ends::Rows(open(&Column { place: place.clone(), at: *at, int: *int, step: int.bytes }, 0)?)
         }
-        Shape::Columns { from, to } => Ends::Columns(open(from, 0)?, open(to, 0)?),
-        Shape::Adjacency { offsets, rows, neighbours, lists } => {
+        ArrayLayout::Columns { from, to } => Ends::Columns(open(from, 0)?, open(to, 0)?),
+        ArrayLayout::Adjacency { offsets, rows, neighbours, lists } => {
             Ends::Lists(Lists::begin(open(offsets, 0)?, open(neighbours, 0)?, *rows, table.edges)?, *lists)
         }
     };
     let weights = weights::open(weights.as_ref(), 0, open)?;
-    let mut walk = Walk::new((ends, weights), 0, table.edges, table.vertices);
+    let mut walk = EdgeWalk::new((ends, weights), 0, table.edges, table.vertices);
     let mut reported = 0;
     loop {
         let mut more = true;
@@ -79,34 +80,34 @@ pub(in crate::formats) fn read<V: Visitor>(
         if !more {
             break;
         }
-        let done = (u128::from(part.bytes()) * u128::from(walk.next) / u128::from(table.edges.max(1))) as u64;
+        let done = (u128::from(part.bytes) * u128::from(walk.next) / u128::from(table.edges.max(1))) as u64;
         shared.advance(done - reported)?;
         reported = done;
     }
     walk.finish()?;
-    let length = (part.packing() != Packing::Zip).then_some(table.length);
+    let length = (part.packing != Packing::Zip).then_some(table.length);
     read_to_end(&mut walk, &table.shape, length, || shared.advance(0))?;
-    shared.advance(part.bytes() - reported)
+    shared.advance(part.bytes - reported)
 }
 
 /// Reads the streams of all columns to their ends, because checksums are stored there. `length` is the unpacked length
 /// of a packed file, and `None` for an archive.
 fn read_to_end(
-    walk: &mut Walk<'_>,
-    shape: &Shape,
+    walk: &mut EdgeWalk<'_>,
+    shape: &ArrayLayout,
     length: Option<u64>,
     watch: impl Fn() -> Result<()> + Copy,
 ) -> Result<()> {
     let same = |a: &Column, b: &Column| a.place == b.place;
     match (&mut walk.ends, shape) {
         (Ends::Rows(all), _) => all.finish(length, watch)?,
-        (Ends::Columns(from, to), Shape::Columns { from: a, to: b }) => {
+        (Ends::Columns(from, to), ArrayLayout::Columns { from: a, to: b }) => {
             if !same(a, b) {
                 from.finish(None, watch)?;
             }
             to.finish(length, watch)?;
         }
-        (Ends::Lists(lists, _), Shape::Adjacency { offsets, neighbours, .. }) => {
+        (Ends::Lists(lists, _), ArrayLayout::Adjacency { offsets, neighbours, .. }) => {
             if !same(offsets, neighbours) {
                 lists.offsets.finish(None, watch)?;
             }
@@ -127,7 +128,7 @@ fn skip(shared: &ScanState<'_>, index: usize, from: &mut impl Read, bytes: u64) 
         let now = left.min(STRIDE);
         let read = std::io::copy(&mut from.by_ref().take(now), &mut std::io::sink()).map_err(|e| {
             let remedy = "the file is cut short or damaged: fetch or make it again";
-            Error::input(shared.parts[index].path(), At::File, "a whole file", e.to_string(), remedy)
+            Error::input(&shared.parts[index].path, At::File, "a whole file", e.to_string(), remedy)
         })?;
         if read < now {
             break;

@@ -1,161 +1,24 @@
 //! Builds batches of edges from the numbers in arrays.
 
-use std::io::Read;
-use std::path::Path;
-
+use super::numbers::{ArrayReader, BATCH};
+use super::shape::ListKind;
 use super::weights::WeightNumbers;
-use super::{ArrayPlace, Column, Int, ListKind};
-use crate::error::{At, Error, Result};
-use crate::formats::Visitor;
-use crate::formats::scan::sink::Sink;
-
-/// Number of edges in a batch.
-pub(super) const BATCH: usize = 4096;
-
-/// A sequential reader of the numbers of a column.
-pub(super) struct Numbers<'a> {
-    path: &'a Path,
-    column: Column,
-    from: Box<dyn Read + 'a>,
-    /// Index of the next number.
-    next: u64,
-    bytes: Vec<u8>,
-    /// Number of bytes between the last number that was read and the next.
-    gap: usize,
-}
-
-impl<'a> Numbers<'a> {
-    /// Creates a reader of `column` that begins at index `next`; `from` must be positioned there.
-    pub fn new(path: &'a Path, column: &Column, next: u64, from: Box<dyn Read + 'a>) -> Numbers<'a> {
-        Numbers { path, column: column.clone(), from, next, bytes: Vec::new(), gap: 0 }
-    }
-
-    /// Reads the next `count` numbers into `into`.
-    ///
-    /// # Errors
-    /// Bad input if there are fewer, or if one is negative.
-    pub fn read(&mut self, count: usize, into: &mut Vec<u64>) -> Result<()> {
-        let (int, step) = (self.column.int, self.column.step);
-        into.clear();
-        self.read_bytes(count)?;
-        let numbers = self.bytes.chunks(step).map(|bytes| int.of(&bytes[..int.bytes]));
-        into.extend(numbers.map_while(|number| number));
-        if into.len() < count {
-            let bytes = &self.bytes[into.len() * step..][..int.bytes];
-            let found = int.negative(bytes).to_string();
-            return Err(self.wrong(into.len(), count, "whole numbers from 0".into(), found));
-        }
-        Ok(())
-    }
-
-    /// Reads the bytes of the next `count` numbers.
-    ///
-    /// # Errors
-    /// Bad input if there are fewer.
-    pub fn read_bytes(&mut self, count: usize) -> Result<()> {
-        let bytes = match count {
-            0 => 0,
-            // The last number of the column may be the end of the file, so no gap is read after it.
-            count => (count - 1) * self.column.step + self.column.int.bytes,
-        };
-        self.skip_gap()?;
-        self.bytes.resize(bytes, 0);
-        self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))?;
-        self.next += count as u64;
-        self.gap = if count > 0 { self.column.step - self.column.int.bytes } else { self.gap };
-        Ok(())
-    }
-
-    /// Skips the bytes between the last number and the next.
-    fn skip_gap(&mut self) -> Result<()> {
-        self.bytes.resize(std::mem::take(&mut self.gap), 0);
-        self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))
-    }
-
-    /// Returns the type of the numbers.
-    pub fn int(&self) -> Int {
-        self.column.int
-    }
-
-    /// Returns the bytes of the `nth` number of the last read.
-    pub fn bytes_of(&self, nth: usize) -> &[u8] {
-        &self.bytes[nth * self.column.step..][..self.column.int.bytes]
-    }
-
-    /// Returns an error about the `nth` of the last `read` numbers.
-    pub fn wrong(&self, nth: usize, read: usize, expected: String, found: String) -> Error {
-        self.wrong_for(nth, read, expected, found, "correct the numbers and save them again")
-    }
-
-    /// Like [`Self::wrong`], with another remedy.
-    pub fn wrong_for(&self, nth: usize, read: usize, expected: String, found: String, remedy: &'static str) -> Error {
-        let index = self.next - read as u64 + nth as u64;
-        match &self.column.place {
-            ArrayPlace::File => {
-                let at = self.column.at + index * self.column.step as u64;
-                Error::input(self.path, At::Byte(at), expected, found, remedy)
-            }
-            ArrayPlace::Member(member) => {
-                let found = format!("{found} as number {index} of {}", member.name);
-                Error::input(self.path, At::File, expected, found, remedy)
-            }
-        }
-    }
-
-    /// Reads the bytes after the last number, so that damage anywhere in the stream is detected. If `length` is given,
-    /// the stream must have that many bytes.
-    ///
-    /// # Errors
-    /// Bad input if the stream is damaged or has another length, and errors of `look`.
-    pub fn finish(&mut self, length: Option<u64>, look: impl Fn() -> Result<()>) -> Result<()> {
-        let mut at = self.column.at + self.next * self.column.step as u64 - self.gap as u64;
-        self.bytes.resize(1 << 16, 0);
-        loop {
-            match self.from.read(&mut self.bytes) {
-                Ok(0) => break,
-                Ok(n) => at += n as u64,
-                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(self.unreadable(&e)),
-            }
-            look()?;
-        }
-        match length {
-            Some(length) if at != length => {
-                let remedy = "the file is cut short, or something was appended to it: fetch or make it again";
-                let expected = format!("{length} unpacked bytes, as the header says");
-                Err(Error::input(self.path, At::File, expected, format!("{at} bytes"), remedy))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn unreadable(&self, e: &std::io::Error) -> Error {
-        let what = match &self.column.place {
-            ArrayPlace::File => "the unpacked file".into(),
-            ArrayPlace::Member(member) => member.name.clone(),
-        };
-        let found = match e.kind() {
-            std::io::ErrorKind::UnexpectedEof => format!("the end of {what} at number {} or before", self.next),
-            _ => format!("{e} in {what}"),
-        };
-        let remedy = "the file is cut short or damaged: fetch or make it again";
-        Error::input(self.path, At::File, "as many numbers as the header says", found, remedy)
-    }
-}
+use crate::error::{Error, Result};
+use crate::formats::{Sink, Visitor};
 
 /// The arrays that contain the ends of the edges.
 pub(super) enum Ends<'a> {
     /// One array, in which the two ends of an edge follow each other.
-    Rows(Numbers<'a>),
-    Columns(Numbers<'a>, Numbers<'a>),
+    Rows(ArrayReader<'a>),
+    Columns(ArrayReader<'a>, ArrayReader<'a>),
     Lists(Lists<'a>, ListKind),
 }
 
 /// A reader of edges from adjacency lists.
 pub(super) struct Lists<'a> {
     /// The ends of the lists that come next.
-    pub offsets: Numbers<'a>,
-    pub neighbours: Numbers<'a>,
+    pub offsets: ArrayReader<'a>,
+    pub neighbours: ArrayReader<'a>,
     /// The vertex whose list is being read, and the end of that list.
     pub row: u64,
     pub end: u64,
@@ -167,7 +30,7 @@ pub(super) struct Lists<'a> {
 }
 
 /// A reader of a range of a file's edges.
-pub(super) struct Walk<'a> {
+pub(super) struct EdgeWalk<'a> {
     pub ends: Ends<'a>,
     /// Index of the next edge, and of the end of the range.
     pub next: u64,
@@ -179,14 +42,14 @@ pub(super) struct Walk<'a> {
     pub weights: Option<WeightNumbers<'a>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> EdgeWalk<'a> {
     pub fn new(
         (ends, weights): (Ends<'a>, Option<WeightNumbers<'a>>),
         next: u64,
         end: u64,
         vertices: Option<u64>,
-    ) -> Walk<'a> {
-        Walk { ends, next, end, vertices, first: Vec::new(), second: Vec::new(), weights }
+    ) -> EdgeWalk<'a> {
+        EdgeWalk { ends, next, end, vertices, first: Vec::new(), second: Vec::new(), weights }
     }
 
     /// Hands the next batch to `sink`. Returns false if there is none.
@@ -199,7 +62,7 @@ impl<'a> Walk<'a> {
             return Ok(false);
         }
         let below = self.vertices.unwrap_or(u64::MAX);
-        let check = |numbers: &Numbers<'_>, ids: &[u64]| match ids.iter().position(|id| *id >= below) {
+        let check = |numbers: &ArrayReader<'_>, ids: &[u64]| match ids.iter().position(|id| *id >= below) {
             Some(nth) if self.vertices.is_some() => {
                 Err(numbers.wrong(nth, ids.len(), format!("ids below {below}"), ids[nth].to_string()))
             }
@@ -271,7 +134,12 @@ impl<'a> Lists<'a> {
     ///
     /// # Errors
     /// Bad input if the first offset is not 0.
-    pub fn begin(mut offsets: Numbers<'a>, neighbours: Numbers<'a>, rows: u64, edges: u64) -> Result<Lists<'a>> {
+    pub fn begin(
+        mut offsets: ArrayReader<'a>,
+        neighbours: ArrayReader<'a>,
+        rows: u64,
+        edges: u64,
+    ) -> Result<Lists<'a>> {
         let mut ahead = Vec::new();
         offsets.read(1, &mut ahead)?;
         let lists = Lists::at(offsets, neighbours, (0, 0), rows, edges);
@@ -281,8 +149,8 @@ impl<'a> Lists<'a> {
     /// Creates a reader that begins at the list of vertex `row`, whose first edge is `start`; `offsets` must be
     /// positioned at the end of that list.
     pub fn at(
-        offsets: Numbers<'a>,
-        neighbours: Numbers<'a>,
+        offsets: ArrayReader<'a>,
+        neighbours: ArrayReader<'a>,
         (row, start): (u64, u64),
         rows: u64,
         edges: u64,

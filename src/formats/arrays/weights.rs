@@ -1,59 +1,16 @@
 //! Reads weights of edges from arrays: those between the neighbours of a `.wsg` file, and `data` of a scipy sparse
 //! matrix.
 
-use super::npy::Array;
-use super::walk::Numbers;
-use super::{ArrayPlace, Column, EdgeArrays, Int, Shape, npz};
+use super::npy::WeightColumn;
+use super::numbers::ArrayReader;
+use super::shape::Column;
 use crate::error::{Error, Result};
-use crate::formats::scan::sink::Sink;
 use crate::formats::weights::{Mistake, Weight};
-use crate::formats::{Format, Part, Visitor};
-
-/// An array with one weight per edge.
-#[derive(Debug, Clone)]
-pub(super) struct WeightColumn {
-    /// The place of the array, and the size and byte order of its numbers.
-    pub column: Column,
-    /// Whether the numbers are floats.
-    pub float: bool,
-}
-
-/// Returns the weights of a file whose edges are in `table`; `None` if it has none.
-///
-/// # Errors
-/// Bad input if the array has another length or type, or the file can't be read.
-pub(super) fn of(part: &Part, table: &EdgeArrays) -> Result<Option<WeightColumn>> {
-    match (part.format(), &table.shape) {
-        (Format::Wsg, Shape::Adjacency { neighbours, .. }) => {
-            let int = Int { signed: true, ..neighbours.int };
-            let column = Column { at: neighbours.at + int.bytes as u64, int, ..neighbours.clone() };
-            Ok(Some(WeightColumn { column, float: false }))
-        }
-        (Format::Npz, _) => npz::weights(part.path(), table.edges),
-        _ => Ok(None),
-    }
-}
-
-impl WeightColumn {
-    /// Returns the array after the header `array`; `None` if its numbers can't be weights.
-    pub fn of(array: &Array, place: ArrayPlace) -> Option<WeightColumn> {
-        let letters = array.kind.as_bytes();
-        let bytes: usize = array.kind.get(2..)?.parse().ok()?;
-        let (signed, float) = match letters.get(1)? {
-            b'i' => (true, false),
-            b'u' | b'b' => (false, false),
-            b'f' if bytes >= 4 => (true, true),
-            _ => return None,
-        };
-        let int = Int { bytes, signed, big: letters.first() == Some(&b'>') };
-        let column = Column { place, at: array.body, int, step: bytes };
-        matches!(bytes, 1 | 2 | 4 | 8).then_some(WeightColumn { column, float })
-    }
-}
+use crate::formats::{Int, Sink, Visitor};
 
 /// A sequential reader of weights.
 pub(super) struct WeightNumbers<'a> {
-    pub numbers: Numbers<'a>,
+    pub numbers: ArrayReader<'a>,
     float: bool,
     /// Number of weights in the batch.
     count: usize,
@@ -61,7 +18,7 @@ pub(super) struct WeightNumbers<'a> {
 
 impl<'a> WeightNumbers<'a> {
     /// Creates a reader that begins where `numbers` is positioned.
-    pub fn new(numbers: Numbers<'a>, float: bool) -> WeightNumbers<'a> {
+    pub fn new(numbers: ArrayReader<'a>, float: bool) -> WeightNumbers<'a> {
         WeightNumbers { numbers, float, count: 0 }
     }
 
@@ -84,7 +41,7 @@ impl<'a> WeightNumbers<'a> {
     }
 
     fn weight(&self, nth: usize) -> Weight<'static> {
-        let (int, bytes) = (self.numbers.int(), self.numbers.bytes_of(nth));
+        let (int, bytes) = (self.numbers.column.int, self.numbers.bytes_of(nth));
         // The bits of a float are read as an unsigned integer, too.
         let unsigned = Int { signed: false, ..int }.of(bytes).unwrap_or_default();
         match (self.float, int.bytes) {
@@ -111,7 +68,7 @@ impl<'a> WeightNumbers<'a> {
 pub(super) fn open<'a>(
     weights: Option<&WeightColumn>,
     from: u64,
-    numbers: impl FnOnce(&Column, u64) -> Result<Numbers<'a>>,
+    numbers: impl FnOnce(&Column, u64) -> Result<ArrayReader<'a>>,
 ) -> Result<Option<WeightNumbers<'a>>> {
     weights.map(|weights| Ok(WeightNumbers::new(numbers(&weights.column, from)?, weights.float))).transpose()
 }

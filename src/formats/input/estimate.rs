@@ -1,13 +1,12 @@
 //! Estimates how many edges a file contains without reading all of it. Plans use the result; allocations never do.
 
-use std::io::{Read, Seek};
 use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, Result};
-use crate::formats::lines::newlines;
-use crate::formats::packing::Decoder;
-use crate::formats::scan::layout::{self, Layout};
-use crate::formats::{Format, Packing, Part, arrays, parquet};
+use crate::formats::bytes::tokens::newlines;
+use crate::formats::pass::layout;
+use crate::formats::text::LineLayout;
+use crate::formats::{BodyLayout, Format, HEAD, Packing, Part, arrays, contents, parquet};
 
 /// Size of a sample in bytes, and number of samples of a plain file.
 const SAMPLE: usize = 256 << 10;
@@ -15,29 +14,27 @@ const SAMPLES: u64 = 8;
 
 /// Returns the estimated number of edges of one part. In a METIS file every neighbour counts as an edge.
 pub(crate) fn edges(part: &Part) -> Result<u64> {
-    let unreadable = |e| Error::unreadable(part.path(), &e);
-    if part.format() == Format::Parquet {
+    let unreadable = |e| Error::unreadable(&part.path, &e);
+    if part.format == Format::Parquet {
         return parquet::summary(part).map(|summary| summary.edges);
     }
-    if part.format().is_arrays() {
+    if part.format.is_arrays() {
         // The end of an edge takes at least one byte, and nothing unpacks to much more than a thousand times its size.
-        let most = part.bytes().saturating_mul(if part.packing() == Packing::Plain { 1 } else { 1040 });
+        let most = part.bytes.saturating_mul(if part.packing == Packing::Plain { 1 } else { 1040 });
         // The scan reports what is wrong with the file.
         return Ok(arrays::table(part).map_or(0, |table| table.edges.min(most)));
     }
-    if let (Packing::Plain, Some(record)) = (part.packing(), part.format().record()) {
-        return Ok(part.bytes() / record);
+    if let (Packing::Plain, Some(record)) = (part.packing, part.format.record()) {
+        return Ok(part.bytes / record);
     }
-    let file = std::fs::File::open(part.path()).map_err(unreadable)?;
-    let mut prefix = Vec::new();
-    let (stored, unpacked) = prefix_of(&file, part, &mut prefix).map_err(unreadable)?;
+    let (prefix, stored) = contents::prefix_of(part)?;
     if prefix.is_empty() || stored == 0 {
         return Ok(0);
     }
     // The rest of the file is assumed to compress like its beginning.
-    let scale = part.bytes().max(stored) as f64 / stored as f64;
-    if let Some(record) = part.format().record() {
-        return Ok((unpacked as f64 * scale) as u64 / record);
+    let scale = part.bytes.max(stored) as f64 / stored as f64;
+    if let Some(record) = part.format.record() {
+        return Ok((prefix.len() as f64 * scale) as u64 / record);
     }
     let head = match layout::head(part, &prefix) {
         Ok(head) => head,
@@ -46,24 +43,25 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     };
     // An entry takes at least two bytes, and nothing unpacks to much more than a thousand times its size. The number of
     // entries that a header claims is limited to that.
-    let most = if part.packing() == Packing::Plain { part.bytes() / 2 } else { part.bytes().saturating_mul(512) };
+    let most = if part.packing == Packing::Plain { part.bytes / 2 } else { part.bytes.saturating_mul(512) };
     match (&head.layout, head.entries) {
-        (Layout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(most)),
+        (BodyLayout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(most)),
         (_, Some(entries)) => return Ok(entries.min(most)),
         _ => {}
     }
-    if part.packing() != Packing::Plain || part.format() != Format::Text || part.bytes() <= layout::HEAD as u64 {
+    if part.packing != Packing::Plain || part.format != Format::Text || part.bytes <= HEAD as u64 {
         return Ok((lines(&prefix) * scale) as u64);
     }
+    let file = std::fs::File::open(&part.path).map_err(unreadable)?;
     let (mut seen, mut counted) = (0, 0.0);
     let mut sample = vec![0; SAMPLE];
     for index in 0..SAMPLES {
-        let offset = (part.bytes() - SAMPLE as u64) / (SAMPLES - 1) * index;
+        let offset = (part.bytes - SAMPLE as u64) / (SAMPLES - 1) * index;
         let n = file.read_at(&mut sample, offset).map_err(unreadable)?;
         seen += n;
         counted += newlines(&sample[..n]) as f64;
     }
-    Ok((counted * part.bytes() as f64 / seen.max(1) as f64) as u64)
+    Ok((counted * part.bytes as f64 / seen.max(1) as f64) as u64)
 }
 
 /// Returns a function that finds the largest id in a window of a plain text file; `None` if the ids are the first two
@@ -72,13 +70,10 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
 /// # Errors
 /// Bad input if the file can't be read.
 pub fn largest_in(part: &Part) -> Result<Option<impl Fn(&[u8]) -> u64>> {
-    let unreadable = |e| Error::unreadable(part.path(), &e);
-    let mut prefix = Vec::new();
-    let file = std::fs::File::open(part.path()).map_err(unreadable)?;
-    file.take(layout::HEAD as u64).read_to_end(&mut prefix).map_err(unreadable)?;
+    let (prefix, _) = contents::prefix_of(part)?;
     // The scan reports what is wrong.
     Ok(match layout::head(part, &prefix).map(|head| head.layout) {
-        Ok(Layout::Table(table)) => Some(move |window: &[u8]| table.largest(window)),
+        Ok(BodyLayout::Lines(LineLayout::Table(table))) => Some(move |window: &[u8]| table.largest(window)),
         _ => None,
     })
 }
@@ -88,29 +83,10 @@ fn lines(data: &[u8]) -> f64 {
     newlines(data) as f64 + if data.last().is_some_and(|c| *c != b'\n') { 1.0 } else { 0.0 }
 }
 
-/// Reads the first [`layout::HEAD`] unpacked bytes of a part. Returns the number of bytes read and the number of
-/// unpacked bytes.
-pub(in crate::formats) fn prefix_of(
-    file: &std::fs::File,
-    part: &Part,
-    into: &mut Vec<u8>,
-) -> std::io::Result<(u64, u64)> {
-    match part.packing() {
-        Packing::Plain => {
-            file.take(layout::HEAD as u64).read_to_end(into)?;
-            Ok((into.len() as u64, into.len() as u64))
-        }
-        packing => unpack(file, packing, part, into),
-    }
-}
-
-/// Unpacks the first bytes of a file. Returns the number of bytes read and the number of unpacked bytes.
-fn unpack(file: &std::fs::File, packing: Packing, part: &Part, into: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
-    let stored = std::io::BufReader::with_capacity(4096, file);
-    let mut decoder = Decoder::new(packing, stored, part.path())?;
-    // A damaged file gives an estimate from the part that can be unpacked; the scan reports the damage.
-    let _ = (&mut decoder).take(layout::HEAD as u64).read_to_end(into);
-    let mut file = *decoder.stored().get_ref();
-    let taken = file.stream_position()? - decoder.stored().buffer().len() as u64;
-    Ok((taken, into.len() as u64))
+/// Returns the largest id in a sample of a plain file of arrays or of Parquet, plus one.
+///
+/// # Errors
+/// Bad input if the file can't be read.
+pub fn largest_of_arrays(part: &Part) -> Result<u64> {
+    if part.format == Format::Parquet { parquet::largest(part) } else { arrays::largest(part) }
 }

@@ -108,13 +108,8 @@ fn dangling(folder: &Path, e: walkdir::Error) -> Result<Option<PathBuf>> {
     let path = e.path().unwrap_or(folder).to_owned();
     if let Some(ancestor) = e.loop_ancestor() {
         let found = format!("a link back to {}", ancestor.display());
-        return Err(Error::input(
-            &path,
-            At::File,
-            "a folder below",
-            found,
-            "remove the link, or name the folders alone",
-        ));
+        let remedy = "remove the link, or name the folders alone";
+        return Err(Error::input(&path, At::File, "a folder below", found, remedy));
     }
     match e.into_io_error() {
         Some(_) if path.is_symlink() => Ok(Some(path)),
@@ -154,13 +149,8 @@ fn of_pattern(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
             found.dedup();
         } else {
             let fits = glob(&text).map_err(|e| {
-                Error::input(
-                    path,
-                    At::File,
-                    "a pattern",
-                    e.kind().to_string(),
-                    "put [ ] around a character that is meant as it is",
-                )
+                let remedy = "put [ ] around a character that is meant as it is";
+                Error::input(path, At::File, "a pattern", e.kind().to_string(), remedy)
             })?;
             let lists = found.iter().map(|folder| fitting(folder, &text, &fits, last));
             found = lists.collect::<Result<Vec<_>>>()?.concat();
@@ -232,7 +222,7 @@ mod tests {
             std::fs::write(path(name), "1 2\n").unwrap();
         }
         let names = |paths: &[PathBuf]| -> Vec<String> {
-            let input = Input::open(paths, None).unwrap();
+            let input = Input::find(paths, None, Look::default()).unwrap();
             input.parts().iter().map(|p| p.path().file_name().unwrap().to_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(&[folder.path().to_owned()]), ["a.txt", "b.txt", "c.txt.gz"]);
@@ -240,10 +230,10 @@ mod tests {
         assert_eq!(names(&[path("b.txt"), path("a*")]), ["b.txt", "a.txt"]);
         std::fs::create_dir(path("within")).unwrap();
         for bad in ["none.txt", "x*.txt", "within", "b.dat"] {
-            let error = Input::open(&[path(bad)], None).unwrap_err();
+            let error = Input::find(&[path(bad)], None, Look::default()).unwrap_err();
             assert_eq!(error.exit_code(), 3, "{error}");
             assert!(error.to_string().contains(bad), "{error}");
         }
-        assert_eq!(Input::open(&[path("a.txt")], None).unwrap().bytes(), 4);
+        assert_eq!(Input::find(&[path("a.txt")], None, Look::default()).unwrap().bytes(), 4);
     }
 }

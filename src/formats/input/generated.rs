@@ -60,13 +60,13 @@ pub(crate) fn scan<V: Visitor>(
     std::thread::scope(|scope| {
         for visitor in visitors {
             scope.spawn(|| {
-                let mut made = EdgeBuffers::new(generator, per_chunk, weights);
+                let mut buffers = EdgeBuffers::new(generator, per_chunk, weights);
                 let visitor = visitor;
                 while !stop.load(Relaxed) {
                     let Some(number) = queue.take().or_else(|| queue.help(|_| true)) else { break };
                     let (first, last) = (edges(number), edges(number + 1));
                     all_made.fetch_add(last - first, Relaxed);
-                    let done = made
+                    let done = buffers
                         .visit(generator, first, last, visitor)
                         .and_then(|()| visitor.chunk_done(number))
                         .and_then(|()| watch.advance((last - first) * record(generator)));
@@ -92,28 +92,24 @@ pub(crate) fn scan<V: Visitor>(
     Ok(Seen::generated(made, generator.vertices(), generator.identity(), (weights, found)))
 }
 
-/// The buffers of a thread.
+/// The buffers of a thread. Of the two for pairs, only one is used.
 struct EdgeBuffers {
-    pairs: Pairs,
-    /// The type of the weights and their buffer, if weights are handed over.
-    weights: Option<(WeightType, Vec<u32>)>,
-}
-
-enum Pairs {
-    Narrow(Vec<[u32; 2]>),
-    Wide(Vec<[u64; 2]>),
+    batch: usize,
+    is_narrow: bool,
+    narrow: Vec<[u32; 2]>,
+    wide: Vec<[u64; 2]>,
+    /// The type of the weights, if weights are handed over.
+    kind: Option<WeightType>,
+    weights: Vec<u32>,
 }
 
 impl EdgeBuffers {
     fn new(generator: &dyn EdgeGenerator, per_chunk: u64, weights: Weights) -> EdgeBuffers {
-        let batch = BATCH.min(per_chunk) as usize;
-        let is_narrow = record(generator) == 8;
-        let pairs = if is_narrow { Pairs::Narrow(vec![[0; 2]; batch]) } else { Pairs::Wide(vec![[0; 2]; batch]) };
-        let weights = match weights {
-            Weights::Read(kind) => Some((kind, vec![0; batch])),
-            Weights::Skip | Weights::Find => None,
-        };
-        EdgeBuffers { pairs, weights }
+        let (batch, is_narrow) = (BATCH.min(per_chunk) as usize, record(generator) == 8);
+        let room = |used: bool| if used { batch } else { 0 };
+        let kind = if let Weights::Read(kind) = weights { Some(kind) } else { None };
+        let (narrow, wide) = (vec![[0; 2]; room(is_narrow)], vec![[0; 2]; room(!is_narrow)]);
+        EdgeBuffers { batch, is_narrow, narrow, wide, kind, weights: vec![0; room(kind.is_some())] }
     }
 
     fn visit<V: Visitor>(
@@ -123,31 +119,20 @@ impl EdgeBuffers {
         last: u64,
         visitor: &mut V,
     ) -> Result<()> {
-        let mut at = first;
-        while at < last {
-            let batch = match &self.pairs {
-                Pairs::Narrow(pairs) => pairs.len(),
-                Pairs::Wide(pairs) => pairs.len(),
-            };
-            let n = (last - at).min(batch as u64) as usize;
-            let weights: &[u32] = match &mut self.weights {
-                Some((kind, weights)) => {
-                    generator.fill_weights(at, *kind, &mut weights[..n]);
-                    &weights[..n]
-                }
-                None => &[],
-            };
-            match &mut self.pairs {
-                Pairs::Narrow(pairs) => {
-                    generator.fill_narrow(at, &mut pairs[..n]);
-                    visitor.visit(Edges::Narrow(&pairs[..n]), weights)?;
-                }
-                Pairs::Wide(pairs) => {
-                    generator.fill(at, &mut pairs[..n]);
-                    visitor.visit(Edges::Wide(&pairs[..n]), weights)?;
-                }
+        for at in (first..last).step_by(self.batch) {
+            let n = (last - at).min(self.batch as u64) as usize;
+            let weights = &mut self.weights[..if self.kind.is_some() { n } else { 0 }];
+            if let Some(kind) = self.kind {
+                generator.fill_weights(at, kind, weights);
             }
-            at += n as u64;
+            let edges = if self.is_narrow {
+                generator.fill_narrow(at, &mut self.narrow[..n]);
+                Edges::Narrow(&self.narrow[..n])
+            } else {
+                generator.fill(at, &mut self.wide[..n]);
+                Edges::Wide(&self.wide[..n])
+            };
+            visitor.visit(edges, weights)?;
         }
         Ok(())
     }

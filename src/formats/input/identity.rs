@@ -18,7 +18,7 @@ const SAMPLE: usize = 4096;
 pub(crate) fn of_files(parts: &[Part], wanted: bool) -> Result<u64> {
     let mut hasher = Xxh3::new();
     for part in parts {
-        add_file(&mut hasher, part.path(), part.format().name())?;
+        add_file(&mut hasher, &part.path, part.format.name())?;
         if let Some(path) = part.weights_path().filter(|_| wanted) {
             add_file(&mut hasher, &path, "weights")?;
         }

@@ -4,7 +4,7 @@ pub mod estimate;
 pub mod files;
 pub mod generated;
 pub mod identity;
-pub mod part;
+mod open;
 pub mod stream;
 mod weighted;
 
@@ -13,26 +13,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::formats::bytes::read;
+use crate::formats::foreign::format_of;
 use crate::formats::input::generated::EdgeGenerator;
-use crate::formats::input::part::UseOfDirection;
-use crate::formats::scan::{self, input_cache, packed, plain, read, records, sink};
-use crate::formats::weights::Unread;
+use crate::formats::part::TableSummary;
+use crate::formats::pass::state::CHUNK;
+use crate::formats::scan::run::run;
+use crate::formats::scan::{input_cache, packed, plain, records};
+use crate::formats::weights::{Unread, missing};
 use crate::formats::{
-    CacheUse, Format, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, Weights, arrays, parquet,
-    weights,
+    CacheUse, Format, InputCache, Look, Packing, Part, Scan, ScanState, Seen, Share, TextOptions, UseOfDirection,
+    Visitor, Watch, Weights, arrays, parquet, sink, text,
 };
-use crate::memory::{PER_THREAD, addresses_left};
+use crate::memory::{Budget, Buffer, PER_THREAD, addresses_left};
 
 /// Memory in bytes that a scan needs for each part, in addition to its contents: header, path and chunk starts.
 const PER_PART: u64 = 1 << 10;
 
-/// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
-const CHUNK: usize = 8 << 20;
-
 /// The edges to read: one file, several files read as one, or a generator.
 #[derive(Debug, Clone)]
 pub struct Input {
-    pub(crate) source: Source,
+    pub(crate) source: EdgeSource,
     name: String,
     /// The paths that the user gave.
     named: Vec<PathBuf>,
@@ -43,20 +44,12 @@ pub struct Input {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub(crate) enum EdgeSource {
     Files(Vec<Part>),
     Generated(Arc<dyn EdgeGenerator>),
 }
 
 impl Input {
-    /// Finds the files that `paths` name, without subfolders; see [`Self::find`].
-    ///
-    /// # Errors
-    /// The errors of [`Self::find`].
-    pub fn open(paths: &[PathBuf], format: Option<Format>) -> Result<Input> {
-        Input::find(paths, format, Look::default())
-    }
-
     /// Finds the files that `paths` name: files, folders and patterns (see `formats/input/files.rs`), read as one in this order. Every file
     /// is in `format`, or if that is `None`, in the format that its extension says.
     ///
@@ -66,17 +59,14 @@ impl Input {
         let mut parts = Vec::new();
         for path in paths {
             for file in files::named(path, look)? {
-                parts.push(Part::open(&file, format)?);
+                parts.push(open::open(&file, format, None)?);
             }
         }
-        Ok(Input {
-            source: Source::Files(parts),
-            name: name_of(paths)?,
-            named: paths.to_vec(),
-            chunk: CHUNK,
-            weights: Weights::Skip,
-            keeps_direction: false,
-        })
+        Ok(Input::of(EdgeSource::Files(parts), name_of(paths)?, paths.to_vec()))
+    }
+
+    fn of(source: EdgeSource, name: String, named: Vec<PathBuf>) -> Input {
+        Input { source, name, named, chunk: CHUNK, weights: Weights::Skip, keeps_direction: false }
     }
 
     /// Opens a file with the contents of a stream. Its name has no extension; messages call it `name`.
@@ -84,15 +74,8 @@ impl Input {
     /// # Errors
     /// Bad input if the file can't be read or is not in the format.
     pub fn spooled(path: &Path, format: Format, packing: Packing, name: String) -> Result<Input> {
-        let part = Part::open_as(path, Some(format), Some(packing))?;
-        Ok(Input {
-            source: Source::Files(vec![part]),
-            name,
-            named: vec![path.to_owned()],
-            chunk: CHUNK,
-            weights: Weights::Skip,
-            keeps_direction: false,
-        })
+        let part = open::open(path, Some(format), Some(packing))?;
+        Ok(Input::of(EdgeSource::Files(vec![part]), name, vec![path.to_owned()]))
     }
 
     /// Returns the given path that also names `file`: the same file, or a folder or pattern that would include it once it exists.
@@ -122,31 +105,17 @@ impl Input {
     pub fn expected(paths: &[PathBuf], format: Option<Format>, edges: u64, ids: u64) -> Result<Input> {
         let name = name_of(paths)?;
         let path = paths.first().cloned().unwrap_or_default();
-        let format = Format::of(&path, format)?;
+        let format = format_of(&path, format)?;
         // A line of text has two numbers, each followed by one character.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
         let part = Part::of(path, format, edges * record, true, None);
-        Ok(Input {
-            source: Source::Files(vec![part]),
-            name,
-            named: paths.to_vec(),
-            chunk: CHUNK,
-            weights: Weights::Skip,
-            keeps_direction: false,
-        })
+        Ok(Input::of(EdgeSource::Files(vec![part]), name, paths.to_vec()))
     }
 
     /// Returns an input that reads from a generator.
     pub fn generated(generator: impl EdgeGenerator + 'static) -> Input {
         let name = generator.to_string();
-        Input {
-            source: Source::Generated(Arc::new(generator)),
-            name,
-            named: Vec::new(),
-            chunk: CHUNK,
-            weights: Weights::Skip,
-            keeps_direction: false,
-        }
+        Input::of(EdgeSource::Generated(Arc::new(generator)), name, Vec::new())
     }
 
     /// Sets how text and tables are read.
@@ -154,7 +123,7 @@ impl Input {
     /// # Errors
     /// [`Error::Usage`] if options are given and no file is in a format to which they apply.
     pub fn with_text(mut self, options: TextOptions) -> Result<Input> {
-        let Source::Files(parts) = &mut self.source else { return Ok(self) };
+        let EdgeSource::Files(parts) = &mut self.source else { return Ok(self) };
         let some = |format: Format| parts.iter().any(|part| part.format == format);
         let lines = options.skip_lines.unwrap_or(0) > 0;
         let read = some(Format::Text) || (some(Format::Parquet) && !lines);
@@ -190,22 +159,10 @@ impl Input {
 
     /// Sets what happens to the direction of edges; the default is to drop it.
     pub(crate) fn with_use_of_direction(mut self, of: UseOfDirection) -> Input {
-        if let Source::Files(parts) = &mut self.source {
+        if let EdgeSource::Files(parts) = &mut self.source {
             parts.iter_mut().for_each(|part| part.use_of_direction = of);
         }
         self
-    }
-
-    /// Returns an input of one file alone, which is read with the same settings.
-    pub(crate) fn of_part(part: &Part) -> Input {
-        Input {
-            source: Source::Files(vec![part.clone()]),
-            name: part.path.display().to_string(),
-            named: vec![part.path.clone()],
-            chunk: CHUNK,
-            keeps_direction: part.use_of_direction == UseOfDirection::Followed,
-            weights: Weights::Skip,
-        }
     }
 
     /// Returns true if the files list each edge from both ends, as their formats require, and false if they list it once.
@@ -226,7 +183,7 @@ impl Input {
     /// # Errors
     /// Bad input if a file can't be read or unpacked.
     pub fn may_have_weights(&self) -> Result<bool> {
-        if let Source::Generated(generator) = &self.source {
+        if let EdgeSource::Generated(generator) = &self.source {
             return Ok(generator.weights().is_some());
         }
         for part in self.parts() {
@@ -239,7 +196,7 @@ impl Input {
 
     /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
     pub fn unread(&self) -> Option<Unread> {
-        self.parts().first().and_then(Unread::of)
+        self.parts().first().and_then(|part| text::unread(part).or_else(|| parquet::unread(part)))
     }
 
     /// Returns the chunk size in bytes.
@@ -247,11 +204,16 @@ impl Input {
         self.chunk
     }
 
+    /// Returns the error for edges without weights if the user asks for them.
+    pub fn lacks_weights(&self) -> Error {
+        missing(&self.name, self.unread().as_ref())
+    }
+
     /// Returns the files; empty for a generator.
     pub fn parts(&self) -> &[Part] {
         match &self.source {
-            Source::Files(parts) => parts,
-            Source::Generated(_) => &[],
+            EdgeSource::Files(parts) => parts,
+            EdgeSource::Generated(_) => &[],
         }
     }
 
@@ -259,8 +221,8 @@ impl Input {
     /// whole scan sum to this number.
     pub fn bytes(&self) -> u64 {
         match &self.source {
-            Source::Files(parts) => parts.iter().map(Part::bytes).sum(),
-            Source::Generated(generator) => generator.edges() * generated::record(&**generator),
+            EdgeSource::Files(parts) => parts.iter().map(|part| part.bytes).sum(),
+            EdgeSource::Generated(generator) => generator.edges() * generated::record(&**generator),
         }
     }
 
@@ -296,8 +258,8 @@ impl Input {
     /// Bad input if a file is gone or can't be read.
     pub fn identity(&self) -> Result<u64> {
         match &self.source {
-            Source::Files(parts) => identity::of_files(parts, self.weights.is_wanted()),
-            Source::Generated(generator) => Ok(generator.identity()),
+            EdgeSource::Files(parts) => identity::of_files(parts, self.weights.is_wanted()),
+            EdgeSource::Generated(generator) => Ok(generator.identity()),
         }
     }
 
@@ -309,16 +271,19 @@ impl Input {
     /// Returns true if the number of vertices is declared, judging by the formats; an archive may or may not declare it.
     pub fn declares_vertices(&self) -> bool {
         match &self.source {
-            Source::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
-            Source::Generated(_) => true,
+            EdgeSource::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
+            EdgeSource::Generated(_) => true,
         }
     }
 
     /// Returns true if ids may need 64 bits. Text formats deliver narrow batches as long as the ids fit.
     pub fn wide(&self) -> bool {
         match &self.source {
-            Source::Files(parts) => parts.iter().any(|part| !part.is_narrow()),
-            Source::Generated(generator) => generator.vertices() > 1 << 32,
+            EdgeSource::Files(parts) => parts.iter().any(|part| match part.format {
+                Format::Parquet => !parquet::summary_of(part).is_some_and(|table| table.narrow),
+                _ => !part.narrow,
+            }),
+            EdgeSource::Generated(generator) => generator.vertices() > 1 << 32,
         }
     }
 
@@ -329,16 +294,16 @@ impl Input {
     /// Bad input if a file can't be read or unpacked.
     pub fn estimate_edges(&self) -> Result<u64> {
         match &self.source {
-            Source::Files(parts) => parts.iter().map(crate::formats::input::estimate::edges).sum(),
-            Source::Generated(generator) => Ok(generator.edges()),
+            EdgeSource::Files(parts) => parts.iter().map(estimate::edges).sum(),
+            EdgeSource::Generated(generator) => Ok(generator.edges()),
         }
     }
 
     /// Returns an upper bound of the number of edges, computed from the sizes of all files; `u64::MAX` if the sizes give no bound.
     pub fn most_edges(&self) -> u64 {
         match &self.source {
-            Source::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
-            Source::Generated(generator) => generator.edges(),
+            EdgeSource::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
+            EdgeSource::Generated(generator) => generator.edges(),
         }
     }
 
@@ -374,8 +339,26 @@ impl Input {
         self.scan_as(share, false, cache, visitors, watch)
     }
 
+    /// Reserves address space for the chunks that may be cached within the limit.
+    ///
+    /// # Errors
+    /// [`Error::Addresses`] if the system gives no more.
+    pub fn cache_addresses(&self, budget: &Budget) -> Result<Buffer<u32>> {
+        input_cache::addresses(self.chunk, self.chunks_to_keep(), budget)
+    }
+
+    /// Creates a cache that stays empty until [`InputCache::allow`] allows it memory.
+    pub fn cache<'m>(&self, memory: &'m mut Buffer<u32>, budget: &Budget) -> Result<InputCache<'m>> {
+        InputCache::new(memory, self.chunk, budget)
+    }
+
+    /// Returns an upper bound in bytes of what one of `ranks` ranks may cache, including memory touched ahead.
+    pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
+        (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
+    }
+
     /// Returns the number of chunks worth caching: those of files whose edges take at least as many bytes as during preparation.
-    pub(crate) fn chunks_to_keep(&self) -> usize {
+    fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
             part.records.is_some_and(|(body, record)| {
                 record >= 8 && input_cache::fits(self.chunk, body as usize, record as usize, part.bytes)
@@ -396,11 +379,15 @@ impl Input {
             return Err(Error::Usage("a scan needs at least one thread".into()));
         }
         match &self.source {
-            Source::Files(parts) => scan::files(self, parts, share, ordered, cache, visitors, watch),
-            Source::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
-                Err(weights::missing(&self.name, None))
+            EdgeSource::Files(parts) => {
+                let (reading, threads) = ((self.chunk, self.weights), visitors.len());
+                let state = ScanState::new(parts, reading, (share, threads), ordered, watch);
+                run(state, cache, visitors).map(Seen::files)
             }
-            Source::Generated(generator) => {
+            EdgeSource::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
+                Err(missing(&self.name, None))
+            }
+            EdgeSource::Generated(generator) => {
                 generated::scan(&**generator, share, (self.chunk, self.weights), visitors, watch)
             }
         }
@@ -412,19 +399,21 @@ impl Input {
         let weights = if self.weights.is_read() { sink::WEIGHT_BYTES } else { 0 };
         let sinks = (sink::BYTES + weights) * threads as u64;
         match &self.source {
-            Source::Generated(generator) => generator.scratch_bytes() + generated::SCRATCH * threads as u64,
-            Source::Files(parts) => {
+            EdgeSource::Generated(generator) => generator.scratch_bytes() + generated::SCRATCH * threads as u64,
+            EdgeSource::Files(parts) => {
                 let unpacking = parts.iter().map(|part| packed::bytes(part, threads, self.weights)).max().unwrap_or(0);
                 let at_once = parts.iter().filter(|part| part.packing != Packing::Plain).count().min(threads);
                 let hashes: u64 = parts.iter().map(|part| 8 * (1 + part.bytes / self.chunk as u64)).sum();
-                let pieces = if parts.iter().any(Part::is_records) { records::BYTES * threads as u64 } else { 0 };
+                let pieces =
+                    if parts.iter().any(|part| part.records.is_some()) { records::BYTES * threads as u64 } else { 0 };
                 let apart =
-                    |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && !part.is_records();
+                    |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && part.records.is_none();
                 let arrays = if parts.iter().any(apart) { arrays::MEMORY * threads as u64 } else { 0 };
                 // The threads that read ahead take memory, and so does the state of each chunk.
                 let keeps = self.chunks_to_keep() > 0;
                 let ahead = if keeps { input_cache::READERS as u64 * PER_THREAD + 3 * hashes } else { 0 };
-                let tables = parquet::scratch_bytes(parts, threads, plain::KEPT);
+                let tables = parts.iter().filter_map(parquet::summary_of).collect();
+                let tables = TableSummary::scratch_bytes(tables, threads, plain::KEPT);
                 // METIS files need the first vertex of every chunk.
                 sinks
                     + pieces

@@ -1,9 +1,8 @@
 //! Detects from the beginning of a file whether its edges may have weights.
 
-use crate::error::{Error, Result};
-use crate::formats::input::estimate;
-use crate::formats::scan::layout;
-use crate::formats::{Format, Part, arrays};
+use crate::error::Result;
+use crate::formats::pass::layout;
+use crate::formats::{Format, Part, arrays, contents};
 
 /// Returns true if the edges of a part may have weights: its header or its first line has some, or a weights file is
 /// next to it. A file with a mistake counts as weighted; the scan reports the mistake.
@@ -11,15 +10,12 @@ use crate::formats::{Format, Part, arrays};
 /// # Errors
 /// Bad input if the file can't be read or unpacked.
 pub(crate) fn may_have(part: &Part) -> Result<bool> {
-    match part.format() {
+    match part.format {
         Format::Gr | Format::Wsg => Ok(true),
         Format::Graph500 => Ok(part.weights_path().is_some()),
         Format::Npz => Ok(arrays::have_weights(part)),
         Format::Text | Format::Mtx | Format::Metis => {
-            let unreadable = |e| Error::unreadable(part.path(), &e);
-            let file = std::fs::File::open(part.path()).map_err(unreadable)?;
-            let mut prefix = Vec::new();
-            estimate::prefix_of(&file, part, &mut prefix).map_err(unreadable)?;
+            let (prefix, _) = contents::prefix_of(part)?;
             Ok(!prefix.is_empty() && layout::head(part, &prefix).map_or(true, |head| head.weighted))
         }
         Format::U32 | Format::U64 | Format::Npy | Format::Sg | Format::Parquet => Ok(false),

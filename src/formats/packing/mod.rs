@@ -4,17 +4,12 @@
 //! one is refused, except zeros after gzip and xz, which are padding.
 
 mod gzip;
-mod stored;
 mod xz;
 mod zstd_window;
 
+use crate::formats::Packing;
 use std::io::{BufRead, ErrorKind, Read, Result};
 use std::path::Path;
-
-pub(super) use stored::Stored;
-
-use crate::error::{At, Error};
-use crate::formats::{Packing, contents};
 
 /// A reader that unpacks the bytes of `R`.
 pub(crate) enum Decoder<R: BufRead> {
@@ -37,20 +32,8 @@ pub(crate) fn memory(packing: Packing, path: &Path) -> u64 {
     }
 }
 
-/// Returns the error for the file `path`, which could not be unpacked at byte `at`.
-pub(crate) fn refused(packing: Packing, path: &Path, at: u64, error: &std::io::Error) -> Error {
-    let damaged = || {
-        let remedy = "the file is cut short or damaged: fetch or make it again";
-        (format!("a whole {} stream", packing.name()), remedy)
-    };
-    contents::not_packed(path, packing).unwrap_or_else(|| {
-        let (expected, remedy) = too_large(packing, path, error).unwrap_or_else(damaged);
-        Error::input(path, At::Byte(at), expected, error.to_string(), remedy)
-    })
-}
-
 /// Returns what was expected and the remedy, if the error means that unpacking needs too much memory.
-fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
+pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
     let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
     match packing {
         Packing::Zstd if error.contains("too much memory") => {

@@ -1,24 +1,18 @@
 //! Replaces the Parquet reader in builds without it. Files are refused by their name, before anything is read from
 //! them.
 
-use super::{Summary, refused};
-use crate::error::Result;
-use crate::formats::scan::sink::Sink;
-use crate::formats::scan::{ScanState, Worked};
-use crate::formats::{Part, Visitor};
-
-pub(crate) const BUILT_IN: bool = false;
+use crate::error::{Error, Result};
+use crate::formats::part::TableSummary;
+use crate::formats::pass::state::Worked;
+use crate::formats::weights::Unread;
+use crate::formats::{Part, ScanState, Sink, Visitor};
 
 /// An open file; this build has none.
 pub(crate) enum Units {}
 
 impl Units {
-    pub fn open(shared: &ScanState<'_>, index: usize) -> Result<Units> {
-        Err(refused(shared.parts[index].path()))
-    }
-
-    pub fn chunks(&self) -> u64 {
-        match *self {}
+    pub fn open(_: &ScanState<'_>, _: usize) -> Result<Units> {
+        Err(refused())
     }
 
     pub fn chunk<V: Visitor>(&self, _: &ScanState<'_>, _: usize, _: (u64, u64), _: &mut Sink<'_, V>) -> Worked {
@@ -26,14 +20,22 @@ impl Units {
     }
 }
 
-pub(crate) fn summary(part: &Part) -> Result<Summary> {
-    Err(refused(part.path()))
+fn refused() -> Error {
+    Error::internal("read Parquet", "this build does not")
 }
 
-pub(crate) fn unread(_: &Part) -> Option<(Vec<String>, String)> {
+pub(crate) fn summary(_: &Part) -> Result<TableSummary> {
+    Err(refused())
+}
+
+pub(crate) fn summary_of(_: &Part) -> Option<TableSummary> {
     None
 }
 
-pub(crate) fn largest(part: &Part) -> Result<u64> {
-    Err(refused(part.path()))
+pub(crate) fn unread(_: &Part) -> Option<Unread> {
+    None
+}
+
+pub(crate) fn largest(_: &Part) -> Result<u64> {
+    Err(refused())
 }

@@ -2,18 +2,20 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, ParquetStatisticsPolicy,
     RowGroupMetaData,
 };
 
-use super::MAGIC;
 use super::codec::Codec;
 use super::schema::{self, IdColumn};
 use super::thrift::{Compact, LIST};
 use crate::error::{At, Error, Result};
-use crate::formats::{Part, contents};
+use crate::formats::contents::{self, PARQUET};
+use crate::formats::weights::Unread;
+use crate::formats::{Format, Part, typed};
 use crate::process::panics::caught;
 
 /// Maximum size of a footer in bytes: enough for 100,000 row groups of ten columns.
@@ -26,7 +28,7 @@ pub(super) const DAMAGED: &str = "the file is cut short or damaged: fetch or mak
 #[derive(Debug)]
 pub(super) struct IdColumns {
     pub ends: [IdColumn; 2],
-    pub groups: Vec<Group>,
+    pub groups: Vec<RowGroup>,
     /// Number of rows in all groups.
     pub rows: u64,
     /// Upper bound in bytes of the memory for decoding the footer.
@@ -35,28 +37,30 @@ pub(super) struct IdColumns {
     pub others: Vec<String>,
 }
 
-/// Returns the numeric columns that are not ids, for messages, and the remedy that makes one of them the weight; `None`
-/// if there are none.
-pub(crate) fn unread(part: &Part) -> Option<(Vec<String>, String)> {
+/// Returns the numeric columns that are not ids; `None` if there are none, or if the file is not Parquet.
+pub(crate) fn unread(part: &Part) -> Option<Unread> {
+    if part.format != Format::Parquet {
+        return None;
+    }
     let IdColumns { ends: [u, v], others, .. } = IdColumns::read(part).ok()?;
-    let remedy = super::with_weights(part.path(), [&u.name, &v.name, others.first()?]);
-    Some((others.iter().map(|name| format!("{name:?}")).collect(), remedy))
+    let remedy = with_weights(&part.path, [&u.name, &v.name, others.first()?]);
+    Some(Unread::of(&others.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>(), remedy))
 }
 
 /// A row group.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct RowGroup {
     /// Index in the file, from 0.
     pub number: usize,
     /// Number of rows, at least one.
     pub rows: u64,
     /// The columns of the two ends of the edges.
-    pub chunks: [Chunk; 2],
+    pub chunks: [ColumnChunk; 2],
 }
 
 /// The pages of a column in a row group.
 #[derive(Debug, Clone)]
-pub(super) struct Chunk {
+pub(super) struct ColumnChunk {
     /// Offset of the first page, and of the end of the last page.
     pub at: u64,
     pub end: u64,
@@ -73,7 +77,7 @@ impl IdColumns {
     /// # Errors
     /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
     pub fn read(part: &Part) -> Result<IdColumns> {
-        let path = part.path();
+        let path = &part.path;
         let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         part.unchanged(length)?;
@@ -81,13 +85,8 @@ impl IdColumns {
         let opening = memory(&bytes).ok_or_else(|| damaged(part, start, "a footer of Parquet", "other bytes"))?;
         if opening > MEMORY {
             let found = format!("one of {} bytes that needs up to {opening}", bytes.len());
-            return Err(Error::input(
-                path,
-                At::Byte(start),
-                format!("a footer that takes at most {MEMORY} bytes of memory"),
-                found,
-                SMALLER,
-            ));
+            let expected = format!("a footer that takes at most {MEMORY} bytes of memory");
+            return Err(Error::input(path, At::Byte(start), expected, found, SMALLER));
         }
         let options = ParquetMetaDataOptions::new()
             .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
@@ -110,7 +109,7 @@ impl IdColumns {
         for (number, group) in metadata.row_groups().iter().enumerate() {
             // In a group without rows, the offsets of pages are meaningless.
             if group.num_rows() != 0 {
-                let group = Group::of(part, group, (number, leaves), &ends, start)?;
+                let group = RowGroup::of(part, group, (number, leaves), &ends, start)?;
                 rows = rows.saturating_add(group.rows);
                 groups.push(group);
             }
@@ -131,32 +130,32 @@ impl IdColumns {
     }
 }
 
-impl Group {
+impl RowGroup {
     fn of(
         part: &Part,
         group: &RowGroupMetaData,
         (number, leaves): (usize, [usize; 2]),
         ends: &[IdColumn; 2],
         start: u64,
-    ) -> Result<Group> {
+    ) -> Result<RowGroup> {
         let rows = u64::try_from(group.num_rows())
             .map_err(|_| damaged(part, start, "a number of rows", group.num_rows().to_string()))?;
-        let of = |nth: usize| Chunk::of(part, group.column(leaves[nth]), (number, rows), &ends[nth], start);
-        Ok(Group { number, rows, chunks: [of(0)?, of(1)?] })
+        let of = |nth: usize| ColumnChunk::of(part, group.column(leaves[nth]), (number, rows), &ends[nth], start);
+        Ok(RowGroup { number, rows, chunks: [of(0)?, of(1)?] })
     }
 }
 
-impl Chunk {
+impl ColumnChunk {
     fn of(
         part: &Part,
         column: &ColumnChunkMetaData,
         (group, rows): (usize, u64),
         end: &IdColumn,
         start: u64,
-    ) -> Result<Chunk> {
+    ) -> Result<ColumnChunk> {
         let refuse = |expected: &str, found: String, remedy: &str| {
             let found = format!("{found} as column {} of row group {group}", end.name);
-            Err(Error::input(part.path(), At::Byte(start), expected, found, remedy))
+            Err(Error::input(&part.path, At::Byte(start), expected, found, remedy))
         };
         if let Some(path) = column.file_path() {
             let remedy = "name the files of the data themselves, or their folder";
@@ -177,7 +176,7 @@ impl Chunk {
         let at = column.dictionary_page_offset().filter(|at| (1..data).contains(at)).unwrap_or(data);
         let bytes = column.compressed_size();
         let within =
-            at >= MAGIC.len() as i64 && bytes >= 0 && at.checked_add(bytes).is_some_and(|end| end <= start as i64);
+            at >= PARQUET.len() as i64 && bytes >= 0 && at.checked_add(bytes).is_some_and(|end| end <= start as i64);
         let sizes = column.uncompressed_size() >= 0 && u64::try_from(column.num_values()) == Ok(rows);
         if !(within && sizes) {
             let found = format!("{} values in {bytes} bytes from byte {at} on", column.num_values());
@@ -189,7 +188,7 @@ impl Chunk {
             _ => bytes.first_chunk().map(|bytes| i64::from_le_bytes(*bytes)),
         };
         let largest = statistics.and_then(|s| s.max_bytes_opt()).and_then(word);
-        Ok(Chunk { at, end, size: column.uncompressed_size() as u64, codec, largest })
+        Ok(ColumnChunk { at, end, size: column.uncompressed_size() as u64, codec, largest })
     }
 }
 
@@ -216,7 +215,7 @@ fn memory(footer: &[u8]) -> Option<u64> {
 
 /// Reads the footer. Returns its bytes and their offset.
 fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
-    let path = part.path();
+    let path = &part.path;
     let read = |bytes: &mut [u8], at: u64| file.read_exact_at(bytes, at).map_err(|e| Error::unreadable(path, &e));
     let whole = "a Parquet file, which begins and ends with PAR1";
     if length < 12 {
@@ -227,20 +226,15 @@ fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
     read(&mut tail, length - 8)?;
     let [a, b, c, d, magic @ ..] = tail;
     if [&head, &magic].contains(&b"PARE") {
-        return Err(Error::input(
-            path,
-            At::File,
-            "a Parquet file that is not encrypted",
-            "an encrypted one",
-            ENCRYPTED,
-        ));
+        let expected = "a Parquet file that is not encrypted";
+        return Err(Error::input(path, At::File, expected, "an encrypted one", ENCRYPTED));
     }
-    if head != MAGIC {
+    if head != PARQUET {
         let remedy = "name its format, or fetch it again";
         let other = || Error::input(path, At::Byte(0), whole, "other bytes at its start", remedy);
         return Err(contents::instead(part).unwrap_or_else(other));
     }
-    if magic != MAGIC {
+    if magic != PARQUET {
         return Err(damaged(part, length - 4, whole, "other bytes at its end"));
     }
     let bytes = u64::from(u32::from_le_bytes([a, b, c, d]));
@@ -263,5 +257,17 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 fn damaged(part: &Part, at: u64, expected: impl Into<String>, found: impl Into<String>) -> Error {
-    Error::input(part.path(), At::Byte(at), expected, found, DAMAGED)
+    Error::input(&part.path, At::Byte(at), expected, found, DAMAGED)
+}
+
+/// Returns the advice for a table whose weights are wanted; its ids are in the columns `u` and `v`.
+fn with_weights(path: &Path, [u, v, weight]: [&str; 3]) -> String {
+    let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '));
+    let [u, v, weight] = [u, v, weight].map(|name| if is_plain(name) { name } else { "NAME" });
+    let file = typed(path);
+    format!(
+        "weights of Parquet are not read, so write a table with a column of that name: python3 -c \"import pandas as p; \
+         p.read_parquet('{file}', columns=['{u}', '{v}', '{weight}']).set_axis(['source', 'target', 'weight'], \
+         axis=1).to_csv('{file}.csv', index=False)\""
+    )
 }

@@ -18,11 +18,11 @@ pub(super) struct Header {
     pub size: usize,
     /// The checksum of the stored bytes, if the header has one.
     pub crc: Option<u32>,
-    pub kind: Kind,
+    pub kind: PageKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PageKind {
     /// A page of values, packed as a whole.
     Data { values: u32, encoding: Encoding, levels: Encoding },
     /// A page of values after `levels` bytes of definition levels, which are not packed.
@@ -34,13 +34,13 @@ pub(super) enum Kind {
 }
 
 /// The integers and booleans of a struct, by field number.
-type Fields = [Option<i32>; 9];
+type StructFields = [Option<i32>; 9];
 
 impl Header {
     /// Parses the header at the start of `bytes`; `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Header> {
         let mut compact = Compact::new(bytes);
-        let (mut own, mut data, mut dictionary, mut data2) = (Fields::default(), None, None, None);
+        let (mut own, mut data, mut dictionary, mut data2) = (StructFields::default(), None, None, None);
         compact.fields(|compact, id, kind| match (id, kind) {
             (1..=4, INT32) => number(compact, id, &mut own),
             (5, STRUCT) => numbers(compact, &mut data),
@@ -52,13 +52,17 @@ impl Header {
         let count = |number: Option<i32>| u32::try_from(number?).ok();
         let kind = match own[1]? {
             0 => {
-                let fields: Fields = data?;
-                Kind::Data { values: count(fields[1])?, encoding: encoding(fields[2]?)?, levels: encoding(fields[3]?)? }
+                let fields: StructFields = data?;
+                PageKind::Data {
+                    values: count(fields[1])?,
+                    encoding: encoding(fields[2]?)?,
+                    levels: encoding(fields[3]?)?,
+                }
             }
-            1 => Kind::Other,
+            1 => PageKind::Other,
             2 => {
                 let fields = dictionary?;
-                Kind::Dictionary { values: count(fields[1])?, encoding: encoding(fields[2]?)? }
+                PageKind::Dictionary { values: count(fields[1])?, encoding: encoding(fields[2]?)? }
             }
             3 => {
                 let fields = data2?;
@@ -66,7 +70,7 @@ impl Header {
                 let levels = size(fields[5])?.checked_add(size(fields[6])?)?;
                 let (values, nulls, rows) = (count(fields[1])?, count(fields[2])?, count(fields[3])?);
                 let packed = fields[7] != Some(0);
-                Kind::Data2 { values, nulls, rows, encoding: encoding(fields[4]?)?, levels, packed }
+                PageKind::Data2 { values, nulls, rows, encoding: encoding(fields[4]?)?, levels, packed }
             }
             _ => return None,
         };
@@ -75,13 +79,13 @@ impl Header {
     }
 }
 
-fn number(compact: &mut Compact<'_>, id: i16, into: &mut Fields) -> Option<bool> {
+fn number(compact: &mut Compact<'_>, id: i16, into: &mut StructFields) -> Option<bool> {
     *into.get_mut(usize::try_from(id).ok()?)? = Some(compact.int32()?);
     Some(true)
 }
 
-fn numbers(compact: &mut Compact<'_>, into: &mut Option<Fields>) -> Option<bool> {
-    let fields = into.insert(Fields::default());
+fn numbers(compact: &mut Compact<'_>, into: &mut Option<StructFields>) -> Option<bool> {
+    let fields = into.insert(StructFields::default());
     compact.fields(|compact, id, kind| match (id, kind) {
         (1..9, INT32) => number(compact, id, fields),
         (7, kind @ 1..=2) => {

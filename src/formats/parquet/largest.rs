@@ -1,15 +1,13 @@
 //! Estimates the largest id of a file, for plans.
 
-use crate::formats::parquet::pages::places;
+use crate::formats::bytes::map::MappedFile;
+use crate::formats::{LargestId, Part, Sink, Weights};
 use std::sync::Arc;
 
 use super::footer::IdColumns;
 use super::limits;
 use super::rows::{BATCH, RowGroupReader};
 use crate::error::Result;
-use crate::formats::scan::map::Map;
-use crate::formats::scan::sink::Sink;
-use crate::formats::{Edges, Part, Visitor, Weights};
 
 /// Number of row groups to sample if the footer has no statistics.
 const GROUPS: usize = 32;
@@ -33,26 +31,12 @@ pub(crate) fn largest(part: &Part) -> Result<u64> {
     if let Some(largest) = by_statistics(0).zip(by_statistics(1)).map(|(u, v)| u.max(v)) {
         return Ok(if table.rows > 0 { largest.saturating_add(1) } else { 0 });
     }
-    let (limits, map) = (limits::limits(part, &table)?, Arc::new(Map::open(part.path())?));
-    let mut most = Most(0);
+    let (limits, map) = (limits::limits(part, &table)?, Arc::new(MappedFile::open(&part.path)?));
+    let mut most = LargestId::default();
     for look in 0..GROUPS.min(table.groups.len()) {
         let number = look * table.groups.len() / GROUPS.min(table.groups.len());
-        let places = places(&table, part.path(), &map, number, limits);
-        RowGroupReader::open(&places).step(BATCH, &mut Sink::new(&mut most, Weights::Skip))?;
+        let mut rows = RowGroupReader::open(&table, &part.path, &map, number, limits);
+        rows.step(BATCH, &mut Sink::new(&mut most, Weights::Skip))?;
     }
-    Ok(most.0)
-}
-
-/// The largest id that was visited, plus one.
-struct Most(u64);
-
-impl Visitor for Most {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        let largest = match edges {
-            Edges::Narrow(pairs) => pairs.as_flattened().iter().max().map(|id| u64::from(*id)),
-            Edges::Wide(pairs) => pairs.as_flattened().iter().max().copied(),
-        };
-        self.0 = self.0.max(largest.map_or(0, |id| id.saturating_add(1)));
-        Ok(())
-    }
+    Ok(most.0.map_or(0, |id| id.saturating_add(1)))
 }

@@ -4,11 +4,11 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use super::Summary;
-use super::footer::{Chunk, Group, IdColumns};
-use super::header::{self, Header, Kind};
+use super::footer::{ColumnChunk, IdColumns, RowGroup};
+use super::header::{self, Header, PageKind};
 use crate::error::{Error, Result};
 use crate::formats::Part;
+use crate::formats::part::TableSummary;
 
 /// Number of row groups to sample, and of pages at the start of each column there. With a dictionary, the first page
 /// may be small.
@@ -25,18 +25,18 @@ const BATCH: u64 = 256 << 10;
 
 /// Maximum size in bytes of an unpacked page of values, and of an unpacked dictionary.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Limits {
+pub(super) struct PageLimits {
     pub page: u64,
     pub dictionary: u64,
 }
 
-impl Limits {
+impl PageLimits {
     /// Samples the pages of one column.
     ///
     /// # Errors
     /// Bad input if the file can't be read. A malformed header is reported when its page is read.
-    fn of(part: &Part, file: &File, table: &IdColumns, column: usize) -> Result<Limits> {
-        let mut seen = Limits::default();
+    fn of(part: &Part, file: &File, table: &IdColumns, column: usize) -> Result<PageLimits> {
+        let mut seen = PageLimits::default();
         let count = table.groups.len();
         for look in 0..GROUPS.min(count) {
             let chunk = &table.groups[look * count / GROUPS.min(count)].chunks[column];
@@ -44,15 +44,15 @@ impl Limits {
             while at < chunk.end && pages < PAGES {
                 let mut bytes = [0; PREFIX];
                 let most = (chunk.end - at).min(PREFIX as u64) as usize;
-                let read = file.read_at(&mut bytes[..most], at).map_err(|e| Error::unreadable(part.path(), &e))?;
+                let read = file.read_at(&mut bytes[..most], at).map_err(|e| Error::unreadable(&part.path, &e))?;
                 let Some(header) = Header::read(&bytes[..read]) else { break };
                 match header.kind {
-                    Kind::Dictionary { .. } => seen.dictionary = seen.dictionary.max(header.size as u64),
-                    Kind::Data { .. } | Kind::Data2 { .. } => {
+                    PageKind::Dictionary { .. } => seen.dictionary = seen.dictionary.max(header.size as u64),
+                    PageKind::Data { .. } | PageKind::Data2 { .. } => {
                         seen.page = seen.page.max(header.size as u64);
                         pages += 1;
                     }
-                    Kind::Other => {}
+                    PageKind::Other => {}
                 }
                 at += (header.length + header.stored) as u64;
             }
@@ -60,11 +60,11 @@ impl Limits {
         // No page of a column in a row group is larger than the size that the footer declares for the column.
         let all = table.groups.iter().map(|group| group.chunks[column].size).max().unwrap_or(0);
         let more = |size: u64| (size + size / 2).max(LEAST).min(all);
-        Ok(Limits { page: more(seen.page), dictionary: more(seen.dictionary) })
+        Ok(PageLimits { page: more(seen.page), dictionary: more(seen.dictionary) })
     }
 
     /// Returns the memory for reading a column, in bytes.
-    fn memory(self, chunk: impl Iterator<Item = Chunk>) -> u64 {
+    fn memory(self, chunk: impl Iterator<Item = ColumnChunk>) -> u64 {
         let (mut packed, mut codec) = (false, 0);
         for chunk in chunk {
             packed |= chunk.codec != super::codec::Codec::Plain;
@@ -81,19 +81,19 @@ impl Limits {
 ///
 /// # Errors
 /// Bad input if the file can't be read.
-pub(super) fn limits(part: &Part, table: &IdColumns) -> Result<[Limits; 2]> {
-    let file = File::open(part.path()).map_err(|e| Error::unreadable(part.path(), &e))?;
-    Ok([Limits::of(part, &file, table, 0)?, Limits::of(part, &file, table, 1)?])
+pub(super) fn limits(part: &Part, table: &IdColumns) -> Result<[PageLimits; 2]> {
+    let file = File::open(&part.path).map_err(|e| Error::unreadable(&part.path, &e))?;
+    Ok([PageLimits::of(part, &file, table, 0)?, PageLimits::of(part, &file, table, 1)?])
 }
 
 /// Returns the memory that one thread needs to read a row group, in bytes.
-fn memory(table: &IdColumns, limits: [Limits; 2]) -> u64 {
+fn memory(table: &IdColumns, limits: [PageLimits; 2]) -> u64 {
     let column = |column: usize| limits[column].memory(table.groups.iter().map(|group| group.chunks[column].clone()));
     BATCH + header::MOST as u64 + column(0) + column(1)
 }
 
 /// Returns true if the pages are so large that one thread should read the whole file.
-pub(super) fn is_heavy(table: &IdColumns, limits: [Limits; 2]) -> bool {
+pub(super) fn is_heavy(table: &IdColumns, limits: [PageLimits; 2]) -> bool {
     memory(table, limits) > HEAVY
 }
 
@@ -101,16 +101,16 @@ pub(super) fn is_heavy(table: &IdColumns, limits: [Limits; 2]) -> bool {
 ///
 /// # Errors
 /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
-pub(crate) fn summary(part: &Part) -> Result<Summary> {
+pub(crate) fn summary(part: &Part) -> Result<TableSummary> {
     let table = IdColumns::read(part)?;
     let limits = limits(part, &table)?;
     let readers = if is_heavy(&table, limits) { 1 } else { table.groups.len() as u64 };
-    Ok(Summary {
+    Ok(TableSummary {
         edges: table.rows,
         narrow: table.ends.iter().all(|end| end.bytes == 4),
         readers,
         memory: memory(&table, limits),
         opening: table.opening,
-        open: (table.groups.len() * size_of::<Group>()) as u64,
+        open: (table.groups.len() * size_of::<RowGroup>()) as u64,
     })
 }

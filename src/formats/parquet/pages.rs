@@ -4,7 +4,7 @@
 //! rows of the row group, and the sizes for which memory was reserved.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,51 +14,43 @@ use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as Decoded};
 
 use super::codec::Codec;
-use super::footer::{Chunk, DAMAGED, IdColumns};
-use super::header::{self, Header, Kind};
-use super::limits::Limits;
+use super::footer::{DAMAGED, RowGroup};
+use super::header::{self, Header, PageKind};
+use super::limits::PageLimits;
 use super::schema::{IdColumn, NULLS};
 use super::thrift::Compact;
 use crate::error::{At, Error, Result};
-use crate::formats::scan::map::Map;
+use crate::formats::bytes::map::MappedFile;
 
 /// Minimum number of bytes of the file to bring into memory at once.
 const STRIDE: u64 = 1 << 20;
 
-/// The location of a column of a row group.
-pub(super) struct ColumnPlace<'a> {
-    pub path: &'a Path,
-    pub map: &'a Arc<Map>,
-    pub group: usize,
-    pub rows: u64,
-    pub chunk: &'a Chunk,
-    pub end: &'a IdColumn,
-    pub limits: Limits,
+/// The current page of a column, as messages name it.
+#[derive(Clone)]
+pub(super) struct PagePlace {
+    path: PathBuf,
+    column: String,
+    /// Offset of the page.
+    at: Arc<AtomicU64>,
 }
 
-/// Returns the locations of both columns of row group `nth`, in a mapped file.
-pub fn places<'a>(
-    table: &'a IdColumns,
-    path: &'a Path,
-    map: &'a Arc<Map>,
-    nth: usize,
-    limits: [Limits; 2],
-) -> [ColumnPlace<'a>; 2] {
-    let group = &table.groups[nth];
-    let (number, rows) = (group.number, group.rows);
-    [0, 1].map(|column| {
-        let (chunk, end, limits) = (&group.chunks[column], &table.ends[column], limits[column]);
-        ColumnPlace { path, map, group: number, rows, chunk, end, limits }
-    })
+impl PagePlace {
+    pub fn wrong(&self, expected: impl Into<String>, found: &str, remedy: &str) -> Error {
+        let found = format!("{found} in {}", self.column);
+        Error::input(&self.path, At::Byte(self.at.load(Relaxed)), expected, found, remedy)
+    }
+
+    pub fn damaged(&self, expected: impl Into<String>, found: &str) -> Error {
+        self.wrong(expected, found, DAMAGED)
+    }
 }
 
 /// A reader of the pages of a column.
 pub(super) struct Pages {
-    place: String,
-    path: std::path::PathBuf,
-    map: Arc<Map>,
+    pub place: PagePlace,
+    map: Arc<MappedFile>,
     codec: Codec,
-    limits: Limits,
+    limits: PageLimits,
     bytes: usize,
     optional: bool,
     /// Offset of the next byte to read, the end, and the end of what is in memory.
@@ -68,52 +60,44 @@ pub(super) struct Pages {
     /// Number of rows that are still to be read.
     rows: u64,
     has_dictionary: bool,
-    /// Offset of the current page.
-    page: Arc<AtomicU64>,
 }
 
 /// Bytes of a mapped file, which stays mapped while they are in use.
-struct Mapped {
-    map: Arc<Map>,
+struct MappedBytes {
+    map: Arc<MappedFile>,
     range: Range<usize>,
 }
 
-impl AsRef<[u8]> for Mapped {
+impl AsRef<[u8]> for MappedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.map.bytes()[self.range.clone()]
     }
 }
 
 impl Pages {
-    /// Returns a reader of a column's pages, and the offset of its current page.
-    pub fn new(place: &ColumnPlace<'_>) -> (Pages, Arc<AtomicU64>) {
-        let ColumnPlace { chunk, end, .. } = place;
-        let page = Arc::new(AtomicU64::new(chunk.at));
-        let pages = Pages {
-            place: format!("column {} of row group {}", end.name, place.group),
-            path: place.path.to_owned(),
-            map: place.map.clone(),
+    /// Returns a reader of the pages of column `nth` of a row group.
+    pub fn new(
+        path: &Path,
+        map: &Arc<MappedFile>,
+        group: &RowGroup,
+        (nth, end): (usize, &IdColumn),
+        limits: PageLimits,
+    ) -> Pages {
+        let chunk = &group.chunks[nth];
+        let column = format!("column {} of row group {}", end.name, group.number);
+        Pages {
+            place: PagePlace { path: path.to_owned(), column, at: Arc::new(AtomicU64::new(chunk.at)) },
+            map: map.clone(),
             codec: chunk.codec,
-            limits: place.limits,
+            limits,
             bytes: end.bytes,
             optional: end.optional,
             at: chunk.at,
             end: chunk.end,
             ready: chunk.at,
-            rows: place.rows,
+            rows: group.rows,
             has_dictionary: false,
-            page: page.clone(),
-        };
-        (pages, page)
-    }
-
-    fn wrong(&self, expected: impl Into<String>, found: &str, remedy: &str) -> Error {
-        let found = format!("{found} in {}", self.place);
-        Error::input(&self.path, At::Byte(self.page.load(Relaxed)), expected, found, remedy)
-    }
-
-    fn damaged(&self, expected: impl Into<String>, found: &str) -> Error {
-        self.wrong(expected, found, DAMAGED)
+        }
     }
 
     /// Brings the file up to byte `to` into memory.
@@ -130,25 +114,24 @@ impl Pages {
     /// Reads the next page that has values; `None` after the last one.
     fn next_page(&mut self) -> Result<Option<Page>> {
         loop {
-            let before = self.page.swap(self.at, Relaxed);
+            let before = self.place.at.swap(self.at, Relaxed);
             // Memory pages that were read are dropped, except at the edges, which are read again.
             self.map.drop_range(before as usize, self.at as usize);
             if self.at == self.end {
                 if self.rows > 0 {
-                    return Err(
-                        self.damaged("as many values as the row group has rows", &format!("{} fewer", self.rows))
-                    );
+                    let found = format!("{} fewer", self.rows);
+                    return Err(self.place.damaged("as many values as the row group has rows", &found));
                 }
                 return Ok(None);
             }
             let most = self.end.min(self.at + header::MOST as u64);
             self.populate(most)?;
             let header = Header::read(&self.map.bytes()[self.at as usize..most as usize]);
-            let header = header.ok_or_else(|| self.damaged("the header of a page", "other bytes"))?;
+            let header = header.ok_or_else(|| self.place.damaged("the header of a page", "other bytes"))?;
             let start = self.at + header.length as u64;
             if header.stored as u64 > self.end - start {
                 let found = format!("one of {} bytes", header.stored);
-                return Err(self.damaged(format!("a page of at most {} bytes", self.end - start), &found));
+                return Err(self.place.damaged(format!("a page of at most {} bytes", self.end - start), &found));
             }
             self.at = start + header.stored as u64;
             self.populate(self.at)?;
@@ -161,20 +144,20 @@ impl Pages {
     /// Unpacks the page at `range`; `None` if it is empty.
     fn page(&mut self, header: &Header, range: Range<usize>) -> Result<Option<Page>> {
         match header.kind {
-            Kind::Other | Kind::Data { values: 0, .. } | Kind::Data2 { values: 0, .. } => Ok(None),
-            Kind::Dictionary { values, encoding } => {
+            PageKind::Other | PageKind::Data { values: 0, .. } | PageKind::Data2 { values: 0, .. } => Ok(None),
+            PageKind::Dictionary { values, encoding } => {
                 if self.has_dictionary || !matches!(encoding, Encoding::PLAIN | Encoding::RLE_DICTIONARY) {
-                    return Err(self.damaged("one dictionary of plain values", "another one"));
+                    return Err(self.place.damaged("one dictionary of plain values", "another one"));
                 }
                 if values as usize > header.size / self.bytes {
                     let found = format!("{} bytes", header.size);
-                    return Err(self.damaged(format!("a dictionary of {values} values"), &found));
+                    return Err(self.place.damaged(format!("a dictionary of {values} values"), &found));
                 }
                 let buf = self.unpacked(header, range, 0, self.limits.dictionary)?;
                 self.has_dictionary = true;
                 Ok(Some(Page::DictionaryPage { buf, num_values: values, encoding: Encoding::PLAIN, is_sorted: false }))
             }
-            Kind::Data { values, encoding, levels } => {
+            PageKind::Data { values, encoding, levels } => {
                 let buf = self.unpacked(header, range, 0, self.limits.page)?;
                 let before = if self.optional { self.levels(values, levels, &buf)? } else { 0 };
                 self.check(values, encoding, &buf[before..])?;
@@ -187,13 +170,13 @@ impl Pages {
                     statistics: None,
                 }))
             }
-            Kind::Data2 { values, nulls, rows, encoding, levels, packed } => {
+            PageKind::Data2 { values, nulls, rows, encoding, levels, packed } => {
                 if nulls > 0 {
-                    return Err(self.wrong("an id in every row", &format!("{nulls} nulls"), NULLS));
+                    return Err(self.place.wrong("an id in every row", &format!("{nulls} nulls"), NULLS));
                 }
                 if rows != values || levels > header.stored.min(header.size) {
                     let found = format!("{values} values and {levels} bytes of levels");
-                    return Err(self.damaged(format!("a page of {rows} rows"), &found));
+                    return Err(self.place.damaged(format!("a page of {rows} rows"), &found));
                 }
                 let plain = if packed { levels } else { header.size };
                 let buf = self.unpacked(header, range, plain, self.limits.page)?;
@@ -220,21 +203,21 @@ impl Pages {
             let mut crc = flate2::Crc::new();
             crc.update(stored);
             if crc.sum() != expected {
-                return Err(self.damaged("a page with the checksum in its header", "another one"));
+                return Err(self.place.damaged("a page with the checksum in its header", "another one"));
             }
         }
         if header.size as u64 > most {
             let expected = format!("pages of at most {most} bytes, as the first pages and the footer suggest");
             let remedy = "the file is damaged, or its pages are of very different sizes: write it again \
                           (pyarrow.parquet.write_table with data_page_size=1<<20)";
-            return Err(self.wrong(expected, &format!("one of {} bytes", header.size), remedy));
+            return Err(self.place.wrong(expected, &format!("one of {} bytes", header.size), remedy));
         }
-        let damaged = |found: &str| self.damaged(format!("a page of {} bytes, unpacked", header.size), found);
+        let damaged = |found: &str| self.place.damaged(format!("a page of {} bytes, unpacked", header.size), found);
         if self.codec == Codec::Plain || plain >= header.size {
             if stored.len() != header.size {
                 return Err(damaged(&format!("{} bytes", stored.len())));
             }
-            return Ok(Bytes::from_owner(Mapped { map: self.map.clone(), range }));
+            return Ok(Bytes::from_owner(MappedBytes { map: self.map.clone(), range }));
         }
         let mut page = Vec::with_capacity(header.size);
         page.extend_from_slice(&stored[..plain]);
@@ -251,14 +234,14 @@ impl Pages {
             _ => None,
         };
         let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&bytes| bytes <= page.len());
-        bytes.ok_or_else(|| self.damaged("definition levels in a page", "none"))
+        bytes.ok_or_else(|| self.place.damaged("definition levels in a page", "none"))
     }
 
     /// Counts the values of a page, and checks what the decoder relies on.
     fn check(&mut self, values: u32, encoding: Encoding, data: &[u8]) -> Result<()> {
         let Some(left) = self.rows.checked_sub(values.into()) else {
             let found = format!("a page of {values}");
-            return Err(self.damaged(format!("at most {} more values", self.rows), &found));
+            return Err(self.place.damaged(format!("at most {} more values", self.rows), &found));
         };
         let fits = match encoding {
             Encoding::PLAIN => self.optional || data.len() / self.bytes >= values as usize,
@@ -271,7 +254,7 @@ impl Pages {
         };
         if !fits {
             let expected = format!("{values} values, plain, of a dictionary or as differences");
-            return Err(self.damaged(expected, &format!("{} bytes of {encoding}", data.len())));
+            return Err(self.place.damaged(expected, &format!("{} bytes of {encoding}", data.len())));
         }
         self.rows = left;
         Ok(())

@@ -1,51 +1,49 @@
 //! Builds batches of edges from both columns of a row group.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 
-use super::footer::{DAMAGED, one_line};
-use super::pages::{ColumnPlace, Pages};
-use super::schema::NULLS;
-use crate::error::{At, Error, Result};
-use crate::formats::scan::sink::Sink;
-use crate::formats::{Edges, Visitor};
+use super::footer::{IdColumns, one_line};
+use super::limits::PageLimits;
+use super::pages::{PagePlace, Pages};
+use super::schema::{IdColumn, NULLS};
+use crate::error::{Error, Result};
+use crate::formats::bytes::map::MappedFile;
+use crate::formats::{Edges, Sink, Visitor};
 use crate::process::panics::caught;
 
 /// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
 
 /// The ids of one column.
-struct Column {
-    path: std::path::PathBuf,
-    name: String,
-    group: usize,
+struct IdReader {
+    place: PagePlace,
     signed: bool,
-    numbers: Numbers,
+    numbers: IdNumbers,
     levels: Vec<i16>,
-    /// Offset of the current page.
-    page: Arc<AtomicU64>,
+    /// The bitwise or of all 64-bit ids in the batch; 0 for a 32-bit column.
+    bits: u64,
 }
 
 /// The numbers of a batch, and their reader.
-enum Numbers {
+enum IdNumbers {
     Of32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Of64(ColumnReaderImpl<Int64Type>, Vec<i64>),
 }
 
-impl Column {
-    fn open(place: &ColumnPlace<'_>) -> Column {
-        let (pages, page) = Pages::new(place);
-        let (description, pages) = (place.end.description.clone(), Box::new(pages));
-        let numbers = match place.end.bytes {
-            4 => Numbers::Of32(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
-            _ => Numbers::Of64(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
+impl IdReader {
+    fn open(end: &IdColumn, pages: Pages) -> IdReader {
+        let place = pages.place.clone();
+        let (description, pages) = (end.description.clone(), Box::new(pages));
+        let numbers = match end.bytes {
+            4 => IdNumbers::Of32(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
+            _ => IdNumbers::Of64(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
         };
-        let (path, name, group) = (place.path.to_owned(), place.end.name.clone(), place.group);
-        Column { path, name, group, signed: place.end.signed, numbers, levels: Vec::with_capacity(BATCH), page }
+        IdReader { place, signed: end.signed, numbers, levels: Vec::with_capacity(BATCH), bits: 0 }
     }
 
     /// Reads up to `rows` rows. Returns how many there were, and how many of them have a value.
@@ -55,8 +53,8 @@ impl Column {
     fn take(&mut self, rows: usize) -> Result<(usize, usize)> {
         let levels = &mut self.levels;
         let read = caught(|| match &mut self.numbers {
-            Numbers::Of32(reader, numbers) => batch(reader, rows, levels, numbers),
-            Numbers::Of64(reader, numbers) => batch(reader, rows, levels, numbers),
+            IdNumbers::Of32(reader, numbers) => batch(reader, rows, levels, numbers),
+            IdNumbers::Of64(reader, numbers) => batch(reader, rows, levels, numbers),
         });
         match read {
             Ok(Ok(read)) => Ok(read),
@@ -76,41 +74,29 @@ impl Column {
     fn read(&mut self, rows: usize) -> Result<()> {
         let (found, values) = self.take(rows)?;
         if values < found {
-            return Err(self.wrong("an id in every row", &format!("{} nulls", found - values), NULLS));
+            return Err(self.place.wrong("an id in every row", &format!("{} nulls", found - values), NULLS));
         }
         if found < rows {
             return Err(self.damaged(&format!("{} fewer", rows - found)));
         }
-        let negative = match &self.numbers {
-            Numbers::Of32(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n) < 0,
-            Numbers::Of64(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n) < 0,
+        let any = match &self.numbers {
+            IdNumbers::Of32(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n).into(),
+            IdNumbers::Of64(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n),
         };
-        if self.signed && negative {
+        if self.signed && any < 0 {
             let first = match &self.numbers {
-                Numbers::Of32(_, numbers) => numbers.iter().find(|n| **n < 0).map(|n| i64::from(*n)),
-                Numbers::Of64(_, numbers) => numbers.iter().find(|n| **n < 0).copied(),
+                IdNumbers::Of32(_, numbers) => numbers.iter().find(|n| **n < 0).map(|n| i64::from(*n)),
+                IdNumbers::Of64(_, numbers) => numbers.iter().find(|n| **n < 0).copied(),
             };
             let remedy = "correct the numbers and write them again";
-            return Err(self.wrong("whole numbers from 0", &first.unwrap_or(-1).to_string(), remedy));
+            return Err(self.place.wrong("whole numbers from 0", &first.unwrap_or(any).to_string(), remedy));
         }
+        self.bits = if let IdNumbers::Of64(..) = self.numbers { any.cast_unsigned() } else { 0 };
         Ok(())
     }
 
-    /// Returns the bitwise or of all 64-bit ids in the batch; 0 for a 32-bit column.
-    fn all(&self) -> u64 {
-        match &self.numbers {
-            Numbers::Of32(..) => 0,
-            Numbers::Of64(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n).cast_unsigned(),
-        }
-    }
-
-    fn wrong(&self, expected: &str, found: &str, remedy: &str) -> Error {
-        let found = format!("{found} in column {} of row group {}", self.name, self.group);
-        Error::input(&self.path, At::Byte(self.page.load(Relaxed)), expected, found, remedy)
-    }
-
     fn damaged(&self, found: &str) -> Error {
-        self.wrong("pages of as many values as the footer says", found, DAMAGED)
+        self.place.damaged("pages of as many values as the footer says", found)
     }
 }
 
@@ -129,22 +115,27 @@ fn batch<T: DataType>(
 
 /// A reader of the edges of a row group.
 pub(super) struct RowGroupReader {
-    columns: [Column; 2],
+    columns: [IdReader; 2],
     narrow: Vec<[u32; 2]>,
     wide: Vec<[u64; 2]>,
-    left: u64,
+    pub left: u64,
 }
 
 impl RowGroupReader {
-    /// Opens both columns, which have the same number of rows.
-    pub fn open(places: &[ColumnPlace<'_>; 2]) -> RowGroupReader {
-        let columns = [Column::open(&places[0]), Column::open(&places[1])];
-        RowGroupReader { columns, narrow: Vec::with_capacity(BATCH), wide: Vec::new(), left: places[0].rows }
-    }
-
-    /// Returns the number of rows that are still to be read.
-    pub fn left(&self) -> u64 {
-        self.left
+    /// Opens both columns of row group `nth` in a mapped file.
+    pub fn open(
+        table: &IdColumns,
+        path: &Path,
+        map: &Arc<MappedFile>,
+        nth: usize,
+        limits: [PageLimits; 2],
+    ) -> RowGroupReader {
+        let group = &table.groups[nth];
+        let columns = [0, 1].map(|column| {
+            let end = &table.ends[column];
+            IdReader::open(end, Pages::new(path, map, group, (column, end), limits[column]))
+        });
+        RowGroupReader { columns, narrow: Vec::with_capacity(BATCH), wide: Vec::new(), left: group.rows }
     }
 
     /// Hands up to `most` edges to `sink`. Returns their number, which is 0 after the last edge.
@@ -160,8 +151,8 @@ impl RowGroupReader {
         from.read(rows)?;
         to.read(rows)?;
         self.left -= rows as u64;
-        use Numbers::{Of32, Of64};
-        if from.all() | to.all() <= u32::MAX.into() {
+        use IdNumbers::{Of32, Of64};
+        if from.bits | to.bits <= u32::MAX.into() {
             match (&from.numbers, &to.numbers) {
                 (Of32(_, u), Of32(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
                 (Of32(_, u), Of64(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),

@@ -4,9 +4,8 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use crate::error::{At, Error, Result};
-use crate::formats::input::part::UseOfDirection;
-use crate::formats::text::names::{DIRECTION, Ends, chosen, columns, is_direction_open};
-use crate::formats::{Columns, Part};
+use crate::formats::text::names::{DIRECTION, EdgeColumns, chosen, columns, is_direction_open};
+use crate::formats::{Columns, Part, UseOfDirection};
 
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
 /// Maximum number of columns that a message names.
@@ -31,7 +30,7 @@ pub(super) struct IdColumn {
 pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn; 2], [usize; 2])> {
     let fields: Vec<&Type> = schema.root_schema().get_fields().iter().map(AsRef::as_ref).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
-    let asked = &part.text().columns;
+    let asked = &part.text.columns;
     let found = match asked {
         Columns::Auto => columns(&names),
         Columns::Names(wanted) => chosen(wanted, &names),
@@ -40,7 +39,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
                 let number = usize::try_from(*numbers.get(nth)?).ok()?;
                 (1..=names.len()).contains(&number).then(|| number - 1)
             };
-            column(0).zip(column(1)).filter(|_| numbers.len() < 3 || column(2).is_some()).map(|(u, v)| Ends {
+            column(0).zip(column(1)).filter(|_| numbers.len() < 3 || column(2).is_some()).map(|(u, v)| EdgeColumns {
                 u,
                 v,
                 weight: None,
@@ -51,9 +50,9 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
         && is_direction_open(&names, ends)
     {
         let (expected, remedy) = DIRECTION;
-        return Err(Error::input(part.path(), At::File, expected, listed(&fields), remedy));
+        return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     }
-    let Some(Ends { u, v, .. }) = found else {
+    let Some(EdgeColumns { u, v, .. }) = found else {
         let expected = match asked {
             Columns::Auto => {
                 "columns whose names say which are the ids (source and target, src and dst, from and to, u and v)"
@@ -65,7 +64,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
         let two = two.take(2).collect::<Vec<_>>();
         let two = if two.len() == 2 { shown(&two.join(", ")) } else { "\"a\", \"b\"".into() };
         let remedy = format!("choose both: [input] columns = [{two}], or their numbers from 1 (convert --columns)");
-        return Err(Error::input(part.path(), At::File, expected, listed(&fields), remedy));
+        return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     };
     let end = |field: usize| -> Result<(IdColumn, usize)> {
         let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field);
@@ -74,7 +73,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
             let remedy =
                 "choose columns of whole numbers ([input] columns, convert --columns), or number the ids first";
             let found = format!("{} of type {}", shown(fields[field].name()), kind(fields[field]));
-            Error::input(part.path(), At::File, "columns of whole numbers (INT32 or INT64, not nested)", found, remedy)
+            Error::input(&part.path, At::File, "columns of whole numbers (INT32 or INT64, not nested)", found, remedy)
         })
     };
     let ((u, first), (v, second)) = (end(u)?, end(v)?);

@@ -5,18 +5,16 @@
 //! group, and ends the other numbers of the group as it reaches them. So a visitor that restores the order of the input
 //! never has to keep more edges than [`ROWS`].
 
-use crate::formats::parquet::pages::places;
+use crate::formats::bytes::map::MappedFile;
+use crate::formats::pass::state::Worked;
+use crate::formats::weights::missing;
+use crate::formats::{BodyLayout, Head, ScanState, Sink, Visitor};
 use std::sync::Arc;
 
-use super::footer::IdColumns;
-use super::limits::{self, Limits};
+use super::footer::{IdColumns, unread};
+use super::limits::{self, PageLimits};
 use super::rows::RowGroupReader;
 use crate::error::Result;
-use crate::formats::Visitor;
-use crate::formats::scan::layout::{Directions, Head, Layout};
-use crate::formats::scan::map::Map;
-use crate::formats::scan::sink::Sink;
-use crate::formats::scan::{ScanState, Worked};
 
 /// Number of rows per chunk number.
 const ROWS: usize = 1 << 20;
@@ -27,15 +25,15 @@ const STRIDE: usize = 1 << 20;
 
 /// An open file.
 pub(crate) struct Units {
-    map: Arc<Map>,
+    map: Arc<MappedFile>,
     table: IdColumns,
-    limits: [Limits; 2],
+    limits: [PageLimits; 2],
     /// The first chunk number of each unit, and the index of its first row group.
     units: Vec<(u64, usize)>,
     /// The first chunk number after those of the row groups.
     ends: u64,
     /// Number of chunk numbers.
-    count: u64,
+    pub count: u64,
 }
 
 impl Units {
@@ -47,11 +45,12 @@ impl Units {
         let part = &shared.parts[index];
         let table = IdColumns::read(part)?;
         let limits = limits::limits(part, &table)?;
-        let map = Arc::new(Map::open(part.path())?);
+        let map = Arc::new(MappedFile::open(&part.path)?);
         part.unchanged(map.bytes().len() as u64)?;
-        let entries = Some(table.rows);
-        let (layout, directions) = (Layout::Arrays, Directions::Listed);
-        shared.set_head(index, Head { layout, body: 0, vertices: None, entries, weighted: false, directions })?;
+        if shared.weights.is_read() {
+            return Err(missing(&part.path.display().to_string(), unread(part).as_ref()));
+        }
+        shared.set_head(index, Head { entries: Some(table.rows), ..Head::of(BodyLayout::Arrays, 0) })?;
         let (mut units, mut ends) = (Vec::new(), 0);
         let heavy = limits::is_heavy(&table, limits);
         for (number, group) in table.groups.iter().enumerate() {
@@ -62,11 +61,6 @@ impl Units {
         }
         let count = ends.max((map.bytes().len() as u64).div_ceil(shared.chunk as u64));
         Ok(Units { map, table, limits, units, ends, count })
-    }
-
-    /// Returns the number of chunk numbers.
-    pub fn chunks(&self) -> u64 {
-        self.count
     }
 
     /// Does the work of chunk `number`: hashes its part of the file, and reads the row groups that begin there. `first`
@@ -98,8 +92,8 @@ impl Units {
     /// Reads a row group.
     fn group<V: Visitor>(&self, end: &mut ChunkNumbers<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
         let shared = end.shared;
-        let path = shared.parts[end.index].path();
-        let mut rows = RowGroupReader::open(&places(&self.table, path, &self.map, group, self.limits));
+        let path = &shared.parts[end.index].path;
+        let mut rows = RowGroupReader::open(&self.table, path, &self.map, group, self.limits);
         let mut left = ROWS;
         for turn in 1.. {
             let read = rows.step(left, sink)?;
@@ -107,7 +101,7 @@ impl Units {
                 return end.end(sink);
             }
             left -= read;
-            if left == 0 && rows.left() > 0 {
+            if left == 0 && rows.left > 0 {
                 end.end(sink)?;
                 left = ROWS;
             }

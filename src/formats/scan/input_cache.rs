@@ -8,9 +8,8 @@ use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
-use crate::formats::Input;
-use crate::formats::scan::read::ALIGNED;
-use crate::memory::{Budget, Buffer, Reservation, addresses_left, bytes_of, bytes_of_mut, discard, populate};
+use crate::formats::bytes::read::ALIGNED;
+use crate::memory::{Budget, Buffer, Reservation, addresses_left, discard, populate};
 
 /// Number of reads in flight at a time; more reads make both hard disks and SSDs slower.
 pub(crate) const READERS: usize = 4;
@@ -28,19 +27,19 @@ pub type Slab<'m> = &'m mut [u32];
 pub struct InputCache<'m> {
     /// Number of words in a slab.
     words: usize,
-    inner: Mutex<Inner<'m>>,
+    inner: Mutex<CacheState<'m>>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct Inner<'m> {
+struct CacheState<'m> {
     /// Slabs that are neither touched nor reserved.
     fresh: Vec<Slab<'m>>,
     /// Slabs that are touched and empty.
     touched: Vec<Slab<'m>>,
     /// Maximum number of slabs that may be reserved.
     allowed: usize,
-    chunks: Vec<Chunk<'m>>,
+    chunks: Vec<CachedChunk<'m>>,
     reservation: Reservation,
     /// Number of slabs to touch before they are needed.
     ahead: usize,
@@ -51,7 +50,7 @@ struct Inner<'m> {
 }
 
 #[derive(Debug)]
-enum Chunk<'m> {
+enum CachedChunk<'m> {
     /// No thread has taken the chunk yet.
     Unread,
     /// A thread is reading the chunk into memory.
@@ -73,43 +72,31 @@ pub enum CacheUse<'k, 'm> {
 }
 
 /// Returns the number of slabs for an input of `chunks` chunks, including those that are touched ahead.
-fn slabs(chunks: usize) -> usize {
+pub(crate) fn slabs(chunks: usize) -> usize {
     if chunks < LEAST { 0 } else { chunks + (chunks / 4).min(AHEAD) }
 }
 
-/// Reserves address space for the chunks of `input` that may be cached within the limit.
-///
-/// # Errors
-/// [`crate::Error::Addresses`] if the system gives no more.
-pub fn addresses(input: &Input, budget: &Budget) -> Result<Buffer<u32>> {
+/// Reserves address space for an input of `chunks` chunks of `chunk` bytes that may be cached within the limit.
+pub(crate) fn addresses(chunk: usize, chunks: usize, budget: &Budget) -> Result<Buffer<u32>> {
     // Only a part of what `ulimit -v` leaves is used: the cache only saves time, and everything else needs addresses,
     // too.
     let bytes = addresses_left().map_or(budget.limit(), |left| budget.limit().min(left / 4));
-    let most = (bytes / input.chunk() as u64) as usize;
-    budget.addresses(slabs(input.chunks_to_keep()).min(most) * (input.chunk() / 4), PURPOSE)
+    let most = (bytes / chunk as u64) as usize;
+    budget.addresses(slabs(chunks).min(most) * (chunk / 4), PURPOSE)
 }
 
 impl<'m> InputCache<'m> {
-    /// Creates a cache that stays empty until [`Self::allow`] allows it memory.
-    ///
-    /// # Errors
-    /// None in practice.
-    pub fn new(memory: &'m mut Buffer<u32>, input: &Input, budget: &Budget) -> Result<Self> {
-        let words = (input.chunk() / 4).max(1);
+    /// Creates a cache for chunks of `chunk` bytes.
+    pub(crate) fn new(memory: &'m mut Buffer<u32>, chunk: usize, budget: &Budget) -> Result<Self> {
+        let words = (chunk / 4).max(1);
         let fresh: Vec<Slab<'m>> = memory.chunks_exact_mut(words).rev().collect();
         let reservation = budget.reserve(0, PURPOSE)?;
         let (chunks, touched, ahead) = (Vec::new(), Vec::new(), (fresh.len() / 5).min(AHEAD));
-        let inner = Inner { fresh, touched, allowed: 0, chunks, reservation, ahead, readers: 0, next: 0, end: 0 };
+        let inner = CacheState { fresh, touched, allowed: 0, chunks, reservation, ahead, readers: 0, next: 0, end: 0 };
         Ok(InputCache { words, inner: Mutex::new(inner), changed: Condvar::new() })
     }
 
-    /// Returns an upper bound in bytes of what one of `ranks` ranks may cache of an input, including memory touched
-    /// ahead.
-    pub fn most_bytes(input: &Input, ranks: usize) -> u64 {
-        (slabs(input.chunks_to_keep().div_ceil(ranks)) * input.chunk()) as u64
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner<'m>> {
+    fn lock(&self) -> MutexGuard<'_, CacheState<'m>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -131,7 +118,7 @@ impl<'m> InputCache<'m> {
 
     /// Returns the number of chunks that are cached.
     pub fn chunks(&self) -> usize {
-        self.lock().chunks.iter().filter(|chunk| matches!(chunk, Chunk::Cached(_))).count()
+        self.lock().chunks.iter().filter(|chunk| matches!(chunk, CachedChunk::Cached(_))).count()
     }
 
     /// Returns the number of slabs that are touched and empty.
@@ -156,8 +143,8 @@ impl<'m> InputCache<'m> {
     pub fn release_one(&self) -> bool {
         let slab = {
             let mut inner = self.lock();
-            let last = |chunks: &mut Vec<Chunk<'m>>| {
-                chunks.iter_mut().rev().find(|chunk| matches!(chunk, Chunk::Cached(_)))?.take()
+            let last = |chunks: &mut Vec<CachedChunk<'m>>| {
+                chunks.iter_mut().rev().find(|chunk| matches!(chunk, CachedChunk::Cached(_)))?.take()
             };
             inner.touched.pop().or_else(|| last(&mut inner.chunks))
         };
@@ -178,12 +165,12 @@ impl<'m> InputCache<'m> {
     /// Begins a pass over these chunks. Returns the number of threads that should read ahead.
     pub(crate) fn begin(&self, chunks: Range<u64>) -> usize {
         let mut inner = self.lock();
-        inner.chunks.resize_with(chunks.end as usize, || Chunk::Unread);
+        inner.chunks.resize_with(chunks.end as usize, || CachedChunk::Unread);
         inner
             .chunks
             .iter_mut()
-            .filter(|chunk| matches!(chunk, Chunk::Skipped))
-            .for_each(|chunk| *chunk = Chunk::Unread);
+            .filter(|chunk| matches!(chunk, CachedChunk::Skipped))
+            .for_each(|chunk| *chunk = CachedChunk::Unread);
         (inner.next, inner.end) = (chunks.start as usize, chunks.end as usize);
         inner.readers = if inner.has_room(self.words) { READERS } else { 0 };
         inner.readers
@@ -204,14 +191,14 @@ impl<'m> InputCache<'m> {
     /// Takes the next chunk that no thread has taken; `None` if there is no memory for it.
     pub(crate) fn claim(&self) -> Option<u64> {
         let mut inner = self.lock();
-        while matches!(inner.chunks.get(inner.next)?, Chunk::Cached(_)) {
+        while matches!(inner.chunks.get(inner.next)?, CachedChunk::Cached(_)) {
             inner.next += 1;
         }
         if inner.next >= inner.end || !inner.has_room(self.words) {
             return None;
         }
         let number = inner.next;
-        inner.chunks[number] = Chunk::Loading;
+        inner.chunks[number] = CachedChunk::Loading;
         inner.next += 1;
         Some(number as u64)
     }
@@ -224,7 +211,7 @@ impl<'m> InputCache<'m> {
 
     /// Records the outcome for a taken chunk: it is in memory, or left to the thread that parses it.
     pub(crate) fn decide(&self, number: u64, slab: Option<Slab<'m>>) {
-        self.lock().chunks[number as usize] = slab.map_or(Chunk::Skipped, Chunk::Cached);
+        self.lock().chunks[number as usize] = slab.map_or(CachedChunk::Skipped, CachedChunk::Cached);
         self.changed.notify_all();
     }
 
@@ -238,7 +225,7 @@ impl<'m> InputCache<'m> {
         let mut inner = self.lock();
         loop {
             let chunk = inner.chunks.get_mut(number as usize)?;
-            if !matches!(chunk, Chunk::Unread | Chunk::Loading) {
+            if !matches!(chunk, CachedChunk::Unread | CachedChunk::Loading) {
                 return chunk.take();
             }
             if inner.readers == 0 {
@@ -259,17 +246,17 @@ impl<'m> InputCache<'m> {
     }
 }
 
-impl<'m> Chunk<'m> {
+impl<'m> CachedChunk<'m> {
     /// Returns the memory of the chunk, if it is cached.
     fn take(&mut self) -> Option<Slab<'m>> {
-        match std::mem::replace(self, Chunk::Skipped) {
-            Chunk::Cached(slab) => Some(slab),
+        match std::mem::replace(self, CachedChunk::Skipped) {
+            CachedChunk::Cached(slab) => Some(slab),
             _ => None,
         }
     }
 }
 
-impl<'m> Inner<'m> {
+impl<'m> CacheState<'m> {
     fn has_room(&self, words: usize) -> bool {
         let held = (self.reservation.bytes() / (4 * words as u64)) as usize;
         !self.touched.is_empty() || (held < self.allowed && !self.fresh.is_empty())
@@ -325,14 +312,4 @@ pub(crate) fn fits(chunk: usize, body: usize, record: usize, length: u64) -> boo
         && chunk.is_multiple_of(record)
         && body.is_multiple_of(record)
         && body < chunk
-}
-
-/// Returns the bytes of a slab.
-pub(crate) fn bytes<'s>(slab: &'s Slab<'_>) -> &'s [u8] {
-    bytes_of(slab)
-}
-
-/// Returns the bytes of a slab, to be read into.
-pub(crate) fn bytes_mut<'s>(slab: &'s mut Slab<'_>) -> &'s mut [u8] {
-    bytes_of_mut(slab)
 }

@@ -12,14 +12,17 @@ use crossbeam::channel::{Receiver, Sender};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{At, Error, Result};
+use crate::formats::bytes::tokens::newlines;
 use crate::formats::graph500::{self, WeightsFile};
-use crate::formats::lines::newlines;
 use crate::formats::metis::Cursor;
-use crate::formats::packing::{self, Decoder, Stored};
-use crate::formats::scan::layout::{self, Layout};
-use crate::formats::scan::sink::Sink;
-use crate::formats::scan::{Next, ScanState, Worked, locate, located, of_kind, refuse_empty};
-use crate::formats::{Format, Packing, Part, Visitor, Weights, arrays, suspect};
+use crate::formats::packing::{self, Decoder};
+use crate::formats::pass::layout;
+use crate::formats::pass::share::NextNumber;
+use crate::formats::pass::state::{Worked, locate, located, of_kind, refuse_empty};
+use crate::formats::pass::stored::{StoredBytes, unpacked};
+use crate::formats::{
+    BodyLayout, Format, HEAD, Packing, Part, ScanState, Sink, Visitor, Weights, arrays, contents, suspect,
+};
 
 /// Maximum number of blocks that wait between an unpacking thread and the parsers.
 pub(crate) const QUEUE: usize = 4;
@@ -28,18 +31,18 @@ const BLOCK: usize = 1 << 20;
 
 /// Returns an upper bound in bytes of the memory for unpacking one file.
 pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
-    if part.packing() == Packing::Plain {
+    if part.packing == Packing::Plain {
         return 0;
     }
-    let unpacking = packing::memory(part.packing(), part.path());
-    if part.format().is_arrays() {
+    let unpacking = packing::memory(part.packing, &part.path);
+    if part.format.is_arrays() {
         let times = if weights.is_wanted() { 3 } else { 2 };
-        return times * (unpacking + Stored::BYTES) + arrays::MEMORY;
+        return times * (unpacking + StoredBytes::BYTES) + arrays::MEMORY;
     }
     // A block, and the rest carried into the next one, may each contain a line of maximum length, and vectors grow by
     // doubling.
-    let block = 2 * (BLOCK + layout::HEAD) as u64;
-    unpacking + Stored::BYTES + block * (QUEUE + threads + 2) as u64
+    let block = 2 * (BLOCK + HEAD) as u64;
+    unpacking + StoredBytes::BYTES + block * (QUEUE + threads + 2) as u64
 }
 
 /// All packed files of a scan.
@@ -48,15 +51,15 @@ pub(crate) struct Packed<'a> {
     /// Parts whose blocks are spread over the threads, and parts that one thread processes alone.
     spread: Vec<usize>,
     alone: Vec<usize>,
-    feeders: usize,
-    next_spread: Next,
+    pub feeders: usize,
+    next_spread: NextNumber,
     next_alone: Mutex<usize>,
     /// Number of the next block, in the order of the input.
     number: AtomicU64,
 }
 
 /// Unpacked bytes that end at the end of a record.
-pub(crate) struct Block {
+pub(crate) struct PackedBlock {
     part: usize,
     data: Vec<u8>,
     /// Number of its first line, from 1, and its offset in the unpacked bytes.
@@ -71,28 +74,23 @@ pub(crate) struct Block {
 
 impl<'a> Packed<'a> {
     pub fn new(shared: &'a ScanState<'a>, first_number: u64, threads: usize) -> Self {
-        let packed = of_kind(shared.parts, |part| part.packing() != Packing::Plain);
+        let packed = of_kind(shared.parts, |part| part.packing != Packing::Plain);
         let packed: Vec<_> =
             packed.into_iter().enumerate().filter(|&(nth, _)| shared.share.has(nth)).map(|(_, part)| part).collect();
         let (alone, spread): (Vec<_>, Vec<_>) = packed.iter().partition(|index| {
-            let format = shared.parts[**index].format();
+            let format = shared.parts[**index].format;
             format == Format::Metis || format.is_arrays() || (packed.len() >= threads && !shared.ordered)
         });
         let feeders = if shared.ordered { spread.len().min(1) } else { spread.len() };
-        let (next_spread, next_alone) = (Next::new(0), Mutex::new(0));
+        let (next_spread, next_alone) = (NextNumber::new(0), Mutex::new(0));
         Packed { shared, spread, alone, feeders, next_spread, next_alone, number: AtomicU64::new(first_number) }
     }
 
-    /// Returns the number of threads that should call [`Self::feed`].
-    pub fn feeders(&self) -> usize {
-        self.feeders
-    }
-
     /// Runs an unpacking thread, which takes one part after the other and sends its blocks.
-    pub fn feed(&self, blocks: &Sender<Block>) {
+    pub fn feed(&self, blocks: &Sender<PackedBlock>) {
         while let Some(&part) = self.spread.get(self.next_spread.take() as usize) {
             let mut sent = 0;
-            let done = Blocks::open(self.shared, part).and_then(|mut unpacked| {
+            let done = Unpacker::open(self.shared, part).and_then(|mut unpacked| {
                 while let Some(mut block) = unpacked.next()? {
                     block.number = self.number.fetch_add(1, Relaxed);
                     sent += 1;
@@ -109,7 +107,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Runs a parser, which takes blocks until all feeders are done.
-    pub fn work<V: Visitor>(&self, blocks: Receiver<Block>, sink: &mut Sink<'_, V>) -> Worked {
+    pub fn work<V: Visitor>(&self, blocks: Receiver<PackedBlock>, sink: &mut Sink<'_, V>) -> Worked {
         for block in blocks {
             if self.shared.stopped() {
                 break;
@@ -133,10 +131,10 @@ impl<'a> Packed<'a> {
     }
 
     fn part<V: Visitor>(&self, part: usize, sink: &mut Sink<'_, V>) -> Result<()> {
-        if self.shared.parts[part].format().is_arrays() {
+        if self.shared.parts[part].format.is_arrays() {
             return arrays::read(self.shared, part, &self.number, sink);
         }
-        let mut unpacked = Blocks::open(self.shared, part)?;
+        let mut unpacked = Unpacker::open(self.shared, part)?;
         let mut cursor = Cursor::default();
         while let Some(mut block) = unpacked.next()? {
             if self.shared.stopped() {
@@ -146,16 +144,16 @@ impl<'a> Packed<'a> {
             self.block(&block, &mut cursor, sink)?;
             unpacked.spare = block.data;
         }
-        if let Some(Layout::Metis(adjacency)) = unpacked.layout {
+        if let Some(BodyLayout::Metis(adjacency)) = unpacked.layout {
             let line = unpacked.line;
             let at_end = |fault| located(fault, &self.shared.parts[part], 0, &[], line);
             adjacency.finish(&mut cursor, 0).map_err(at_end)?;
-            self.shared.rows[part].store(cursor.vertex, Relaxed);
+            self.shared.seen[part].rows.store(cursor.vertex, Relaxed);
         }
         Ok(())
     }
 
-    fn block<V: Visitor>(&self, block: &Block, cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<()> {
+    fn block<V: Visitor>(&self, block: &PackedBlock, cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<()> {
         let Some(layout) = self.shared.layout(block.part) else { return Ok(()) };
         let parsed = match &block.weights {
             Some(weights) => {
@@ -178,12 +176,12 @@ impl<'a> Packed<'a> {
 }
 
 /// The blocks of one packed file.
-struct Blocks<'a> {
+struct Unpacker<'a> {
     shared: &'a ScanState<'a>,
     index: usize,
     part: &'a Part,
-    decoder: Decoder<Stored<'a>>,
-    layout: Option<&'a Layout>,
+    decoder: Decoder<StoredBytes<'a>>,
+    layout: Option<&'a BodyLayout>,
     weights: Option<Arc<WeightsFile>>,
     /// Bytes that were unpacked beyond the end of the last block.
     carry: Vec<u8>,
@@ -195,15 +193,15 @@ struct Blocks<'a> {
     done: bool,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> Unpacker<'a> {
     /// Opens a part and reads its header.
     fn open(shared: &'a ScanState<'a>, index: usize) -> Result<Self> {
         let part = &shared.parts[index];
-        let mut blocks = Blocks {
+        let mut blocks = Unpacker {
             shared,
             index,
             part,
-            decoder: open(shared, index)?,
+            decoder: unpacked(shared, index)?,
             layout: None,
             weights: None,
             carry: Vec::new(),
@@ -214,20 +212,20 @@ impl<'a> Blocks<'a> {
             done: false,
         };
         let mut prefix = Vec::new();
-        let whole = blocks.fill(&mut prefix, layout::HEAD)?;
+        let whole = blocks.fill(&mut prefix, HEAD)?;
         if prefix.is_empty() {
             refuse_empty(part)?;
         }
         let head = layout::head(part, &prefix).map_err(|f| located(f, part, 0, &prefix, 1))?;
         if head.body == prefix.len() && !whole {
-            let found = format!("one of more than {} bytes", layout::HEAD);
-            return Err(Error::input(part.path(), At::Line(1), "a shorter header", found, "shorten the comments"));
+            let found = format!("one of more than {} bytes", HEAD);
+            return Err(Error::input(&part.path, At::Line(1), "a shorter header", found, "shorten the comments"));
         }
         suspect::check(part, true, &prefix[..prefix.len() / 16 * 16], None, |_, _| Ok(()))?;
         blocks.line += newlines(&prefix[..head.body]);
         blocks.offset = head.body as u64;
         blocks.carry.extend_from_slice(&prefix[head.body..]);
-        if part.format() == Format::Graph500 && shared.weights.is_wanted() {
+        if part.format == Format::Graph500 && shared.weights.is_wanted() {
             blocks.weights = WeightsFile::open(part)?.map(Arc::new);
         }
         blocks.layout = Some(&shared.set_head(index, head)?.layout);
@@ -235,7 +233,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Returns the next block; `None` after the last one.
-    fn next(&mut self) -> Result<Option<Block>> {
+    fn next(&mut self) -> Result<Option<PackedBlock>> {
         let (Some(layout), false) = (self.layout, self.done) else { return Ok(None) };
         let step = self.shared.chunk.min(BLOCK);
         let mut data = std::mem::take(&mut self.spare);
@@ -253,8 +251,8 @@ impl<'a> Blocks<'a> {
             }
             goal = data.len() + step;
         }
-        let stored = self.decoder.stored().offset();
-        let block = Block {
+        let stored = self.decoder.stored().offset;
+        let block = PackedBlock {
             part: self.index,
             line: self.line,
             offset: self.offset,
@@ -288,24 +286,10 @@ impl<'a> Blocks<'a> {
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
                     let at = self.decoder.stored().taken();
-                    return Err(packing::refused(self.part.packing(), self.part.path(), at, &e));
+                    return Err(contents::not_unpacked(self.part.packing, &self.part.path, at, &e));
                 }
             }
         }
         Ok(false)
     }
-}
-
-/// Opens a packed file.
-pub(crate) fn open<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<Stored<'a>>> {
-    let part = &shared.parts[index];
-    let path = part.path();
-    let stored = Stored::open(shared, index, path)?;
-    if stored.length() == 0 {
-        let expected = format!("a {} stream", part.packing().name());
-        let remedy = "the file is cut short: fetch or make it again";
-        return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
-    }
-    part.unchanged(stored.length())?;
-    Decoder::new(part.packing(), stored, path).map_err(|e| Error::unreadable(path, &e))
 }

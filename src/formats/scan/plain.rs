@@ -2,18 +2,18 @@
 //! fixed-size records are read ([`crate::formats::scan::records`]).
 
 use crate::error::{Error, Result};
+use crate::formats::bytes::map::MappedFile;
+use crate::formats::bytes::read::Reader;
 use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::{self, Cursor};
+use crate::formats::pass::layout;
+use crate::formats::pass::share::{ChunkQueue, NextNumber};
+use crate::formats::pass::state::{ErrorPlace, Worked, located, of_kind, refuse_empty};
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
-use crate::formats::scan::layout::{self, Head, Layout};
-use crate::formats::scan::map::Map;
-use crate::formats::scan::read::Reader;
-use crate::formats::scan::records::{Piece, Records};
-use crate::formats::scan::share::ChunkQueue;
-use crate::formats::scan::sink::{Sink, Stop};
-use crate::formats::scan::{ErrorPlace, Next, ScanState, Worked, located, of_kind, refuse_empty};
-use crate::formats::{Format, Packing, Part, Visitor, arrays, parquet, suspect};
-use std::ops::Range;
+use crate::formats::scan::records::{PieceBuffer, Records};
+use crate::formats::{
+    BodyLayout, FileHead, Format, HEAD, Packing, Part, ScanState, Sink, Stop, Visitor, arrays, parquet, suspect,
+};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Number of bytes to hash and then parse while they are in the L2 cache.
@@ -25,8 +25,8 @@ const PREFIX: usize = 4096;
 pub(crate) struct PlainFiles<'c> {
     files: Vec<Body>,
     /// Number of chunks of all files, and their assignment to threads.
-    chunks: u64,
-    queue: ChunkQueue<'c>,
+    pub chunks: u64,
+    pub queue: ChunkQueue<'c>,
 }
 
 /// A file of a scan.
@@ -38,11 +38,11 @@ struct Body {
     vertices: Arc<[u64]>,
     /// The open file. If there are few files, each stays open for the whole scan; otherwise a file is open only while
     /// some thread reads it.
-    kept: Option<Arc<Kind>>,
-    open: Mutex<Weak<Kind>>,
+    kept: Option<Arc<OpenFile>>,
+    open: Mutex<Weak<OpenFile>>,
 }
 
-enum Kind {
+enum OpenFile {
     Records(Records),
     Arrays(arrays::PlainArrays),
     Units(parquet::Units),
@@ -52,8 +52,8 @@ enum Kind {
 /// A mapped file of lines.
 struct Lines {
     part: usize,
-    map: Map,
-    head: Head,
+    map: MappedFile,
+    head: FileHead,
     vertices: Arc<[u64]>,
 }
 
@@ -65,21 +65,21 @@ impl<'c> PlainFiles<'c> {
     /// Opens the files, reads their headers, and counts the vertex lines of METIS files.
     pub fn open(shared: &ScanState<'c>, threads: usize) -> Result<PlainFiles<'c>> {
         let (mut files, mut chunks) = (Vec::new(), 0);
-        let plain = of_kind(shared.parts, |part| part.packing() == Packing::Plain);
+        let plain = of_kind(shared.parts, |part| part.packing == Packing::Plain);
         let few = plain.len() <= KEPT;
         for index in plain {
             let Some((mut kind, of_it)) = open(shared, index, Arc::new([]))? else {
                 refuse_empty(&shared.parts[index])?;
                 continue;
             };
-            if let Kind::Lines(lines) = &mut kind
-                && matches!(lines.head.layout, Layout::Metis(_))
+            if let OpenFile::Lines(lines) = &mut kind
+                && matches!(lines.head.layout, BodyLayout::Metis(_))
             {
                 lines.vertices = lines.count_vertices(shared, threads)?.into();
             }
             let vertices = match &kind {
-                Kind::Lines(lines) => lines.vertices.clone(),
-                Kind::Records(_) | Kind::Arrays(_) | Kind::Units(_) => Arc::new([]),
+                OpenFile::Lines(lines) => lines.vertices.clone(),
+                OpenFile::Records(_) | OpenFile::Arrays(_) | OpenFile::Units(_) => Arc::new([]),
             };
             let kept = few.then(|| Arc::new(kind));
             files.push(Body { part: index, first: chunks, vertices, kept, open: Mutex::default() });
@@ -88,22 +88,12 @@ impl<'c> PlainFiles<'c> {
         Ok(PlainFiles { files, chunks, queue: shared.share.begin(chunks) })
     }
 
-    /// Returns the number of chunks of all files.
-    pub fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
-    /// Returns the numbers of the chunks in this rank's share.
-    pub fn share(&self) -> Range<u64> {
-        self.queue.own()
-    }
-
     fn file(&self, number: u64) -> &Body {
         &self.files[self.files.partition_point(|file| file.first <= number) - 1]
     }
 
     /// Returns the open file.
-    fn opened(&self, shared: &ScanState<'_>, file: &Body) -> Result<Arc<Kind>> {
+    fn opened(&self, shared: &ScanState<'_>, file: &Body) -> Result<Arc<OpenFile>> {
         if let Some(kind) = &file.kept {
             return Ok(kind.clone());
         }
@@ -125,13 +115,15 @@ impl<'c> PlainFiles<'c> {
             let Some(number) = cache.claim() else { break };
             let file = self.file(number);
             match self.opened(shared, file).as_deref() {
-                Ok(Kind::Records(records)) => {
+                Ok(OpenFile::Records(records)) => {
                     if !records.read_ahead(shared, cache, number, number - file.first) {
                         break;
                     }
                 }
                 // If the file can't be opened, the thread that parses it reports why.
-                Ok(Kind::Arrays(_) | Kind::Units(_) | Kind::Lines(_)) | Err(_) => cache.decide(number, None),
+                Ok(OpenFile::Arrays(_) | OpenFile::Units(_) | OpenFile::Lines(_)) | Err(_) => {
+                    cache.decide(number, None)
+                }
             }
         }
     }
@@ -153,9 +145,9 @@ impl<'c> PlainFiles<'c> {
         sink: &mut Sink<'_, V>,
         next: impl Fn() -> Option<u64>,
     ) -> Worked {
-        let mut piece = Piece::default();
+        let mut piece = PieceBuffer::default();
         // The last file is kept open until the next one is opened, so that it is not reopened for each of its chunks.
-        let mut held: Option<Arc<Kind>> = None;
+        let mut held: Option<Arc<OpenFile>> = None;
         while !shared.stopped() {
             let Some(number) = next() else { break };
             let file = self.file(number);
@@ -163,11 +155,13 @@ impl<'c> PlainFiles<'c> {
             let place: ErrorPlace = (file.part, chunk);
             let kind = self.opened(shared, file).map_err(|error| Box::new((place, error)))?;
             let done = match &*kind {
-                Kind::Records(records) => records.chunk(shared, file.part, (number, chunk), cache, &mut piece, sink),
-                Kind::Arrays(arrays) => arrays.chunk(shared, file.part, chunk, sink),
-                Kind::Lines(lines) => lines.chunk(shared, chunk, sink),
+                OpenFile::Records(records) => {
+                    records.chunk(shared, file.part, (number, chunk), cache, &mut piece, sink)
+                }
+                OpenFile::Arrays(arrays) => arrays.chunk(shared, file.part, chunk, sink),
+                OpenFile::Lines(lines) => lines.chunk(shared, chunk, sink),
                 // Units end chunks themselves, including other chunks than this one.
-                Kind::Units(units) => {
+                OpenFile::Units(units) => {
                     units.chunk(shared, file.part, (file.first, chunk), sink)?;
                     held.replace(kind);
                     continue;
@@ -184,27 +178,27 @@ impl<'c> PlainFiles<'c> {
     fn is_worth_taking(&self, shared: &ScanState<'_>, number: u64) -> bool {
         let file = self.file(number);
         match self.opened(shared, file).as_deref() {
-            Ok(Kind::Records(records)) => records.is_cached(shared, number - file.first),
-            Ok(Kind::Arrays(_) | Kind::Units(_) | Kind::Lines(_)) | Err(_) => true,
+            Ok(OpenFile::Records(records)) => records.is_cached(shared, number - file.first),
+            Ok(OpenFile::Arrays(_) | OpenFile::Units(_) | OpenFile::Lines(_)) | Err(_) => true,
         }
     }
 }
 
 /// Opens a file and counts its chunks; `None` if it is empty. `vertices` is passed if the file was open before.
-fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(Kind, u64)>> {
+fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(OpenFile, u64)>> {
     let part = &shared.parts[index];
-    if part.is_records() {
+    if part.records.is_some() {
         return records(shared, index);
     }
-    if part.format().is_arrays() {
+    if part.format.is_arrays() {
         let arrays = arrays::PlainArrays::open(shared, index)?;
         let chunks = arrays.chunks(shared.chunk);
-        return Ok(Some((Kind::Arrays(arrays), chunks)));
+        return Ok(Some((OpenFile::Arrays(arrays), chunks)));
     }
-    if part.format() == Format::Parquet {
+    if part.format == Format::Parquet {
         let units = parquet::Units::open(shared, index)?;
-        let chunks = units.chunks();
-        return Ok(Some((Kind::Units(units), chunks)));
+        let chunks = units.count;
+        return Ok(Some((OpenFile::Units(units), chunks)));
     }
     lines(shared, index, vertices)
 }
@@ -215,9 +209,9 @@ fn shrunk(part: &Part) -> Error {
 }
 
 /// Opens a file of fixed-size records and counts its chunks; `None` if it is empty.
-fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
+fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(OpenFile, u64)>> {
     let part = &shared.parts[index];
-    let reader = Reader::open(part.path())?;
+    let reader = Reader::open(&part.path)?;
     part.unchanged(reader.length())?;
     let length = reader.length() as usize;
     let head = match shared.head(index) {
@@ -226,7 +220,7 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> 
         None => {
             let mut prefix = vec![0; length.min(PREFIX)];
             reader.read(0, &mut prefix)?;
-            let head = match part.format() {
+            let head = match part.format {
                 Format::Npy => arrays::head(part)?,
                 _ => layout::head(part, &prefix)
                     .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
@@ -239,19 +233,19 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> 
     };
     let weights = if shared.weights.is_wanted() { WeightsFile::open_checked(part)? } else { None };
     let records = Records::new(reader, head, weights).filter(|_| length > 0);
-    Ok(records.map(|records| (records.chunks(shared.chunk), Kind::Records(records))).map(|(n, kind)| (kind, n)))
+    Ok(records.map(|records| (records.chunks(shared.chunk), OpenFile::Records(records))).map(|(n, kind)| (kind, n)))
 }
 
 /// Opens a file of lines and counts its chunks; `None` if it is empty.
-fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(Kind, u64)>> {
+fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(OpenFile, u64)>> {
     let part = &shared.parts[index];
-    let map = Map::open(part.path())?;
+    let map = MappedFile::open(&part.path)?;
     let data = map.bytes();
     if data.is_empty() {
         return Ok(None);
     }
     part.unchanged(data.len() as u64)?;
-    map.populate(0, layout::HEAD)?;
+    map.populate(0, HEAD)?;
     let head = match shared.head(index) {
         Some(head) => head,
         None => {
@@ -261,7 +255,7 @@ fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<O
     };
     let head = head.clone();
     let chunks = data.len().div_ceil(shared.chunk) as u64;
-    Ok(Some((Kind::Lines(Lines { part: index, map, head, vertices }), chunks)))
+    Ok(Some((OpenFile::Lines(Lines { part: index, map, head, vertices }), chunks)))
 }
 
 impl Lines {
@@ -297,7 +291,7 @@ impl Lines {
             shared.note((self.part, chunk), sink.take_unfit(), |stop| self.place(stop, part, at));
             at = piece;
         }
-        if let (Layout::Metis(adjacency), true) = (&self.head.layout, end == data.len()) {
+        if let (BodyLayout::Metis(adjacency), true) = (&self.head.layout, end == data.len()) {
             adjacency.finish(&mut cursor, 0).map_err(|stop| self.place(stop.into(), part, data.len()))?;
         }
         sink.flush()?;
@@ -323,7 +317,7 @@ impl Lines {
     /// Returns the vertex of the first line of each chunk of a METIS file, which takes another pass over the file.
     fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<Vec<u64>> {
         let chunks = self.map.bytes().len().div_ceil(shared.chunk);
-        let next = Next::new(0);
+        let next = NextNumber::new(0);
         let counted = std::thread::scope(|scope| {
             let count = || {
                 let mut counts = Vec::new();
@@ -354,7 +348,7 @@ impl Lines {
         }
         // Every rank counts all lines, but only rank 0 reports the number, since ranks add their numbers up.
         let reported = if shared.share.rank == 0 { vertex } else { 0 };
-        shared.rows[self.part].store(reported, std::sync::atomic::Ordering::Relaxed);
+        shared.seen[self.part].rows.store(reported, std::sync::atomic::Ordering::Relaxed);
         Ok(lines)
     }
 }

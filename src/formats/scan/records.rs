@@ -1,15 +1,13 @@
 //! The chunks of a plain file of fixed-size records, which are read piece by piece, or taken from the cache.
 
 use crate::error::Result;
+use crate::formats::bytes::read::Reader;
 use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::Cursor;
+use crate::formats::pass::state::locate;
 use crate::formats::scan::input_cache::{self, CacheUse, InputCache};
-use crate::formats::scan::layout::{Head, Layout};
-use crate::formats::scan::read::Reader;
-use crate::formats::scan::sink::{Sink, Stop};
-use crate::formats::scan::{ScanState, locate};
-use crate::formats::{Part, Visitor};
-use crate::memory::bytes_of_mut;
+use crate::formats::{BodyLayout, FileHead, ScanState, Sink, Stop, Visitor};
+use crate::memory::{bytes_of, bytes_of_mut};
 
 /// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
 const PIECE: usize = 48 * 5461;
@@ -19,9 +17,9 @@ pub(crate) const BYTES: u64 = PIECE as u64 + 64;
 
 /// The buffer of one thread, allocated on first use.
 #[derive(Default)]
-pub(crate) struct Piece(Vec<u64>);
+pub(crate) struct PieceBuffer(Vec<u64>);
 
-impl Piece {
+impl PieceBuffer {
     fn bytes(&mut self) -> &mut [u8] {
         self.0.resize(BYTES as usize / 8, 0);
         bytes_of_mut(&mut self.0)
@@ -31,7 +29,7 @@ impl Piece {
 /// A file of fixed-size records.
 pub(crate) struct Records {
     reader: Reader,
-    layout: Layout,
+    layout: BodyLayout,
     record: usize,
     /// Offset of the first record.
     body: usize,
@@ -42,7 +40,7 @@ pub(crate) struct Records {
 
 impl Records {
     /// Returns the records of the file that `reader` reads; `None` if their size is not fixed.
-    pub fn new(reader: Reader, head: &Head, weights: Option<WeightsFile>) -> Option<Records> {
+    pub fn new(reader: Reader, head: &FileHead, weights: Option<WeightsFile>) -> Option<Records> {
         let (layout, length) = (head.layout.clone(), reader.length() as usize);
         Some(Records { record: layout.record()?, body: head.body, reader, layout, length, weights })
     }
@@ -73,12 +71,12 @@ impl Records {
             cache.decide(number, None);
             return true;
         }
-        let Some(mut slab) = cache.slab() else {
+        let Some(slab) = cache.slab() else {
             cache.decide(number, None);
             return false;
         };
         // If this read fails, it fails again for the thread that parses the chunk, which reports the error.
-        match self.reader.read_past_cache(from as u64, input_cache::bytes_mut(&mut slab), to - from) {
+        match self.reader.read_past_cache(from as u64, bytes_of_mut(slab), to - from) {
             Ok(()) => cache.decide(number, Some(slab)),
             Err(_) => {
                 cache.unused(slab);
@@ -96,14 +94,14 @@ impl Records {
         part: usize,
         (number, chunk): (u64, u64),
         cache: CacheUse<'_, '_>,
-        piece: &mut Piece,
+        piece: &mut PieceBuffer,
         sink: &mut Sink<'_, V>,
     ) -> Result<()> {
         let (from, to) = self.bounds(shared, chunk);
-        let whole = Whole { records: self, shared, part, chunk, from, to };
+        let place = (part, chunk);
         if let Some(slab) = cache.take(number) {
-            let bytes = &input_cache::bytes(&slab)[..to - from];
-            whole.parse(sink, |at, until, parse| parse(&bytes[at - from..until - from]))?;
+            let bytes = &bytes_of(slab)[..to - from];
+            self.parse(shared, place, (from, to), sink, |at, until, parse| parse(&bytes[at - from..until - from]))?;
             cache.parsed(number, slab);
         } else {
             // A chunk that is read in one call needs no hint.
@@ -116,7 +114,7 @@ impl Records {
                 }
             }
             let piece = piece.bytes();
-            whole.parse(sink, |at, until, parse| {
+            self.parse(shared, place, (from, to), sink, |at, until, parse| {
                 let bytes = &mut piece[..until - at];
                 self.reader.read(at as u64, bytes)?;
                 parse(bytes)
@@ -125,37 +123,26 @@ impl Records {
         shared.count(part, sink.take_count());
         shared.advance((to - from) as u64)
     }
-}
 
-/// A chunk that is being parsed.
-struct Whole<'a> {
-    records: &'a Records,
-    shared: &'a ScanState<'a>,
-    part: usize,
-    chunk: u64,
-    from: usize,
-    to: usize,
-}
-
-impl Whole<'_> {
     /// Hashes the bytes of the chunk, and parses the records that start in it; the last of these may end after the
     /// chunk. `with` passes the bytes `at .. until` to its third argument.
     fn parse<V: Visitor>(
         &self,
+        shared: &ScanState<'_>,
+        (part, chunk): (usize, u64),
+        (from, to): (usize, usize),
         sink: &mut Sink<'_, V>,
         mut with: impl FnMut(usize, usize, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
-        let Whole { records, from, to, .. } = *self;
         let cut = |at: usize| {
-            let behind = at.saturating_sub(records.body).next_multiple_of(records.record);
-            (records.body + behind).min(records.length)
+            let behind = at.saturating_sub(self.body).next_multiple_of(self.record);
+            (self.body + behind).min(self.length)
         };
         let (start, end) = (cut(from), cut(to));
         // A small chunk may lie within one record.
         let last = if start < end { end } else { to };
-        let part: &Part = &self.shared.parts[self.part];
-        let mut hasher = ScanState::hasher(self.part, self.chunk);
-        let mut of_weights = records.weights.is_some().then(|| ScanState::hasher(self.part, self.chunk));
+        let mut hasher = ScanState::hasher(part, chunk);
+        let mut of_weights = self.weights.is_some().then(|| ScanState::hasher(part, chunk));
         let (mut at, mut cursor) = (from, Cursor::default());
         while at < last {
             // The bytes before the chunk's first record form a separate piece: the end of a record, or a header.
@@ -167,24 +154,24 @@ impl Whole<'_> {
                     return Ok(());
                 }
                 let bytes = &bytes[first - at..];
-                let parsed = match &records.weights {
+                let parsed = match &self.weights {
                     Some(weights) => {
-                        let edge = ((first - records.body) / records.record) as u64;
+                        let edge = ((first - self.body) / self.record) as u64;
                         let of_weights = &mut of_weights;
                         weights.parse(bytes, edge, sink, |weights| {
                             of_weights.iter_mut().for_each(|hasher| hasher.update(weights));
                         })
                     }
-                    None => records.layout.parse(bytes, &mut cursor, sink),
+                    None => self.layout.parse(bytes, &mut cursor, sink),
                 };
-                parsed.map_err(|stop: Stop| locate(stop, part, first as u64, &[], 1))
+                parsed.map_err(|stop: Stop| locate(stop, &shared.parts[part], first as u64, &[], 1))
             })?;
             at = until;
         }
         sink.flush()?;
-        self.shared.set_hash(self.part, self.chunk, hasher.digest());
+        shared.set_hash(part, chunk, hasher.digest());
         if let Some(hasher) = of_weights {
-            self.shared.add_weights_hash(self.part, self.chunk, hasher.digest());
+            shared.add_weights_hash(part, chunk, hasher.digest());
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::fields::{Delimiter, Field, split};
+use super::fields::{Delimiter, LineField, split};
 use super::names;
 
 pub(super) const ANOTHER: &str =
@@ -58,19 +58,19 @@ pub(super) fn of_row(data: &[u8], delimiter: Delimiter, ends: [usize; 2]) -> Cow
         return remedy.into();
     }
     let fields = split(line, delimiter).unwrap_or_default();
-    match ends.map(|at| fields.get(at).is_some_and(Field::is_whole)) {
+    match ends.map(|at| fields.get(at).is_some_and(LineField::is_whole)) {
         [true, true] if !ends.iter().all(|at| fields[*at].is_id()) => floats(delimiter, ends).into(),
         _ => "correct the line, or say which columns to read: [input] columns, convert --columns".into(),
     }
 }
 
 /// Returns the remedy for a first line that is neither an edge nor a heading.
-pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[Field<'_>]) -> Cow<'static, str> {
+pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[LineField<'_>]) -> Cow<'static, str> {
     if !is_printed(line) {
         return SKIP_OR_COLUMNS.into();
     }
     let ids: Vec<usize> = (0..fields.len()).filter(|&at| fields[at].is_id()).collect();
-    let is_word = |field: &Field<'_>| !field.is_number() && !field.text.is_empty();
+    let is_word = |field: &LineField<'_>| !field.is_number() && !field.text.is_empty();
     if let Some(remedy) = of_numbers(line, [0, 1]) {
         return remedy.into();
     }
@@ -81,7 +81,7 @@ pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[Field<'_>]) 
         [u, v, ..] if u.is_whole() && v.is_whole() => floats(delimiter, [0, 1]).into(),
         [u, ..] if u.text.ends_with(b":") && is_word(u) => NEIGHBOURS.into(),
         _ if let [u, v] = ids[..] => chosen(u, v),
-        [u, v, ..] if is_word(u) && is_word(v) => numbering(line, delimiter, ends(fields), Head::None).into(),
+        [u, v, ..] if is_word(u) && is_word(v) => numbering(line, delimiter, ends(fields), NumberedLines::None).into(),
         _ => separator(line).map_or(SKIP_OR_COLUMNS.into(), Cow::from),
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn of_numbers(line: &[u8], ends: [usize; 2]) -> Option<String> {
         return Some("leave out lines of comments: grep -v '^;' IN > OUT".into());
     }
     let fields = split(line, delimiter).unwrap_or_default();
-    let is_grouped = |field: &Field<'_>| field.quoted && is_grouped(field.text);
+    let is_grouped = |field: &LineField<'_>| field.quoted && is_grouped(field.text);
     if ends.iter().any(|at| fields.get(*at).is_some_and(is_grouped)) {
         return Some(
             "write numbers without commas: sed -E ':a; s/\"([0-9]+),([0-9,]+)\"/\"\\1\\2\"/; ta' IN > OUT".into(),
@@ -105,7 +105,7 @@ pub(super) fn of_numbers(line: &[u8], ends: [usize; 2]) -> Option<String> {
     }
     let large = ends.iter().filter_map(|at| fields.get(*at)).find(|field| field.is_id() && field.id().is_none())?;
     let id = String::from_utf8_lossy(large.text);
-    Some(format!("{id} takes more than 64 bits: {}", numbering(line, delimiter, ends, Head::Numbers)))
+    Some(format!("{id} takes more than 64 bits: {}", numbering(line, delimiter, ends, NumberedLines::Numbers)))
 }
 
 /// Returns true for digits in groups of three separated by commas, such as 1,234,567.
@@ -164,7 +164,7 @@ pub(super) fn chosen(u: usize, v: usize) -> Cow<'static, str> {
 
 /// Returns the columns of the ends. These are the first two, except in N-Triples, whose second column is the relation
 /// between the ends.
-pub(super) fn ends(fields: &[Field<'_>]) -> [usize; 2] {
+pub(super) fn ends(fields: &[LineField<'_>]) -> [usize; 2] {
     match fields {
         [_, _, _, dot] if dot.text == b"." => [0, 2],
         _ => [0, 1],
@@ -173,7 +173,7 @@ pub(super) fn ends(fields: &[Field<'_>]) -> [usize; 2] {
 
 /// Which lines have ids that must be numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum NumberedLines {
     /// All lines.
     None,
     /// All lines but the first.
@@ -183,15 +183,15 @@ pub(super) enum Head {
 }
 
 /// Returns the command that numbers ids that are words or too large, for a file with lines like `shown`.
-pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], heading: Head) -> String {
+pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], heading: NumberedLines) -> String {
     let from = separated(delimiter);
     let line = if shown.contains(&b'"') {
         let ([u, v], byte) = (ends, delimiter.byte().map_or(' ', char::from).escape_default());
         let rows = format!("csv.reader(open('IN'), delimiter='{byte}')");
         let rows = match heading {
-            Head::None => rows,
-            Head::First => format!("list({rows})[1:]"),
-            Head::Numbers => format!("{rows} if (r[{u}] + r[{v}]).isdigit()"),
+            NumberedLines::None => rows,
+            NumberedLines::First => format!("list({rows})[1:]"),
+            NumberedLines::Numbers => format!("{rows} if (r[{u}] + r[{v}]).isdigit()"),
         };
         format!(
             "python3 -c \"import csv; n = {{}}; [print(*(n.setdefault(x, len(n)) for x in (r[{u}], r[{v}]))) for r in {rows}]\" > OUT"
@@ -199,9 +199,9 @@ pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], he
     } else {
         let [u, v] = ends.map(|at| format!("${}", at + 1));
         let below = match heading {
-            Head::None => String::new(),
-            Head::First => "NR>1".into(),
-            Head::Numbers => format!("{u}{v}~/^[0-9]+$/"),
+            NumberedLines::None => String::new(),
+            NumberedLines::First => "NR>1".into(),
+            NumberedLines::Numbers => format!("{u}{v}~/^[0-9]+$/"),
         };
         // Lines may end with CR LF, as on Windows.
         format!(

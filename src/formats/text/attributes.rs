@@ -1,8 +1,7 @@
 //! Parses the attributes that NetworkX writes after an edge: a Python dictionary, `{}` or `{'weight': 3}`.
 
+use crate::formats::bytes::tokens::weight_end;
 use std::ops::Range;
-
-use crate::formats::lines::weight_end;
 
 /// Returns the offset after the dictionary at `at`, and the range of the number of `'weight'`, which is empty if there
 /// is no such key; `None` if the dictionary does not end on its line, or its weight is not a number.

@@ -4,25 +4,25 @@
 //! The declared number of edges may be the number of lines, twice that number (the count then includes both directions
 //! of each edge), or half of it (each edge has one line for each direction).
 
-use super::fields::Field;
-use super::window::{Next, Window};
-use crate::formats::lines;
-use crate::formats::scan::sink::Fault;
+use super::fields::LineField;
+use super::window::{NextLine, TextWindow};
+use crate::formats::Fault;
+use crate::formats::bytes::tokens::{excerpt, newlines, number};
 
 /// A first line that contains counts, if the number of edges that follow matches one of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Counts {
+pub(crate) struct CountsLine {
     /// Number of the line, from 1.
     pub line: u64,
     /// The possible readings of the line.
-    sizes: Vec<Sizes>,
+    sizes: Vec<DeclaredSizes>,
     /// The line as messages show it.
     shown: String,
 }
 
 /// A way to read a line of counts.
 #[derive(Debug, Clone, Copy)]
-struct Sizes {
+struct DeclaredSizes {
     /// The number of vertices from which edges lead, and of those to which they lead.
     ends: [u64; 2],
     edges: u64,
@@ -58,10 +58,7 @@ impl Ratio {
     }
 }
 
-pub(super) const REMEDY: &str =
-    "skip it with [input] skip_lines = 1 (convert --skip-lines 1), or say skip_lines = 0 if it is an edge";
-
-impl Counts {
+impl CountsLine {
     /// Returns the text after "found" in a message about the line, if its counts match a file with `following` more
     /// lines.
     pub fn found(&self, following: u64) -> Option<String> {
@@ -83,13 +80,14 @@ impl Counts {
     pub const EXPECTED: &str = "an edge";
 
     /// The remedy in a message.
-    pub const REMEDY: &str = REMEDY;
+    pub const REMEDY: &str =
+        "skip it with [input] skip_lines = 1 (convert --skip-lines 1), or say skip_lines = 0 if it is an edge";
 }
 
-impl Sizes {
+impl DeclaredSizes {
     /// Returns the ways to read a line of these numbers.
-    fn of(numbers: &[u64]) -> Vec<Sizes> {
-        let sizes = |ends, edges, common| Sizes { ends, edges, common };
+    fn of(numbers: &[u64]) -> Vec<DeclaredSizes> {
+        let sizes = |ends, edges, common| DeclaredSizes { ends, edges, common };
         match *numbers {
             [n, m] => vec![sizes([n, n], m, true)],
             [rows, columns, entries] => {
@@ -143,21 +141,21 @@ fn is_symmetric(edges: &[[u64; 2]]) -> bool {
 /// longer than `window`, returns the counts to check at the end of the file; in such files the number of lines alone
 /// decides.
 pub(super) fn check(
-    fields: &[Field<'_>],
+    fields: &[LineField<'_>],
     at: usize,
     behind: usize,
-    window: &Window<'_>,
-) -> Result<Option<Counts>, Fault> {
-    let ids: Option<Vec<u64>> = fields.iter().map(Field::id).collect();
-    let sizes = Sizes::of(&ids.unwrap_or_default());
-    let line = 1 + lines::newlines(&window.bytes[..at]);
-    let counts = Counts { line, sizes, shown: lines::excerpt(window.bytes, at) };
+    window: &TextWindow<'_>,
+) -> Result<Option<CountsLine>, Fault> {
+    let ids: Option<Vec<u64>> = fields.iter().map(LineField::id).collect();
+    let sizes = DeclaredSizes::of(&ids.unwrap_or_default());
+    let line = 1 + newlines(&window.bytes[..at]);
+    let counts = CountsLine { line, sizes, shown: excerpt(window.bytes, at) };
     if !window.whole {
         return Ok(Some(counts).filter(|counts| !counts.sizes.is_empty()));
     }
     let mut following = 0;
     let mut next = behind;
-    while let Next::Line { end, .. } = window.next(next) {
+    while let NextLine::Line { end, .. } = window.next(next) {
         following += 1;
         next = end;
     }
@@ -171,18 +169,18 @@ pub(super) fn check(
         return Ok(None); // A line that is not an edge is the mistake to report.
     }
     match ratios.find(|(sizes, ratio)| sizes.fit(*ratio, &edges)) {
-        Some((_, ratio)) => Err(Fault::new(at, Counts::EXPECTED, counts.message(ratio), Counts::REMEDY)),
+        Some((_, ratio)) => Err(Fault::new(at, CountsLine::EXPECTED, counts.message(ratio), CountsLine::REMEDY)),
         None => Ok(None),
     }
 }
 
 /// Returns the first two numbers of each line from `at` on.
-fn edges(mut at: usize, window: &Window<'_>) -> Vec<[u64; 2]> {
+fn edges(mut at: usize, window: &TextWindow<'_>) -> Vec<[u64; 2]> {
     let mut edges = Vec::new();
-    while let Next::Line { start, end } = window.next(at) {
+    while let NextLine::Line { start, end } = window.next(at) {
         let line = &window.bytes[start..end];
         let numbers = line.split(|c| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
-        let mut numbers = numbers.map(|digits| lines::number(digits, 0).map_or(u64::MAX, |(id, _)| id));
+        let mut numbers = numbers.map(|digits| number(digits, 0).map_or(u64::MAX, |(id, _)| id));
         edges.extend(numbers.next().zip(numbers.next()).map(|(u, v)| [u, v]));
         at = end;
     }

@@ -13,7 +13,7 @@ pub(super) enum Delimiter {
 
 /// A field without its quotes and the blanks around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Field<'l> {
+pub(super) struct LineField<'l> {
     pub text: &'l [u8],
     pub quoted: bool,
 }
@@ -56,7 +56,7 @@ impl Delimiter {
     }
 }
 
-impl Field<'_> {
+impl LineField<'_> {
     /// Returns true for an unsigned integer.
     pub fn is_id(&self) -> bool {
         !self.text.is_empty() && self.text.iter().all(u8::is_ascii_digit)
@@ -86,7 +86,7 @@ impl Field<'_> {
 
 /// Splits a line into fields. A delimiter at the end does not add an empty field. Returns `None` if a quote is not
 /// closed.
-pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<Field<'_>>> {
+pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineField<'_>>> {
     let mut fields = Vec::new();
     let tabs = delimiter == Delimiter::Tab;
     let mut rest = trim(line, tabs);
@@ -103,7 +103,7 @@ pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<Field<'_>>>
             return None;
         }
         let text = if quoted { &field[1..length - 1] } else { field };
-        fields.push(Field { text: trim(text, false), quoted });
+        fields.push(LineField { text: trim(text, false), quoted });
         rest = trim(behind, tabs);
         match (rest.first(), delimiter.byte()) {
             (None, _) => break,

@@ -1,9 +1,9 @@
 //! Detects tables without a heading whose first column numbers the lines, as pandas and R write them.
 
-use super::fields::{Delimiter, Field};
-use super::window::{Next, Window};
-use crate::formats::lines::number;
-use crate::formats::scan::sink::Fault;
+use super::fields::{Delimiter, LineField};
+use super::window::{NextLine, TextWindow};
+use crate::formats::Fault;
+use crate::formats::bytes::tokens::number;
 
 /// In files with fewer lines, the table must also look like one of pandas in other ways.
 const FEW: usize = 8;
@@ -16,11 +16,16 @@ const FEWEST: usize = 3;
 /// All lines of the window must continue the count. If the third column is constant or has fractions, it is a weight,
 /// and the table is accepted. In a short table, only commas and connected ids are evidence of an index, because `0 1
 /// 5`, `1 2 3`, `2 0 7` is a triangle with weights.
-pub(super) fn check(window: &Window<'_>, first: &[Field<'_>], at: usize, delimiter: Delimiter) -> Result<(), Fault> {
+pub(super) fn check(
+    window: &TextWindow<'_>,
+    first: &[LineField<'_>],
+    at: usize,
+    delimiter: Delimiter,
+) -> Result<(), Fault> {
     let (mut next, mut lines) = (at, Vec::new());
     let mut counted = 0;
     let (mut base, mut third, mut differ) = (0, 0, false);
-    while let Next::Line { start, end } = window.next(next) {
+    while let NextLine::Line { start, end } = window.next(next) {
         let Some([count, v, w]) = three_ids(window.line(start, end)) else { return Ok(()) };
         if counted == 0 {
             (base, third) = (count, w);

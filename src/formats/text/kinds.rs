@@ -1,6 +1,6 @@
 //! Detects text that begins like another format, and refuses it with the name of that format.
 
-use crate::formats::scan::sink::Fault;
+use crate::formats::Fault;
 
 /// Refuses a file that begins like another format.
 pub(super) fn check(start: &[u8], named: bool) -> Result<(), Fault> {

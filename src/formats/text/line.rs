@@ -1,27 +1,27 @@
 //! A line of text, split into fields.
 
 use super::advice::ANOTHER;
-use super::fields::{Delimiter, Field, split};
-use super::window::Window;
-use crate::formats::lines::{excerpt, lone_return};
-use crate::formats::scan::sink::Fault;
+use super::fields::{Delimiter, LineField, split};
+use super::window::TextWindow;
+use crate::formats::Fault;
+use crate::formats::bytes::tokens::{excerpt, lone_return};
 use std::borrow::Cow;
 
 /// A line of the window, split into fields.
-pub(super) struct Line<'a> {
+pub(super) struct TextLine<'a> {
     pub(super) at: usize,
     /// Offset of the next line.
     pub(super) behind: usize,
     pub(super) text: &'a [u8],
     pub(super) shown: String,
     pub(super) delimiter: Delimiter,
-    pub(super) fields: Vec<Field<'a>>,
+    pub(super) fields: Vec<LineField<'a>>,
     /// Whether a delimiter follows the last field.
     pub(super) open: bool,
 }
 
-impl<'a> Line<'a> {
-    pub(super) fn of(window: &Window<'a>, at: usize, end: usize, tsv: bool) -> Result<Line<'a>, Fault> {
+impl<'a> TextLine<'a> {
+    pub(super) fn of(window: &TextWindow<'a>, at: usize, end: usize, tsv: bool) -> Result<TextLine<'a>, Fault> {
         let line = window.line(at, end);
         if line.contains(&b'\r') {
             return Err(lone_return(window.bytes, at));
@@ -32,13 +32,13 @@ impl<'a> Line<'a> {
         let Some(fields) = split(line, delimiter) else {
             return Err(Fault::new(at, "quotes that end in their line, and a comma behind them", shown, ANOTHER));
         };
-        Ok(Line { at, behind: end, text: line, shown, delimiter, fields, open })
+        Ok(TextLine { at, behind: end, text: line, shown, delimiter, fields, open })
     }
 
     /// Returns the line split by blanks if it then consists of exactly two ids, with any number of tabs before and
     /// between them.
-    pub(super) fn aligned(&self, window: &Window<'a>) -> Option<Line<'a>> {
-        self.by_blanks(window).filter(|line| line.fields.len() == 2 && line.fields.iter().all(Field::is_id))
+    pub(super) fn aligned(&self, window: &TextWindow<'a>) -> Option<TextLine<'a>> {
+        self.by_blanks(window).filter(|line| line.fields.len() == 2 && line.fields.iter().all(LineField::is_id))
     }
 
     /// Returns true if there are blanks between ids and tabs elsewhere: `1 2<TAB>3`.
@@ -48,9 +48,9 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the line split by both blanks and tabs.
-    pub(super) fn by_blanks(&self, window: &Window<'a>) -> Option<Line<'a>> {
+    pub(super) fn by_blanks(&self, window: &TextWindow<'a>) -> Option<TextLine<'a>> {
         let fields = split(window.line(self.at, self.behind), Delimiter::Blanks)?;
-        Some(Line { shown: self.shown.clone(), delimiter: Delimiter::Blanks, fields, open: false, ..*self })
+        Some(TextLine { shown: self.shown.clone(), delimiter: Delimiter::Blanks, fields, open: false, ..*self })
     }
 
     pub(super) fn fault(&self, expected: &str, remedy: impl Into<Cow<'static, str>>) -> Fault {
@@ -58,17 +58,17 @@ impl<'a> Line<'a> {
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        self.fields.iter().map(Field::name).collect()
+        self.fields.iter().map(LineField::name).collect()
     }
 
     pub(super) fn is_id(&self, column: usize) -> bool {
-        self.fields.get(column).is_some_and(Field::is_id)
+        self.fields.get(column).is_some_and(LineField::is_id)
     }
 
     /// Returns true for a line of words without numbers and without control characters.
     pub(super) fn is_words(&self) -> bool {
         let words = self.fields.iter().any(|field| field.name().chars().any(char::is_alphabetic));
-        words && self.is_printed() && !self.fields.iter().any(Field::is_number)
+        words && self.is_printed() && !self.fields.iter().any(LineField::is_number)
     }
 
     pub(super) fn is_printed(&self) -> bool {

@@ -15,33 +15,48 @@ mod fields;
 mod index;
 mod kinds;
 mod line;
+pub(super) mod lines;
 pub(super) mod names;
-mod options;
 mod table;
 mod unread;
 mod window;
 
 use std::borrow::Cow;
 
-use crate::formats::Part;
-use crate::formats::input::part::UseOfDirection;
-use crate::formats::lines::{Grammar, Weight};
-use crate::formats::scan::layout::{Directions, HEAD, Head, Layout};
-use crate::formats::scan::sink::Fault;
+use crate::formats::text::lines::{Grammar, WeightRule};
+use crate::formats::{Columns, Fault, HEAD, Head, Part, TextOptions, UseOfDirection};
 pub(in crate::formats) use advice::decimal_commas;
 use advice::{COLUMNS, OTHER_COLUMNS, SKIP, advice, advice_of_two, chosen};
-pub(crate) use counts::Counts;
-use fields::{Delimiter, Field};
-use line::Line;
-use names::Ends;
-pub use options::{Columns, TextOptions};
+pub(crate) use counts::CountsLine;
+use fields::{Delimiter, LineField};
+use line::TextLine;
+use names::EdgeColumns;
 pub(crate) use table::TableGrammar;
 pub(in crate::formats) use unread::unread;
-use window::{Next, Window};
+use window::{NextLine, TextWindow};
+
+/// How the lines of a file are parsed.
+#[derive(Debug, Clone)]
+pub(crate) enum LineLayout {
+    /// Lines with one edge and perhaps a weight.
+    Pairs(Grammar),
+    /// Rows of several columns.
+    Table(TableGrammar),
+}
+
+impl LineLayout {
+    /// Returns the counts in the first line, if that may contain counts rather than an edge.
+    pub fn counts(&self) -> Option<&CountsLine> {
+        match self {
+            LineLayout::Pairs(grammar) => grammar.counts.as_ref(),
+            LineLayout::Table(table) => table.counts.as_ref(),
+        }
+    }
+}
 
 /// Returns the layout of lines with two ids, and with a weight in all lines if the first one has it.
-fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> Layout {
-    Layout::Lines(Grammar {
+fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> LineLayout {
+    LineLayout::Pairs(Grammar {
         tag: None,
         // A semicolon begins a comment unless it is the delimiter.
         comments: if delimiter == Delimiter::Semicolon { b"#%/" } else { b"#%/;" },
@@ -51,15 +66,15 @@ fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Opti
         largest: u64::MAX,
         weight,
         attributes: true,
-        counts: quoted.as_ref().and_then(|table| table.counts().cloned()),
+        counts: quoted.as_ref().and_then(|table| table.counts.clone()),
         quoted,
         expected: match weight {
-            Weight::Never => "two ids (whole numbers from 0 to 2^64-1)",
-            Weight::Optional => "two ids (whole numbers from 0 to 2^64-1), perhaps a weight behind them",
-            Weight::Required => "two ids (whole numbers from 0 to 2^64-1) and a weight",
+            WeightRule::Never => "two ids (whole numbers from 0 to 2^64-1)",
+            WeightRule::Optional => "two ids (whole numbers from 0 to 2^64-1), perhaps a weight behind them",
+            WeightRule::Required => "two ids (whole numbers from 0 to 2^64-1) and a weight",
         }
         .into(),
-        remedy: if weight == Weight::Never { advice_of_two } else { advice },
+        remedy: if weight == WeightRule::Never { advice_of_two } else { advice },
     })
 }
 
@@ -68,10 +83,10 @@ fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Opti
 ///
 /// # Errors
 /// The fault of the first line that can't be read.
-pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout>, Fault> {
     read_head(prefix, start, part).map_err(|fault| {
         // Everything else depends on the column separator, so a comma that is no separator is the more useful reason.
-        let window = Window::new(prefix);
+        let window = TextWindow::new(prefix);
         let lines = prefix[fault.at..window.bytes.len().max(fault.at)].split(|c| *c == b'\n').take(2);
         match lines.into_iter().find_map(decimal_commas) {
             Some(remedy) => Fault { expected: "numbers with decimal points".into(), remedy: remedy.into(), ..fault },
@@ -80,31 +95,30 @@ pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fau
     })
 }
 
-fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
-    let options = part.text();
-    let window = Window::new(prefix);
-    kinds::check(&window.bytes[start..], part.is_named())?;
+fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout>, Fault> {
+    let options = &part.text;
+    let window = TextWindow::new(prefix);
+    kinds::check(&window.bytes[start..], part.named)?;
     let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
-    let head = |body, layout: Layout| {
+    let head = |body, layout: LineLayout| {
         let weighted = match &layout {
-            Layout::Lines(grammar) => grammar.weight != Weight::Never,
-            Layout::Table(table) => table.is_weighted(),
-            _ => false,
+            LineLayout::Pairs(grammar) => grammar.weight != WeightRule::Never,
+            LineLayout::Table(table) => table.weight.is_some(),
         };
-        Head { layout, body, vertices: None, entries: None, weighted, directions: Directions::Listed }
+        Head { weighted, ..Head::of(layout, body) }
     };
     let (at, behind) = match window.next(body) {
-        Next::Line { start, end } => (start, end),
-        Next::Beyond if options.columns != Columns::Auto => {
+        NextLine::Line { start, end } => (start, end),
+        NextLine::Beyond if options.columns != Columns::Auto => {
             let expected = format!("a line of edges that ends within the first {HEAD} bytes, to detect the columns");
             return Err(Fault::new(body, expected, "comments, or a longer line", "shorten what is above the edges"));
         }
-        _ => return Ok(head(body, grammar(Weight::Optional, Delimiter::Blanks, false, None))),
+        _ => return Ok(head(body, grammar(WeightRule::Optional, Delimiter::Blanks, false, None))),
     };
-    let tsv = crate::formats::format::ending(part.path()).as_deref() == Some("tsv");
-    let mut first = Line::of(&window, at, behind, tsv)?;
+    let tsv = crate::formats::format::ending(&part.path).as_deref() == Some("tsv");
+    let mut first = TextLine::of(&window, at, behind, tsv)?;
     let second = match window.next(behind) {
-        Next::Line { start, end } => Some(Line::of(&window, start, end, tsv)),
+        NextLine::Line { start, end } => Some(TextLine::of(&window, start, end, tsv)),
         _ => None,
     };
     let (second, broken) = match second {
@@ -140,22 +154,22 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     match (&second, broken) {
         (_, Some(fault)) => Err(fault),
         (Some(row), None) => Ok(head(behind, kind.layout(row, Some(ends), None)?)),
-        (None, None) => Ok(head(behind, grammar(Weight::Optional, first.delimiter, false, None))),
+        (None, None) => Ok(head(behind, grammar(WeightRule::Optional, first.delimiter, false, None))),
     }
 }
 
 /// Returns the offset after the lines to skip.
-fn skip(window: &Window<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
+fn skip(window: &TextWindow<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
     let mut at = start;
     for line in 0..lines {
         at = match window.next(at) {
-            Next::Line { end, .. } => end,
-            Next::End if window.bytes.len() == start => return Ok(start),
-            Next::End => {
+            NextLine::Line { end, .. } => end,
+            NextLine::End if window.bytes.len() == start => return Ok(start),
+            NextLine::End => {
                 let expected = format!("{lines} lines to skip, as skip_lines says, and edges below them");
                 return Err(Fault::new(at, expected, format!("{line} lines"), "make skip_lines smaller"));
             }
-            Next::Beyond => {
+            NextLine::Beyond => {
                 let expected = format!("{lines} lines to skip within the first {HEAD} bytes");
                 return Err(Fault::new(at, expected, format!("{line} lines"), "make skip_lines smaller"));
             }
@@ -167,8 +181,8 @@ fn skip(window: &Window<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
 /// The first two lines, which decide how the file is parsed.
 struct FirstLines<'a> {
     options: &'a TextOptions,
-    first: &'a Line<'a>,
-    second: Option<&'a Line<'a>>,
+    first: &'a TextLine<'a>,
+    second: Option<&'a TextLine<'a>>,
 }
 
 impl FirstLines<'_> {
@@ -186,7 +200,7 @@ impl FirstLines<'_> {
     }
 
     /// Returns the counts in the first line, if it may contain counts and the job does not say how many lines to skip.
-    fn counts(&self, window: &Window<'_>) -> Result<Option<Counts>, Fault> {
+    fn counts(&self, window: &TextWindow<'_>) -> Result<Option<CountsLine>, Fault> {
         match (self.options.skip_lines, self.first.fields.len()) {
             (None, 2 | 3) => counts::check(&self.first.fields, self.first.at, self.first.behind, window),
             _ => Ok(None),
@@ -194,13 +208,13 @@ impl FirstLines<'_> {
     }
 
     /// Returns the columns that the first line or the job names, if the line is a heading; `None` if it is an edge.
-    fn heading(&self) -> Result<Option<Ends>, Fault> {
+    fn heading(&self) -> Result<Option<EdgeColumns>, Fault> {
         let first = self.first;
         match &self.options.columns {
             Columns::Numbers(numbers) => {
                 let ends = numbered(numbers);
                 // An unnamed first column above an index (",0,1") is not an edge.
-                let gap = |(at, field): (usize, &Field<'_>)| {
+                let gap = |(at, field): (usize, &LineField<'_>)| {
                     field.text.is_empty()
                         && self.second.is_some_and(|row| row.fields.get(at).is_some_and(|f| !f.text.is_empty()))
                 };
@@ -234,7 +248,7 @@ impl FirstLines<'_> {
     }
 
     /// Like [`Self::heading`], if the job names no columns.
-    fn named_by_heading(&self) -> Result<Option<Ends>, Fault> {
+    fn named_by_heading(&self) -> Result<Option<EdgeColumns>, Fault> {
         let first = self.first;
         if first.is_id(0) && first.is_id(1) {
             return Ok(None);
@@ -244,12 +258,16 @@ impl FirstLines<'_> {
             if let Some(ends) = names::columns(&first.names()) {
                 return Ok(Some(ends));
             }
-            let is_text = |line: &Line<'_>| {
+            let is_text = |line: &TextLine<'_>| {
                 line.fields.len() >= 2 && line.fields[..2].iter().all(|f| !f.is_number() && !f.text.is_empty())
             };
             if self.second.is_some_and(is_text) {
-                let remedy =
-                    advice::numbering(first.text, first.delimiter, advice::ends(&first.fields), advice::Head::None);
+                let remedy = advice::numbering(
+                    first.text,
+                    first.delimiter,
+                    advice::ends(&first.fields),
+                    advice::NumberedLines::None,
+                );
                 return Err(first.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
             }
             let expected = "edges, or a heading that names two columns of ids (source and target, src and dst, from and to, u and v)";
@@ -277,11 +295,16 @@ impl FirstLines<'_> {
     }
 
     /// Returns the layout of lines like `row`, with the columns of a heading if there is one.
-    fn layout(&self, row: &Line<'_>, heading: Option<Ends>, counts: Option<Counts>) -> Result<Layout, Fault> {
+    fn layout(
+        &self,
+        row: &TextLine<'_>,
+        heading: Option<EdgeColumns>,
+        counts: Option<CountsLine>,
+    ) -> Result<LineLayout, Fault> {
         let columns = row.fields.len();
-        let third_is_number = row.fields.get(2).is_some_and(Field::is_number);
+        let third_is_number = row.fields.get(2).is_some_and(LineField::is_number);
         let attributes = row.fields.get(2).is_some_and(|field| field.text.first() == Some(&b'{'));
-        let auto = Ends { u: 0, v: 1, weight: (columns > 2 && (third_is_number || attributes)).then_some(2) };
+        let auto = EdgeColumns { u: 0, v: 1, weight: (columns > 2 && (third_is_number || attributes)).then_some(2) };
         let ends = match &self.options.columns {
             Columns::Numbers(numbers) => numbered(numbers),
             _ => heading.unwrap_or(auto),
@@ -312,7 +335,7 @@ impl FirstLines<'_> {
         let is_word =
             |column: usize| row.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty());
         if heading.is_some() && is_word(ends.u) && is_word(ends.v) {
-            let remedy = advice::numbering(row.text, row.delimiter, [ends.u, ends.v], advice::Head::First);
+            let remedy = advice::numbering(row.text, row.delimiter, [ends.u, ends.v], advice::NumberedLines::First);
             return Err(row.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
         }
         let plain = (ends.u, ends.v) == (0, 1) && columns <= 3 && !row.fields.iter().any(|field| field.quoted);
@@ -321,15 +344,15 @@ impl FirstLines<'_> {
         let weight = match (declared, ends.weight, columns) {
             // Unless the job says that the first line is an edge like the others (skip_lines = 0), a line with another
             // number of columns belongs to an adjacency list or to another format.
-            (false, _, 2) if row_more == 0 && !is_edge => Some(Weight::Never),
-            (false, Some(_), 3) if !attributes && row_more == 0 && !is_edge => Some(Weight::Required),
-            (false, _, 2 | 3) => Some(Weight::Optional),
-            (true, None, 2) if whole == 2 || heading.is_none() => Some(Weight::Never),
-            (true, Some(2), 3) if attributes => Some(Weight::Optional),
-            (true, Some(2), 3) => Some(Weight::Required),
+            (false, _, 2) if row_more == 0 && !is_edge => Some(WeightRule::Never),
+            (false, Some(_), 3) if !attributes && row_more == 0 && !is_edge => Some(WeightRule::Required),
+            (false, _, 2 | 3) => Some(WeightRule::Optional),
+            (true, None, 2) if whole == 2 || heading.is_none() => Some(WeightRule::Never),
+            (true, Some(2), 3) if attributes => Some(WeightRule::Optional),
+            (true, Some(2), 3) => Some(WeightRule::Required),
             _ => None,
         };
-        let (Ends { u, v, weight: of_weight }, delimiter) = (ends, row.delimiter);
+        let (EdgeColumns { u, v, weight: of_weight }, delimiter) = (ends, row.delimiter);
         let table = TableGrammar { delimiter, u, v, weight: of_weight, columns: whole, counts };
         // A third column that is not a weight is a mistake, unless it was declared to be something else.
         let quoted = declared || columns < 3 || of_weight.is_some();
@@ -340,12 +363,12 @@ impl FirstLines<'_> {
                 (declared || columns == 3) && delimiter == Delimiter::Tab,
                 quoted.then_some(table),
             ),
-            None => Layout::Table(table),
+            None => LineLayout::Table(table),
         })
     }
 }
 
-fn numbered(numbers: &[u64]) -> Ends {
+fn numbered(numbers: &[u64]) -> EdgeColumns {
     let column = |at: usize| numbers.get(at).map(|number| *number as usize - 1);
-    Ends { u: column(0).unwrap_or(0), v: column(1).unwrap_or(1), weight: column(2) }
+    EdgeColumns { u: column(0).unwrap_or(0), v: column(1).unwrap_or(1), weight: column(2) }
 }

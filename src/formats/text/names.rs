@@ -2,7 +2,7 @@
 
 /// The columns of an edge, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::formats) struct Ends {
+pub(in crate::formats) struct EdgeColumns {
     pub u: usize,
     pub v: usize,
     pub weight: Option<usize>,
@@ -47,7 +47,7 @@ const OTHERS: [&str; 9] = ["", "value", "time", "timestamp", "date", "year", "ty
 const KINDS: [&str; 6] = ["node", "vertex", "id", "ids", "idx", "index"];
 
 /// Returns the columns named in a heading; `None` unless exactly two of them are named as ends.
-pub(in crate::formats) fn columns(names: &[String]) -> Option<Ends> {
+pub(in crate::formats) fn columns(names: &[String]) -> Option<EdgeColumns> {
     let bare: Vec<String> = names.iter().map(|name| bare(name)).collect();
     let only = |wanted: &dyn Fn(&str) -> bool| {
         let mut found = (0..bare.len()).filter(|&at| wanted(&bare[at]));
@@ -57,14 +57,14 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<Ends> {
     let weight = only(&|name| WEIGHTS.contains(&name));
     for triple in TRIPLES {
         if let [Some(u), Some(_), Some(v)] = triple.map(|known| only(&|name| known.contains(&name))) {
-            return Some(Ends { u, v, weight });
+            return Some(EdgeColumns { u, v, weight });
         }
     }
     for (first, second) in PAIRS {
         let (is_first, is_second) = (|name: &str| first.contains(&name), |name: &str| second.contains(&name));
         if any(&is_first) && any(&is_second) {
             let (u, v) = (only(&is_first)?, only(&is_second)?);
-            return Some(Ends { u, v, weight });
+            return Some(EdgeColumns { u, v, weight });
         }
     }
     let mut found = None;
@@ -75,7 +75,7 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<Ends> {
                 if found.is_some() {
                     return None;
                 }
-                found = Some(Ends { u, v, weight });
+                found = Some(EdgeColumns { u, v, weight });
             }
         }
     }
@@ -84,7 +84,7 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<Ends> {
 
 /// Returns true if the names of the ends that [`columns`] found do not say which end is the source: an arc leads from
 /// its tail to its head, but an edge of a knowledge graph leads from its head to its tail.
-pub(in crate::formats) fn is_direction_open(names: &[String], ends: Ends) -> bool {
+pub(in crate::formats) fn is_direction_open(names: &[String], ends: EdgeColumns) -> bool {
     [ends.u, ends.v].map(|at| bare(&names[at])) == ["tail", "head"]
 }
 
@@ -96,7 +96,7 @@ pub(in crate::formats) const DIRECTION: (&str, &str) = (
 );
 
 /// Returns the columns that were chosen by name. A name must be spelled as in the heading, or else differ only in case.
-pub(in crate::formats) fn chosen(wanted: &[String], names: &[String]) -> Option<Ends> {
+pub(in crate::formats) fn chosen(wanted: &[String], names: &[String]) -> Option<EdgeColumns> {
     let find = |wanted: &String| {
         let all = |same: &dyn Fn(&String) -> bool| -> Vec<usize> {
             (0..names.len()).filter(|&at| same(&names[at])).collect()
@@ -112,7 +112,7 @@ pub(in crate::formats) fn chosen(wanted: &[String], names: &[String]) -> Option<
         Some(weight) => Some(find(weight)?),
         None => None,
     };
-    Some(Ends { u, v, weight })
+    Some(EdgeColumns { u, v, weight })
 }
 
 /// Returns true for a name that is unlikely to be an end.
@@ -149,7 +149,7 @@ mod tests {
 
     fn of(heading: &str) -> Option<(usize, usize, Option<usize>)> {
         let names: Vec<String> = heading.split(',').map(str::to_owned).collect();
-        columns(&names).map(|Ends { u, v, weight }| (u, v, weight))
+        columns(&names).map(|EdgeColumns { u, v, weight }| (u, v, weight))
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         let names: Vec<String> = ["Who", "whom", "who", "n", "n"].map(str::to_owned).to_vec();
         let of = |wanted: &[&str]| {
             let wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
-            chosen(&wanted, &names).map(|Ends { u, v, weight }| (u, v, weight))
+            chosen(&wanted, &names).map(|EdgeColumns { u, v, weight }| (u, v, weight))
         };
         assert_eq!(of(&["who", "WHOM"]), Some((2, 1, None)));
         assert_eq!(of(&["Who", "who", "whom"]), Some((0, 2, Some(1))));

@@ -5,13 +5,11 @@
 
 use std::ops::Range;
 
-use super::counts::Counts;
+use super::counts::CountsLine;
 use super::fields::Delimiter;
 use super::{advice, attributes};
-use crate::formats::Visitor;
-use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
-use crate::formats::scan::sink::{Fault, Sink, Stop};
-use crate::formats::weights::push;
+use crate::formats::bytes::tokens::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
+use crate::formats::{Fault, Sink, Stop, Visitor};
 
 /// The format of a file's lines. Columns are counted from 0.
 #[derive(Debug, Clone)]
@@ -25,11 +23,11 @@ pub(crate) struct TableGrammar {
     /// Number of columns in every line.
     pub(super) columns: usize,
     /// The counts in the first line, if it may contain counts rather than an edge.
-    pub(super) counts: Option<Counts>,
+    pub(super) counts: Option<CountsLine>,
 }
 
 /// The edge of a line.
-pub(crate) struct Row {
+pub(crate) struct EdgeRow {
     pub u: u64,
     pub v: u64,
     /// The range of its weight, which is empty if it has none.
@@ -42,16 +40,6 @@ pub(crate) struct Row {
 const BLANKS: u8 = 0;
 
 impl TableGrammar {
-    /// Returns the counts in the first line, if it may contain counts.
-    pub(crate) fn counts(&self) -> Option<&Counts> {
-        self.counts.as_ref()
-    }
-
-    /// Returns true if a column contains weights.
-    pub(super) fn is_weighted(&self) -> bool {
-        self.weight.is_some()
-    }
-
     /// Parses whole lines; the last one may lack its newline.
     pub(crate) fn parse<V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         match self.delimiter {
@@ -63,12 +51,12 @@ impl TableGrammar {
     }
 
     fn lines<const D: u8, V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
-        let wanted = sink.reading().is_wanted() && self.weight.is_some();
+        let wanted = sink.reading.is_wanted() && self.weight.is_some();
         let mut at = 0;
         while at < data.len() {
-            if let Some(Row { u, v, weight, next }) = self.edge::<D>(data, at) {
+            if let Some(EdgeRow { u, v, weight, next }) = self.edge::<D>(data, at) {
                 if wanted {
-                    push(data, at, (u, v), weight, sink)?
+                    sink.push_line(data, at, (u, v), weight)?
                 } else {
                     sink.push(u, v)?
                 }
@@ -92,7 +80,7 @@ impl TableGrammar {
     }
 
     /// Returns the edge of the line at `at`; `None` if the line is not an edge.
-    pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<Row> {
+    pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<EdgeRow> {
         match self.delimiter {
             Delimiter::Comma => self.edge::<b','>(data, at),
             Delimiter::Semicolon => self.edge::<b';'>(data, at),
@@ -103,7 +91,7 @@ impl TableGrammar {
 
     /// Returns the edge of the line at `at`; `None` if the line is not an edge.
     #[inline]
-    fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<Row> {
+    fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<EdgeRow> {
         let (mut u, mut v, mut column, mut weight) = (0, 0, 0, 0..0);
         if self.u.min(self.v) > 0 && is_comment::<D>(&data[trim::<D>(data, at)..]) {
             return None;
@@ -148,7 +136,7 @@ impl TableGrammar {
             };
             // Some spreadsheets write a delimiter after the last column.
             let empty = at == start && D != BLANKS;
-            return (column == self.columns || (empty && column == self.columns + 1)).then_some(Row {
+            return (column == self.columns || (empty && column == self.columns + 1)).then_some(EdgeRow {
                 u,
                 v,
                 weight,

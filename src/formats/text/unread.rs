@@ -1,32 +1,47 @@
 //! Finds numeric columns that are not read, one of which may be the weights.
 
 use super::fields::{Delimiter, split};
-use super::window::{Next, Window};
-use super::{Columns, head, skip};
-use crate::formats::Part;
-use crate::formats::scan::layout::Layout;
+use super::window::{NextLine, TextWindow};
+use super::{LineLayout, head, skip};
+use crate::formats::weights::Unread;
+use crate::formats::{Columns, Format, Part, contents};
 
-/// Returns the numeric columns that are not read, in a file without weights that starts with `prefix` and whose text
-/// begins at `start`. Each comes with its name or number for messages, and as the option that chooses it as the weight
-/// after the two ids.
-pub(in crate::formats) fn unread(prefix: &[u8], start: usize, part: &Part) -> Vec<(String, Columns)> {
-    columns(prefix, start, part).unwrap_or_default()
+/// Returns the numeric columns that are not read, in a text file whose edges have no weights. Mistakes in the file are
+/// left to the scan.
+pub(in crate::formats) fn unread(part: &Part) -> Option<Unread> {
+    if part.format != Format::Text {
+        return None;
+    }
+    let (prefix, _) = contents::prefix_of(part).ok()?;
+    let start = contents::text_start(&prefix, Format::Text).ok()?;
+    let columns = columns(&prefix, start, part)?;
+    let (_, first) = columns.first()?;
+    let typed = match first {
+        Columns::Names(names) => names.join(","),
+        Columns::Numbers(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(","),
+        Columns::Auto => return None,
+    };
+    let which = if columns.len() == 1 { "if these are the weights, say so" } else { "choose the weights, as in" };
+    let remedy = format!("{which}: [input] columns = {first}, convert --columns {typed}");
+    Some(Unread::of(&columns.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), remedy))
 }
 
+/// Returns the numeric columns that are not read, in a file that starts with `prefix` and whose text begins at `start`.
+/// Each comes with its name or number for messages, and as the option that chooses it as the weight after the two ids.
 fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Columns)>> {
     let head = head(prefix, start, part).ok().filter(|head| !head.weighted)?;
-    let window = Window::new(prefix);
+    let window = TextWindow::new(prefix);
     let row = |at: usize| match window.next(at) {
-        Next::Line { start, end } => Some((window.line(start, end), end)),
+        NextLine::Line { start, end } => Some((window.line(start, end), end)),
         _ => None,
     };
     let (line, _) = row(head.body)?;
     let (u, v, delimiter) = match &head.layout {
-        Layout::Table(table) => (table.u, table.v, table.delimiter),
+        LineLayout::Table(table) => (table.u, table.v, table.delimiter),
         _ => (0, 1, Delimiter::of(line, false)),
     };
     let fields = split(line, delimiter)?;
-    let first = skip(&window, start, part.text().skip_lines.unwrap_or(0)).ok()?;
+    let first = skip(&window, start, part.text.skip_lines.unwrap_or(0)).ok()?;
     let heading = row(first).filter(|(_, end)| *end == head.body);
     let names: Vec<String> = heading
         .and_then(|(line, _)| split(line, delimiter))

@@ -1,17 +1,17 @@
 //! The start of a file, line by line, which decides how the rest is read.
 
-use crate::formats::lines::{blanks, has_lone_return, next_line};
-use crate::formats::scan::layout::HEAD;
+use crate::formats::HEAD;
+use crate::formats::bytes::tokens::{blanks, has_lone_return, next_line};
 
 /// At most the first [`HEAD`] bytes of a file; the same for a plain and a packed file.
-pub(super) struct Window<'a> {
+pub(super) struct TextWindow<'a> {
     pub bytes: &'a [u8],
     /// Whether the window contains the whole file.
     pub whole: bool,
 }
 
 /// The next part of the window.
-pub(super) enum Next {
+pub(super) enum NextLine {
     /// A line that is not a comment, from `start` to after its newline.
     Line { start: usize, end: usize },
     /// The end of the file.
@@ -20,27 +20,27 @@ pub(super) enum Next {
     Beyond,
 }
 
-impl<'a> Window<'a> {
-    pub fn new(prefix: &'a [u8]) -> Window<'a> {
-        Window { bytes: &prefix[..prefix.len().min(HEAD)], whole: prefix.len() < HEAD }
+impl<'a> TextWindow<'a> {
+    pub fn new(prefix: &'a [u8]) -> TextWindow<'a> {
+        TextWindow { bytes: &prefix[..prefix.len().min(HEAD)], whole: prefix.len() < HEAD }
     }
 
     /// Returns the first line from `at` on that is neither blank nor a comment. A comment with a lone carriage return,
     /// which may hide edges, is returned, too.
-    pub fn next(&self, mut at: usize) -> Next {
+    pub fn next(&self, mut at: usize) -> NextLine {
         loop {
             let first = blanks(self.bytes, at);
             if first == self.bytes.len() {
-                return if self.whole { Next::End } else { Next::Beyond };
+                return if self.whole { NextLine::End } else { NextLine::Beyond };
             }
             let end = next_line(self.bytes, first);
             if !self.whole && self.bytes[end - 1] != b'\n' {
-                return Next::Beyond;
+                return NextLine::Beyond;
             }
             if self.bytes[first] != b'\n'
                 && (!is_comment(&self.bytes[first..end]) || has_lone_return(self.bytes, first))
             {
-                return Next::Line { start: at, end };
+                return NextLine::Line { start: at, end };
             }
             at = end;
         }

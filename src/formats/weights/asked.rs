@@ -5,9 +5,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Unread, WeightType, Weights};
+use super::{WeightType, Weights};
 use crate::error::{Error, Result};
-use crate::formats::{Input, Scan};
+
+/// Maximum number of columns that a message names.
+const NAMED: usize = 6;
 
 /// The weights that a user asks for: `[input] weights`, `convert --weights`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -48,26 +50,21 @@ impl AskedWeights {
         }
     }
 
-    /// Returns the type in which weights are read after the first scan, `scan`, of `input`; `None` if the input has
-    /// none, or if the user wants none.
+    /// Returns the type in which weights are read after the first scan, which found weights of the type `found`; `None`
+    /// if the input has none, or if the user wants none.
     ///
     /// # Errors
     /// [`Error::Usage`] if the user asks for weights of a type and the input has edges without weights.
-    pub fn decide(self, scan: &Scan, input: &Input) -> Result<Option<WeightType>> {
-        self.decide_by(scan.weights, scan.edges, input)
-    }
-
-    /// Like [`Self::decide`], from what the first scan found: the type of the weights, and the number of edges.
-    ///
-    /// # Errors
-    /// The errors of [`Self::decide`].
-    pub fn decide_by(self, found: Option<WeightType>, edges: u64, input: &Input) -> Result<Option<WeightType>> {
+    pub fn decide(
+        self,
+        found: Option<WeightType>,
+        edges: u64,
+        missing: impl FnOnce() -> Error,
+    ) -> Result<Option<WeightType>> {
         match (self, found) {
             (AskedWeights::None, _) => Ok(None),
             (AskedWeights::Auto, found) => Ok(found),
-            (AskedWeights::U32 | AskedWeights::F32, None) if edges > 0 => {
-                Err(missing(&input.name(), input.unread().as_ref()))
-            }
+            (AskedWeights::U32 | AskedWeights::F32, None) if edges > 0 => Err(missing()),
             (AskedWeights::U32, _) => Ok(Some(WeightType::U32)),
             (AskedWeights::F32, _) => Ok(Some(WeightType::F32)),
         }
@@ -100,4 +97,23 @@ pub fn missing(name: &str, unread: Option<&Unread>) -> Error {
         "{name}: expected weights, as asked for, found none{but}; {remedy}; or ask for none: [input] weights = \"none\", \
          convert --weights none"
     ))
+}
+
+/// Numeric columns that are not read.
+#[derive(Debug, Clone)]
+pub struct Unread {
+    /// The columns as a message names them, such as `numbers in the column "length"`.
+    pub found: String,
+    /// The options that read one of them as the weight.
+    pub remedy: String,
+}
+
+impl Unread {
+    /// Returns the columns with these names, of which `remedy` makes one the weight.
+    pub(crate) fn of(names: &[String], remedy: String) -> Unread {
+        let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
+        let columns = if names.len() == 1 { "column" } else { "columns" };
+        let named = names[..names.len().min(NAMED)].join(", ");
+        Unread { found: format!("numbers in the {columns} {named}{more}"), remedy }
+    }
 }

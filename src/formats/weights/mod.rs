@@ -4,19 +4,15 @@
 //! weights.
 
 mod asked;
-mod unread;
 
-pub use asked::{AskedWeights, missing};
-pub use unread::Unread;
+pub use asked::{AskedWeights, Unread, missing};
 
 use std::fmt;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::Visitor;
-use crate::formats::lines::{excerpt, number};
-use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::Fault;
+use crate::formats::bytes::tokens::number;
 
 /// Only floats below this can have a fraction; all larger ones are integers.
 const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
@@ -157,29 +153,6 @@ impl Mistake {
     pub fn fault(self, at: usize, found: impl Into<String>) -> Fault {
         Fault::new(at, self.expected(), found, self.remedy())
     }
-}
-
-/// Returns the fault for an edge without a weight at offset `at`, if other edges have one.
-pub(crate) fn lacking(at: usize, found: impl Into<String>) -> Fault {
-    Fault::new(at, "a weight for every edge", found, NONE_LACKING)
-}
-
-/// Adds the edge of the line at `line`; `weight` is the range of its weight, empty if it has none.
-#[inline]
-pub(crate) fn push<V: Visitor>(
-    data: &[u8],
-    line: usize,
-    (u, v): (u64, u64),
-    weight: Range<usize>,
-    sink: &mut Sink<'_, V>,
-) -> Result<(), Stop> {
-    if weight.is_empty() {
-        return match sink.reading() {
-            Weights::Read(_) => Err(lacking(line, excerpt(data, line)).into()),
-            Weights::Skip | Weights::Find => Ok(sink.push(u, v)?),
-        };
-    }
-    sink.push_weighted(u, v, Weight::Text(&data[weight]), |mistake| mistake.fault(line, excerpt(data, line)).into())
 }
 
 /// The remedy if some edges have a weight and others do not.

@@ -16,8 +16,8 @@ mod ssca2;
 pub use spec::{Shape, WeightedSpec};
 pub use ssca2::Parameters as Ssca2;
 
-use super::kronecker::{self, Table};
-use super::random::{key, number};
+use super::kronecker::{self, AliasTable};
+use super::random::{below, key, number};
 use crate::error::Result;
 use crate::formats::WeightType;
 use ssca2::Cliques;
@@ -32,14 +32,14 @@ const WEIGHTS: u64 = 5;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weighted {
     spec: WeightedSpec,
-    shape: Built,
+    shape: BuiltShape,
 }
 
 /// A shape, with values that are computed once from its parameters.
 #[derive(Debug, Clone, PartialEq)]
-enum Built {
+enum BuiltShape {
     Random { vertices: u64 },
-    Rmat { scale: u32, table: Arc<Table> },
+    Rmat { scale: u32, table: Arc<AliasTable> },
     Ssca2(Arc<Cliques>),
     Grid { columns: u64 },
 }
@@ -53,22 +53,19 @@ impl Weighted {
     pub fn new(spec: WeightedSpec) -> Result<Weighted> {
         spec.check()?;
         let shape = match spec.shape {
-            Shape::Random { vertices, .. } => Built::Random { vertices },
-            Shape::Rmat { scale, quadrants, .. } => Built::Rmat { scale, table: Arc::new(Table::new(quadrants)) },
-            Shape::Ssca2(parameters) => Built::Ssca2(Arc::new(Cliques::new(parameters, spec.seed)?)),
-            Shape::Grid { columns, .. } => Built::Grid { columns },
+            Shape::Random { vertices, .. } => BuiltShape::Random { vertices },
+            Shape::Rmat { scale, quadrants, .. } => {
+                BuiltShape::Rmat { scale, table: Arc::new(AliasTable::new(quadrants)) }
+            }
+            Shape::Ssca2(parameters) => BuiltShape::Ssca2(Arc::new(Cliques::new(parameters, spec.seed)?)),
+            Shape::Grid { columns, .. } => BuiltShape::Grid { columns },
         };
         Ok(Weighted { spec, shape })
     }
 
-    /// Returns the parameters.
-    pub fn spec(&self) -> &WeightedSpec {
-        &self.spec
-    }
-
     pub(super) fn edges(&self) -> u64 {
         match (&self.spec.shape, &self.shape) {
-            (_, Built::Ssca2(cliques)) => cliques.edges(),
+            (_, BuiltShape::Ssca2(cliques)) => cliques.edges(),
             (shape, _) => shape.edges().unwrap_or(0),
         }
     }
@@ -79,7 +76,7 @@ impl Weighted {
 
     pub(super) fn bytes(&self) -> u64 {
         match &self.shape {
-            Built::Ssca2(cliques) => cliques.bytes(),
+            BuiltShape::Ssca2(cliques) => cliques.bytes(),
             _ => 0,
         }
     }
@@ -93,7 +90,7 @@ impl Weighted {
     pub(super) fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         let seed = self.spec.seed;
         match &self.shape {
-            Built::Random { vertices } => {
+            BuiltShape::Random { vertices } => {
                 let stream = key(seed, ENDS);
                 for (edge, counter) in out.iter_mut().zip(first_edge..) {
                     let tail = below(*vertices, number(stream, counter.wrapping_mul(2)));
@@ -101,9 +98,9 @@ impl Weighted {
                     *edge = [narrow(tail), narrow(head + u64::from(head >= tail))];
                 }
             }
-            Built::Rmat { scale, table } => kronecker::fill_by(table, (*scale, seed), first_edge, out, narrow),
-            Built::Ssca2(cliques) => cliques.fill(first_edge, out, narrow),
-            Built::Grid { columns } => {
+            BuiltShape::Rmat { scale, table } => kronecker::fill_by(table, (*scale, seed), first_edge, out, narrow),
+            BuiltShape::Ssca2(cliques) => cliques.fill(first_edge, out, narrow),
+            BuiltShape::Grid { columns } => {
                 // In a row of cells, each cell has an edge to the right and one down, except the last, which only has
                 // one down.
                 let row = 2 * columns - 1;
@@ -138,10 +135,4 @@ impl fmt::Display for Weighted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.spec.fmt(f)
     }
-}
-
-/// Scales a 64-bit random number to a number below `end`.
-#[inline(always)]
-fn below(end: u64, random: u64) -> u64 {
-    ((u128::from(random) * u128::from(end)) >> 64) as u64
 }

@@ -11,10 +11,9 @@
 //! other cliques. For each clique, or for each group of cliques if there are many, two numbers are stored: its first
 //! vertex and its first edge.
 
-use super::below;
 use crate::error::Result;
 use crate::generate::permutation::Permutation;
-use crate::generate::random::{key, number};
+use crate::generate::random::{below, key, number};
 use crate::process::signals;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -39,7 +39,7 @@ use self::vertex_order::VertexOrder;
 use crate::algo::ByInput;
 use crate::config::Job;
 use crate::error::{Error, Result};
-use crate::formats::{Input, InputCache, addresses};
+use crate::formats::{Input, InputCache};
 use crate::job::context::Context;
 use crate::job::input::{self, streams};
 use crate::job::run_record::RunRecord;
@@ -101,8 +101,8 @@ impl Stage for FromEdges {
     /// one whose tasks are all done.
     fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
         let input = &input::of_job(&context.job)?;
-        let mut memory = addresses(input, &context.budget)?;
-        let cache = &InputCache::new(&mut memory, input, &context.budget)?;
+        let mut memory = input.cache_addresses(&context.budget)?;
+        let cache = &input.cache(&mut memory, &context.budget)?;
         let identity = input::version_key(input, &context.job.input_keys)?;
         let mut making = Making { input, cache, order: None, storing: None, graph: None };
         let is_opened = VertexOrder { identity }.open_or_run(context, record, &mut making)?;

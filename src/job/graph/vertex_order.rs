@@ -171,7 +171,7 @@ impl Ordering<'_, '_> {
             return Ok(None);
         }
         let name = self.input.name();
-        match job.input.weights().decide_by(found.weights, found.edges, self.input)? {
+        match job.input.weights().decide(found.weights, found.edges, || self.input.lacks_weights())? {
             Some(kind) => weights_of(content, kind, found.weights_checksum).map(Some),
             // A graph without edges fits any type of weights.
             None if found.edges == 0 => weights_of(content, WeightType::U32, found.weights_checksum).map(Some),

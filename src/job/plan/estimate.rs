@@ -2,7 +2,7 @@
 
 use crate::algo::{ByInput, Cost, Crew, GraphSize, SizeRef, Task};
 use crate::config::Job;
-use crate::formats::{Input, InputCache};
+use crate::formats::Input;
 use crate::job::plan::Basis;
 use crate::job::plan::cost_model::WEIGHTED;
 use crate::job::plan::formulas::{PAGE, kept, looking_up};
@@ -241,8 +241,7 @@ impl JobSize<'_> {
             Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting),
             Err(_) => (u64::MAX, u64::MAX),
         };
-        let most_kept =
-            if self.is_bound() && !self.graph.sparse { InputCache::most_bytes(input, machine.ranks) } else { 0 };
+        let most_kept = if self.is_bound() && !self.graph.sparse { input.most_cached_bytes(machine.ranks) } else { 0 };
         let (kept, with_cached) = kept(most_kept, self.sizes, machine, input.chunk() as u64, ingest.max(relabel));
         // How partition and sort divide the memory depends on degrees, so both get the same bound.
         let (partition, sort) = match self.is_bound() {

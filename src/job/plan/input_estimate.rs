@@ -2,7 +2,7 @@
 
 use crate::config::{Expect, InputSpec};
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Format, Input, Packing, Part, Signals, Visitor, largest_in};
+use crate::formats::{Edges, Format, Input, Packing, Part, Signals, Visitor, largest_in, largest_of_arrays};
 use crate::generate::Shape;
 use crate::graph::likely;
 use crate::graph::order::DegreeRuns;
@@ -154,7 +154,7 @@ fn ids(input: &Input, packed: bool, edges: u64) -> Result<Ids> {
 /// Returns the largest id + 1 in samples of an uncompressed file.
 fn sampled(part: &Part) -> Result<u64> {
     if part.format().is_arrays() || part.format() == Format::Parquet {
-        return part.largest_of_arrays();
+        return largest_of_arrays(part);
     }
     let file = File::open(part.path()).map_err(|e| Error::unreadable(part.path(), &e))?;
     let mut window = vec![0; WINDOW as usize];

@@ -4,7 +4,7 @@ use super::read::{open, scan};
 use crate::gather::Gather;
 use crate::support::Dice;
 use gpugraph::convert::convert;
-use gpugraph::formats::{Format, Input, Unwatched};
+use gpugraph::formats::{Format, Input, Look, Unwatched, largest_of_arrays};
 use parquet::basic::Encoding;
 use parquet::column::writer::ColumnWriter;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
@@ -57,7 +57,7 @@ fn converted(input: &Input, folder: &Path) -> Vec<[u64; 2]> {
     let out = folder.join("out.u64");
     convert(input, &out, Format::U64, 3, &Unwatched).unwrap();
     let mut visitors = [Gather(vec![])];
-    Input::open(&[out], Some(Format::U64)).unwrap().scan(&mut visitors, &Unwatched).unwrap();
+    Input::find(&[out], Some(Format::U64), Look::default()).unwrap().scan(&mut visitors, &Unwatched).unwrap();
     let [Gather(edges)] = visitors;
     edges
 }
@@ -97,7 +97,7 @@ fn pages_and_row_groups_of_any_size_are_read_in_the_order_of_the_file() {
         assert_eq!(input.estimate_edges().unwrap(), edges.len() as u64, "round {round}");
         assert_eq!(converted(&input, folder.path()), edges, "round {round}: {schema} {encoding}, {size} rows a group");
         let most = edges.iter().flatten().max().map_or(0, |id| id.saturating_add(1));
-        let told = input.parts()[0].largest_of_arrays().unwrap();
+        let told = largest_of_arrays(&input.parts()[0]).unwrap();
         assert!(
             told <= most && (told == most || size > 4096 || edges.len() / size > 32 || rows < size),
             "round {round}: {told} of {most}"
@@ -124,7 +124,7 @@ fn statistics_tell_how_large_ids_are_and_a_sample_does_where_there_are_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
     let edges: Vec<[u64; 2]> = (0..100_000).map(|i| [i, 5_000_000_000 - i]).collect();
-    let told = || open(&path).unwrap().parts()[0].largest_of_arrays().unwrap();
+    let told = || largest_of_arrays(&open(&path).unwrap().parts()[0]).unwrap();
     write(&path, REQUIRED, &edges, 1000, properties().set_statistics_enabled(EnabledStatistics::Chunk));
     assert_eq!(told(), 5_000_000_001);
     write(&path, REQUIRED, &edges, 1000, properties());

@@ -8,13 +8,13 @@ use super::{Edge, Folder, both_ways, open, some};
 use crate::support::Place;
 use gpugraph::convert::{Converted, MEMORY, Target, convert_as};
 use gpugraph::error::Result;
-use gpugraph::formats::{AskedWeights, Format, Unwatched};
+use gpugraph::formats::{AskedWeights, Format, Unwatched, format_of};
 
 const NAMES: [&str; 9] =
     ["a.txt", "a.wel", "a.mtx", "a.gr", "a.graph500", "b.txt.gz", "b.mtx.zst", "b.gr.gz", "b.graph500.zst"];
 
 fn to(input: &Path, out: &Path, weights: AskedWeights) -> Result<Converted> {
-    let target = Target { format: Format::of(out, None)?, weights, memory: MEMORY };
+    let target = Target { format: format_of(out, None)?, weights, memory: MEMORY };
     convert_as(&open(input), out, target, 3, &Unwatched)
 }
 
@@ -90,11 +90,8 @@ fn more_than_a_chunk_comes_in_order_by_any_number_of_threads() {
         let mut files = Vec::new();
         for threads in [1, 2, 7] {
             let out = Folder::new();
-            let target = Target {
-                format: Format::of(Path::new(name), None).expect(name),
-                weights: AskedWeights::F32,
-                memory: 1,
-            };
+            let target =
+                Target { format: format_of(Path::new(name), None).expect(name), weights: AskedWeights::F32, memory: 1 };
             convert_as(&open(&text), &out.path(name), target, threads, &Unwatched).expect(name);
             assert!(parsed(&out.path(name)).0 == list, "{name} by {threads}");
             files.push(std::fs::read(out.path(name)).expect(name));

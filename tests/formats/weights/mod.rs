@@ -8,7 +8,7 @@ mod written;
 use std::path::{Path, PathBuf};
 
 use gpugraph::error::Result;
-use gpugraph::formats::{Edges, Input, Scan, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::formats::{Edges, Input, Look, Scan, Unwatched, Visitor, WeightType, Weights};
 
 const U32: Weights = Weights::Read(WeightType::U32);
 const F32: Weights = Weights::Read(WeightType::F32);
@@ -43,7 +43,7 @@ impl Visitor for Weighted {
 }
 
 fn open(path: &Path) -> Input {
-    Input::open(&[path.to_owned()], None).expect("an input")
+    Input::find(&[path.to_owned()], None, Look::default()).expect("an input")
 }
 
 /// Edges with the bits of their weights.

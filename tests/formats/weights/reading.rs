@@ -221,7 +221,9 @@ fn what_was_asked_for_is_decided_by_what_was_found() {
     let folder = Folder::new();
     let decide = |text: &str, asked: AskedWeights| {
         let input = open(&folder.write("a.txt", text)).with_weights(asked.first());
-        scan(&input, 1).and_then(|(_, scan)| asked.decide(&scan, &input)).map_err(|e| e.exit_code())
+        scan(&input, 1)
+            .and_then(|(_, scan)| asked.decide(scan.weights, scan.edges, || input.lacks_weights()))
+            .map_err(|e| e.exit_code())
     };
     use AskedWeights::{Auto, None as Without};
     let (u32, f32) = (Some(WeightType::U32), Some(WeightType::F32));

@@ -12,7 +12,7 @@ use crate::error::{At, Error, Result};
 use crate::memory::addresses_left;
 
 /// A whole file, mapped read-only. An empty file is an empty slice.
-pub(crate) struct Map {
+pub(crate) struct MappedFile {
     path: PathBuf,
     map: Option<memmap2::Mmap>,
 }
@@ -20,13 +20,13 @@ pub(crate) struct Map {
 /// Smallest page size of the kernel; ranges are widened to multiples of it.
 const PAGE: usize = 4096;
 
-impl Map {
+impl MappedFile {
     /// Maps the file at `path`.
-    pub fn open(path: &Path) -> Result<Map> {
+    pub fn open(path: &Path) -> Result<MappedFile> {
         let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         if length == 0 {
-            return Ok(Map { path: path.to_owned(), map: None });
+            return Ok(MappedFile { path: path.to_owned(), map: None });
         }
         // SAFETY: the mapping is read-only and shared. Another process may change the file under us: its bytes are only
         // ever read as plain integers, for which every bit pattern is valid, and no decision on which memory safety
@@ -35,7 +35,7 @@ impl Map {
             Some(libc::ENOMEM) => unmapped(path, length, &e),
             _ => Error::unreadable(path, &e),
         })?;
-        Ok(Map { path: path.to_owned(), map: Some(map) })
+        Ok(MappedFile { path: path.to_owned(), map: Some(map) })
     }
 
     /// Returns all bytes of the file.
@@ -54,13 +54,12 @@ impl Map {
             Some(libc::EINVAL | libc::ENOSYS) => Ok(()),
             // Another mapping on the machine may have caused a brief shortage of memory; touching the pages will show.
             Some(libc::EAGAIN | libc::ENOMEM | libc::EINTR) => Ok(()),
-            Some(libc::EFAULT) => Err(Error::input(
-                &self.path,
-                At::Byte(from as u64),
-                format!("{} bytes, as when the file was opened", self.bytes().len()),
-                "the file shorter or unreadable now",
-                "leave the file alone while the job runs, check the disk, and run again",
-            )),
+            Some(libc::EFAULT) => {
+                let expected = format!("{} bytes, as when the file was opened", self.bytes().len());
+                let remedy = "leave the file alone while the job runs, check the disk, and run again";
+                let found = "the file shorter or unreadable now";
+                Err(Error::input(&self.path, At::Byte(from as u64), expected, found, remedy))
+            }
             _ => Err(Error::unreadable(&self.path, &e)),
         }
     }
@@ -127,7 +126,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.u32");
         std::fs::write(&path, vec![7u8; 3 * PAGE]).unwrap();
-        let map = Map::open(&path).unwrap();
+        let map = MappedFile::open(&path).unwrap();
         map.populate(0, 3 * PAGE).unwrap();
         assert_eq!(map.bytes()[2 * PAGE], 7);
         map.drop_range(0, 3 * PAGE);

@@ -1,104 +1,56 @@
-//! The share of one rank in a scan, and how the results of all shares are combined.
+//! The result of a scan, and how the results of all shares are combined.
 
-use std::ops::Range;
 use std::path::Path;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::comm::{Pass, WorkStealing};
+use super::mirror;
 use crate::error::{At, Error, Result};
-use crate::formats::scan::layout::{Head, Layout};
-use crate::formats::scan::sink::UnfitWeights;
-use crate::formats::scan::{ErrorPlace, Halves, Next};
-use crate::formats::text::Counts;
+use crate::formats::pass::state::{ErrorPlace, PartState, word_of};
+use crate::formats::sink::UnfitWeights;
+use crate::formats::text::CountsLine;
 use crate::formats::weights::NONE_LACKING;
-use crate::formats::{Part, Scan, WeightType, Weights, mirror};
+use crate::formats::{BodyLayout, FileHead, Part, ScanState, WeightType, Weights};
 
-/// One of `ranks` shares of an input. Plain files and generators are divided by chunks; packed files are not divided.
-#[derive(Debug, Clone, Copy)]
-pub struct Share<'c> {
-    /// Index of the share, from 0.
-    pub rank: usize,
-    /// Number of shares, at least 1.
-    pub ranks: usize,
-    /// The record of the chunks that each rank has begun, if ranks that are done help others.
-    pub helping: Option<&'c WorkStealing>,
+/// The result of a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scan {
+    /// Number of edges in the input, including self-loops and repeats.
+    pub edges: u64,
+    /// The largest number of vertices that a header declares. All ids of that file are below it, which the scan has
+    /// checked.
+    pub declared_vertices: Option<u64>,
+    /// xxh3 over the stored bytes in chunks of 8 MiB. The hash of each chunk is salted with its part and position, and
+    /// the hashes are combined in order. It does not depend on the number of threads. For a generator it is a hash of
+    /// the parameters.
+    pub checksum: u64,
+    /// The same checksum over weights that are in separate files, if the caller wants weights; otherwise 0.
+    pub weights_checksum: u64,
+    /// The type of the weights; `None` if no edge has one, or if weights are skipped. A scan that finds the type gives
+    /// u32 if all weights are integers below 2^32. A scan that reads weights gives the type in which they are read.
+    pub weights: Option<WeightType>,
+    /// Which files contain only one direction of each edge.
+    pub halves: Halves,
 }
 
-impl<'c> Share<'c> {
-    /// The share that is the whole input.
-    pub const ALL: Share<'static> = Share::of(0, 1);
-
-    /// Returns the share of `rank`, without help for others.
-    pub const fn of(rank: usize, ranks: usize) -> Share<'c> {
-        Share { rank, ranks, helping: None }
-    }
-
-    /// Returns the range of `rank`'s share of `chunks` chunks.
-    fn range(self, rank: usize, chunks: u64) -> Range<u64> {
-        let start = |rank: usize| (u128::from(chunks) * rank as u128 / self.ranks as u128) as u64;
-        start(rank)..start(rank + 1)
-    }
-
-    /// Begins a pass over this share of `chunks` chunks.
-    pub(crate) fn begin(self, chunks: u64) -> ChunkQueue<'c> {
-        let own = self.range(self.rank, chunks);
-        let pass = self.helping.filter(|_| chunks <= WorkStealing::MOST).map(WorkStealing::begin);
-        ChunkQueue { share: self, chunks, next: Next::new(own.start), own, pass }
-    }
-
-    /// Returns true if the `nth` packed file is in this share.
-    pub fn has(self, nth: usize) -> bool {
-        nth % self.ranks == self.rank
-    }
-}
-
-/// The chunks that a rank's threads take in a pass: first those of its own share in order, then the last chunks of
-/// ranks that are behind.
-pub(crate) struct ChunkQueue<'c> {
-    share: Share<'c>,
-    chunks: u64,
-    own: Range<u64>,
-    /// The next chunk of its own share, if ranks do not help each other.
-    next: Next,
-    pass: Option<Pass<'c>>,
-}
-
-impl ChunkQueue<'_> {
-    /// Returns the numbers of the chunks in its own share.
-    pub fn own(&self) -> Range<u64> {
-        self.own.clone()
-    }
-
-    /// Returns the next chunk of its own share.
-    pub fn take(&self) -> Option<u64> {
-        let Some(pass) = self.pass else {
-            return Some(self.next.take()).filter(|number| self.own.contains(number));
-        };
-        pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
-    }
-
-    /// Returns the last chunk that is left to the rank that is furthest behind, if it is `worth` taking.
-    pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
-        let pass = self.pass?;
-        let share = |rank| self.share.range(rank, self.chunks);
-        while let Some(taken) = pass.most_left(|rank| share(rank).end - share(rank).start) {
-            let last = share(taken.rank).end - 1 - taken.back;
-            if !worth(last) {
-                break;
-            }
-            if pass.help(taken) {
-                return Some(last);
-            }
-        }
-        None
-    }
+/// Which files of an undirected input contain only one direction of each edge: symmetric Matrix Market files, and METIS
+/// files that list each edge once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halves {
+    /// No file.
+    None,
+    /// Some files, but not all.
+    Some,
+    /// All files.
+    All,
 }
 
 /// The results of a scan of a share. Combined over all shares, they give the [`Scan`] of the whole input.
 #[derive(Debug)]
 pub struct Seen {
-    parts: Vec<(Part, Option<Head>)>,
+    parts: Vec<(Part, Option<FileHead>)>,
     /// The number of threads of the scan.
     threads: usize,
     /// Counts of each part: entries, vertex lines, weighted edges, low halves of the balances, and high halves of the
@@ -113,29 +65,31 @@ pub struct Seen {
     weights: Weights,
     /// The errors for these first weights in this share.
     noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
-    checksum: Checksum,
-}
-
-#[derive(Debug)]
-enum Checksum {
-    /// The checksum is computed from the hashes of chunks.
-    Chunks,
-    /// The checksum is known.
-    Is(u64),
+    /// The checksum, if it is not computed from the hashes of chunks.
+    checksum: Option<u64>,
 }
 
 impl Seen {
-    pub(crate) fn files(
-        (parts, threads): (Vec<(Part, Option<Head>)>, usize),
-        sums: Vec<u64>,
-        weights_hashes: usize,
-        (weights, found): (Weights, u64),
-        noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
-    ) -> Seen {
+    /// Returns the results of a pass over files.
+    pub(crate) fn files(state: ScanState<'_>) -> Seen {
+        // The two halves of a balance are summed separately, so that sums over shares do not overflow.
+        let seen = &state.seen;
+        let of_parts = |number: fn(&PartState) -> u64| seen.iter().map(number);
+        let sums = of_parts(|part| part.entries.load(Relaxed))
+            .chain(of_parts(|part| part.rows.load(Relaxed)))
+            .chain(of_parts(|part| part.weighted.load(Relaxed)))
+            .chain(of_parts(|part| part.balance.load(Relaxed) & u64::from(u32::MAX)))
+            .chain(of_parts(|part| part.balance.load(Relaxed) >> 32))
+            .chain([&state.hashes, &state.weights_hashes].into_iter().flatten().map(|hash| hash.load(Relaxed)))
+            .collect();
+        let heads = state.seen.into_iter().map(|part| part.head.into_inner());
+        let parts: Vec<_> = state.parts.iter().cloned().zip(heads).collect();
+        let noted = state.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
         let declared = declared.map_or(0, |n| n.saturating_add(1));
-        let most = [declared, found, word_of_place(&noted.wide), word_of_place(&noted.rounded)];
-        Seen { parts, threads, sums, weights_hashes, most, weights, noted, checksum: Checksum::Chunks }
+        let most = [declared, state.found.into_inner(), word_of_place(&noted.wide), word_of_place(&noted.rounded)];
+        let (threads, weights_hashes) = (state.threads, state.weights_hashes.len());
+        Seen { parts, threads, sums, weights_hashes, most, weights: state.weights, noted, checksum: None }
     }
 
     /// Returns the results for a generator that made `edges` edges, with weights of type `found` if `weights` says that
@@ -148,7 +102,7 @@ impl Seen {
     ) -> Seen {
         let found = found.filter(|_| weights.is_wanted());
         let most = [vertices.saturating_add(1), word_of(found), 0, 0];
-        let (parts, noted, checksum) = (Vec::new(), UnfitWeights::default(), Checksum::Is(checksum));
+        let (parts, noted, checksum) = (Vec::new(), UnfitWeights::default(), Some(checksum));
         Seen { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, noted, checksum }
     }
 
@@ -175,7 +129,7 @@ impl Seen {
             (Weights::Read(read), Some(_)) => Some(read),
             (_, found) => found,
         };
-        if let Checksum::Is(checksum) = self.checksum {
+        if let Some(checksum) = self.checksum {
             let edges = entries.iter().sum();
             return Ok(Scan { edges, declared_vertices, checksum, weights_checksum: 0, weights, halves: Halves::None });
         }
@@ -209,15 +163,6 @@ impl Seen {
         let weights_checksum = if of_weights.is_empty() { 0 } else { combined(of_weights) };
         let edges = entries.iter().sum();
         Ok(Scan { edges, declared_vertices, checksum: combined(hashes), weights_checksum, weights, halves })
-    }
-}
-
-/// Returns a number for a type of weights; a type that can represent more has a larger number. 0 stands for no weights.
-pub(super) fn word_of(weights: Option<WeightType>) -> u64 {
-    match weights {
-        None => 0,
-        Some(WeightType::U32) => 1,
-        Some(WeightType::F32) => 2,
     }
 }
 
@@ -260,15 +205,15 @@ fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
 }
 
 /// Checks the counts in the header against those of the body.
-fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
+fn check_counts(path: &Path, head: &FileHead, entries: u64, rows: u64) -> Result<()> {
     const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
     let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));
-    let found = |counts: &Counts| Some((counts.line, counts.found(entries.checked_sub(1)?)?));
+    let found = |counts: &CountsLine| Some((counts.line, counts.found(entries.checked_sub(1)?)?));
     if let Some((line, found)) = head.layout.counts().and_then(found) {
-        return Err(Error::input(path, At::Line(line), Counts::EXPECTED, found, Counts::REMEDY));
+        return Err(Error::input(path, At::Line(line), CountsLine::EXPECTED, found, CountsLine::REMEDY));
     }
     match (&head.layout, head.entries) {
-        (Layout::Metis(adjacency), Some(edges)) => {
+        (BodyLayout::Metis(adjacency), Some(edges)) => {
             if rows < adjacency.vertices {
                 return wrong(
                     format!("{} lines of vertices, as the header says", adjacency.vertices),

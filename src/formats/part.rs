@@ -1,5 +1,6 @@
 //! A file of an input: its format, packing and size, and how it is read.
 
+use std::cmp::Reverse;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -8,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{At, Error, Result};
 use crate::formats::format::ending;
 use crate::formats::packing::Decoder;
-use crate::formats::{Format, Packing, TextOptions, arrays, contents, graph500, parquet};
+use crate::formats::{Format, Packing, TextOptions};
 
 /// A file of an input.
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ pub struct Part {
     /// How lines are read if the file is text, and which columns are read if it is a table.
     pub(crate) text: Arc<TextOptions>,
     /// The summary of the footer of a Parquet file; set when the footer is read for the first time.
-    pub(crate) summary: Arc<OnceLock<Option<parquet::Summary>>>,
+    pub(crate) summary: Arc<OnceLock<Option<TableSummary>>>,
 }
 
 /// What happens to the direction of edges.
@@ -45,54 +46,7 @@ pub(crate) enum UseOfDirection {
 }
 
 impl Part {
-    pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Part> {
-        Part::open_as(path, format, None)
-    }
-
-    /// Opens a file with the given packing, or else with the packing that its extension says.
-    pub(crate) fn open_as(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
-        let meta = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
-        if !meta.is_file() {
-            let remedy = "name a pipe or device by its own path, not by its folder";
-            return Err(Error::input(path, At::File, "a regular file", "something else", remedy));
-        }
-        // Files of /proc and /sys have length 0 whatever they contain.
-        if meta.len() == 0 && std::fs::File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0)) {
-            let remedy = format!("copy its contents to another file: cat {} > edges.txt", path.display());
-            return Err(Error::input(
-                path,
-                At::File,
-                "a file of known length",
-                "one of length 0 that is not empty",
-                remedy,
-            ));
-        }
-        let named = format.is_some();
-        let format = match Format::of(path, format)? {
-            // NetworkX and others write text to files with this extension.
-            Format::U32 if !named && ending(path).as_deref() == Some("edgelist") => {
-                let start = contents::start_of(path, packing.unwrap_or_else(|| Packing::of(path)));
-                if contents::is_text(&start) { Format::Text } else { Format::U32 }
-            }
-            format => format,
-        };
-        let mut part = Part::of(path.to_owned(), format, meta.len(), named, packing);
-        if format == Format::Npz && part.packing != Packing::Zip {
-            let remedy = "unpack it: the arrays within are packed already";
-            return Err(Error::input(path, At::File, "an .npz archive", "a packed one", remedy));
-        }
-        if format == Format::Parquet && part.packing != Packing::Plain {
-            let remedy = "unpack it: the pages within are packed already";
-            return Err(Error::input(path, At::File, "a Parquet file", "a packed one", remedy));
-        }
-        // The scan reports what is wrong with a header.
-        if let Some((body, int)) = arrays::rows(&part) {
-            part.records = Some((body, 2 * int.bytes as u64));
-            part.narrow = int.bytes <= 4;
-        }
-        Ok(part)
-    }
-
+    /// Returns a file of `bytes` bytes, without looking at it.
     pub(crate) fn of(path: PathBuf, format: Format, bytes: u64, named: bool, packing: Option<Packing>) -> Part {
         let packing = match (format, packing.unwrap_or_else(|| Packing::of(&path))) {
             (Format::Npz, Packing::Plain) => Packing::Zip,
@@ -120,6 +74,11 @@ impl Part {
         &self.path
     }
 
+    /// Returns the size on disk, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Returns the format, without the packing.
     pub fn format(&self) -> Format {
         self.format
@@ -128,21 +87,6 @@ impl Part {
     /// Returns the packing.
     pub fn packing(&self) -> Packing {
         self.packing
-    }
-
-    /// Returns the size on disk, in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Returns true if the user named the format.
-    pub(crate) fn is_named(&self) -> bool {
-        self.named
-    }
-
-    /// Returns the flag that is set once the user was warned that the contents look like another type.
-    pub(crate) fn warned(&self) -> &AtomicBool {
-        &self.warned
     }
 
     /// Returns true if the edges have weights, judging by the format, the extension and the options.
@@ -154,14 +98,14 @@ impl Part {
 
     /// Returns the file next to this one with the weights of its edges, if the format has such files and there is one.
     pub fn weights_path(&self) -> Option<PathBuf> {
-        let path = graph500::weights_path(&self.path, self.packing);
+        let path = weights_path(&self.path, self.packing);
         (self.format == Format::Graph500 && path.exists()).then_some(path)
     }
 
-    /// Returns true if these files list each edge from both ends; see [`super::Input::lists_both_ends`].
+    /// Returns true if these files list each edge from both ends; see [`crate::formats::Input::lists_both_ends`].
     ///
     /// # Errors
-    /// The errors of [`super::Input::lists_both_ends`].
+    /// The errors of [`crate::formats::Input::lists_both_ends`].
     pub(crate) fn all_list_both_ends(parts: &[Part]) -> Result<bool> {
         let all: Vec<bool> = parts.iter().map(Part::lists_both_ends).collect::<Result<_>>()?;
         if let Some(at) = all.windows(2).position(|two| two[0] != two[1]) {
@@ -177,7 +121,7 @@ impl Part {
     ///
     /// # Errors
     /// Bad input if the file can't be read or unpacked.
-    pub(super) fn lists_both_ends(&self) -> Result<bool> {
+    fn lists_both_ends(&self) -> Result<bool> {
         match self.format {
             Format::Metis => Ok(true),
             Format::Sg | Format::Wsg => {
@@ -192,42 +136,9 @@ impl Part {
         }
     }
 
-    /// Returns how the lines are read if the file is text.
-    pub(crate) fn text(&self) -> &TextOptions {
-        &self.text
-    }
-
-    /// Returns true if the file is plain and has fixed-size records.
-    pub(crate) fn is_records(&self) -> bool {
-        self.records.is_some()
-    }
-
     /// Returns true if the file is mapped into memory to be read, as plain lines and tables are.
-    pub(super) fn is_mapped(&self) -> bool {
-        let lines = matches!(self.format, Format::Text | Format::Mtx | Format::Metis | Format::Gr);
-        self.packing == Packing::Plain && (lines || self.format == Format::Parquet)
-    }
-
-    /// Returns the largest id in a sample of a plain file of arrays or of Parquet, plus one.
-    ///
-    /// # Errors
-    /// Bad input if the file can't be read.
-    pub fn largest_of_arrays(&self) -> Result<u64> {
-        if self.format == Format::Parquet { parquet::largest(self) } else { arrays::largest(self) }
-    }
-
-    /// Returns the summary of a Parquet file's footer, which is read once; `None` if it can't be read, which the scan
-    /// reports.
-    pub(crate) fn summary(&self) -> Option<parquet::Summary> {
-        *self.summary.get_or_init(|| parquet::summary(self).ok())
-    }
-
-    /// Returns true if its ids have 32 bits.
-    pub(crate) fn is_narrow(&self) -> bool {
-        match self.format {
-            Format::Parquet => self.summary().is_some_and(|summary| summary.narrow),
-            _ => self.narrow,
-        }
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.packing == Packing::Plain && (self.format.is_lines() || self.format == Format::Parquet)
     }
 
     /// Returns an upper bound of the number of edges, computed from the size of the file; `u64::MAX` if the size gives
@@ -236,9 +147,7 @@ impl Part {
         // The shortest line is two digits, a blank and a line end, which the last line may lack; in METIS a neighbour
         // is a digit and a blank.
         let fewest = match (self.packing, self.format) {
-            (Packing::Plain, Format::U32) => 8,
-            (Packing::Plain, Format::U64) => 16,
-            (Packing::Plain, Format::Graph500) => 12,
+            (Packing::Plain, format) if let Some(record) = format.record() => record,
             (Packing::Plain, Format::Text | Format::Gr | Format::Sg | Format::Wsg) => 4,
             (Packing::Plain, Format::Mtx | Format::Metis | Format::Npy) => 2,
             _ => return u64::MAX,
@@ -258,18 +167,77 @@ impl Part {
 
     /// Returns how the bytes are read. Results depend on it, because the same bytes read differently are other edges.
     pub fn reading(&self) -> String {
-        let name = self.format().name();
-        if self.format() == Format::Parquet {
-            return format!("{name} columns {}", self.text().columns);
+        let name = self.format.name();
+        if self.format == Format::Parquet {
+            return format!("{name} columns {}", self.text.columns);
         }
         // The numbers are versions: 2 of npz reads csc by columns, 3 of text reads triples.
-        match self.format() {
+        match self.format {
             Format::Npz => format!("{name} 2"),
             Format::Text => {
-                let skip = self.text().skip_lines.unwrap_or(0);
-                format!("{name} 3 columns {} skip_lines {skip}", self.text().columns)
+                let skip = self.text.skip_lines.unwrap_or(0);
+                format!("{name} 3 columns {} skip_lines {skip}", self.text.columns)
             }
             _ => name.into(),
         }
+    }
+}
+
+/// Returns the name of the file with the weights of the edges in `path`, whose packing is `packing`.
+pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
+    let mut path = if packing == Packing::of(path) && packing != Packing::Plain {
+        path.with_extension("")
+    } else {
+        path.to_owned()
+    };
+    path.as_mut_os_string().push(".weights");
+    path
+}
+
+/// Facts about a Parquet file that are known before its pages are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TableSummary {
+    /// Number of rows in all row groups.
+    pub edges: u64,
+    /// Whether both ids have 32 bits.
+    pub narrow: bool,
+    /// Number of threads that can read the file at the same time.
+    pub readers: u64,
+    /// Memory that each of these threads needs, in bytes.
+    pub memory: u64,
+    /// Memory in bytes for opening the file, and for keeping it open.
+    pub opening: u64,
+    pub open: u64,
+}
+
+impl TableSummary {
+    /// Returns an upper bound in bytes of the memory for reading `tables`, with `threads` threads that keep `open` files
+    /// open.
+    pub fn scratch_bytes(mut tables: Vec<TableSummary>, threads: usize, open: usize) -> u64 {
+        let opening = tables.iter().map(|table| table.opening).max().unwrap_or(0);
+        tables.sort_unstable_by_key(|table| Reverse(table.open));
+        let open: u64 = tables.iter().take(open.max(threads)).map(|table| table.open).sum();
+        tables.sort_unstable_by_key(|table| Reverse(table.memory));
+        let (mut left, mut reading) = (threads as u64, 0);
+        for table in tables {
+            let readers = table.readers.min(left);
+            reading += readers * table.memory;
+            left -= readers;
+        }
+        opening + open + reading
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_next_to_the_edges() {
+        let of = |path: &str| weights_path(Path::new(path), Packing::of(Path::new(path))).display().to_string();
+        assert_eq!(of("a/b.graph500"), "a/b.graph500.weights");
+        assert_eq!(of("a/b.graph500.zst"), "a/b.graph500.weights");
+        assert_eq!(of("edges"), "edges.weights");
+        assert_eq!(weights_path(Path::new("a.part"), Packing::Gzip), Path::new("a.part.weights"));
     }
 }

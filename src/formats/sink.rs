@@ -1,10 +1,11 @@
 //! Gathers the edges of a parser into batches for a visitor, and counts them.
 
-use std::borrow::Cow;
+use std::ops::Range;
 
-use crate::error::{At, Error, Result};
-use crate::formats::weights::{Mistake, Weight, WeightClass};
-use crate::formats::{Edges, Visitor, WeightType, Weights, mirror};
+use crate::error::{Error, Result};
+use crate::formats::bytes::tokens::excerpt;
+use crate::formats::weights::{Mistake, NONE_LACKING, Weight, WeightClass};
+use crate::formats::{Edges, Fault, Stop, Visitor, WeightType, Weights};
 
 /// Number of edges in a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
 pub(crate) const BATCH: usize = 4096;
@@ -21,9 +22,9 @@ pub(crate) struct Sink<'v, V: Visitor> {
     wide: Vec<[u64; 2]>,
     narrow: Vec<[u32; 2]>,
     /// How weights are treated, and the weights of the gathered edges.
-    reading: Weights,
+    pub reading: Weights,
     weights: Vec<u32>,
-    counted: Counted,
+    counted: EdgeCounts,
     noted: UnfitWeights<Option<Stop>>,
 }
 
@@ -39,26 +40,21 @@ pub(crate) struct UnfitWeights<T> {
 
 /// Counts of the edges that were handed over.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counted {
+pub(crate) struct EdgeCounts {
     pub edges: u64,
     /// Number of edges that have a weight.
     pub weighted: u64,
     /// The narrowest type for all weights so far.
     pub weights: Option<WeightType>,
-    /// The sum of [`mirror::signed`] over all entries of undirected lists.
+    /// The sum of [`signed`] over all entries of undirected lists.
     pub balance: u64,
 }
 
 impl<'v, V: Visitor> Sink<'v, V> {
     pub fn new(visitor: &'v mut V, reading: Weights) -> Self {
         let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-        let (weights, counted) = (Vec::new(), Counted::default());
+        let (weights, counted) = (Vec::new(), EdgeCounts::default());
         Sink { visitor, wide, narrow, reading, weights, counted, noted: UnfitWeights::default() }
-    }
-
-    /// Returns how weights are treated.
-    pub fn reading(&self) -> Weights {
-        self.reading
     }
 
     /// Adds one edge with its weight; `refused` makes the error for a weight that is a mistake.
@@ -86,6 +82,26 @@ impl<'v, V: Visitor> Sink<'v, V> {
         Ok(self.push(u, v)?)
     }
 
+    /// Adds the edge of the line at `line` in `data`; `weight` is the range of its weight, empty if it has none.
+    #[inline]
+    pub fn push_line(
+        &mut self,
+        data: &[u8],
+        line: usize,
+        (u, v): (u64, u64),
+        weight: Range<usize>,
+    ) -> Result<(), Stop> {
+        if weight.is_empty() {
+            return match self.reading {
+                Weights::Read(_) => {
+                    Err(Fault::new(line, "a weight for every edge", excerpt(data, line), NONE_LACKING).into())
+                }
+                Weights::Skip | Weights::Find => Ok(self.push(u, v)?),
+            };
+        }
+        self.push_weighted(u, v, Weight::Text(&data[weight]), |mistake| mistake.fault(line, excerpt(data, line)).into())
+    }
+
     #[cold]
     fn note(&mut self, found: WeightClass, refused: impl Fn(Mistake) -> Stop) {
         let UnfitWeights { wide, rounded } = &mut self.noted;
@@ -106,7 +122,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
     /// Counts the entry `v` in the list of `u`, whose mirror image must be in the list of `v`.
     #[inline]
     pub fn list(&mut self, u: u64, v: u64) {
-        self.counted.balance = self.counted.balance.wrapping_add(mirror::signed(u, v));
+        self.counted.balance = self.counted.balance.wrapping_add(signed(u, v));
     }
 
     /// Adds one edge.
@@ -144,105 +160,50 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.visitor.visit(edges, &[])
     }
 
-    /// Hands over a batch of `edges` (at most [`BATCH`]) edges that `unpack` writes, without weights. If `unpack`
-    /// returns false, nothing is handed over and the result is false.
-    pub fn fill(&mut self, edges: usize, unpack: impl FnOnce(&mut [[u32; 2]]) -> bool) -> Result<bool> {
-        self.unpacked(edges, unpack, &[])
-    }
-
-    /// Like [`Self::fill`], with the weights of all edges. `found` is their narrowest type, as returned by
-    /// [`Weights::take_floats`].
-    pub fn fill_weighted(
-        &mut self,
-        weights: &[u32],
-        found: WeightType,
-        unpack: impl FnOnce(&mut [[u32; 2]]) -> bool,
-    ) -> Result<bool> {
-        let read = if self.reading.is_read() { weights } else { &[] };
-        let filled = self.unpacked(weights.len(), unpack, read)?;
-        if filled {
-            self.counted.weighted += weights.len() as u64;
-            self.counted.weights = self.counted.weights.max(Some(found));
-        }
-        Ok(filled)
-    }
-
-    fn unpacked(
+    /// Hands over a batch of `edges` (at most [`BATCH`]) edges that `unpack` writes, and their weights if there are some.
+    /// These come with their narrowest type, as returned by [`Weights::take_floats`]. If `unpack` returns false, nothing
+    /// is handed over and the result is false.
+    pub fn fill(
         &mut self,
         edges: usize,
+        weights: Option<(&[u32], WeightType)>,
         unpack: impl FnOnce(&mut [[u32; 2]]) -> bool,
-        weights: &[u32],
     ) -> Result<bool> {
         // Edges that were added one by one come first.
         self.flush()?;
         self.narrow.resize(edges, [0; 2]);
-        let filled = unpack(&mut self.narrow);
-        if filled {
-            self.counted.edges += edges as u64;
-            self.visitor.visit(Edges::Narrow(&self.narrow), weights)?;
+        if !unpack(&mut self.narrow) {
+            return Ok(false);
         }
-        Ok(filled)
+        self.counted.edges += edges as u64;
+        let mut read: &[u32] = &[];
+        if let Some((weights, found)) = weights {
+            self.counted.weighted += edges as u64;
+            self.counted.weights = self.counted.weights.max(Some(found));
+            read = if self.reading.is_read() { weights } else { read };
+        }
+        self.visitor.visit(Edges::Narrow(&self.narrow), read)?;
+        Ok(true)
     }
 
     /// Returns the counts of edges handed over since the last call.
-    pub fn take_count(&mut self) -> Counted {
+    pub fn take_count(&mut self) -> EdgeCounts {
         std::mem::take(&mut self.counted)
     }
 }
 
-/// A mistake in the bytes that a parser was given.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    /// Offset from the first byte that was given.
-    pub at: usize,
-    pub expected: String,
-    pub found: String,
-    pub remedy: Cow<'static, str>,
+/// Returns the hash of an edge for the entry `v` in the list of `u`. The entry `u` in the list of `v` has the negative
+/// hash, and a loop has 0.
+#[inline]
+pub(crate) fn signed(u: u64, v: u64) -> u64 {
+    // Ids of 32 bits stay distinct here, so that different edges have different hashes.
+    let mut hash = (u.min(v) ^ u.max(v).rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (hash ^ hash >> 29).wrapping_mul(sign(u, v))
 }
 
-/// The reason why a parser stopped.
-#[derive(Debug)]
-pub(crate) enum Stop {
-    /// The bytes are wrong; the caller knows their file and line.
-    Fault(Box<Fault>),
-    /// The visitor or the watch returned an error.
-    Error(Error),
-}
-
-impl Fault {
-    pub fn new(
-        at: usize,
-        expected: impl Into<String>,
-        found: impl Into<String>,
-        remedy: impl Into<Cow<'static, str>>,
-    ) -> Fault {
-        Fault { at, expected: expected.into(), found: found.into(), remedy: remedy.into() }
-    }
-
-    /// Returns the error for this fault at the given place.
-    pub fn at(self, path: &std::path::Path, at: At) -> Error {
-        Error::input(path, at, self.expected, self.found, self.remedy)
-    }
-}
-
-impl Stop {
-    /// Returns the error, for callers that make no faults.
-    pub fn into_error(self) -> Error {
-        match self {
-            Stop::Error(error) => error,
-            Stop::Fault(fault) => Error::internal("read arrays", fault.found),
-        }
-    }
-}
-
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Stop {
-        Stop::Fault(Box::new(fault))
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Stop {
-        Stop::Error(error)
-    }
+/// Returns 1 if `u` is smaller, -1 if `v` is smaller, and 0 for a loop.
+#[inline]
+pub(crate) fn sign(u: u64, v: u64) -> u64 {
+    u64::from(u < v).wrapping_sub(u64::from(u > v))
 }

@@ -7,30 +7,18 @@
 
 use std::io::BufReader;
 
+use super::input_cache::CacheUse;
+use super::run::run;
 use crate::error::{At, Error, Result};
-use crate::formats::input::part::UseOfDirection;
 use crate::formats::packing::Decoder;
-use crate::formats::scan::layout::{Directions, Head};
-use crate::formats::{CacheUse, Edges, Format, Input, Part, Share, Signals, Visitor, metis};
+use crate::formats::pass::state::CHUNK;
+use crate::formats::sink::{sign, signed};
+use crate::formats::{
+    Directions, Edges, FileHead, Format, Part, ScanState, Share, Signals, UseOfDirection, Visitor, Weights, metis,
+};
 
 /// Number of buckets in a pass.
 const BUCKETS: usize = 1 << 14;
-
-/// Returns the hash of an edge for the entry `v` in the list of `u`. The entry `u` in the list of `v` has the negative
-/// hash, and a loop has 0.
-#[inline]
-pub(crate) fn signed(u: u64, v: u64) -> u64 {
-    // Ids of 32 bits stay distinct here, so that different edges have different hashes.
-    let mut hash = (u.min(v) ^ u.max(v).rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (hash ^ hash >> 29).wrapping_mul(sign(u, v))
-}
-
-/// Returns 1 if `u` is smaller, -1 if `v` is smaller, and 0 for a loop.
-#[inline]
-fn sign(u: u64, v: u64) -> u64 {
-    u64::from(u < v).wrapping_sub(u64::from(u > v))
-}
 
 /// Checks a file of `entries` entries whose hashes sum to `balance`. If the sum is not 0, reads the file again with
 /// `threads` threads to find the wrong edge.
@@ -38,7 +26,7 @@ fn sign(u: u64, v: u64) -> u64 {
 /// # Errors
 /// Bad input if an edge is listed at only one end. A file that lists every edge once is an error only if direction is
 /// followed.
-pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, threads: usize) -> Result<()> {
+pub(crate) fn check(part: &Part, head: &FileHead, entries: u64, balance: u64, threads: usize) -> Result<()> {
     let is_half = head.is_half(entries);
     let is_checked = match head.directions {
         Directions::Listed | Directions::Half => false,
@@ -49,37 +37,42 @@ pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, thread
         return Ok(());
     }
     let (u, v) = one_sided(part, head.vertices.unwrap_or(0), threads)?;
-    let (at, first) = match part.format() {
+    let (at, first) = match part.format {
         Format::Metis => (At::Line(line_of(part, u)?), 1),
         _ => (At::File, 0),
     };
     let (u, v) = (u + first, v + first);
     let found = format!("{v} in the list of vertex {u}, but {u} not in the list of {v}, or less often");
-    let remedy = match (is_half, part.format()) {
+    let remedy = match (is_half, part.format) {
         (true, _) => "each edge is listed once, so leave direction out: directed = false in [input]",
         (false, Format::Metis) => {
             "list the edge at both ends; arcs are read from other formats, such as text or a general matrix (mtx)"
         }
         (false, _) => "write the graph again, with both directions of each edge, or as a directed one",
     };
-    Err(Error::input(part.path(), at, "each edge in the lists of both ends, as it has no direction", found, remedy))
+    Err(Error::input(&part.path, at, "each edge in the lists of both ends, as it has no direction", found, remedy))
 }
 
 /// Returns the smallest edge that is listed at only one end, or more often at one end than at the other. The first
 /// vertex is the one that lists it (more often).
 fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
-    let (input, ids) = (Input::of_part(part), u128::from(vertices));
+    let (parts, ids) = ([part.clone()], u128::from(vertices));
     let mut pairs = 0..ids * ids;
     loop {
         let width = (pairs.end - pairs.start).div_ceil(BUCKETS as u128);
-        let new = |_| Buckets { ids, start: pairs.start, width, balances: vec![0; BUCKETS] };
-        let mut visitors: Vec<Buckets> = (0..threads.max(1)).map(new).collect();
-        input.scan_share(Share::ALL, CacheUse::Nothing, &mut visitors, &Signals)?;
+        let new = |_| PairBuckets { ids, start: pairs.start, width, balances: vec![0; BUCKETS] };
+        let mut visitors: Vec<PairBuckets> = (0..threads.max(1)).map(new).collect();
+        let reading = (CHUNK, Weights::Skip);
+        run(
+            ScanState::new(&parts, reading, (Share::ALL, visitors.len()), false, &Signals),
+            CacheUse::Nothing,
+            &mut visitors,
+        )?;
         let balance = |nth: usize| visitors.iter().fold(0u64, |sum, visitor| sum.wrapping_add(visitor.balances[nth]));
         let first = (0..BUCKETS).map(|nth| (nth, balance(nth))).find(|(_, balance)| *balance != 0);
         let Some((nth, balance)) = first else {
             let remedy = "leave the file alone while it is read, and run again";
-            return Err(Error::input(part.path(), At::File, "the same lists in every pass", "other ones", remedy));
+            return Err(Error::input(&part.path, At::File, "the same lists in every pass", "other ones", remedy));
         };
         let start = pairs.start + nth as u128 * width;
         if width == 1 {
@@ -92,22 +85,22 @@ fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
 
 /// Returns the line number of a vertex in a METIS file.
 fn line_of(part: &Part, vertex: u64) -> Result<u64> {
-    let unreadable = |e| Error::unreadable(part.path(), &e);
-    let file = BufReader::new(std::fs::File::open(part.path()).map_err(unreadable)?);
-    let unpacked = Decoder::new(part.packing(), file, part.path()).map_err(unreadable)?;
+    let unreadable = |e| Error::unreadable(&part.path, &e);
+    let file = BufReader::new(std::fs::File::open(&part.path).map_err(unreadable)?);
+    let unpacked = Decoder::new(part.packing, file, &part.path).map_err(unreadable)?;
     metis::line_of(vertex, &mut BufReader::with_capacity(1 << 16, unpacked)).map_err(unreadable)
 }
 
 /// The sums of the buckets of a pass: bucket `i` covers the `width` id pairs from `start + i * width` on. If `width` is
 /// 1, a bucket sums signs instead of hashes.
-struct Buckets {
+struct PairBuckets {
     ids: u128,
     start: u128,
     width: u128,
     balances: Vec<u64>,
 }
 
-impl Buckets {
+impl PairBuckets {
     fn add(&mut self, u: u64, v: u64) {
         let pair = u128::from(u.min(v)) * self.ids + u128::from(u.max(v));
         let bucket = pair.checked_sub(self.start).map_or(BUCKETS as u128, |pair| pair / self.width);
@@ -117,12 +110,11 @@ impl Buckets {
     }
 }
 
-impl Visitor for Buckets {
+impl Visitor for PairBuckets {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(pairs) => pairs.iter().for_each(|[u, v]| self.add((*u).into(), (*v).into())),
-            Edges::Wide(pairs) => pairs.iter().for_each(|[u, v]| self.add(*u, *v)),
-        }
-        Ok(())
+        edges.try_each(|u, v| {
+            self.add(u, v);
+            Ok(())
+        })
     }
 }

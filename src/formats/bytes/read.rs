@@ -84,13 +84,10 @@ impl Reader {
         while filled < into.len() {
             match self.file.read_at(&mut into[filled..], at + filled as u64) {
                 Ok(0) => {
-                    return Err(Error::input(
-                        &self.path,
-                        At::Byte(at + filled as u64),
-                        format!("{} bytes, as when the file was opened", self.length),
-                        "the file shorter now",
-                        "leave the file alone while the job runs, and run again",
-                    ));
+                    let expected = format!("{} bytes, as when the file was opened", self.length);
+                    let remedy = "leave the file alone while the job runs, and run again";
+                    let place = At::Byte(at + filled as u64);
+                    return Err(Error::input(&self.path, place, expected, "the file shorter now", remedy));
                 }
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}

@@ -5,27 +5,28 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::{Error, Result};
-use crate::formats::scan::ScanState;
+use super::state::ScanState;
+use crate::error::{At, Error, Result};
+use crate::formats::packing::Decoder;
 
 /// Size of a read in bytes.
 const STORED: usize = 256 << 10;
 
 /// A reader of a file from its start.
-pub(in crate::formats) struct Stored<'a> {
+pub(in crate::formats) struct StoredBytes<'a> {
     shared: &'a ScanState<'a>,
     part: usize,
     file: std::fs::File,
-    length: u64,
+    pub length: u64,
     buffer: Vec<u8>,
     at: usize,
     filled: usize,
     /// Offset of the next byte to read from the file.
-    offset: u64,
+    pub offset: u64,
     hasher: Xxh3,
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoredBytes<'a> {
     /// Memory that the reader needs, in bytes.
     pub const BYTES: u64 = STORED as u64;
 
@@ -37,17 +38,7 @@ impl<'a> Stored<'a> {
         let file = std::fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         let hasher = ScanState::hasher(part, 0);
-        Ok(Stored { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
-    }
-
-    /// Returns the length of the file when it was opened.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// Returns the number of bytes read from the file.
-    pub fn offset(&self) -> u64 {
-        self.offset
+        Ok(StoredBytes { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
     }
 
     /// Returns the number of those bytes that were consumed.
@@ -74,7 +65,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-impl Read for Stored<'_> {
+impl Read for StoredBytes<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let have = self.fill_buf()?;
         let n = have.len().min(into.len());
@@ -84,7 +75,7 @@ impl Read for Stored<'_> {
     }
 }
 
-impl BufRead for Stored<'_> {
+impl BufRead for StoredBytes<'_> {
     fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
         if self.at == self.filled {
             // Reads never go beyond the length at opening, because only the chunks within it have a hash.
@@ -98,4 +89,18 @@ impl BufRead for Stored<'_> {
     fn consume(&mut self, n: usize) {
         self.at = self.filled.min(self.at + n);
     }
+}
+
+/// Opens a packed file.
+pub(crate) fn unpacked<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<StoredBytes<'a>>> {
+    let part = &shared.parts[index];
+    let path = &part.path;
+    let stored = StoredBytes::open(shared, index, path)?;
+    if stored.length == 0 {
+        let expected = format!("a {} stream", part.packing.name());
+        let remedy = "the file is cut short: fetch or make it again";
+        return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
+    }
+    part.unchanged(stored.length)?;
+    Decoder::new(part.packing, stored, path).map_err(|e| Error::unreadable(path, &e))
 }

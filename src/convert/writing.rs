@@ -1,0 +1,94 @@
+//! Writes edges one after the other, in the order of the input.
+
+use std::path::Path;
+
+use super::encode::{Buffers, Encoder, Unfit};
+use super::output::{AppendTurns, OutputFile};
+use crate::error::{At, Error, Result};
+use crate::formats::{Edges, Format, Halves, Input, Visitor, Watch, WeightType, ending};
+
+/// A file that is being written, and the edges to write to it.
+pub(super) struct Writing<'a> {
+    pub input: &'a Input,
+    /// The path of the output as the user gave it.
+    pub out: &'a Path,
+    pub output: &'a OutputFile,
+    /// The separate weights file, if the format has one.
+    pub weights_output: Option<&'a OutputFile>,
+    pub weights: Option<WeightType>,
+    pub threads: usize,
+    pub watch: &'a dyn Watch,
+}
+
+impl Writing<'_> {
+    /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and written.
+    pub fn stream(&self, format: Format) -> Result<(u64, u64)> {
+        let turns = AppendTurns::new(self.output);
+        let weights_output = self.weights_output.map(AppendTurns::new);
+        let append = |_| Append {
+            turns: &turns,
+            weights_output: weights_output.as_ref(),
+            input: self.input,
+            encoder: Encoder::new(format, self.weights, ending(self.out).as_deref()),
+            buffers: Buffers::default(),
+        };
+        let mut visitors: Vec<Append<'_>> = (0..self.threads).map(append).collect();
+        let scan = self.input.scan_ordered(&mut visitors, self.watch)?;
+        if scan.halves == Halves::Some || (scan.halves == Halves::All && format != Format::Mtx) {
+            let out = self.out.display();
+            tracing::warn!(
+                "{out}: has only one direction of each undirected edge; do not read it with directed = true"
+            );
+        }
+        Ok((scan.edges, scan.edges))
+    }
+}
+
+/// A visitor that encodes the edges of a chunk, and appends them once all chunks before it have their place.
+struct Append<'a> {
+    turns: &'a AppendTurns<'a>,
+    weights_output: Option<&'a AppendTurns<'a>>,
+    input: &'a Input,
+    encoder: Encoder,
+    buffers: Buffers,
+}
+
+impl Append<'_> {
+    fn unfit(&self, unfit: Unfit) -> Error {
+        let (format, name) = (self.encoder.format, self.input.name());
+        match unfit {
+            Unfit::Id(id) => {
+                let expected = format!("ids below 2^{} for {format}", self.encoder.bits());
+                let remedy = "choose a format with wider ids, such as u64";
+                Error::input(name, At::File, expected, format!("id {id}"), remedy)
+            }
+            Unfit::Weight(weight) => {
+                let expected = format!("weights that f32 represents exactly, for {format}");
+                let remedy = "round them with --weights f32, or choose a format with integer weights, such as text";
+                Error::input(name, At::File, expected, format!("weight {weight}"), remedy)
+            }
+        }
+    }
+}
+
+impl Visitor for Append<'_> {
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        self.encoder.edges(edges, weights, &mut self.buffers).map_err(|unfit| self.unfit(unfit))
+    }
+
+    fn chunk_done(&mut self, chunk: u64) -> Result<()> {
+        let Buffers { edges, weights } = &mut self.buffers;
+        self.turns.append(chunk, edges)?;
+        edges.clear();
+        if let Some(weights_output) = self.weights_output {
+            weights_output.append(chunk, weights)?;
+            weights.clear();
+        }
+        Ok(())
+    }
+
+    fn stopped(&mut self) {
+        self.turns.stop();
+        self.weights_output.iter().for_each(|weights_output| weights_output.stop());
+    }
+}

@@ -1,0 +1,82 @@
+//! Where the ends of edges are stored in arrays.
+
+use crate::formats::{BodyLayout, Directions, FileHead, Head, Int};
+use std::sync::Arc;
+
+/// A member of an archive: one array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::formats) struct NpzMember {
+    /// Name without `.npy`.
+    pub name: String,
+    pub deflated: bool,
+    /// Range of its compressed bytes in the file.
+    pub from: u64,
+    pub to: u64,
+    /// Size in bytes after unpacking, and the checksum of these bytes, both as the zip directory declares them.
+    pub size: u64,
+    pub crc: u32,
+}
+
+/// Where an array is stored: in the file itself, or in a member of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::formats) enum ArrayPlace {
+    File,
+    Member(Arc<NpzMember>),
+}
+
+/// An array of numbers that are `step` bytes apart.
+#[derive(Debug, Clone)]
+pub(in crate::formats) struct Column {
+    pub place: ArrayPlace,
+    /// Offset of the first number in the unpacked file or member.
+    pub at: u64,
+    pub int: Int,
+    /// Bytes from the start of one number to the start of the next.
+    pub step: usize,
+}
+
+/// The layout in which the edges are stored.
+#[derive(Debug, Clone)]
+pub(in crate::formats) enum ArrayLayout {
+    /// Pairs, one after the other.
+    Rows { place: ArrayPlace, at: u64, int: Int },
+    /// One array of first ends, and one of second ends.
+    Columns { from: Column, to: Column },
+    /// Adjacency lists: the start of the list of each of the `rows` vertices, the end of the last list, and the
+    /// neighbours.
+    Adjacency { offsets: Column, rows: u64, neighbours: Column, lists: ListKind },
+}
+
+/// How the vertex that owns a list is connected to the neighbours in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::formats) enum ListKind {
+    /// Edges lead from the vertex to its neighbours.
+    Outgoing,
+    /// Edges lead from the neighbours to the vertex.
+    Incoming,
+    /// Edges have no direction, and each is in the lists of both its ends.
+    Mutual,
+}
+
+/// The edges of a file, as its header describes them.
+#[derive(Debug, Clone)]
+pub(in crate::formats) struct EdgeArrays {
+    pub shape: ArrayLayout,
+    pub edges: u64,
+    /// The declared number of vertices; all ids must be below it.
+    pub vertices: Option<u64>,
+    /// Length in bytes of the unpacked file, or of its last array.
+    pub length: u64,
+}
+
+impl EdgeArrays {
+    /// Returns the [`Head`] of a file with these edges, which have weights if `weighted`.
+    pub fn head(&self, weighted: bool) -> FileHead {
+        let directions = match self.shape {
+            ArrayLayout::Adjacency { lists: ListKind::Mutual, .. } => Directions::Both,
+            _ => Directions::Listed,
+        };
+        let (vertices, entries) = (self.vertices, Some(self.edges));
+        Head { vertices, entries, weighted, directions, ..Head::of(BodyLayout::Arrays, 0) }
+    }
+}

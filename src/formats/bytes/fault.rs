@@ -1,0 +1,62 @@
+//! Mistakes that parsers find.
+
+use std::borrow::Cow;
+
+use crate::error::{At, Error};
+
+/// A mistake in the bytes that a parser was given.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// Offset from the first byte that was given.
+    pub at: usize,
+    pub expected: String,
+    pub found: String,
+    pub remedy: Cow<'static, str>,
+}
+
+/// The reason why a parser stopped.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The bytes are wrong; the caller knows their file and line.
+    Fault(Box<Fault>),
+    /// The visitor or the watch returned an error.
+    Error(Error),
+}
+
+impl Fault {
+    pub fn new(
+        at: usize,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        remedy: impl Into<Cow<'static, str>>,
+    ) -> Fault {
+        Fault { at, expected: expected.into(), found: found.into(), remedy: remedy.into() }
+    }
+
+    /// Returns the error for this fault at the given place.
+    pub fn at(self, path: &std::path::Path, at: At) -> Error {
+        Error::input(path, at, self.expected, self.found, self.remedy)
+    }
+}
+
+impl Stop {
+    /// Returns the error, for callers that make no faults.
+    pub fn into_error(self) -> Error {
+        match self {
+            Stop::Error(error) => error,
+            Stop::Fault(fault) => Error::internal("read arrays", fault.found),
+        }
+    }
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        Stop::Fault(Box::new(fault))
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Error(error)
+    }
+}

@@ -1,0 +1,53 @@
+//! What the header of a file says about its body.
+
+/// Maximum length of a header in bytes, including its comments.
+pub(crate) const HEAD: usize = 1 << 20;
+
+/// The contents of a header. Counts are checked when the body has been read. `L` is the layout of the body.
+#[derive(Debug, Clone)]
+pub(crate) struct Head<L> {
+    pub layout: L,
+    /// Offset of the body.
+    pub body: usize,
+    pub vertices: Option<u64>,
+    pub entries: Option<u64>,
+    /// Whether edges have weights, or may have some.
+    pub weighted: bool,
+    pub directions: Directions,
+}
+
+/// Which directions of an edge a file contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Directions {
+    /// The directions that it lists: edges are directed, or the file does not say.
+    Listed,
+    /// One of the two directions of each undirected edge.
+    Half,
+    /// Both directions of each undirected edge.
+    Both,
+    /// Both directions, or only one if the file has as many entries as edges.
+    BothOrHalf,
+}
+
+impl<L> Head<L> {
+    /// Returns a header that declares nothing, for edges without weights.
+    pub fn of(layout: L, body: usize) -> Head<L> {
+        Head { layout, body, vertices: None, entries: None, weighted: false, directions: Directions::Listed }
+    }
+
+    /// Returns the same header with another layout.
+    pub fn map<M>(self, layout: impl FnOnce(L) -> M) -> Head<M> {
+        let Head { layout: from, body, vertices, entries, weighted, directions } = self;
+        Head { layout: layout(from), body, vertices, entries, weighted, directions }
+    }
+
+    /// Returns true if a file with this header and `entries` entries contains only one direction of each undirected
+    /// edge.
+    pub fn is_half(&self, entries: u64) -> bool {
+        match self.directions {
+            Directions::Listed | Directions::Both => false,
+            Directions::Half => true,
+            Directions::BothOrHalf => entries > 0 && self.entries == Some(entries),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Opens a file of an input: finds its format and packing, and refuses what can't be an input.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::{At, Error, Result};
+use crate::formats::foreign::format_of;
+use crate::formats::{Format, Packing, Part, arrays, contents, ending};
+
+/// Opens a file with the given packing, or else with the packing that its extension says.
+pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
+    let meta = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
+    if !meta.is_file() {
+        let remedy = "name a pipe or device by its own path, not by its folder";
+        return Err(Error::input(path, At::File, "a regular file", "something else", remedy));
+    }
+    // Files of /proc and /sys have length 0 whatever they contain.
+    if meta.len() == 0 && std::fs::File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0)) {
+        let remedy = format!("copy its contents to another file: cat {} > edges.txt", path.display());
+        let found = "one of length 0 that is not empty";
+        return Err(Error::input(path, At::File, "a file of known length", found, remedy));
+    }
+    let named = format.is_some();
+    let format = match format_of(path, format)? {
+        // NetworkX and others write text to files with this extension.
+        Format::U32 if !named && ending(path).as_deref() == Some("edgelist") => {
+            let start = contents::start_of(path, packing.unwrap_or_else(|| Packing::of(path)));
+            if contents::is_text(&start) { Format::Text } else { Format::U32 }
+        }
+        format => format,
+    };
+    let mut part = Part::of(path.to_owned(), format, meta.len(), named, packing);
+    if format == Format::Npz && part.packing != Packing::Zip {
+        let remedy = "unpack it: the arrays within are packed already";
+        return Err(Error::input(path, At::File, "an .npz archive", "a packed one", remedy));
+    }
+    if format == Format::Parquet && part.packing != Packing::Plain {
+        let remedy = "unpack it: the pages within are packed already";
+        return Err(Error::input(path, At::File, "a Parquet file", "a packed one", remedy));
+    }
+    // The scan reports what is wrong with a header.
+    if let Some((body, int)) = arrays::rows(&part) {
+        part.records = Some((body, 2 * int.bytes as u64));
+        part.narrow = int.bytes <= 4;
+    }
+    Ok(part)
+}

@@ -1,0 +1,95 @@
+//! The share of one rank in a pass, and the chunks that its threads take.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::comm::{Pass, WorkStealing};
+
+/// One of `ranks` shares of an input. Plain files and generators are divided by chunks; packed files are not divided.
+#[derive(Debug, Clone, Copy)]
+pub struct Share<'c> {
+    /// Index of the share, from 0.
+    pub rank: usize,
+    /// Number of shares, at least 1.
+    pub ranks: usize,
+    /// The record of the chunks that each rank has begun, if ranks that are done help others.
+    pub helping: Option<&'c WorkStealing>,
+}
+
+impl<'c> Share<'c> {
+    /// The share that is the whole input.
+    pub const ALL: Share<'static> = Share::of(0, 1);
+
+    /// Returns the share of `rank`, without help for others.
+    pub const fn of(rank: usize, ranks: usize) -> Share<'c> {
+        Share { rank, ranks, helping: None }
+    }
+
+    /// Returns the range of `rank`'s share of `chunks` chunks.
+    fn range(self, rank: usize, chunks: u64) -> Range<u64> {
+        let start = |rank: usize| (u128::from(chunks) * rank as u128 / self.ranks as u128) as u64;
+        start(rank)..start(rank + 1)
+    }
+
+    /// Begins a pass over this share of `chunks` chunks.
+    pub(crate) fn begin(self, chunks: u64) -> ChunkQueue<'c> {
+        let own = self.range(self.rank, chunks);
+        let pass = self.helping.filter(|_| chunks <= WorkStealing::MOST).map(WorkStealing::begin);
+        ChunkQueue { share: self, chunks, next: NextNumber::new(own.start), own, pass }
+    }
+
+    /// Returns true if the `nth` packed file is in this share.
+    pub fn has(self, nth: usize) -> bool {
+        nth % self.ranks == self.rank
+    }
+}
+
+/// The chunks that a rank's threads take in a pass: first those of its own share in order, then the last chunks of
+/// ranks that are behind.
+pub(crate) struct ChunkQueue<'c> {
+    share: Share<'c>,
+    chunks: u64,
+    pub own: Range<u64>,
+    /// The next chunk of its own share, if ranks do not help each other.
+    next: NextNumber,
+    pass: Option<Pass<'c>>,
+}
+
+impl ChunkQueue<'_> {
+    /// Returns the next chunk of its own share.
+    pub fn take(&self) -> Option<u64> {
+        let Some(pass) = self.pass else {
+            return Some(self.next.take()).filter(|number| self.own.contains(number));
+        };
+        pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
+    }
+
+    /// Returns the last chunk that is left to the rank that is furthest behind, if it is `worth` taking.
+    pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
+        let pass = self.pass?;
+        let share = |rank| self.share.range(rank, self.chunks);
+        while let Some(taken) = pass.most_left(|rank| share(rank).end - share(rank).start) {
+            let last = share(taken.rank).end - 1 - taken.back;
+            if !worth(last) {
+                break;
+            }
+            if pass.help(taken) {
+                return Some(last);
+            }
+        }
+        None
+    }
+}
+
+/// A counter that hands out consecutive numbers to threads.
+pub(crate) struct NextNumber(AtomicU64);
+
+impl NextNumber {
+    pub fn new(first: u64) -> Self {
+        NextNumber(AtomicU64::new(first))
+    }
+
+    pub fn take(&self) -> u64 {
+        self.0.fetch_add(1, Relaxed)
+    }
+}

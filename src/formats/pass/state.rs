@@ -1,0 +1,238 @@
+//! The state that all threads of a scan share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::{At, Error, Result};
+use crate::formats::bytes::tokens::newlines;
+use crate::formats::sink::{EdgeCounts, UnfitWeights};
+use crate::formats::weights::missing;
+use crate::formats::{
+    BodyLayout, Fault, FileHead, Format, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
+};
+
+/// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
+pub(crate) const CHUNK: usize = 8 << 20;
+
+/// Maximum number of vertices that a header may declare.
+const MOST_VERTICES: u64 = 1 << 63;
+
+/// The state that all threads of a scan share.
+pub(crate) struct ScanState<'a> {
+    pub parts: &'a [Part],
+    /// Size of a chunk in bytes.
+    pub chunk: usize,
+    /// The share of the input that this rank reads.
+    pub share: Share<'a>,
+    pub ordered: bool,
+    pub weights: Weights,
+    watch: &'a dyn Watch,
+    stop: AtomicBool,
+    pub failure: Mutex<Option<(ErrorPlace, Error)>>,
+    /// A hash for every chunk of every part, in the order of the parts.
+    pub hashes: Vec<AtomicU64>,
+    first_hash: Vec<usize>,
+    /// Hashes of weights that are in separate files and wanted. A plain file has one hash per chunk. A packed file has
+    /// one in all: the sum over its blocks, because they are parsed in any order.
+    pub weights_hashes: Vec<AtomicU64>,
+    first_weights_hash: Vec<usize>,
+    /// What is known of each part so far.
+    pub seen: Vec<PartState>,
+    /// The narrowest type for all weights so far, encoded by [`word_of`].
+    pub found: AtomicU64,
+    pub noted: Mutex<UnfitWeights<Option<(ErrorPlace, Error)>>>,
+    pub threads: usize,
+}
+
+/// What a scan knows of a part.
+#[derive(Default)]
+pub(crate) struct PartState {
+    /// The header, once it is read.
+    pub head: OnceLock<FileHead>,
+    /// Number of edges so far.
+    pub entries: AtomicU64,
+    /// Number of vertex lines, for METIS files.
+    pub rows: AtomicU64,
+    /// Number of edges that have a weight.
+    pub weighted: AtomicU64,
+    /// The sum of [`EdgeCounts::balance`].
+    pub balance: AtomicU64,
+}
+
+/// Part and chunk of an error; errors are ordered by them.
+pub(crate) type ErrorPlace = (usize, u64);
+
+impl<'a> ScanState<'a> {
+    /// Returns the state of a pass over `parts` by `threads` threads, in chunks of `chunk` bytes.
+    pub fn new(
+        parts: &'a [Part],
+        (chunk, weights): (usize, Weights),
+        (share, threads): (Share<'a>, usize),
+        ordered: bool,
+        watch: &'a dyn Watch,
+    ) -> Self {
+        let (mut first_hash, mut first_weights_hash) = (vec![0], vec![0]);
+        for part in parts {
+            let chunks = part.bytes.div_ceil(chunk as u64) as usize;
+            first_hash.push(first_hash[first_hash.len() - 1] + chunks);
+            let has_weights = weights.is_wanted() && part.weights_path().is_some();
+            let of_weights = if part.packing == Packing::Plain { chunks } else { 1 };
+            let before = first_weights_hash[first_weights_hash.len() - 1];
+            first_weights_hash.push(before + if has_weights { of_weights } else { 0 });
+        }
+        let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+        ScanState {
+            parts,
+            chunk,
+            share,
+            ordered,
+            weights,
+            watch,
+            stop: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            hashes: zeros(first_hash[parts.len()]),
+            first_hash,
+            weights_hashes: zeros(first_weights_hash[parts.len()]),
+            first_weights_hash,
+            seen: parts.iter().map(|_| PartState::default()).collect(),
+            found: AtomicU64::new(0),
+            noted: Mutex::default(),
+            threads,
+        }
+    }
+
+    /// Adds the hash of the weights of a chunk, or of a block of a packed file. If a weights file did not exist when
+    /// the scan began, its hash is ignored, because other threads may not have read it.
+    pub fn add_weights_hash(&self, part: usize, chunk: u64, hash: u64) {
+        let places = &self.weights_hashes[self.first_weights_hash[part]..self.first_weights_hash[part + 1]];
+        let place =
+            if self.parts[part].packing == Packing::Plain { places.get(chunk as usize) } else { places.first() };
+        if let Some(place) = place {
+            place.fetch_add(hash, Relaxed);
+        }
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Records `error` if it comes first in the input, and stops all threads.
+    pub fn fail(&self, place: ErrorPlace, error: Error) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.as_ref().is_none_or(|(first, _)| place < *first) {
+            *failure = Some((place, error));
+        }
+        self.stop.store(true, Relaxed);
+    }
+
+    pub fn advance(&self, bytes: u64) -> Result<()> {
+        self.watch.advance(bytes)
+    }
+
+    pub fn count(&self, part: usize, counted: EdgeCounts) {
+        let seen = &self.seen[part];
+        seen.entries.fetch_add(counted.edges, Relaxed);
+        seen.balance.fetch_add(counted.balance, Relaxed);
+        if counted.weighted > 0 {
+            seen.weighted.fetch_add(counted.weighted, Relaxed);
+            self.found.fetch_max(word_of(counted.weights), Relaxed);
+        }
+    }
+
+    /// Keeps the noted weights that come first in the input; `error` adds their place.
+    pub fn note(&self, place: ErrorPlace, noted: Option<UnfitWeights<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
+        let Some(new) = noted else { return };
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let UnfitWeights { wide, rounded } = &mut *noted;
+        for (first, new) in [(wide, new.wide), (rounded, new.rounded)] {
+            if let Some(stop) = new.filter(|_| first.as_ref().is_none_or(|(before, _)| place < *before)) {
+                *first = Some((place, error(stop)));
+            }
+        }
+    }
+
+    /// Sets the header of a part. The thread that reads the header calls this once.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if weights are read and the part has none; bad input if the header declares more than
+    /// [`MOST_VERTICES`] vertices.
+    pub fn set_head(&self, part: usize, head: FileHead) -> Result<&FileHead> {
+        if self.weights.is_read() && !head.weighted {
+            let part = &self.parts[part];
+            return Err(missing(&part.path.display().to_string(), text::unread(part).as_ref()));
+        }
+        if let Some(vertices) = head.vertices.filter(|vertices| *vertices > MOST_VERTICES) {
+            let path = &self.parts[part].path;
+            let remedy = "correct the number of vertices in the header";
+            let (expected, found) = ("a header of at most 2^63 vertices", vertices.to_string());
+            return Err(Error::input(path, At::File, expected, found, remedy));
+        }
+        Ok(self.seen[part].head.get_or_init(|| head))
+    }
+
+    /// Returns the header of a part, if it was read.
+    pub fn head(&self, part: usize) -> Option<&FileHead> {
+        self.seen[part].head.get()
+    }
+
+    /// Returns the layout of a part, if its header was read.
+    pub fn layout(&self, part: usize) -> Option<&BodyLayout> {
+        self.head(part).map(|head| &head.layout)
+    }
+
+    /// Returns a hasher for a chunk of a part, salted with both.
+    pub fn hasher(part: usize, chunk: u64) -> Xxh3 {
+        Xxh3::with_seed(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (part as u64).rotate_left(40))
+    }
+
+    pub fn set_hash(&self, part: usize, chunk: u64, hash: u64) {
+        self.hashes[self.first_hash[part] + chunk as usize].store(hash, Relaxed);
+    }
+}
+
+/// Returns a number for a type of weights; a type that can represent more has a larger number. 0 stands for no weights.
+pub(crate) fn word_of(weights: Option<WeightType>) -> u64 {
+    match weights {
+        None => 0,
+        Some(WeightType::U32) => 1,
+        Some(WeightType::F32) => 2,
+    }
+}
+
+/// Converts the error of a parser into one for the user. `base` is the offset of the parsed bytes in the file. Line
+/// numbers count from the start of `before`, whose first line has the number `line`.
+pub(crate) fn locate(stop: Stop, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
+    match stop {
+        Stop::Error(error) => error,
+        Stop::Fault(fault) => located(*fault, part, base, before, line),
+    }
+}
+
+/// Like [`locate`], for a fault; `fault.at` counts from the first byte of `before`.
+pub(crate) fn located(fault: Fault, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
+    let at = match part.format.record().is_some() || part.format.is_arrays() {
+        true => At::Byte(base + fault.at as u64),
+        false => At::Line(line + newlines(&before[..fault.at.min(before.len())])),
+    };
+    fault.at(&part.path, at)
+}
+
+/// Refuses an empty file if its format has a header.
+pub(crate) fn refuse_empty(part: &Part) -> Result<()> {
+    if matches!(part.format, Format::Mtx | Format::Metis | Format::Gr) {
+        let what = if part.packing == Packing::Plain { "an empty file" } else { "nothing in the packed file" };
+        let remedy = "fetch or make the file again, or name its format";
+        return Err(Error::input(&part.path, At::File, format!("a header of {}", part.format), what, remedy));
+    }
+    Ok(())
+}
+
+/// The result of a thread: an error comes with its place.
+pub(crate) type Worked = Result<(), Box<(ErrorPlace, Error)>>;
+
+/// Returns the indices of the parts for which `want` is true.
+pub(crate) fn of_kind(parts: &[Part], want: impl Fn(&Part) -> bool) -> Vec<usize> {
+    parts.iter().enumerate().filter(|(_, part)| want(part)).map(|(index, _)| index).collect()
+}

@@ -1,0 +1,62 @@
+//! Runs the threads of a pass.
+
+use std::sync::PoisonError;
+
+use super::input_cache::CacheUse;
+use super::packed::{self, Packed};
+use super::plain::PlainFiles;
+use crate::error::Result;
+use crate::formats::{ScanState, Sink, Visitor};
+
+/// Makes the pass, and returns its state with all counts. `visitors` must not be empty.
+///
+/// # Errors
+/// The first error in the order of the input.
+pub(crate) fn run<'a, V: Visitor>(
+    shared: ScanState<'a>,
+    cache: CacheUse<'_, '_>,
+    visitors: &mut [V],
+) -> Result<ScanState<'a>> {
+    let plain = PlainFiles::open(&shared, visitors.len())?;
+    let packed = Packed::new(&shared, plain.chunks, visitors.len());
+    std::thread::scope(|scope| {
+        if let CacheUse::For(cache) = cache {
+            for _ in 0..cache.begin(plain.queue.own.clone()) {
+                let (shared, plain) = (&shared, &plain);
+                scope.spawn(move || plain.read_ahead(shared, cache));
+            }
+        }
+        let (feed, blocks) = crossbeam::channel::bounded(packed::QUEUE);
+        for _ in 0..packed.feeders {
+            let feed = feed.clone();
+            let packed = &packed;
+            scope.spawn(move || packed.feed(&feed));
+        }
+        drop(feed);
+        for visitor in visitors {
+            let blocks = blocks.clone();
+            let (shared, plain, packed) = (&shared, &plain, &packed);
+            scope.spawn(move || {
+                let mut sink = Sink::new(visitor, shared.weights);
+                let done = plain
+                    .work(shared, cache, &mut sink)
+                    .and_then(|()| packed.work(blocks, &mut sink))
+                    .and_then(|()| packed.work_alone(&mut sink))
+                    .and_then(|()| plain.help(shared, &mut sink));
+                if let Err(failure) = done {
+                    shared.fail(failure.0, failure.1);
+                }
+                if shared.stopped() {
+                    sink.visitor.stopped();
+                }
+            });
+        }
+        drop(blocks);
+    });
+    drop(plain);
+    match shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }?;
+    Ok(shared)
+}

@@ -4,7 +4,6 @@
 //! in the same order on every rank, and [`Turns`] tells each rank which item is its next. An item may be less than a
 //! unit, so counts are reported in [`Part`]s.
 
-use crate::algo::triangle::cpu::count::PairCount;
 use crate::error::Result;
 use crate::graph::catalogue::Catalogue;
 use serde::{Deserialize, Serialize};
@@ -19,6 +18,19 @@ pub fn units(blocks: usize) -> u64 {
 /// Returns the number of a unit. It depends only on the two blocks.
 pub fn unit(front: usize, partner: usize) -> u64 {
     units(partner) + front as u64
+}
+
+/// Returns the front and the partner of a unit.
+pub fn blocks_of(unit: u64) -> (u64, u64) {
+    // Finds the largest partner whose first unit is not after this one. The square root may be off by one.
+    let mut partner = ((2.0 * unit as f64 + 0.25).sqrt() - 0.5) as u64;
+    while units(partner as usize + 1) <= unit {
+        partner += 1;
+    }
+    while units(partner as usize) > unit {
+        partner -= 1;
+    }
+    (unit - units(partner as usize), partner)
 }
 
 /// A backend that counts fronts against their partners: a CPU or a GPU.
@@ -101,6 +113,24 @@ pub trait Turns: Sync {
     }
 }
 
+/// The result of a unit. It depends only on the graph.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PairCount {
+    /// Triangles whose two larger corners are rows of the front and of the partner.
+    pub triangles: u64,
+    /// Wedges tested: entries of the partner before each entry that is a row of the front.
+    ///
+    /// A block has fewer than 2³² entries and a row fewer than 2³², so neither sum overflows.
+    pub probes: u64,
+}
+
+impl AddAssign for PairCount {
+    fn add_assign(&mut self, other: PairCount) {
+        self.triangles += other.triangles;
+        self.probes += other.probes;
+    }
+}
+
 /// Triangles and probes of some rows of a front against some rows of a partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
@@ -132,8 +162,7 @@ impl Gathering {
         }
         let (pairs, sum) = self.0.entry(number).or_default();
         *pairs += part.pairs;
-        sum.triangles += part.count.triangles;
-        sum.probes += part.count.probes;
+        *sum += part.count;
         // More pairs than the unit has would be a bug: such a unit never becomes complete.
         if *pairs != all {
             return None;

@@ -63,7 +63,8 @@ mod units;
 mod work;
 mod work_queue;
 
-pub use cpu::count::{Counter, PairCount, Settings};
+pub use cpu::count::{Counter, Settings};
 pub use cpu::probe::Isa;
+pub use driver::PairCount;
 pub use options::Triangle;
 pub use output::{TriangleDetails, TriangleOutput};

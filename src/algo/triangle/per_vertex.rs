@@ -7,7 +7,7 @@
 use crate::algo::Run;
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::{self, Sum};
-use crate::algo::triangle::figures::Clustering;
+use crate::algo::triangle::output::{Clustering, coefficient};
 use crate::algo::triangle::trial::{backend, counter};
 use crate::algo::triangle::work_queue::{Barrier, Between, WorkQueue};
 use crate::comm::{Comm, agreed};
@@ -156,12 +156,6 @@ fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) ->
     run.columns.put("degree", 0, |v| degrees[v.index()])?;
     run.columns.put("clustering", 0.0, |v| coefficient(degrees[v.index()], count(v)))?;
     Ok(Clustering::of(degrees, counts))
-}
-
-/// Returns the clustering coefficient of a vertex with `degree` neighbours and `triangles` triangles.
-pub(super) fn coefficient(degree: u32, triangles: u64) -> f64 {
-    let d = f64::from(degree);
-    if d < 2.0 { 0.0 } else { 2.0 * triangles as f64 / (d * (d - 1.0)) }
 }
 
 /// Adds the counters of all ranks to those of the leader. The other ranks start again at zero.

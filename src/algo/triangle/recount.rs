@@ -1,9 +1,7 @@
 //! Checks results against each other and against the input, by a method independent of the count.
 
 use crate::algo::triangle::driver;
-use crate::algo::triangle::figures::mean;
-use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
-use crate::algo::triangle::per_vertex::coefficient;
+use crate::algo::triangle::output::{TriangleDetails, TriangleOutput, coefficient, mean};
 use crate::algo::triangle::sampled::{self, Counted, Gatherer, Sets};
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results, Verdict};

@@ -3,8 +3,8 @@
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::{self, Backend, Sum};
-use crate::algo::triangle::figures::PairTimes;
 use crate::algo::triangle::gpu::Gpu;
+use crate::algo::triangle::output::PairTimes;
 use crate::algo::triangle::work_queue::WorkQueue;
 use crate::algo::{Chosen, Run};
 use crate::comm::agreed;

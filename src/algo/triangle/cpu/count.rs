@@ -2,12 +2,15 @@
 
 use crate::algo::triangle::cpu::groups::{Groups, Sorter};
 use crate::algo::triangle::cpu::hubs::{HubBits, RowBits};
+use crate::algo::triangle::cpu::pace::Pace;
 use crate::algo::triangle::cpu::probe::{Isa, Marks, Prober};
 use crate::algo::triangle::cpu::tally::{Corners, Tally, Total};
-use crate::algo::triangle::cpu::wedges::{Tester, Tile, new_marks, position};
+use crate::algo::triangle::cpu::tile::{Tile, position};
+use crate::algo::triangle::cpu::wedges::{Tester, new_marks};
+use crate::algo::triangle::driver::PairCount;
 use crate::graph::csr::Block;
 use rayon::prelude::*;
-use std::ops::{AddAssign, Range};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Number of vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many vertices
@@ -69,24 +72,6 @@ impl Settings {
 
     fn sorted(&self) -> usize {
         self.tile.clamp(1, SORTED)
-    }
-}
-
-/// The result of a unit. It depends only on the graph.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PairCount {
-    /// Triangles whose two larger corners are rows of the front and of the partner.
-    pub triangles: u64,
-    /// Wedges tested: entries of the partner before each entry that is a row of the front.
-    ///
-    /// A block has fewer than 2³² entries and a row fewer than 2³², so neither sum overflows.
-    pub probes: u64,
-}
-
-impl AddAssign for PairCount {
-    fn add_assign(&mut self, other: PairCount) {
-        self.triangles += other.triangles;
-        self.probes += other.probes;
     }
 }
 
@@ -164,28 +149,21 @@ pub struct Fronts<'c, 'f> {
 
 impl Fronts<'_, '_> {
     /// Counts the units of `partner`, limited to its tile, with each front that is `wanted`. Returns one count per
-    /// front; fronts that are not wanted have zeros. Returns `None` if `stop` returned true; it is called every few
-    /// milliseconds.
+    /// front; fronts that are not wanted have zeros. If `per_vertex` is given, each triangle is added to the counters of
+    /// its three corners, which are indexed by id. Returns `None` if `stop` returned true; it is called every few
+    /// milliseconds. The counters contain part of the units then.
     pub fn partner(
         &mut self,
         partner: Tile<'_>,
         wanted: &[bool],
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Vec<PairCount>> {
-        self.run(partner, wanted, stop, || Total)
-    }
-
-    /// Counts like [`Self::partner`], and adds each triangle to the counters of its three corners, which are indexed by
-    /// id. If it returns `None`, the counters contain part of the units.
-    pub fn partner_per_vertex(
-        &mut self,
-        partner: Tile<'_>,
-        wanted: &[bool],
-        per_vertex: &[AtomicU64],
+        per_vertex: Option<&[AtomicU64]>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Option<Vec<PairCount>> {
         let hubs = self.counter.settings.hubs;
-        self.run(partner, wanted, stop, || Corners::new(per_vertex, hubs))
+        match per_vertex {
+            Some(per_vertex) => self.run(partner, wanted, stop, || Corners::new(per_vertex, hubs)),
+            None => self.run(partner, wanted, stop, || Total),
+        }
     }
 
     fn run<T: Tally>(
@@ -202,7 +180,7 @@ impl Fronts<'_, '_> {
         for worker in workers_of {
             worker.counts.clear();
             worker.counts.resize(fronts.len(), PairCount::default());
-            workers.push((worker, tally(), Pace { work: 0, stop, stopped: &stopped }));
+            workers.push((worker, tally(), Pace::new(stop, &stopped)));
         }
         let (whole, partner) = (partner, partner.partner);
 
@@ -311,31 +289,4 @@ impl Worker {
 fn wedges(low: usize, high: usize) -> u64 {
     let below = |n: u64| n * n.saturating_sub(1) / 2;
     below(high as u64) - below(low as u64)
-}
-
-/// Calls `stop` from time to time: after some millions of steps, which take a few milliseconds.
-pub struct Pace<'a> {
-    work: usize,
-    stop: &'a (dyn Fn() -> bool + Sync),
-    stopped: &'a AtomicBool,
-}
-
-impl Pace<'_> {
-    const STEPS: usize = 1 << 23;
-
-    /// Counts `steps` steps. Returns `None` if the work must stop.
-    #[inline]
-    pub fn advance(&mut self, steps: usize) -> Option<()> {
-        self.work += steps;
-        if self.work >= Self::STEPS { self.ask() } else { Some(()) }
-    }
-
-    #[cold]
-    fn ask(&mut self) -> Option<()> {
-        self.work = 0;
-        if (self.stop)() {
-            self.stopped.store(true, Relaxed);
-        }
-        (!self.stopped.load(Relaxed)).then_some(())
-    }
 }

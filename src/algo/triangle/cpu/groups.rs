@@ -4,7 +4,7 @@
 //! A bucket is read by one thread and fits its caches, so neither step accesses memory at random. Rows of the fronts
 //! that do not occur cost nothing.
 
-use crate::algo::triangle::cpu::wedges::Tile;
+use crate::algo::triangle::cpu::tile::{Tile, TileEntry};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -16,17 +16,6 @@ const BUCKET_ENTRIES: usize = 1 << 9;
 
 /// Maximum range of middles that are sorted by counting.
 const MAX_COUNTED: usize = 1 << 16;
-
-/// An entry `b` of a row `c`, with the number of entries before it, each of which makes a wedge with it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Entry {
-    /// The entry itself, a vertex id.
-    pub middle: u32,
-    /// Start of its row in the partner's targets.
-    pub start: u32,
-    /// Number of entries before it in the row.
-    pub len: u32,
-}
 
 /// The division of ids into buckets: 2^`mantissa` buckets for every doubling of the id, because entries and wedges are
 /// dense at low ids.
@@ -60,7 +49,7 @@ impl Cut {
 pub struct Groups {
     cut: Cut,
     /// Entries by part of the tile's rows, and within a part by bucket.
-    entries: Vec<Entry>,
+    entries: Vec<TileEntry>,
     parts: Vec<Part>,
 }
 
@@ -75,7 +64,7 @@ struct Part {
 impl Groups {
     /// Returns the bytes for tiles of `entries` entries and `threads` threads.
     pub fn bytes(entries: u64, threads: usize) -> u64 {
-        entries * size_of::<Entry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
+        entries * size_of::<TileEntry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
     }
 
     /// Reserves memory for tiles of `entries` entries and `threads` threads.
@@ -83,7 +72,7 @@ impl Groups {
         let part = || Part { at: 0, ends: Vec::with_capacity(MAX_BUCKETS) };
         Groups {
             cut: Cut::default(),
-            entries: vec![Entry::default(); entries],
+            entries: vec![TileEntry::default(); entries],
             parts: (0..threads).map(|_| part()).collect(),
         }
     }
@@ -124,7 +113,7 @@ impl Groups {
     }
 
     /// Returns the entries of a bucket, in several pieces.
-    pub fn bucket(&self, bucket: usize) -> impl Iterator<Item = &[Entry]> {
+    pub fn bucket(&self, bucket: usize) -> impl Iterator<Item = &[TileEntry]> {
         self.parts.iter().map(move |part| {
             let start = if bucket == 0 { 0 } else { part.ends[bucket - 1] };
             &self.entries[part.at..][start as usize..part.ends[bucket] as usize]
@@ -136,15 +125,15 @@ impl Groups {
 #[derive(Debug)]
 pub struct Sorter {
     most: usize,
-    entries: Vec<Entry>,
-    sorted: Vec<Entry>,
+    entries: Vec<TileEntry>,
+    sorted: Vec<TileEntry>,
     counts: Vec<u32>,
 }
 
 impl Sorter {
     /// Returns the bytes for batches of `most` entries.
     pub fn bytes(most: usize) -> u64 {
-        (2 * most * size_of::<Entry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
+        (2 * most * size_of::<TileEntry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
     }
 
     /// Creates a sorter for batches of `most` entries, at least one.
@@ -158,8 +147,8 @@ impl Sorter {
     /// soon as `take` does.
     pub fn sorted<'a>(
         &mut self,
-        pieces: impl Iterator<Item = &'a [Entry]>,
-        mut take: impl FnMut(&[Entry]) -> Option<()>,
+        pieces: impl Iterator<Item = &'a [TileEntry]>,
+        mut take: impl FnMut(&[TileEntry]) -> Option<()>,
     ) -> Option<()> {
         self.entries.clear();
         for mut piece in pieces {
@@ -176,7 +165,7 @@ impl Sorter {
         if self.entries.is_empty() { Some(()) } else { take(self.sort()) }
     }
 
-    fn sort(&mut self) -> &[Entry] {
+    fn sort(&mut self) -> &[TileEntry] {
         let Sorter { entries, sorted, counts, .. } = self;
         let (mut first, mut last) = (u32::MAX, 0);
         for entry in &*entries {
@@ -196,7 +185,7 @@ impl Sorter {
         for count in counts.iter_mut() {
             start += std::mem::replace(count, start);
         }
-        sorted.resize(entries.len(), Entry::default());
+        sorted.resize(entries.len(), TileEntry::default());
         for &entry in &*entries {
             let next = &mut counts[(entry.middle - first) as usize];
             sorted[*next as usize] = entry;
@@ -229,7 +218,8 @@ mod tests {
     #[test]
     fn entries_come_once_and_sorted() {
         let middles = [7, 3, 900, 3, 8, 7, 7, 3, 70_000, 3];
-        let entries: Vec<Entry> = (0..10).map(|i| Entry { middle: middles[i], start: 10 * i as u32, len: 2 }).collect();
+        let entries: Vec<TileEntry> =
+            (0..10).map(|i| TileEntry { middle: middles[i], start: 10 * i as u32, len: 2 }).collect();
         for most in [1, 2, 3, 10, 64] {
             let mut sorted = Vec::new();
             let taken = Sorter::new(most).sorted(entries.chunks(4), |some| {

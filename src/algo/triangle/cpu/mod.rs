@@ -4,20 +4,24 @@
 //! | file | contents |
 //! |---|---|
 //! | `count` | a unit: all wedges of a pair of blocks |
+//! | `tile` | parts of a partner block, and their entries |
 //! | `wedges`, `groups` | wedges grouped by their middle vertex, so that its row is marked once |
 //! | `probe` | the inner loops, for three kinds of CPU |
 //! | `hubs` | the edges between hubs as a matrix of bits |
 //! | `tally` | what is added up: a total, or counts per vertex |
+//! | `pace` | asks from time to time whether to stop |
 
 pub mod count;
 pub mod groups;
 pub mod hubs;
+mod pace;
 pub mod probe;
 pub mod tally;
+pub mod tile;
 pub mod wedges;
 
 use crate::algo::triangle::cpu::count::{Counter, MAX_FRONTS, Settings};
-use crate::algo::triangle::cpu::wedges::Tile;
+use crate::algo::triangle::cpu::tile::Tile;
 use crate::algo::triangle::driver::{Backend, Found, Part, Work};
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
@@ -115,10 +119,7 @@ impl Backend for Cpu<'_> {
             if tile.first == tile.end {
                 continue;
             }
-            let counts = pool.install(|| match per_vertex {
-                Some(per_vertex) => fronts.partner_per_vertex(tile, &wanted, per_vertex, &stopping),
-                None => fronts.partner(tile, &wanted, &stopping),
-            });
+            let counts = pool.install(|| fronts.partner(tile, &wanted, *per_vertex, &stopping));
             // Release the pages of the partner to make room for the next.
             if !work.fronts.contains(&partner) {
                 work.graph.release(partner);

@@ -11,8 +11,7 @@ mod pair;
 mod partners;
 
 use crate::algo::Lease;
-use crate::algo::triangle::cpu::count::PairCount;
-use crate::algo::triangle::driver::{Backend, Found, Gathering, Part, Work};
+use crate::algo::triangle::driver::{Backend, Found, Gathering, PairCount, Part, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Event, PeerMemory, ProgramSource, SCAN, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;

@@ -3,7 +3,7 @@
 mod turns;
 
 use crate::algo::triangle::cpu::Cpu;
-use crate::algo::triangle::cpu::wedges::Tile;
+use crate::algo::triangle::cpu::tile::Tile;
 use crate::algo::triangle::driver::{self, Gathering, Part, unit, units};
 use crate::algo::triangle::tests::turns::Taken;
 use crate::algo::triangle::{Counter, Isa, PairCount, Settings};
@@ -126,8 +126,8 @@ impl OrientedRows {
         let mut fronts = counter.fronts(blocks.clone());
         for (at, &partner) in blocks.iter().enumerate() {
             let wanted: Vec<bool> = (0..blocks.len()).map(|front| front <= at).collect();
-            let counts = fronts.partner(Tile::whole(partner), &wanted, &|| false).expect("nothing stops it");
-            let again = fronts.partner_per_vertex(Tile::whole(partner), &wanted, &per_vertex, &|| false);
+            let counts = fronts.partner(Tile::whole(partner), &wanted, None, &|| false).expect("nothing stops it");
+            let again = fronts.partner(Tile::whole(partner), &wanted, Some(&per_vertex), &|| false);
             assert_eq!(again.as_ref(), Some(&counts));
             counts.into_iter().for_each(|count| sum += count);
         }
@@ -201,7 +201,8 @@ fn ids_too_high_to_be_marked() {
     }
     assert!(expected > 3);
     let mut counter = Counter::new(settings(), u64::from(block.end_row()), 8);
-    let counts = counter.fronts(vec![block]).partner(Tile::whole(block), &[true], &|| false).expect("nothing stops it");
+    let counts =
+        counter.fronts(vec![block]).partner(Tile::whole(block), &[true], None, &|| false).expect("nothing stops it");
     assert_eq!(counts[0].triangles, expected);
 }
 
@@ -215,7 +216,7 @@ fn a_count_stops_on_request() {
         let asked = AtomicUsize::new(0);
         let mut counter = Counter::new(Settings { hubs, ..settings() }, 3000, 3000);
         let count =
-            counter.fronts(vec![block]).partner(Tile::whole(block), &[true], &|| asked.fetch_add(1, Relaxed) > 0);
+            counter.fronts(vec![block]).partner(Tile::whole(block), &[true], None, &|| asked.fetch_add(1, Relaxed) > 0);
         assert!(asked.load(Relaxed) > 0, "asked {asked:?} times");
         assert_eq!(count, None);
     }
@@ -310,9 +311,9 @@ proptest! {
                 for partner in first..blocks.len() {
                     let picked = |front| picks[unit(front, partner) as usize % picks.len()] == run;
                     let wanted: Vec<bool> = fronts.clone().map(|front| front <= partner && picked(front)).collect();
-                    let counts = counter.partner_per_vertex(Tile::whole(blocks[partner]), &wanted, &per_vertex, &|| false);
+                    let counts = counter.partner(Tile::whole(blocks[partner]), &wanted, Some(&per_vertex), &|| false);
                     let counts = counts.expect("nothing stops it");
-                    let again = counter.partner(Tile::whole(blocks[partner]), &wanted, &|| false);
+                    let again = counter.partner(Tile::whole(blocks[partner]), &wanted, None, &|| false);
                     prop_assert_eq!(Some(&counts), again.as_ref());
                     for ((front, count), wanted) in fronts.clone().zip(counts).zip(wanted) {
                         if wanted {

@@ -10,8 +10,10 @@ use crate::formats::{Reader, Watch, contents};
 use crate::list::ListFormat;
 use crate::list::binary::{first_bad, widen};
 use crate::list::refusals;
-use crate::list::source::Visit;
 use crate::list::text::{self, LONGEST, NotANumber, Numbers, PADDING};
+
+/// A function that receives the number of the first element of a piece, and the successors in it; many threads call it.
+pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
 
 /// Number of successors to hand over at once; they stay in the L1 cache.
 pub(super) const PIECE: usize = 2048;

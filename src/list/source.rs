@@ -13,14 +13,11 @@ use crate::formats::{Packing, Unwatched, Watch};
 use crate::list::binary::first_bad;
 use crate::list::contents;
 use crate::list::packed::{self, PackedFile};
-use crate::list::plain::{self, PIECE, PlainFile, each_chunk};
+use crate::list::plain::{self, PIECE, PlainFile, Visit, each_chunk};
 use crate::list::{Generated, ListFormat, MAX_NARROW, refusals};
 
 /// Size in bytes of a chunk of a file, which a thread reads at a time.
 const CHUNK: usize = 512 << 10;
-
-/// A function that receives the number of the first element of a piece, and the successors in it; many threads call it.
-pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
 
 /// A list to read: a file, or a generator.
 #[derive(Debug, Clone)]

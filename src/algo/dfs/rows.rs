@@ -23,7 +23,7 @@ const STRIDE: u32 = 1 << 16;
 const SPARE: u64 = 16;
 
 /// One half of all rows.
-struct HalfRows<'a> {
+struct HalfOfRows<'a> {
     blocks: Vec<Block<'a>>,
     /// The block of every 2^[`SHIFT`]th row.
     of_rows: Vec<u32>,
@@ -39,8 +39,8 @@ struct Copies {
     entries: Buffer<u32>,
 }
 
-impl<'a> HalfRows<'a> {
-    fn new(half: &'a Catalogue, rows: u64) -> HalfRows<'a> {
+impl<'a> HalfOfRows<'a> {
+    fn new(half: &'a Catalogue, rows: u64) -> HalfOfRows<'a> {
         let blocks: Vec<Block<'a>> = (0..half.len()).map(|b| half.block(b)).collect();
         let mut b = 0;
         let of_rows = (0..=rows >> SHIFT).map(|part| {
@@ -49,7 +49,7 @@ impl<'a> HalfRows<'a> {
             }
             b as u32
         });
-        HalfRows { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
+        HalfOfRows { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
     }
 
     /// Returns the block of a row, and the row's number in the block.
@@ -134,9 +134,9 @@ impl<'a> HalfRows<'a> {
 }
 
 /// The adjacency rows that a search follows.
-pub(super) struct Rows<'a> {
-    lower: HalfRows<'a>,
-    upper: HalfRows<'a>,
+pub(super) struct SearchRows<'a> {
+    lower: HalfOfRows<'a>,
+    upper: HalfOfRows<'a>,
     direction: Direction,
     rows: u32,
     is_on_disk: bool,
@@ -144,12 +144,12 @@ pub(super) struct Rows<'a> {
 
 /// The row of a vertex: its smaller neighbours, and its larger neighbours.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Row<'a>(pub [&'a [u32]; 2]);
+pub(super) struct Neighbours<'a>(pub [&'a [u32]; 2]);
 
 /// Number of neighbours per chunk.
 const CHUNK: usize = 64;
 
-impl<'a> Row<'a> {
+impl<'a> Neighbours<'a> {
     /// Returns the number of chunks. Each half is divided separately.
     #[inline]
     pub fn chunks(&self) -> usize {
@@ -165,16 +165,16 @@ impl<'a> Row<'a> {
     }
 }
 
-impl<'a> Rows<'a> {
+impl<'a> SearchRows<'a> {
     /// Opens the rows of a graph, which must have both halves.
     ///
     /// # Errors
     /// [`crate::Error::Usage`] if the upper half is missing.
-    pub fn new(graph: &'a Graph) -> Result<Rows<'a>> {
+    pub fn new(graph: &'a Graph) -> Result<SearchRows<'a>> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
-        let (lower, upper) = (HalfRows::new(&graph.catalogue, rows), HalfRows::new(graph.upper()?, rows));
-        Ok(Rows { lower, upper, direction, rows: rows as u32, is_on_disk: false })
+        let (lower, upper) = (HalfOfRows::new(&graph.catalogue, rows), HalfOfRows::new(graph.upper()?, rows));
+        Ok(SearchRows { lower, upper, direction, rows: rows as u32, is_on_disk: false })
     }
 
     /// Copies as many of the last rows as fit the free memory of `budget`, if the rows are in files that do not fit it.
@@ -232,9 +232,9 @@ impl<'a> Rows<'a> {
 
     /// Returns the out-neighbours of a vertex.
     #[inline]
-    pub fn of(&self, v: u32) -> Row<'_> {
+    pub fn of(&self, v: u32) -> Neighbours<'_> {
         let row = self.direction.row(v, Way::Out);
-        Row([self.lower.row(row), self.upper.row(row)])
+        Neighbours([self.lower.row(row), self.upper.row(row)])
     }
 
     /// Prefetches the location of the row of a vertex.

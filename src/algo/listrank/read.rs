@@ -26,7 +26,7 @@ fn marks_bytes(length: u64) -> u64 {
 }
 
 /// Counts of one pass, which all threads update.
-struct Counts<'a> {
+struct ReadCounts<'a> {
     /// One bit per element: whether it is a successor.
     marks: &'a [AtomicU64],
     /// Sum of all successors, modulo 2^64.
@@ -48,7 +48,7 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
     let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
     let mut marks = budget.zeroed::<u64>(n.div_ceil(64) as usize, "marks of successors")?;
-    let seen = Counts {
+    let seen = ReadCounts {
         marks: u64::shared(&mut marks),
         sum: AtomicU64::new(0),
         tails: AtomicU64::new(0),
@@ -85,7 +85,7 @@ pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
     marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0
 }
 
-impl Counts<'_> {
+impl ReadCounts<'_> {
     /// Returns the head: the sum of all elements minus the sum of all successors.
     fn head(&self, list: &List, threads: usize) -> Result<u64> {
         let n = list.length;

@@ -28,7 +28,7 @@ impl Algorithm for Triangle {
     type Details = TriangleDetails;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Triangle> {
-        Triangle::read(table, diagnostics)
+        Some(Triangle { per_vertex: options::PER_VERTEX.read(table, diagnostics)? })
     }
 
     fn needs(&self) -> Needs {

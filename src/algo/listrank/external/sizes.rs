@@ -12,7 +12,7 @@ const WORDS: u64 = 5;
 
 /// Sizes of the parts in which a list is ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizes {
+pub struct BinSizes {
     /// Number of elements.
     pub n: u64,
     /// Number of bins of consecutive elements.
@@ -27,12 +27,12 @@ pub struct Sizes {
     reciprocal: u64,
 }
 
-impl Sizes {
+impl BinSizes {
     /// Divides `n` elements into about `bins` bins (at least 1), with buffers of `buffer` bytes.
-    pub fn of(n: u64, bins: u64, buffer: u64, threads: usize) -> Sizes {
+    pub fn of(n: u64, bins: u64, buffer: u64, threads: usize) -> BinSizes {
         let bin_len = n.div_ceil(bins).max(1);
         let bins = n.div_ceil(bin_len).max(1);
-        Sizes { n, bins, bin_len, buffer, threads: threads.max(1) as u64, reciprocal: u64::MAX / bin_len }
+        BinSizes { n, bins, bin_len, buffer, threads: threads.max(1) as u64, reciprocal: u64::MAX / bin_len }
     }
 
     /// Returns the bytes of memory that ranking takes with numbers of `word` bytes: one bin and the buffers of the
@@ -65,15 +65,15 @@ impl Sizes {
 
 /// Returns sizes with the fewest bins for which ranking `n` elements, as numbers of `word` bytes, takes at most `limit`
 /// bytes of memory in addition to scanning the input; `None` if there are none.
-pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<Sizes> {
-    let sized = |bins| BUFFERS.iter().map(move |&buffer| Sizes::of(n, bins, buffer, threads));
+pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<BinSizes> {
+    let sized = |bins| BUFFERS.iter().map(move |&buffer| BinSizes::of(n, bins, buffer, threads));
     (1..=MOST_BINS).flat_map(sized).find(|sizes| sizes.memory(word) <= limit)
 }
 
 /// Returns the least bytes of memory in which `n` elements can be ranked, as numbers of `word` bytes, in addition to
 /// scanning the input.
 pub fn least_memory(n: u64, word: u64, threads: usize) -> u64 {
-    let sizes = (1..=MOST_BINS).map(|bins| Sizes::of(n, bins, BUFFERS[BUFFERS.len() - 1], threads).memory(word));
+    let sizes = (1..=MOST_BINS).map(|bins| BinSizes::of(n, bins, BUFFERS[BUFFERS.len() - 1], threads).memory(word));
     sizes.min().unwrap_or(u64::MAX)
 }
 
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn every_element_is_in_its_bin() {
         for (n, bins) in [(1, 1), (10, 3), (253, 7), (1 << 28, 17), ((1 << 40) + 3, 511), (u64::MAX / 2, 3)] {
-            let sizes = Sizes::of(n, bins, 1 << 16, 2);
+            let sizes = BinSizes::of(n, bins, 1 << 16, 2);
             assert_eq!((0..sizes.bins).map(|bin| sizes.len(bin)).sum::<u64>(), n);
             for bin in 0..sizes.bins {
                 let (first, len) = (sizes.first(bin), sizes.len(bin));

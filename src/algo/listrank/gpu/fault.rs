@@ -3,7 +3,7 @@
 /// A reason why the successors do not form a list. It names the smallest index that shows the fault, regardless of the
 /// order in which the GPU checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum ListFault {
     /// A successor is neither an element nor the end.
     Range {
         /// The smallest element with such a successor.

@@ -1,12 +1,18 @@
 //! Copies successors to the GPU and ranks to the host, with all threads, through pinned slots.
 
-use super::{CancelCheck, Index, ListOnGpu, Source, Take};
+use super::index::{as_words, indices, indices_mut, words_per_index};
+use super::{CancelCheck, ListOnGpu, RankSink, SuccessorSource};
+use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Lane, on_threads};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Copies all successors from `source` to the GPU.
-pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: Source<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
+pub(super) fn fill<I: Index>(
+    gpu: &mut ListOnGpu<'_, I>,
+    source: SuccessorSource<'_, I>,
+    go_on: CancelCheck<'_>,
+) -> Result<()> {
     let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
     // Pieces are small enough that every thread has some even in a short list.
     with_lanes(gpu, |lane, piece| {
@@ -25,7 +31,7 @@ pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: Source<'_, I>, 
 }
 
 /// Passes all ranks to `take`.
-pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: Take<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
+pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
     let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
     with_lanes(gpu, |lane, piece| {
         // A thread waits for its first and its last piece, so it takes many pieces at a time.
@@ -36,10 +42,10 @@ pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: Take<'_, I>, go_
                 return Ok(());
             }
             let mut first = start;
-            let part = I::words(list.part(start..start + share));
-            let fetched = lane.receive(part, I::WORDS as usize, |words| {
+            let part = as_words(list.part(start..start + share));
+            let fetched = lane.receive(part, words_per_index::<I>() as usize, |words| {
                 go_on()?;
-                let ranks = I::indices(words);
+                let ranks = indices(words);
                 take(first, ranks)?;
                 first += ranks.len() as u64;
                 Ok(())
@@ -59,16 +65,21 @@ fn with_lanes<I: Index>(
 ) -> Result<()> {
     let mut lanes = gpu.workspace.uploader.lanes()?;
     on_threads(lanes.iter_mut(), |lane| {
-        let piece = lane.slot_words() as u64 / I::WORDS;
+        let piece = lane.slot_words() as u64 / words_per_index::<I>();
         work(lane, piece)
     })
 }
 
 /// Fills the current slot from `source` and queues its copy.
-fn fill_slot<I: Index>(lane: &mut Lane<'_>, to: DeviceSlice<I>, first: u64, source: Source<'_, I>) -> Result<()> {
-    let words = I::words(to);
+fn fill_slot<I: Index>(
+    lane: &mut Lane<'_>,
+    to: DeviceSlice<I>,
+    first: u64,
+    source: SuccessorSource<'_, I>,
+) -> Result<()> {
+    let words = as_words(to);
     let slot = &mut lane.slot()?[..words.len() as usize];
-    source(first, I::indices_mut(slot))?;
+    source(first, indices_mut(slot))?;
     lane.send_slot(words)?;
     lane.pass()
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A rank's share of a list of `length` elements. It has consecutive elements.
 #[derive(Debug, Clone, Copy)]
-pub struct Part {
+pub struct ListShare {
     /// Number of elements of the whole list.
     pub length: u64,
     /// Number of elements of every share but the last ones.
@@ -40,7 +40,7 @@ pub fn share(length: u64, ranks: usize) -> u64 {
     length.div_ceil(ranks as u64).next_multiple_of(16)
 }
 
-impl Part {
+impl ListShare {
     /// Reads the share of this rank, with the successor of each of its elements; [`Index::END`] stands for none.
     /// Collective.
     ///
@@ -52,10 +52,10 @@ impl Part {
         threads: usize,
         budget: &Budget,
         watch: &dyn Watch,
-    ) -> Result<(Part, Buffer<I>)> {
+    ) -> Result<(ListShare, Buffer<I>)> {
         let own = elements(list.length, comm.ranks(), comm.rank());
         let mut cells = budget.zeroed::<I>((own.end - own.start) as usize, "the successors of a rank's elements")?;
-        let part = Part::fill::<I>(list, comm, I::shared(&mut cells), threads, budget, watch, &|_| ())?;
+        let part = ListShare::fill::<I>(list, comm, I::shared(&mut cells), threads, budget, watch, &|_| ())?;
         Ok((part, cells))
     }
 
@@ -71,7 +71,7 @@ impl Part {
         budget: &Budget,
         watch: &dyn Watch,
         see: &(impl Fn(u64) + Sync),
-    ) -> Result<Part> {
+    ) -> Result<ListShare> {
         let size = share(list.length, comm.ranks());
         let elements = bounds(list.length, size, comm.rank());
         let (first, len) = (elements.start, elements.end - elements.start);
@@ -99,7 +99,7 @@ impl Part {
         let mut sums = [sum.into_inner(), tails.into_inner()];
         comm.all_sum(&mut sums);
         let head = read::head(list.length, sums[0]);
-        Ok(Part { length: list.length, size, reciprocal: reciprocal(size), first, len, head, tails: sums[1] })
+        Ok(ListShare { length: list.length, size, reciprocal: reciprocal(size), first, len, head, tails: sums[1] })
     }
 
     /// Returns the elements of this share.
@@ -150,7 +150,7 @@ mod tests {
                     let elements = bounds(length, size, rank);
                     assert_eq!(elements.start, next, "{length} {ranks}");
                     let (first, len, reciprocal) = (elements.start, elements.end - elements.start, reciprocal(size));
-                    let part = Part { length, size, reciprocal, first, len, head: 0, tails: 1 };
+                    let part = ListShare { length, size, reciprocal, first, len, head: 0, tails: 1 };
                     assert!(elements.clone().all(|element| part.owner(element) == rank));
                     next = elements.end;
                 }

@@ -5,7 +5,7 @@
 //! a bit that marks the cell as visited. The walk is over when as many walkers have ended as were started. An idle rank
 //! reports to rank 0 how many walkers have ended on it.
 
-use super::part::Part;
+use super::part::ListShare;
 use super::{WORDS, lock, shape};
 use crate::algo::listrank::cpu::Rulers;
 use crate::algo::listrank::index::Index;
@@ -74,9 +74,9 @@ pub enum Failure {
 }
 
 /// A walk by all ranks.
-pub struct Walk<'a, I: Index> {
+pub struct RankWalk<'a, I: Index> {
     comm: &'a Comm,
-    part: &'a Part,
+    part: &'a ListShare,
     cells: &'a [I::Cell],
     rulers: Rulers,
     shift: u32,
@@ -99,15 +99,15 @@ fn visited<I: Index>() -> u64 {
     1 << (I::BITS - 1)
 }
 
-impl<'a, I: Index> Walk<'a, I> {
+impl<'a, I: Index> RankWalk<'a, I> {
     /// Prepares the walk over `part`, whose cells are `cells`. Sublists begin at the head and at one ruler in each
     /// 2^`shift` elements.
-    pub fn new(comm: &'a Comm, part: &'a Part, cells: &'a [I::Cell], shift: u32) -> Walk<'a, I> {
+    pub fn new(comm: &'a Comm, part: &'a ListShare, cells: &'a [I::Cell], shift: u32) -> RankWalk<'a, I> {
         let rulers = Rulers::new(part.length as usize, shift);
         let elements = part.elements();
         // A block may span two shares. The rank that owns its ruler starts the walker.
         let blocks = rulers.block(elements.start as usize)..(elements.end as usize).div_ceil(1 << shift);
-        Walk {
+        RankWalk {
             comm,
             part,
             cells,
@@ -157,7 +157,7 @@ impl<'a, I: Index> Walk<'a, I> {
     /// Forwards walkers until all walkers of all ranks have ended. Only the thread with `speaks` communicates with the
     /// other ranks.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
-        let mut team = Team::new(self, outbox);
+        let mut team = Walkers::new(self, outbox);
         let (mut ending, mut backoff) = (Ending::new(self.comm), Backoff::default());
         if speaks {
             team.start_head();
@@ -189,8 +189,8 @@ impl<'a, I: Index> Walk<'a, I> {
 }
 
 /// The walkers of one thread, encoded as the words of messages.
-struct Team<'w, 'a, I: Index> {
-    walk: &'w Walk<'a, I>,
+struct Walkers<'w, 'a, I: Index> {
+    walk: &'w RankWalk<'a, I>,
     outbox: &'w Outbox<'w>,
     /// Walkers that continue on this rank, a spare buffer of the last round, and how many words arrived by messages in
     /// that round.
@@ -206,10 +206,10 @@ const fn words<I: Index>() -> usize {
     if I::BITS > 32 { 2 } else { 1 }
 }
 
-impl<'w, 'a, I: Index> Team<'w, 'a, I> {
-    fn new(walk: &'w Walk<'a, I>, outbox: &'w Outbox<'w>) -> Self {
+impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
+    fn new(walk: &'w RankWalk<'a, I>, outbox: &'w Outbox<'w>) -> Self {
         let leaving = (0..walk.comm.ranks()).map(|_| Vec::new()).collect();
-        Team { walk, outbox, here: Vec::new(), spare: Vec::new(), came: 0, leaving, sublists: Vec::new() }
+        Walkers { walk, outbox, here: Vec::new(), spare: Vec::new(), came: 0, leaving, sublists: Vec::new() }
     }
 
     /// Starts walkers until the batch is full or no blocks are left.
@@ -344,7 +344,7 @@ impl Ending {
     }
 
     /// Returns true once all walkers of all ranks have ended. Call it when this rank has no walkers to forward.
-    fn is_over<I: Index>(&mut self, walk: &Walk<'_, I>) -> bool {
+    fn is_over<I: Index>(&mut self, walk: &RankWalk<'_, I>) -> bool {
         let (comm, ended) = (walk.comm, walk.ended.load(Relaxed));
         if !comm.leads() {
             if ended != self.last {

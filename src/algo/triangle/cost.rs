@@ -48,10 +48,10 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         host_memory,
         least_host_memory,
         disk: results + records,
-        cached: 0,
         exchange: gathered,
         seconds: f64::from(crew.trials) * each,
         label: if per_vertex { "triangle per vertex" } else { "triangle" }.into(),
+        ..Cost::default()
     }
 }
 

@@ -42,7 +42,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// A request to stop, a lost device, errors of [`Turns`] and of `found`.
-    fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()>;
+    fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()>;
 }
 
 /// A group of fronts, and all partners not before them.
@@ -146,7 +146,10 @@ pub struct Part {
 }
 
 /// Callback that receives parts which were finished together.
-pub type Found<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
+pub type FoundParts<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
+
+/// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
+pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
 /// Units of which some parts are missing.
 #[derive(Debug, Default)]
@@ -201,7 +204,7 @@ pub fn run(
     done: &HashSet<u64>,
     backend: &mut dyn Backend,
     turns: &dyn Turns,
-    found: Found<'_>,
+    found: FoundParts<'_>,
     between: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
     let mut first = 0;

@@ -3,7 +3,7 @@
 use crate::algo::edges::each_edge;
 use crate::algo::triangle::driver;
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput, coefficient, mean};
-use crate::algo::triangle::sampled::{self, Counted, Sets};
+use crate::algo::triangle::sampled::{self, SampleCounts, Sets};
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ const CLUSTERING: &str = "out/clustering";
 
 /// Sums of columns, row by row.
 #[derive(Default)]
-struct Sums {
+struct ColumnSums {
     rows: u64,
     triangles: u128,
     degrees: u128,
@@ -76,7 +76,7 @@ fn columns_agree(
     let mut triangles = results.column::<u64>(TRIANGLES, ids, 0)?;
     let mut degrees = results.column::<u32>(DEGREE, ids, 0)?;
     let mut clustering = results.column::<f64>(CLUSTERING, ids, 0.0)?;
-    let mut sums = Sums::default();
+    let mut sums = ColumnSums::default();
     // A column with fewer or more rows than there are ids is an error of its own.
     while let (Some(triangles), Some(degree), Some(clustering)) =
         (triangles.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?)
@@ -221,7 +221,7 @@ impl Recount<'_> {
 
     /// Checks every value of the columns of triangles and degrees against a recount. [`columns_agree`] compares
     /// clustering with these columns.
-    fn corners_agree(&self, counted: &Counted) -> Result<()> {
+    fn corners_agree(&self, counted: &SampleCounts) -> Result<()> {
         let Recount { edges, ids, .. } = *self;
         let order = match edges {
             EdgeSource::Blocks(graph) => Some(order::map(&graph.folder, graph.info.content)?),

@@ -2,7 +2,7 @@
 
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::Cpu;
-use crate::algo::triangle::driver::{self, Backend, Sum};
+use crate::algo::triangle::driver::{self, Backend, Stop, Sum};
 use crate::algo::triangle::gpu::Gpu;
 use crate::algo::triangle::output::PairTimes;
 use crate::algo::triangle::work_queue::WorkQueue;
@@ -22,9 +22,6 @@ use std::time::Instant;
 /// Bytes of a unit's result in the journal: triangles, probes and nanoseconds.
 pub(super) const RESULT_BYTES: u64 = 24;
 
-/// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
-pub(super) type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
-
 /// Counts the units that are not in the journal. Returns the sum, the seconds that all units took (including earlier
 /// runs), and the times of pairs of blocks.
 ///
@@ -33,7 +30,7 @@ pub(super) type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes)> {
     let comm = run.comm;
     let (mut book, done) = match comm.leads() {
-        true => Book::open(run, graph.catalogue.len()).map(|(book, done)| (Some(book), done))?,
+        true => UnitBook::open(run, graph.catalogue.len()).map(|(book, done)| (Some(book), done))?,
         false => (None, Vec::new()),
     };
     let done: HashSet<u64> = agreed(comm, || Ok(done))?.into_iter().collect();
@@ -41,7 +38,7 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes
     let mut counter = counter(graph, run, None, &stop)?;
     let queue = WorkQueue { comm, graph: &graph.catalogue, done: &done };
     let keep = &mut |units: &[(u64, PairCount)]| book.as_mut().map_or(Ok(()), |book| book.keep(units));
-    let counted = queue.count(backend(&mut counter), keep, None);
+    let counted = queue.count(counter.as_deref_mut(), keep, None);
     drop(counter);
     let sum = book.map_or(Ok(None), |book| book.close().map(Some));
     counted?;
@@ -83,16 +80,8 @@ pub(super) fn counter<'a>(
     })
 }
 
-/// Returns a counter as a trait object.
-pub(super) fn backend<'b, 'a>(counter: &'b mut Option<Box<dyn Backend + 'a>>) -> Option<&'b mut dyn Backend> {
-    match counter {
-        Some(counter) => Some(&mut **counter),
-        None => None,
-    }
-}
-
 /// The journal and the sums of a count.
-struct Book<'a> {
+struct UnitBook<'a> {
     journal: Journal,
     folder: PathBuf,
     sum: Sum,
@@ -103,7 +92,7 @@ struct Book<'a> {
     progress: &'a StageProgress,
 }
 
-impl<'a> Book<'a> {
+impl<'a> UnitBook<'a> {
     /// Opens the journal. Returns it with the units that it contains.
     fn open(run: &Run<'a>, blocks: usize) -> Result<(Self, Vec<u64>)> {
         let (journal, records) = run.units.journal()?;
@@ -118,7 +107,7 @@ impl<'a> Book<'a> {
         run.progress.resume_at(records.len() as u64);
         let done: Vec<u64> = records.iter().map(|record| record.unit).collect();
         let (units, folder) = (done.len() as u64, run.units.folder.to_owned());
-        Ok((Book { journal, folder, sum, nanos, units, pairs, last: Instant::now(), progress: run.progress }, done))
+        Ok((UnitBook { journal, folder, sum, nanos, units, pairs, last: Instant::now(), progress: run.progress }, done))
     }
 
     fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {

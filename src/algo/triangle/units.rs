@@ -1,7 +1,7 @@
 //! Checks that journals and checkpoints of a count are consistent and agree with its result.
 
 use crate::algo::triangle::output::TriangleOutput;
-use crate::algo::triangle::per_vertex::Counted;
+use crate::algo::triangle::per_vertex::SavedCounts;
 use crate::algo::{StoredUnits, UnitsContent};
 use crate::error::{At, Error, Result};
 
@@ -23,7 +23,7 @@ pub(super) fn verify(units: &StoredUnits<'_>, output: Option<&TriangleOutput>) -
             (records.len() as u64, sum)
         }
         UnitsContent::Checkpoint(saved) => {
-            let counted = Counted::read(saved, units.vertices)?;
+            let counted = SavedCounts::read(saved, units.vertices)?;
             let (corners, triangles) = (counted.corners(), counted.sum.triangles);
             if corners != 3 * triangles {
                 let what = format!("{corners} corners of {triangles} triangles, not three times as many");

@@ -1,6 +1,6 @@
 //! Counts a unit of work: all wedges of a partner block whose middle is a row of the front block.
 
-use crate::algo::triangle::cpu::groups::{Groups, Sorter};
+use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
 use crate::algo::triangle::cpu::hubs::{HubBits, RowBits};
 use crate::algo::triangle::cpu::pace::Pace;
 use crate::algo::triangle::cpu::probe::{Isa, Marks, Prober};
@@ -88,14 +88,14 @@ pub struct Counter {
     prober: Prober,
     hubs: HubBits,
     groups: Groups,
-    workers: Vec<Worker>,
+    workers: Vec<CountWorker>,
 }
 
 #[derive(Debug)]
-struct Worker {
+struct CountWorker {
     bits: RowBits,
     marks: Box<Marks>,
-    sorter: Sorter,
+    sorter: EntrySorter,
     /// One count per front.
     counts: Vec<PairCount>,
 }
@@ -106,7 +106,7 @@ impl Counter {
         let hubs = hub_limit(settings, vertices);
         let entries = settings.tile as u64 + max_row;
         let counts = (MAX_FRONTS * size_of::<PairCount>()) as u64;
-        let worker = RowBits::bytes(hubs) + size_of::<Marks>() as u64 + Sorter::bytes(settings.sorted()) + counts;
+        let worker = RowBits::bytes(hubs) + size_of::<Marks>() as u64 + EntrySorter::bytes(settings.sorted()) + counts;
         HubBits::bytes(hubs) + Groups::bytes(entries, settings.threads) + settings.threads as u64 * worker
     }
 
@@ -114,10 +114,10 @@ impl Counter {
     pub fn new(settings: Settings, vertices: u64, max_row: u64) -> Counter {
         let hubs = hub_limit(&settings, vertices);
         let settings = Settings { hubs, ..settings };
-        let worker = || Worker {
+        let worker = || CountWorker {
             bits: RowBits::with_limit(hubs),
             marks: new_marks(),
-            sorter: Sorter::new(settings.sorted()),
+            sorter: EntrySorter::new(settings.sorted()),
             counts: Vec::with_capacity(MAX_FRONTS),
         };
         Counter {
@@ -176,7 +176,7 @@ impl Fronts<'_, '_> {
         let Counter { settings, prober, hubs, groups, workers: workers_of } = &mut *self.counter;
         let (prober, hubs, fronts) = (*prober, &*hubs, self.fronts.as_slice());
         let stopped = AtomicBool::new(false);
-        let mut workers: Vec<(&mut Worker, T, Pace<'_>)> = Vec::with_capacity(settings.threads);
+        let mut workers: Vec<(&mut CountWorker, T, Pace<'_>)> = Vec::with_capacity(settings.threads);
         for worker in workers_of {
             worker.counts.clear();
             worker.counts.resize(fronts.len(), PairCount::default());
@@ -205,7 +205,7 @@ impl Fronts<'_, '_> {
             groups.fill(tile, &ids);
             let (groups, next) = (&*groups, AtomicUsize::new(0));
             each(&mut workers, |worker, tally, pace| {
-                let Worker { sorter, marks, counts, .. } = worker;
+                let CountWorker { sorter, marks, counts, .. } = worker;
                 let mut tester = Tester { prober, fronts, partner, marks, tally, counts, pace };
                 loop {
                     let bucket = next.fetch_add(1, Relaxed);
@@ -240,13 +240,13 @@ fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<
 
 /// Runs `work` on every worker. Returns `None` if any was stopped.
 fn each<'p, T: Tally>(
-    workers: &mut [(&mut Worker, T, Pace<'p>)],
-    work: impl Fn(&mut Worker, &mut T, &mut Pace<'p>) -> Option<()> + Sync,
+    workers: &mut [(&mut CountWorker, T, Pace<'p>)],
+    work: impl Fn(&mut CountWorker, &mut T, &mut Pace<'p>) -> Option<()> + Sync,
 ) -> Option<()> {
     workers.par_iter_mut().with_max_len(1).try_for_each(|(worker, tally, pace)| work(worker, tally, pace))
 }
 
-impl Worker {
+impl CountWorker {
     /// Counts the wedges of the tile whose middle is a hub, and the triangles among them.
     #[allow(clippy::too_many_arguments)]
     fn corner<T: Tally>(

@@ -22,7 +22,7 @@ pub mod wedges;
 
 use crate::algo::triangle::cpu::count::{Counter, MAX_FRONTS, Settings};
 use crate::algo::triangle::cpu::tile::Tile;
-use crate::algo::triangle::driver::{Backend, Found, Part, Work};
+use crate::algo::triangle::driver::{Backend, FoundParts, Part, Stop, Work};
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
@@ -39,7 +39,7 @@ pub struct Cpu<'a> {
     counter: Counter,
     pool: ThreadPool,
     per_vertex: Option<&'a [AtomicU64]>,
-    stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
+    stop: Stop<'a>,
     /// Maximum bytes of fronts in memory: what is left of the budget, although mapped pages do not count.
     resident: u64,
     least_item: usize,
@@ -58,7 +58,7 @@ impl<'a> Cpu<'a> {
         threads: usize,
         budget: &Budget,
         per_vertex: Option<&'a [AtomicU64]>,
-        stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
+        stop: Stop<'a>,
     ) -> Result<Self> {
         let most = graph.extremes();
         let settings = Settings::within(threads, graph.edges(), vertices, most.row, budget.free());
@@ -103,7 +103,7 @@ impl Backend for Cpu<'_> {
         bytes.take(MAX_FRONTS).take_while(|&bytes| bytes <= self.resident).count()
     }
 
-    fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
+    fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()> {
         let Cpu { counter, pool, per_vertex, stop, least_item, .. } = self;
         let stopping = || stop().is_some();
         let rows = |block: usize| work.graph.block(block);

@@ -11,7 +11,7 @@ mod pair;
 mod partners;
 
 use crate::algo::Lease;
-use crate::algo::triangle::driver::{Backend, Found, Gathering, PairCount, Part, Work};
+use crate::algo::triangle::driver::{Backend, FoundParts, Gathering, PairCount, Part, Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Event, PeerMemory, ProgramSource, SCAN, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
@@ -50,9 +50,6 @@ pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
 /// Number of streamed partners in device memory at a time: one is counted, one is copied.
 const SLOTS: usize = 2;
-
-/// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
-type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
 /// The backend that counts on a GPU.
 pub struct Gpu<'a> {
@@ -175,7 +172,7 @@ impl Backend for Gpu<'_> {
         all.iter().flatten().next().map_or(1, |batch| batch.segments.len())
     }
 
-    fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
+    fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()> {
         let plan = self.arena_plan(work.graph, work.fronts.start);
         let fronts = batches(work.graph, work.fronts.clone(), Cut::Rows, |batch| plan.fits_front(batch));
         let fronts = fronts.ok_or_else(|| too_small(&self.gpu))?;
@@ -204,7 +201,7 @@ impl Gpu<'_> {
         batch: &RowBatch,
         plan: ArenaPlan,
         open: &mut Open,
-        found: Found<'_>,
+        found: FoundParts<'_>,
     ) -> Result<()> {
         let (graph, stop) = (work.graph, self.stop);
         let (from_gpus, per_vertex) = (self.placement.is_some(), self.per_vertex.is_some());
@@ -224,7 +221,7 @@ impl Gpu<'_> {
         let Gpu { gpu, kernels, per_vertex, placement, relay, busy, clock, .. } = self;
         let Workspace { arena, queue, uploader, stop_flag, .. } = &mut **gpu;
         let counting = Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop, busy, clock };
-        let units = Units { work, batch, open, found };
+        let units = FrontReport { work, batch, open, found };
         let places: Vec<_> = front.resident.segments(batch).collect();
         let steps = steps(&places, &inside);
         let first_row = batch.first_row(graph);
@@ -238,7 +235,7 @@ impl Gpu<'_> {
             let loader = Loader { graph, placement, relay, uploader, next: &next, free_slots, arrivals };
             let (steps, passing) = (&steps, &outside);
             scope.spawn(move || loader.run(steps, passing, &go_on));
-            let mut pass = Pass { front, counting, units, awaited: &places, arrived };
+            let mut pass = FrontPass { front, counting, units, awaited: &places, arrived };
             pass.count_inside(&inside)?;
             pass.count_outside(&outside, &empty)
         })
@@ -246,16 +243,16 @@ impl Gpu<'_> {
 }
 
 /// A front and the partners that pass it, as they arrive. Dropping it at the first error ends the loader.
-struct Pass<'p, 'w> {
+struct FrontPass<'p, 'w> {
     front: Front<'p>,
     counting: Counting<'p>,
-    units: Units<'p, 'w>,
+    units: FrontReport<'p, 'w>,
     /// Segments of the front that have not arrived yet.
     awaited: &'p [(&'p Segment, SegmentPlace)],
     arrived: Receiver<Result<Arrival>>,
 }
 
-impl Pass<'_, '_> {
+impl FrontPass<'_, '_> {
     /// Counts the partners within the front as soon as they have arrived. All their heads refer to rows before them,
     /// which have arrived, too.
     fn count_inside(&mut self, partners: &[RowBatch]) -> Result<()> {
@@ -331,14 +328,14 @@ struct Open {
 }
 
 /// Reports the units of a resident front batch.
-struct Units<'u, 'w> {
+struct FrontReport<'u, 'w> {
     work: &'u Work<'w>,
     batch: &'u RowBatch,
     open: &'u mut Open,
-    found: Found<'u>,
+    found: FoundParts<'u>,
 }
 
-impl Units<'_, '_> {
+impl FrontReport<'_, '_> {
     /// Reports triangles and probes of every pair of segments, front by front.
     fn report(&mut self, partner: &RowBatch, numbers: &[u64], counting: &Counting<'_>) -> Result<()> {
         let Open { gathering, parts } = &mut *self.open;

@@ -155,8 +155,7 @@ impl<A: Algorithm> Task for Erased<A> {
         (found, how): (&Value, &Value),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        let trial = output::<A>(found).and_then(|output| Ok((output, read(how, A::NAME, "details are")?)));
-        match trial {
+        match trial::<A>(found, how) {
             Ok((output, details)) => self.0.verify(of_kind::<A, _, _>(results)?, (&output, &details), verdict),
             Err(e) => verdict.note(A::NAME, Err(e)),
         }
@@ -189,6 +188,11 @@ fn json(value: &impl Serialize) -> Result<Value> {
 
 fn output<A: Algorithm>(found: &Value) -> Result<A::Output> {
     read(found, A::NAME, "result is")
+}
+
+/// Parses a result and its details.
+fn trial<A: Algorithm>(found: &Value, how: &Value) -> Result<(A::Output, A::Details)> {
+    Ok((output::<A>(found)?, read(how, A::NAME, "details are")?))
 }
 
 /// Parses a result, or the details of a result, from the manifest.
@@ -241,8 +245,7 @@ impl Entry {
             },
             sentences: |result| output::<A>(result).map(|output| A::sentences(&output)).unwrap_or_default(),
             figures: |result| {
-                let trial = output::<A>(result).and_then(|output| Ok((output, read(result, A::NAME, "details are")?)));
-                trial.map(|(output, details)| A::figures(&output, &details)).unwrap_or_default()
+                trial::<A>(result, result).map(|(output, details)| A::figures(&output, &details)).unwrap_or_default()
             },
         }
     }

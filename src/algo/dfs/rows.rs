@@ -135,8 +135,8 @@ impl<'a> HalfOfRows<'a> {
 
 /// The adjacency rows that a search follows.
 pub(super) struct SearchRows<'a> {
-    lower: HalfOfRows<'a>,
-    upper: HalfOfRows<'a>,
+    /// The lower half, and the upper half.
+    halves: [HalfOfRows<'a>; 2],
     direction: Direction,
     rows: u32,
     is_on_disk: bool,
@@ -173,8 +173,8 @@ impl<'a> SearchRows<'a> {
     pub fn new(graph: &'a Graph) -> Result<SearchRows<'a>> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
-        let (lower, upper) = (HalfOfRows::new(&graph.catalogue, rows), HalfOfRows::new(graph.upper()?, rows));
-        Ok(SearchRows { lower, upper, direction, rows: rows as u32, is_on_disk: false })
+        let halves = [&graph.catalogue, graph.upper()?].map(|half| HalfOfRows::new(half, rows));
+        Ok(SearchRows { halves, direction, rows: rows as u32, is_on_disk: false })
     }
 
     /// Copies as many of the last rows as fit the free memory of `budget`, if the rows are in files that do not fit it.
@@ -190,7 +190,7 @@ impl<'a> SearchRows<'a> {
         self.is_on_disk = true;
         let most = free - free / SPARE;
         let fits = |row: u32| {
-            let halves = [self.lower.entries_from(row), self.upper.entries_from(row)];
+            let halves = self.halves.each_ref().map(|half| half.entries_from(row));
             // Indices of copied entries are u32.
             let bytes = 4 * halves.iter().sum::<u64>() + 8 * u64::from(self.rows - row + 1);
             bytes <= most && halves.iter().all(|&entries| entries <= u32::MAX.into())
@@ -200,8 +200,7 @@ impl<'a> SearchRows<'a> {
             let middle = first + (end - first) / 2;
             if fits(middle) { end = middle } else { first = middle + 1 }
         }
-        self.lower.copy(first, self.rows, budget)?;
-        self.upper.copy(first, self.rows, budget)?;
+        self.halves.iter_mut().try_for_each(|half| half.copy(first, self.rows, budget))?;
         for half in [lower, upper] {
             (0..half.len()).for_each(|block| {
                 half.release(block);
@@ -213,7 +212,7 @@ impl<'a> SearchRows<'a> {
 
     /// Frees the copies.
     pub fn drop_copies(&mut self) {
-        for half in [&mut self.lower, &mut self.upper] {
+        for half in &mut self.halves {
             (half.copied, half.copies) = (u32::MAX, None);
         }
     }
@@ -224,8 +223,7 @@ impl<'a> SearchRows<'a> {
         if self.is_on_disk {
             vertices.for_each(|v| {
                 let row = self.direction.row(v, Way::Out);
-                self.lower.ask(row);
-                self.upper.ask(row);
+                self.halves.iter().for_each(|half| half.ask(row));
             });
         }
     }
@@ -234,22 +232,20 @@ impl<'a> SearchRows<'a> {
     #[inline]
     pub fn of(&self, v: u32) -> Neighbours<'_> {
         let row = self.direction.row(v, Way::Out);
-        Neighbours([self.lower.row(row), self.upper.row(row)])
+        Neighbours([self.halves[0].row(row), self.halves[1].row(row)])
     }
 
     /// Prefetches the location of the row of a vertex.
     #[inline]
     pub fn fetch_place(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);
-        self.lower.fetch_place(row);
-        self.upper.fetch_place(row);
+        self.halves.iter().for_each(|half| half.fetch_place(row));
     }
 
     /// Prefetches the row of a vertex, whose location was prefetched.
     #[inline]
     pub fn fetch(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);
-        self.lower.fetch(row);
-        self.upper.fetch(row);
+        self.halves.iter().for_each(|half| half.fetch(row));
     }
 }

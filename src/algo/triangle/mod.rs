@@ -59,7 +59,6 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod trial;
-mod units;
 mod work;
 mod work_queue;
 

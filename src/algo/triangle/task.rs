@@ -2,13 +2,14 @@
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
-use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, trial, units};
+use crate::algo::triangle::per_vertex::SavedCounts;
+use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, trial};
 use crate::algo::{
-    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, Verdict,
+    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::Figure;
 use crate::chart::unit::group;
-use crate::error::Result;
+use crate::error::{At, Error, Result};
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
@@ -89,7 +90,36 @@ impl Algorithm for Triangle {
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, output: Option<&TriangleOutput>) -> Result<String> {
-        units::verify(units, output)
+        let (number, triangles) = match &units.content {
+            UnitsContent::Records(records) => {
+                let mut sum = 0;
+                for record in *records {
+                    let [triangles, _, _] = record.words().ok_or_else(|| {
+                        let what = format!("the result of unit {} is not a count of triangles", record.unit);
+                        Error::corrupt(units.path, At::File, what)
+                    })?;
+                    sum += u128::from(triangles);
+                }
+                (records.len() as u64, sum)
+            }
+            UnitsContent::Checkpoint(saved) => {
+                let counted = SavedCounts::read(saved, units.vertices)?;
+                let (corners, triangles) = (counted.corners(), counted.sum.triangles);
+                if corners != 3 * triangles {
+                    let what = format!("{corners} corners of {triangles} triangles, not three times as many");
+                    return Err(Error::corrupt(units.path, At::File, what));
+                }
+                (counted.units.len() as u64, triangles)
+            }
+        };
+        match output {
+            Some(output) if units.total == number && triangles != output.triangles => Err(Error::Validation(format!(
+                "{}: all units have {triangles} triangles, the manifest {}",
+                units.path.display(),
+                output.triangles
+            ))),
+            _ => Ok(format!("{number} units with {triangles} triangles")),
+        }
     }
 
     fn answer(&self, output: &TriangleOutput, _: Option<&TriangleDetails>) -> Answer {

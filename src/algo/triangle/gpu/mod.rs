@@ -221,7 +221,6 @@ impl Gpu<'_> {
         let Gpu { gpu, kernels, per_vertex, placement, relay, busy, clock, .. } = self;
         let Workspace { arena, queue, uploader, stop_flag, .. } = &mut **gpu;
         let counting = Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop, busy, clock };
-        let units = FrontReport { work, batch, open, found };
         let places: Vec<_> = front.resident.segments(batch).collect();
         let steps = steps(&places, &inside);
         let first_row = batch.first_row(graph);
@@ -235,7 +234,7 @@ impl Gpu<'_> {
             let loader = Loader { graph, placement, relay, uploader, next: &next, free_slots, arrivals };
             let (steps, passing) = (&steps, &outside);
             scope.spawn(move || loader.run(steps, passing, &go_on));
-            let mut pass = FrontPass { front, counting, units, awaited: &places, arrived };
+            let mut pass = FrontPass { front, counting, work, open, found, awaited: &places, arrived };
             pass.count_inside(&inside)?;
             pass.count_outside(&outside, &empty)
         })
@@ -246,7 +245,9 @@ impl Gpu<'_> {
 struct FrontPass<'p, 'w> {
     front: Front<'p>,
     counting: Counting<'p>,
-    units: FrontReport<'p, 'w>,
+    work: &'p Work<'w>,
+    open: &'p mut Open,
+    found: FoundParts<'p>,
     /// Segments of the front that have not arrived yet.
     awaited: &'p [(&'p Segment, SegmentPlace)],
     arrived: Receiver<Result<Arrival>>,
@@ -256,7 +257,7 @@ impl FrontPass<'_, '_> {
     /// Counts the partners within the front as soon as they have arrived. All their heads refer to rows before them,
     /// which have arrived, too.
     fn count_inside(&mut self, partners: &[RowBatch]) -> Result<()> {
-        let work = self.units.work;
+        let work = self.work;
         while let Some(partner) = partners.get(work.next(self.front.first_row, 0, 1)?) {
             let last = partner.segments.last().map(|last| last.block);
             while self.awaited.first().is_some_and(|(segment, _)| last.is_none_or(|last| segment.block <= last)) {
@@ -299,7 +300,7 @@ impl FrontPass<'_, '_> {
             let resident = ResidentRows::in_slot(slot, partner);
             for (segment, place) in resident.segments(partner) {
                 self.counting.shift(segment, place.starts, place.entry)?;
-                self.counting.count_heads(self.units.work, &self.front, segment, place.targets)?;
+                self.counting.count_heads(self.work, &self.front, segment, place.targets)?;
             }
             self.count(partner, resident)?;
             // The receiver is gone once the last partner is in flight.
@@ -309,8 +310,34 @@ impl FrontPass<'_, '_> {
     }
 
     fn count(&mut self, partner: &RowBatch, resident: ResidentRows) -> Result<()> {
-        let numbers = self.counting.pair(self.units.work, &self.front, partner, resident)?;
-        self.units.report(partner, &numbers, &self.counting)
+        let numbers = self.counting.pair(self.work, &self.front, partner, resident)?;
+        self.report(partner, &numbers)
+    }
+
+    /// Reports triangles and probes of every pair of segments, front by front.
+    fn report(&mut self, partner: &RowBatch, numbers: &[u64]) -> Result<()> {
+        let Open { gathering, parts } = &mut *self.open;
+        let mut numbers = numbers.chunks_exact(2);
+        for front in &self.front.batch.segments {
+            for partner in &partner.segments {
+                let Some(&[triangles, probes]) = numbers.next() else { continue };
+                if !self.work.wants(front.block, partner.block) {
+                    continue;
+                }
+                let pairs = (front.rows.len() * partner.rows.len()) as u64;
+                let count = PairCount { triangles, probes };
+                let part = Part { front: front.block, partner: partner.block, pairs, count };
+                if self.counting.per_vertex.is_some() {
+                    gathering.add(self.work.graph, &part);
+                }
+                parts.push(part);
+            }
+        }
+        if !gathering.is_empty() {
+            return Ok(());
+        }
+        add_corners(self.counting.queue, self.counting.per_vertex)?;
+        (self.found)(&std::mem::take(parts))
     }
 }
 
@@ -325,40 +352,4 @@ fn peer_ended() -> Error {
 struct Open {
     gathering: Gathering,
     parts: Vec<Part>,
-}
-
-/// Reports the units of a resident front batch.
-struct FrontReport<'u, 'w> {
-    work: &'u Work<'w>,
-    batch: &'u RowBatch,
-    open: &'u mut Open,
-    found: FoundParts<'u>,
-}
-
-impl FrontReport<'_, '_> {
-    /// Reports triangles and probes of every pair of segments, front by front.
-    fn report(&mut self, partner: &RowBatch, numbers: &[u64], counting: &Counting<'_>) -> Result<()> {
-        let Open { gathering, parts } = &mut *self.open;
-        let mut numbers = numbers.chunks_exact(2);
-        for front in &self.batch.segments {
-            for partner in &partner.segments {
-                let Some(&[triangles, probes]) = numbers.next() else { continue };
-                if !self.work.wants(front.block, partner.block) {
-                    continue;
-                }
-                let pairs = (front.rows.len() * partner.rows.len()) as u64;
-                let count = PairCount { triangles, probes };
-                let part = Part { front: front.block, partner: partner.block, pairs, count };
-                if counting.per_vertex.is_some() {
-                    gathering.add(self.work.graph, &part);
-                }
-                parts.push(part);
-            }
-        }
-        if !gathering.is_empty() {
-            return Ok(());
-        }
-        add_corners(counting.queue, counting.per_vertex)?;
-        (self.found)(&std::mem::take(parts))
-    }
 }

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use gpugraph::Error;
-use gpugraph::algo::listrank::gpu::{GpuMethod as Method, ListFault as Fault, ListOnGpu, PROGRAM, least_bytes};
+use gpugraph::algo::listrank::faults::ListFault as Fault;
+use gpugraph::algo::listrank::gpu::{GpuMethod as Method, ListOnGpu, PROGRAM, least_bytes};
 use gpugraph::algo::listrank::index::Index;
 use gpugraph::gpu::Workspace;
 use gpugraph::memory::Budget;
@@ -80,8 +81,9 @@ fn rank<I: Any>(gpu: &mut Workspace, next: &[u32], method: Method, settings: Set
         assert!(list.rank(&go_on).is_err(), "what has faults is not ranked");
         return Err(faults);
     }
-    if let Some(fault) = list.rank(&go_on).expect("ranked") {
-        return Err(vec![fault]);
+    // In place of an element of the cycle, the fault has the number of elements before it.
+    if let Some(in_list) = list.rank(&go_on).expect("ranked") {
+        return Err(vec![Fault::Cycle { element: Some(in_list) }]);
     }
     let ranks = Mutex::new(vec![u64::MAX; next.len()]);
     let take = |first: u64, part: &[I]| {
@@ -229,7 +231,7 @@ fn cycles_beside_a_list_are_noticed() {
                 for shift in [8, 2] {
                     let settings = Some((shift, 1 << 10));
                     let found = rank::<u32>(gpu, &next, method, settings);
-                    let expected = Fault::Cycle { in_list: in_list.into() };
+                    let expected = Fault::Cycle { element: Some(in_list.into()) };
                     assert!(found == Err(vec![expected]), "{in_list} of {n}, {method:?} {shift}");
                     assert_eq!(cycle_of::<u32>(gpu, &next, method, settings), smallest, "{in_list} of {n}, {method:?}");
                 }

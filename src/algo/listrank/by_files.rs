@@ -3,8 +3,7 @@
 
 use crate::algo::listrank::ListRank;
 use crate::algo::listrank::external::permutation::PowerSums;
-use crate::algo::listrank::external::{self, BinSizes, Contraction, ListDefect};
-use crate::algo::listrank::faults;
+use crate::algo::listrank::external::{self, BinSizes, Contraction};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
 use crate::algo::listrank::rounds::Rounds;
@@ -75,9 +74,9 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinS
     };
     let found = match external::rank::<I>(&scan, &work)? {
         Ok(found) => found,
-        Err(bad) => {
+        Err(fault) => {
             run.units.remove_files()?;
-            return Err(refused(list, bad));
+            return Err(fault.error(list, threads)?);
         }
     };
     let seconds = started.elapsed().as_secs_f64();
@@ -96,13 +95,4 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinS
     let phases = Phases { rank: seconds, ..Phases::default() };
     let details = ListRankDetails { method: METHOD.into(), bytes, phases, rounds: rounds.take() };
     Ok(Trial { output: ListRankOutput { length: list.length, head: found.head, checksum }, details, seconds })
-}
-
-fn refused(list: &List, bad: ListDefect) -> Error {
-    match bad {
-        ListDefect::NoEnd => faults::tails(list, 0, None),
-        ListDefect::Ends([first, _]) => faults::tails(list, 2, Some(first)),
-        ListDefect::Shared { successor, elements } => faults::shared(list, successor, elements),
-        ListDefect::Cycle { element } => faults::cycle(list, Some(element)),
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::algo::listrank::cost::{self, index_width};
 use crate::algo::listrank::cpu::{self, Context};
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
@@ -10,7 +11,7 @@ use crate::algo::listrank::ranks::{self, ListShare, RankFault};
 use crate::algo::listrank::read::{self, Loaded};
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::write::Ranks;
-use crate::algo::listrank::{by_files, faults, gpu, on_gpu};
+use crate::algo::listrank::{by_files, gpu, on_gpu};
 use crate::algo::{Chosen, Lease, Run, Trial};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
@@ -213,5 +214,6 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
 /// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list once more.
 fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
     let Loaded { successors, head } = read::load::<I>(list, threads, budget, &Signals)?;
-    Ok(faults::cycle(list, cpu::off_path(&successors, head, budget, &signals::check)?))
+    let element = cpu::off_path(&successors, head, budget, &signals::check)?;
+    ListFault::Cycle { element }.error(list, threads)
 }

@@ -18,7 +18,7 @@ mod cost;
 pub mod cpu;
 mod driver;
 pub mod external;
-mod faults;
+pub mod faults;
 mod figures;
 pub mod gpu;
 pub mod index;

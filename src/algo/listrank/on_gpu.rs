@@ -1,7 +1,7 @@
 //! One trial on a GPU: reads the list into GPU memory, checks and ranks it there, and copies the ranks back.
 
-use crate::algo::listrank::faults;
-use crate::algo::listrank::gpu::{self, ListFault, ListOnGpu};
+use crate::algo::listrank::faults::ListFault;
+use crate::algo::listrank::gpu::{self, ListOnGpu};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::output::{ListRankDetails, Phases, Ranked};
@@ -62,18 +62,19 @@ pub(super) fn rank<I: Index>(
     phases.read = started.elapsed().as_secs_f64();
     let started = Instant::now();
     if let Some(fault) = on_gpu.check(&signals::check)?.first() {
-        return Err(refused(list, fault, run.threads)?);
+        return Err(fault.error(list, run.threads)?);
     }
     phases.check = started.elapsed().as_secs_f64();
     let head = on_gpu.head();
     let started = Instant::now();
-    let fault = on_gpu.rank(&signals::check)?;
+    let path = on_gpu.rank(&signals::check)?;
     phases.rank = started.elapsed().as_secs_f64();
     let rounds = on_gpu.rounds();
-    if fault.is_some() {
+    if path.is_some() {
         fill(&mut on_gpu, list, cells, run.threads)?;
         on_gpu.check(&signals::check)?;
-        return Err(faults::cycle(list, on_gpu.cycle(&signals::check)?));
+        let element = on_gpu.cycle(&signals::check)?;
+        return Err(ListFault::Cycle { element }.error(list, run.threads)?);
     }
     let started = Instant::now();
     let take = |first: u64, ranks: &[I]| {
@@ -112,15 +113,4 @@ fn fill<I: Index>(on_gpu: &mut ListOnGpu<'_, I>, list: &List, cells: &[I::Cell],
         Ok(())
     };
     on_gpu.fill(&source, &signals::check)
-}
-
-/// Returns the error for a fault that the GPU found before ranking.
-fn refused(list: &List, fault: &ListFault, threads: usize) -> Result<crate::Error> {
-    match *fault {
-        // Reading the input already checks this range.
-        ListFault::Range { element } => Ok(faults::range(list, element)),
-        ListFault::Twice { successor } => faults::twice(list, successor, threads),
-        ListFault::Tails { count, element } => Ok(faults::tails(list, count, element)),
-        ListFault::Cycle { .. } => Ok(faults::cycle(list, None)),
-    }
 }

@@ -1,6 +1,6 @@
 //! Reads a list into memory and checks on the way that it is one. Only cycles are left for ranking to find.
 
-use crate::algo::listrank::faults;
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::formats::Watch;
@@ -61,10 +61,11 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     })?;
     let [sum, tails, tail, twice] = [sum, tails, tail, twice].map(AtomicU64::into_inner);
     if twice != u64::MAX {
-        return Err(faults::twice(list, twice, threads)?);
+        return Err(ListFault::Twice { successor: twice }.error(list, threads)?);
     }
     if n > 0 && tails != 1 {
-        return Err(faults::tails(list, tails, (tails > 0).then_some(tail)));
+        let element = (tails > 0).then_some(tail);
+        return Err(ListFault::Tails { count: tails, element }.error(list, threads)?);
     }
     Ok(Loaded { successors, head: head(n, sum) })
 }

@@ -52,7 +52,8 @@ pub struct Work<'a> {
     /// The blocks that are fronts.
     pub fronts: Range<usize>,
     done: &'a HashSet<u64>,
-    turns: &'a dyn Turns,
+    /// Hands out the items.
+    pub turns: &'a dyn Turns,
 }
 
 impl Work<'_> {
@@ -64,19 +65,6 @@ impl Work<'_> {
     /// Returns true if any unit of these partners still has to be counted.
     pub fn wants_any(&self, mut partners: impl Iterator<Item = usize>) -> bool {
         partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
-    }
-
-    /// Returns the number of ranks that share the work. With a single rank, items should be as large as possible.
-    pub fn ranks(&self) -> usize {
-        self.turns.ranks()
-    }
-
-    /// Checks that a rank that waits for others should continue.
-    ///
-    /// # Errors
-    /// An error that says why it should not.
-    pub fn go_on(&self) -> Result<()> {
-        self.turns.go_on()
     }
 
     /// Returns the next item that no rank has taken: 0, 1, 2, …, also beyond the end of the list. Each front, which
@@ -93,7 +81,7 @@ impl Work<'_> {
 
 /// Hands out items to ranks.
 pub trait Turns: Sync {
-    /// Returns the number of ranks that share the items.
+    /// Returns the number of ranks that share the items. With a single rank, items should be as large as possible.
     fn ranks(&self) -> usize;
 
     /// Returns how often any rank has called this for `list` before. If ranks meet before they stop, then after a

@@ -1,10 +1,10 @@
 //! Elimination of a bin: each chain of links through the bin becomes one link past it.
 
-use super::ListDefect;
 use super::bin::{BinArrays, inner, none};
 use super::contraction::Contraction;
 use super::files::{Appended, BinBuffers, path, write_all};
 use super::state::{RankingState, StateJournal};
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, gathered, team};
 use crate::error::Result;
@@ -23,7 +23,7 @@ pub fn eliminate<I: Index>(
     arrays: &mut BinArrays<I>,
     kept: &mut StateJournal,
     work: &Contraction<'_>,
-) -> Result<Option<Option<ListDefect>>> {
+) -> Result<Option<Option<ListFault>>> {
     if !arrays.load(bin, &kept.now, work)? {
         return Ok(Some(None));
     }
@@ -36,7 +36,7 @@ pub fn eliminate<I: Index>(
     }
     if walked.elements < arrays.len {
         let element = (0..arrays.len).find(|&i| arrays.cells[2 * i].at() < arrays.len).unwrap_or_default();
-        return Ok(Some(Some(ListDefect::Cycle { element: arrays.first + element as u64 })));
+        return Ok(Some(Some(ListFault::Cycle { element: Some(arrays.first + element as u64) })));
     }
     let numbers = chains.iter().sum::<u64>() as usize;
     let cells = Placed::create(path(work.folder, "chains", bin), 0)?;

@@ -28,6 +28,7 @@ mod tests;
 
 use std::sync::atomic::Ordering;
 
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::error::{At, Error, Result};
 
@@ -39,27 +40,6 @@ use state::StateJournal;
 
 /// Receiver of ranks. It is called with the first index and the ranks of consecutive elements, in ascending order.
 pub type OrderedSink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
-
-/// A defect of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListDefect {
-    /// No element ends the list.
-    NoEnd,
-    /// More than one element ends the list; the first two are given.
-    Ends([u64; 2]),
-    /// Several elements have the same successor.
-    Shared {
-        /// The smallest such successor.
-        successor: u64,
-        /// The first two elements with this successor.
-        elements: [u64; 2],
-    },
-    /// Some elements are on a cycle.
-    Cycle {
-        /// One of these elements.
-        element: u64,
-    },
-}
 
 /// Result of a completed ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,11 +63,11 @@ pub struct Contracted {
 /// # Errors
 /// Errors of the scan and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::DiskFull`],
 /// [`crate::error::Error::Io`]. [`crate::error::Error::Corrupt`] if a file was lost, or if the list is wrong and an
-/// earlier run left files, which may be damaged. Without such files a wrong list is not an error but a [`ListDefect`].
+/// earlier run left files, which may be damaged. Without such files a wrong list is not an error but a [`ListFault`].
 pub fn rank<I: Index>(
     scan: ListScan<'_>,
     work: &Contraction<'_>,
-) -> Result<std::result::Result<Contracted, ListDefect>> {
+) -> Result<std::result::Result<Contracted, ListFault>> {
     let Contraction { folder, key, sizes, .. } = *work;
     let mut kept = StateJournal::open(folder, key, &sizes, size_of::<I>() as u64)?;
     if sizes.n > 0
@@ -123,7 +103,7 @@ fn rank_bins<I: Index>(
     scan: ListScan<'_>,
     kept: &mut StateJournal,
     work: &Contraction<'_>,
-) -> Result<Option<Option<ListDefect>>> {
+) -> Result<Option<Option<ListFault>>> {
     let (rounds, sizes) = (work.rounds, &work.sizes);
     if !kept.now.scanned
         && let Some(bad) = rounds.time("scan", sizes.n, || scatter::scatter::<I>(scan, kept, work))?

@@ -1,11 +1,12 @@
 //! The second phase: computes the ranks of all bins, from the first to the last.
 
+use super::OrderedSink;
 use super::bin::{BinArrays, none};
 use super::contraction::Contraction;
 use super::files::{path, read, read_all, write, write_all};
 use super::state::StateJournal;
-use super::{ListDefect, OrderedSink};
 use crate::algo::listrank::cpu::{Context, rank_links};
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::team::{Parts, team};
@@ -21,7 +22,7 @@ pub fn rank_first<I: Index>(
     arrays: &mut BinArrays<I>,
     kept: &mut StateJournal,
     work: &Contraction<'_>,
-) -> Result<Option<Option<ListDefect>>> {
+) -> Result<Option<Option<ListFault>>> {
     if !arrays.load(0, &kept.now, work)? {
         return Ok(Some(None));
     }
@@ -32,7 +33,7 @@ pub fn rank_first<I: Index>(
         return Ok(Some(None));
     }
     // Without a beginning, all remaining elements are on cycles.
-    let Some(begin) = begin else { return Ok(Some(Some(ListDefect::Cycle { element: 0 }))) };
+    let Some(begin) = begin else { return Ok(Some(Some(ListFault::Cycle { element: Some(0) }))) };
     // The sublists of links use the memory of chains, because this bin has none.
     arrays.exits = work.budget.zeroed(0, "no chains")?;
     let links = &mut arrays.cells[..2 * arrays.len];
@@ -40,7 +41,7 @@ pub fn rank_first<I: Index>(
     let total = rank_links(links, I::of(begin), &context)?;
     arrays.exits = work.budget.zeroed(work.sizes.bin_len as usize, "the chains of a bin")?;
     if kept.now.before + total.wide() != work.sizes.n - 1 {
-        return Ok(Some(Some(ListDefect::Cycle { element: off_path(arrays, begin as usize) })));
+        return Ok(Some(Some(ListFault::Cycle { element: Some(off_path(arrays, begin as usize)) })));
     }
     for i in 0..arrays.len {
         arrays.entries[i] = arrays.cells[2 * i + 1];

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::ListDefect;
 use super::contraction::{Contraction, ListScan};
 use super::files::{Appended, BinBuffers};
 use super::state::StateJournal;
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::error::{Error, Result};
 
@@ -22,7 +22,7 @@ pub fn scatter<I: Index>(
     scan: ListScan<'_>,
     kept: &mut StateJournal,
     work: &Contraction<'_>,
-) -> Result<Option<ListDefect>> {
+) -> Result<Option<ListFault>> {
     let sizes = &work.sizes;
     let unit = Appended::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
     let weighted = Appended::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
@@ -53,8 +53,8 @@ pub fn scatter<I: Index>(
     ends.sort_unstable();
     let end = match *ends {
         [end] => end,
-        [] => return Ok(Some(ListDefect::NoEnd)),
-        [first, second, ..] => return Ok(Some(ListDefect::Ends([first, second]))),
+        [] => return Ok(Some(ListFault::Tails { count: 0, element: None })),
+        [first, ..] => return Ok(Some(ListFault::Tails { count: 2, element: Some(first) })),
     };
     let mut sets = sets.into_inner().unwrap_or_else(PoisonError::into_inner);
     sets.iter_mut().try_for_each(BinBuffers::finish)?;
@@ -86,7 +86,7 @@ fn add<I: Index>(
                 continue;
             }
             let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
-            // An error message needs only the smallest two.
+            // Two are too many, and an error message needs only the smallest.
             ends.push(element);
             ends.sort_unstable();
             ends.truncate(2);
@@ -95,14 +95,12 @@ fn add<I: Index>(
     Ok(())
 }
 
-/// Searches the input for elements that have the same successor.
-///
-/// Returns the smallest successor that two elements have, and the smallest two such elements. It is an internal error
-/// if there is none. Makes as many passes over the input as the elements' marks need to fit memory, and one more.
+/// Searches the input for the smallest successor that two elements have. It is an internal error if there is none. Makes
+/// as many passes over the input as the elements' marks need to fit memory.
 ///
 /// # Errors
 /// Errors of the scan; [`Error::Limit`].
-pub fn find_shared(scan: ListScan<'_>, work: &Contraction<'_>) -> Result<ListDefect> {
+pub fn find_shared(scan: ListScan<'_>, work: &Contraction<'_>) -> Result<ListFault> {
     let n = work.sizes.n;
     let window = (work.budget.free() / 2).max(1 << 16).saturating_mul(8).min(n).next_multiple_of(64);
     for start in (0..n).step_by(window as usize) {
@@ -123,25 +121,8 @@ pub fn find_shared(scan: ListScan<'_>, work: &Contraction<'_>) -> Result<ListDef
         })?;
         let successor = smallest.into_inner();
         if successor != u64::MAX {
-            return Ok(ListDefect::Shared { successor, elements: elements_before(successor, scan)? });
+            return Ok(ListFault::Twice { successor });
         }
     }
     Err(Error::internal("rank a list", "its links do not form a list, but no two elements have the same successor"))
-}
-
-/// Returns the smallest two elements with the given successor.
-fn elements_before(successor: u64, scan: ListScan<'_>) -> Result<[u64; 2]> {
-    let found = Mutex::new(Vec::new());
-    scan(&|first, successors| {
-        let matching = (first..).zip(successors).filter(|&(_, &s)| s >= 0 && s as u64 == successor);
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.extend(matching.map(|(element, _)| element));
-        found.sort_unstable();
-        found.truncate(2);
-        Ok(())
-    })?;
-    match *found.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        [first, second] => Ok([first, second]),
-        _ => Err(Error::internal("rank a list", "the input changed while it was read")),
-    }
 }

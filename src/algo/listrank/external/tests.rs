@@ -32,7 +32,7 @@ fn attempt<I: Index>(
     folder: &Path,
     go_on: &(dyn Fn() -> Result<()> + Sync),
     ranks: &mut [u64],
-) -> Result<std::result::Result<Contracted, ListDefect>> {
+) -> Result<std::result::Result<Contracted, ListFault>> {
     let scan = |take: &(dyn Fn(u64, &[i64]) -> Result<()> + Sync)| {
         let pieces: Vec<(u64, &[i64])> = (0..).step_by(7).zip(list.chunks(7)).collect();
         crate::algo::team::team(3, &|t| {
@@ -64,7 +64,7 @@ fn outcome<I: Index>(
     bins: u64,
     buffer: u64,
     threads: usize,
-) -> (std::result::Result<Contracted, ListDefect>, Vec<u64>) {
+) -> (std::result::Result<Contracted, ListFault>, Vec<u64>) {
     let folder = tempfile::tempdir().unwrap();
     let mut ranks = vec![u64::MAX; list.len()];
     let sizes = BinSizes::of(list.len() as u64, bins, buffer, threads);
@@ -111,9 +111,9 @@ fn faults_name_their_elements() {
             outcome::<u32>(&list, bins, 64, 2).0.expect_err("it is not a list")
         };
         let (head, last) = (places[0], places[199]);
-        assert_eq!(bad(&|list| list[last] = head as i64), ListDefect::NoEnd);
-        let ends = [last.min(head) as u64, last.max(head) as u64];
-        assert_eq!(bad(&|list| list[head] = -1), ListDefect::Ends(ends));
+        assert_eq!(bad(&|list| list[last] = head as i64), ListFault::Tails { count: 0, element: None });
+        let tails = ListFault::Tails { count: 2, element: Some(last.min(head) as u64) };
+        assert_eq!(bad(&|list| list[head] = -1), tails);
         // Each element in turn gets another successor: one further along the path (the elements between become a
         // cycle), or the successor of another element.
         for at in (1..199).step_by(if bins == 5 { 9 } else { 40 }) {
@@ -123,13 +123,11 @@ fn faults_name_their_elements() {
                 list[places[at / 2]] = places[at + 1] as i64;
                 list[places[at]] = cycle[0] as i64;
             });
-            let ListDefect::Cycle { element } = found else { panic!("{found:?}") };
+            let ListFault::Cycle { element: Some(element) } = found else { panic!("{found:?}") };
             assert!(cycle.contains(&(element as usize)), "{element} of {cycle:?}");
             let to = (at * 7) % 199 + 1;
             if to != at + 1 {
-                let (from, before) = (places[at] as u64, places[to - 1] as u64);
-                let expected =
-                    ListDefect::Shared { successor: places[to] as u64, elements: [from.min(before), from.max(before)] };
+                let expected = ListFault::Twice { successor: places[to] as u64 };
                 assert_eq!(bad(&|list| list[places[at]] = places[to] as i64), expected, "{bins} bins");
             }
         }
@@ -188,7 +186,7 @@ fn unrecorded_bytes_are_cut_off() {
         longer += 1;
     }
     assert!(longer > 0);
-    attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap();
+    attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap().unwrap();
     assert!(ranks == ranks_of(&places));
     // A ranking with another key does not use these files.
     let other = BinSizes::of(500, 3, 64, 2);

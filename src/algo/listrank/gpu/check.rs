@@ -2,7 +2,8 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::room::{FOUND, seen_words};
-use super::{CancelCheck, ListFault, ListOnGpu};
+use super::{CancelCheck, ListOnGpu};
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::read;
 use crate::error::Result;

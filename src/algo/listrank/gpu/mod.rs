@@ -33,16 +33,15 @@
 
 mod check;
 mod cycle;
-mod fault;
 mod index;
 mod jumping;
 mod room;
 mod ruling;
 mod transfer;
 
-pub use fault::ListFault;
 pub use room::{GpuMethod, index_bytes, least_bytes};
 
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::rounds::{Round, Rounds};
 use crate::error::{Error, Result};
@@ -163,12 +162,12 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     }
 
     /// Ranks the list, which [`Self::check`] must have checked: each successor is replaced by the number of elements
-    /// behind the element. Returns a fault if some elements form a cycle. The successors are lost then, and
+    /// behind the element. If some elements form cycles, returns how many do not. The successors are lost then, and
     /// [`Self::cycle`] needs them again.
     ///
     /// # Errors
     /// Errors of `go_on`; [`Error::Lost`].
-    pub fn rank(&mut self, go_on: CancelCheck<'_>) -> Result<Option<ListFault>> {
+    pub fn rank(&mut self, go_on: CancelCheck<'_>) -> Result<Option<u64>> {
         if self.length == 0 {
             return Ok(None);
         }
@@ -177,7 +176,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
             GpuMethod::Wyllie => jumping::jump(self, head, go_on)?,
             GpuMethod::RulingSet => ruling::rank(self, head, go_on)?,
         };
-        Ok((in_list != self.length).then_some(ListFault::Cycle { in_list }))
+        Ok(Some(in_list).filter(|&in_list| in_list != self.length))
     }
 
     /// Returns the smallest element on a cycle. The list must be filled and checked again after ranking. It is not

@@ -2,7 +2,7 @@
 
 use super::RankFault;
 use super::part::{ListShare, width};
-use super::walk::{Failure, RankWalk, Sublist};
+use super::walk::{RankWalk, Sublist};
 use crate::algo::listrank::cpu::{Context, Links, links_bytes, rank_links};
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
@@ -60,7 +60,7 @@ pub fn ruling_set<I: Index>(
     let walk = RankWalk::new(comm, part, I::shared(cells), SHIFT);
     let head: I = walk.head_sublist();
     let walked = rounds.time("walk", part.length, || walk.run(threads))?;
-    let mut failed = [walked == Err(Failure::Numbers), walked.is_err()].map(u64::from);
+    let mut failed = [walked == Err(RankFault::Numbers), walked.is_err()].map(u64::from);
     comm.all_max(&mut failed);
     let (Ok(sublists), [0, 0]) = (walked, failed) else {
         return Ok(Some(if failed[0] == 1 { RankFault::Numbers } else { RankFault::List }));

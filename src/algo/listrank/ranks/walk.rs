@@ -6,7 +6,7 @@
 //! reports to rank 0 how many walkers have ended on it.
 
 use super::part::ListShare;
-use super::{WORDS, lock, shape};
+use super::{RankFault, WORDS, lock, shape};
 use crate::algo::listrank::cpu::Rulers;
 use crate::algo::listrank::index::Index;
 use crate::algo::team::team;
@@ -64,15 +64,6 @@ impl Walker {
     }
 }
 
-/// Reason why a walk can't be completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// Two elements have the same successor.
-    Twice,
-    /// There are too many sublists for the bits of a tag.
-    Numbers,
-}
-
 /// A walk by all ranks.
 pub struct RankWalk<'a, I: Index> {
     comm: &'a Comm,
@@ -90,7 +81,7 @@ pub struct RankWalk<'a, I: Index> {
     /// Number of walkers of all ranks, and number of walkers that ended on this rank.
     walkers: u64,
     ended: AtomicU64,
-    failure: Mutex<Option<Failure>>,
+    failure: Mutex<Option<RankFault>>,
     over: AtomicBool,
 }
 
@@ -135,7 +126,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
     ///
     /// # Errors
     /// Communication errors; [`crate::Error::Stopped`].
-    pub fn run(self, threads: usize) -> Result<std::result::Result<Vec<Sublist<I>>, Failure>> {
+    pub fn run(self, threads: usize) -> Result<std::result::Result<Vec<Sublist<I>>, RankFault>> {
         let work = |outbox: &Outbox<'_>| {
             team(threads, &|number| {
                 let outcome = self.work(outbox, number == 0);
@@ -183,7 +174,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
         self.rulers.blocks() as u64 + 1 + self.fresh.fetch_add(1, Relaxed) * ranks + rank
     }
 
-    fn fail(&self, failure: Failure) {
+    fn fail(&self, failure: RankFault) {
         lock(&self.failure).get_or_insert(failure);
     }
 }
@@ -289,7 +280,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         let cell = &walk.cells[(at - walk.part.first) as usize];
         let successor = I::get(cell);
         if successor != I::END && successor.wide() & visited::<I>() != 0 {
-            walk.fail(Failure::Twice);
+            walk.fail(RankFault::List);
             return Ok(true);
         }
         I::set(cell, I::of(tag | visited::<I>()));
@@ -305,7 +296,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
             let fresh = walk.number();
             self.sublists.push(Sublist { number: I::of(number), next: I::of(fresh), elements: I::of(elements) });
             if fresh >= (visited::<I>() >> walk.shift) - 1 {
-                walk.fail(Failure::Numbers);
+                walk.fail(RankFault::Numbers);
                 return Ok(true);
             }
             tag = fresh << walk.shift;

@@ -85,7 +85,7 @@ impl<'a> Cpu<'a> {
 /// Returns the partners that pass the fronts, and the number of parts into which each is divided, with about the same
 /// number of entries. With several ranks each should get many turns, so if there are few blocks, partners are divided.
 fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
-    let turns = if work.ranks() == 1 { 1 } else { TURNS * work.ranks() };
+    let turns = if work.turns.ranks() == 1 { 1 } else { TURNS * work.turns.ranks() };
     let partners = work.fronts.start..work.graph.len();
     let at_least = turns.div_ceil(partners.len().max(1));
     let partners: Vec<_> = partners.filter(|&partner| work.wants_any(std::iter::once(partner))).collect();

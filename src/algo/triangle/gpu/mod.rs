@@ -211,7 +211,7 @@ impl Gpu<'_> {
         let front = front.ok_or_else(|| too_small(&self.gpu))?;
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(plan.slot / 4));
         let slots = slots.collect::<Option<Vec<_>>>().ok_or_else(|| too_small(&self.gpu))?;
-        let go_on = move || work.go_on().and(stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason))));
+        let go_on = move || work.turns.go_on().and(stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason))));
         // Nothing of the previous front is overwritten while other ranks copy it.
         self.relay.as_ref().map_or(Ok(()), |relay| relay.begin(&go_on))?;
         let blocks: Vec<u32> = batch.segments.iter().map(|segment| segment.first_row(graph)).collect();

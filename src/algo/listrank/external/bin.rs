@@ -44,7 +44,7 @@ impl<I: Index> BinArrays<I> {
     /// # Errors
     /// [`crate::error::Error::Limit`].
     pub fn new(work: &Contraction<'_>) -> Result<Self> {
-        let len = work.sizes.bin_len as usize;
+        let len = work.sizes.shares.size as usize;
         let array = |words| work.budget.zeroed::<I>(len * words, "the elements of a bin");
         Ok(BinArrays { cells: array(2)?, entries: array(2)?, exits: array(1)?, first: 0, len: 0 })
     }

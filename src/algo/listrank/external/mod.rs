@@ -70,7 +70,7 @@ pub fn rank<I: Index>(
 ) -> Result<std::result::Result<Contracted, ListFault>> {
     let Contraction { folder, key, sizes, .. } = *work;
     let mut kept = StateJournal::open(folder, key, &sizes, size_of::<I>() as u64)?;
-    if sizes.n > 0
+    if sizes.shares.length > 0
         && let Some(bad) = rank_bins::<I>(scan, &mut kept, work)?
     {
         if kept.found > 0 {
@@ -106,7 +106,7 @@ fn rank_bins<I: Index>(
 ) -> Result<Option<Option<ListFault>>> {
     let (rounds, sizes) = (work.rounds, &work.sizes);
     if !kept.now.scanned
-        && let Some(bad) = rounds.time("scan", sizes.n, || scatter::scatter::<I>(scan, kept, work))?
+        && let Some(bad) = rounds.time("scan", sizes.shares.length, || scatter::scatter::<I>(scan, kept, work))?
     {
         return Ok(Some(Some(bad)));
     }

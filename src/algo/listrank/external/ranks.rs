@@ -39,8 +39,8 @@ pub fn rank_first<I: Index>(
     let links = &mut arrays.cells[..2 * arrays.len];
     let context = Context { threads: work.threads, budget: work.budget, go_on: work.go_on, rounds: &Rounds::default() };
     let total = rank_links(links, I::of(begin), &context)?;
-    arrays.exits = work.budget.zeroed(work.sizes.bin_len as usize, "the chains of a bin")?;
-    if kept.now.before + total.wide() != work.sizes.n - 1 {
+    arrays.exits = work.budget.zeroed(work.sizes.shares.size as usize, "the chains of a bin")?;
+    if kept.now.before + total.wide() != work.sizes.shares.length - 1 {
         return Ok(Some(Some(ListFault::Cycle { element: Some(off_path(arrays, begin as usize)) })));
     }
     for i in 0..arrays.len {

@@ -46,8 +46,11 @@ pub fn scatter<I: Index>(
         done
     })?;
     let found = elements.into_inner();
-    if found != sizes.n {
-        return Err(Error::internal("rank a list", format!("{found} of {} elements were scanned", sizes.n)));
+    if found != sizes.shares.length {
+        return Err(Error::internal(
+            "rank a list",
+            format!("{found} of {} elements were scanned", sizes.shares.length),
+        ));
     }
     let mut ends = ends.into_inner().unwrap_or_else(PoisonError::into_inner);
     ends.sort_unstable();
@@ -101,7 +104,7 @@ fn add<I: Index>(
 /// # Errors
 /// Errors of the scan; [`Error::Limit`].
 pub fn find_shared(scan: ListScan<'_>, work: &Contraction<'_>) -> Result<ListFault> {
-    let n = work.sizes.n;
+    let n = work.sizes.shares.length;
     let window = (work.budget.free() / 2).max(1 << 16).saturating_mul(8).min(n).next_multiple_of(64);
     for start in (0..n).step_by(window as usize) {
         let marks = work.budget.zeroed::<AtomicU64>(window as usize / 64, "marks of successors")?;

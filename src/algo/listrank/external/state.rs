@@ -55,7 +55,9 @@ impl StateJournal {
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
     pub fn open(folder: &Path, key: u64, sizes: &BinSizes, word: u64) -> Result<StateJournal> {
-        let salt = [sizes.n, sizes.bin_len, word].iter().fold(key, |h, x| (h ^ x).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let salt = [sizes.shares.length, sizes.shares.size, word]
+            .iter()
+            .fold(key, |h, x| (h ^ x).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let journal_path = folder.join("rounds");
         let (journal, records) = Journal::open(&journal_path, salt)?;
         let bins = sizes.bins as usize;

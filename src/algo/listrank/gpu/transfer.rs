@@ -5,6 +5,7 @@ use super::{CancelCheck, ListOnGpu, RankSink, SuccessorSource};
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Lane, on_threads};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Copies all successors from `source` to the GPU.
@@ -13,60 +14,48 @@ pub(super) fn fill<I: Index>(
     source: SuccessorSource<'_, I>,
     go_on: CancelCheck<'_>,
 ) -> Result<()> {
-    let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
+    let list = gpu.list;
     // Pieces are small enough that every thread has some even in a short list.
-    with_lanes(gpu, |lane, piece| {
-        loop {
-            let first = next.fetch_add(piece, Ordering::Relaxed);
-            if first >= length {
-                return lane.finish();
-            }
-            let filled = go_on().and_then(|()| fill_slot(lane, list.part(first..first + piece), first, source));
-            if filled.is_err() {
-                next.store(length, Ordering::Relaxed);
-                return filled;
-            }
-        }
+    each_share(gpu, 1, |lane, elements| {
+        go_on()?;
+        fill_slot(lane, list.part(elements.clone()), elements.start, source)
     })
 }
 
 /// Passes all ranks to `take`.
 pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
-    let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
-    with_lanes(gpu, |lane, piece| {
-        // A thread waits for its first and its last piece, so it takes many pieces at a time.
-        let share = piece * 16;
-        loop {
-            let start = next.fetch_add(share, Ordering::Relaxed);
-            if start >= length {
-                return Ok(());
-            }
-            let mut first = start;
-            let part = as_words(list.part(start..start + share));
-            let fetched = lane.receive(part, words_per_index::<I>() as usize, |words| {
-                go_on()?;
-                let ranks = indices(words);
-                take(first, ranks)?;
-                first += ranks.len() as u64;
-                Ok(())
-            });
-            if fetched.is_err() {
-                next.store(length, Ordering::Relaxed);
-                return fetched;
-            }
-        }
+    let list = gpu.list;
+    // A thread waits for its first and its last piece, so it takes many pieces at a time.
+    each_share(gpu, 16, |lane, elements| {
+        let mut first = elements.start;
+        lane.receive(as_words(list.part(elements)), words_per_index::<I>() as usize, |words| {
+            go_on()?;
+            let ranks = indices(words);
+            take(first, ranks)?;
+            first += ranks.len() as u64;
+            Ok(())
+        })
     })
 }
 
-/// Runs `work` on one thread per lane, with the piece size in elements. Returns the first error.
-fn with_lanes<I: Index>(
+/// Calls `work` with all elements on one thread per lane. A thread takes as many elements at a time as fit `slots`
+/// slots. Returns the first error, after which no thread takes any more.
+fn each_share<I: Index>(
     gpu: &mut ListOnGpu<'_, I>,
-    work: impl Fn(&mut Lane<'_>, u64) -> Result<()> + Sync,
+    slots: u64,
+    work: impl Fn(&mut Lane<'_>, Range<u64>) -> Result<()> + Sync,
 ) -> Result<()> {
+    let (next, length) = (AtomicU64::new(0), gpu.length);
     let mut lanes = gpu.workspace.uploader.lanes()?;
     on_threads(lanes.iter_mut(), |lane| {
-        let piece = lane.slot_words() as u64 / words_per_index::<I>();
-        work(lane, piece)
+        let share = slots * (lane.slot_words() as u64 / words_per_index::<I>());
+        loop {
+            let first = next.fetch_add(share, Ordering::Relaxed);
+            if first >= length {
+                return lane.finish();
+            }
+            work(lane, first..first + share).inspect_err(|_| next.store(length, Ordering::Relaxed))?;
+        }
     })
 }
 

@@ -36,7 +36,7 @@ const WORDS: usize = 1 << 14;
 
 /// Returns the bytes that a rank needs for a list of `length` elements, in addition to messages.
 pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
-    let (share, width) = (part::share(length, ranks), width(length));
+    let (share, width) = (part::shares(length, ranks).size, width(length));
     let beside = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
     share * width + beside
 }

@@ -4,7 +4,7 @@
 //! pages of each process counts it once per rank. This method is therefore used if the list fits the limit of every
 //! rank. Otherwise ranks send walkers to each other.
 
-use super::part::{ListShare, elements};
+use super::part::{ListShare, shares};
 use crate::algo::listrank::cpu::Context;
 use crate::algo::listrank::cpu::ruling_set::{SublistWalk, WalkMemory};
 use crate::algo::listrank::index::Index;
@@ -89,7 +89,7 @@ impl<I: Index> SharedList<I> {
         let Some(layout) = SharedLayout::of::<I>(list.length) else { return Ok(None) };
         let Some(memory) = comm.shared_memory(layout.bytes as u64) else { return Ok(None) };
         let reserved = budget.reserve(layout.bytes as u64, "the list that ranks share")?;
-        let (twice, own) = (AtomicBool::new(false), elements(list.length, comm.ranks(), comm.rank()));
+        let (twice, own) = (AtomicBool::new(false), shares(list.length, comm.ranks()).elements(comm.rank() as u64));
         let marks: &[AtomicU64] = memory.numbers(layout.marks, layout.words);
         let cells = &memory.numbers(0, list.length as usize)[own.start as usize..own.end as usize];
         let part = ListShare::fill::<I>(list, comm, cells, threads, budget, watch, &|successor| {

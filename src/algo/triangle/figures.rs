@@ -1,7 +1,7 @@
 //! Figures of a count: the time of each pair of blocks, and clustering by degree.
 
-use super::driver::blocks_of;
 use super::output::{ClusteringBin, PairTimes, SIDE, TriangleDetails};
+use super::units::blocks_of;
 use crate::chart::{Axis, Figure, Heat, Line, Marks, Style, Unit};
 use crate::store::journal::Record;
 
@@ -79,15 +79,15 @@ fn clustering(bins: &[ClusteringBin]) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::triangle::driver;
     use crate::algo::triangle::output::Clustering;
+    use crate::algo::triangle::units;
     use std::sync::atomic::AtomicU64;
 
     #[test]
     fn a_unit_number_identifies_its_blocks() {
         for partner in (0..600_u64).chain([1 << 20]) {
             for front in [0, partner / 2, partner] {
-                assert_eq!(blocks_of(driver::unit(front as usize, partner as usize)), (front, partner));
+                assert_eq!(blocks_of(units::number(front as usize, partner as usize)), (front, partner));
             }
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     fn no_time_is_lost_in_groups() {
         for blocks in [1, 2, 31, 32, 33, 581] {
             let mut pairs = PairTimes::new(blocks);
-            let units = driver::units(blocks);
+            let units = units::total(blocks);
             (0..units).for_each(|unit| pairs.add(unit, 1_000_000_000));
             let sum: f64 = pairs.seconds.iter().flatten().sum();
             assert_eq!((sum, pairs.seconds.len()), (units as f64, blocks.min(SIDE)));
@@ -104,13 +104,13 @@ mod tests {
             assert_eq!(heat(&pairs).is_some(), blocks > 1);
         }
         // 169,071 units of scale 29.
-        assert_eq!(driver::units(581), 169_071);
+        assert_eq!(units::total(581), 169_071);
     }
 
     #[test]
     fn a_count_that_is_not_done_shows_the_pairs_that_are() {
         // All units of scale 29 but the last, in arbitrary order as in a journal.
-        let total = driver::units(581);
+        let total = units::total(581);
         let record = |unit: u64| Record::of_words(unit, &[1, 2, 1_000_000_000]);
         let records: Vec<_> = (0..total - 1).rev().map(record).chain([record(total), record(u64::MAX)]).collect();
         let pairs = times_so_far(&records, total);

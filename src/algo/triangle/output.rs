@@ -1,6 +1,6 @@
 //! The result of a count, and how the count went.
 
-use super::driver;
+use super::units;
 use crate::graph::bins::Bin;
 use crate::results::about::About;
 use rayon::prelude::*;
@@ -80,7 +80,7 @@ impl PairTimes {
 
     /// Adds the time of a unit.
     pub fn add(&mut self, unit: u64, nanoseconds: u64) {
-        let (front, partner) = driver::blocks_of(unit);
+        let (front, partner) = units::blocks_of(unit);
         let side = self.seconds.len();
         let group = |block: u64| (block as usize).min(self.blocks.saturating_sub(1)) * side / self.blocks.max(1);
         let (front, partner) = (group(front), group(partner));

@@ -6,9 +6,9 @@
 
 use crate::algo::Run;
 use crate::algo::triangle::PairCount;
-use crate::algo::triangle::driver::{self, Sum};
+use crate::algo::triangle::driver::counter;
 use crate::algo::triangle::output::{Clustering, coefficient};
-use crate::algo::triangle::trial::counter;
+use crate::algo::triangle::units::{self, Sum};
 use crate::algo::triangle::work_queue::{Between, RankBarrier, WorkQueue};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
@@ -73,7 +73,7 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
         sum: Sum::default(),
         nanos: 0,
         done: HashSet::new(),
-        total: driver::units(graph.catalogue.len()),
+        total: units::total(graph.catalogue.len()),
     };
     if comm.leads() {
         book.load(&counts)?;

@@ -1,9 +1,9 @@
 //! Checks results against each other and against the input, by a method independent of the count.
 
 use crate::algo::edges::each_edge;
-use crate::algo::triangle::driver;
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput, coefficient, mean};
 use crate::algo::triangle::sampled::{self, SampleCounts, Sets};
+use crate::algo::triangle::units;
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::{Error, Result};
@@ -131,7 +131,7 @@ fn ensure(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
 fn transitivity(stored: &StoreInfo, result: &TriangleOutput) -> Result<String> {
     let wedges = stored.summary.wedges;
     ensure(result.wedges == wedges, || format!("{} wedges reported, but the degrees give {wedges}", result.wedges))?;
-    let units = driver::units(stored.blocks as usize);
+    let units = units::total(stored.blocks as usize);
     ensure(result.units == units, || {
         format!("{} units reported, but {} blocks have {units}", result.units, stored.blocks)
     })?;

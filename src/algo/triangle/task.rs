@@ -3,7 +3,7 @@
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
 use crate::algo::triangle::per_vertex::SavedCounts;
-use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, trial};
+use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, units};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
 };
@@ -42,7 +42,7 @@ impl Algorithm for Triangle {
     }
 
     fn units(&self, blocks: u64) -> u64 {
-        driver::units(blocks as usize)
+        units::total(blocks as usize)
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
@@ -61,7 +61,7 @@ impl Algorithm for Triangle {
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
         let (sum, seconds, details) = match self.per_vertex {
             false => {
-                let (sum, seconds, pairs) = trial::count(graph, run)?;
+                let (sum, seconds, pairs) = driver::count(graph, run)?;
                 (sum, seconds, TriangleDetails { pairs: Some(pairs), ..TriangleDetails::default() })
             }
             true => {
@@ -72,7 +72,7 @@ impl Algorithm for Triangle {
         let wedges = graph.stored.summary.wedges;
         let output = TriangleOutput {
             triangles: sum.triangles,
-            units: driver::units(graph.catalogue.len()),
+            units: units::total(graph.catalogue.len()),
             probes: sum.probes,
             wedges,
             transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },

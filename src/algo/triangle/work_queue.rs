@@ -6,7 +6,7 @@
 //! microseconds.
 
 use crate::algo::triangle::PairCount;
-use crate::algo::triangle::driver::{self, Backend, Gathering, Part, Turns};
+use crate::algo::triangle::units::{self, Backend, Gathering, Part, Turns};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
@@ -110,7 +110,7 @@ impl WorkQueue<'_> {
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
         turns: &dyn Turns,
-        found: driver::FoundParts<'_>,
+        found: units::FoundParts<'_>,
         mut between: Between<'_>,
         calls: &Mutex<()>,
         meet: &mut dyn FnMut(bool) -> Result<RankBarrier>,
@@ -126,7 +126,7 @@ impl WorkQueue<'_> {
         };
         if let Some(backend) = backend {
             let mut after = || if each { round(false).map(drop) } else { Ok(()) };
-            driver::run(self.graph, self.done, backend, turns, found, &mut after)?;
+            units::run(self.graph, self.done, backend, turns, found, &mut after)?;
         }
         // A rank that does not count has no fronts, so it does not know how many barriers there are.
         while !round(counts || !each)? {}

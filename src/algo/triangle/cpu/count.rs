@@ -7,7 +7,7 @@ use crate::algo::triangle::cpu::probe::{Isa, Marks, Prober};
 use crate::algo::triangle::cpu::tally::{Corners, Tally, Total};
 use crate::algo::triangle::cpu::tile::{Tile, position};
 use crate::algo::triangle::cpu::wedges::{Tester, new_marks};
-use crate::algo::triangle::driver::PairCount;
+use crate::algo::triangle::units::PairCount;
 use crate::graph::csr::Block;
 use rayon::prelude::*;
 use std::ops::Range;

@@ -22,7 +22,7 @@ pub mod wedges;
 
 use crate::algo::triangle::cpu::count::{Counter, MAX_FRONTS, Settings};
 use crate::algo::triangle::cpu::tile::Tile;
-use crate::algo::triangle::driver::{Backend, FoundParts, Part, Stop, Work};
+use crate::algo::triangle::units::{Backend, FoundParts, Part, Stop, Work};
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};

@@ -6,7 +6,7 @@ use crate::algo::triangle::cpu::pace::Pace;
 use crate::algo::triangle::cpu::probe::{MARK_IDS, MARK_WORDS, Marks, Prober, prefetch};
 use crate::algo::triangle::cpu::tally::Tally;
 use crate::algo::triangle::cpu::tile::TileEntry;
-use crate::algo::triangle::driver::PairCount;
+use crate::algo::triangle::units::PairCount;
 use crate::graph::csr::Block;
 use crate::memory::prefetch as prefetch_line;
 

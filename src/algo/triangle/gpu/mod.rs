@@ -11,7 +11,7 @@ mod pair;
 mod partners;
 
 use crate::algo::Lease;
-use crate::algo::triangle::driver::{Backend, FoundParts, Gathering, PairCount, Part, Stop, Work};
+use crate::algo::triangle::units::{Backend, FoundParts, Gathering, PairCount, Part, Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Event, PeerMemory, ProgramSource, SCAN, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;

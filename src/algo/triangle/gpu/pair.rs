@@ -3,7 +3,7 @@
 
 use super::arena_plan::{LONGEST_HASHED, most_tasks};
 use super::{MANY, PAIR, TEXT};
-use crate::algo::triangle::driver::{Stop, Work};
+use crate::algo::triangle::units::{Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, constant};
 use crate::graph::catalogue::Catalogue;

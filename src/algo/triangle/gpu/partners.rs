@@ -1,7 +1,7 @@
 //! Divides the partners of a front into batches, before anything is copied.
 
 use super::arena_plan::ArenaPlan;
-use crate::algo::triangle::driver::Work;
+use crate::algo::triangle::units::Work;
 use crate::stream::location::SegmentPlace;
 use crate::stream::{Cut, RowBatch, Segment, batches};
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! Division of a list into bins by available memory, before anything is read.
 
-use crate::algo::listrank::shares::Shares;
+use crate::algo::listrank::index::Shares;
 
 /// Number of bytes that a thread reads at a time.
 pub const PIECE: u64 = 1 << 20;

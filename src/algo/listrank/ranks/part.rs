@@ -1,8 +1,7 @@
 //! The share of a list that one rank owns.
 
-use crate::algo::listrank::index::Index;
+use crate::algo::listrank::index::{Index, Shares};
 use crate::algo::listrank::read;
-use crate::algo::listrank::shares::Shares;
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::formats::Watch;

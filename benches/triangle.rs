@@ -6,7 +6,7 @@ use gpugraph::algo::triangle::Counter;
 use gpugraph::algo::triangle::PairCount;
 use gpugraph::algo::triangle::Settings;
 use gpugraph::algo::triangle::cpu::count::MAX_FRONTS;
-use gpugraph::algo::triangle::cpu::wedges::Tile;
+use gpugraph::algo::triangle::cpu::tile::Tile;
 use gpugraph::graph::csr::Block;
 use std::time::Instant;
 
@@ -39,8 +39,9 @@ fn main() {
                     let mut fronts_in_hand = counter.fronts(fronts.to_vec());
                     for (partner, &block) in blocks.iter().enumerate().skip(first) {
                         let wanted: Vec<bool> = (first..first + fronts.len()).map(|front| front <= partner).collect();
-                        let counts =
-                            fronts_in_hand.partner(Tile::whole(block), &wanted, &|| false).expect("nothing stops it");
+                        let counts = fronts_in_hand
+                            .partner(Tile::whole(block), &wanted, None, &|| false)
+                            .expect("nothing stops it");
                         counts.into_iter().for_each(|count| sum += count);
                     }
                 }

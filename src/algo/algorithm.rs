@@ -1,7 +1,7 @@
 //! The trait that every algorithm implements.
 
 use super::cost::{Cost, Crew};
-use super::input::Input;
+use super::input::{Input, ResultsOf, SizeOf};
 use super::run::Run;
 use super::sources::Named;
 use super::verify::{StoredUnits, Verdict};
@@ -12,6 +12,8 @@ use crate::graph::direction::Direction;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
+use crate::list::List;
+use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 use crate::store::journal::Record;
 use serde::de::DeserializeOwned;
@@ -34,7 +36,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     /// Keys that exclude each other. An override by one of them replaces what the job file says by another.
     const ALTERNATIVES: &'static [&'static str] = &[];
 
-    /// Kind of input: [`Graph`](crate::prepare::prepared::Graph) or [`List`](crate::list::List).
+    /// Kind of input: [`Graph`] or [`List`].
     type Input: Input;
     /// Result of a trial. Every trial must find the same result.
     type Output: Debug + PartialEq + Serialize + DeserializeOwned;
@@ -70,7 +72,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
 
     /// Returns the smallest GPU memory in bytes that suffices for one of `ranks` ranks, or `None` if the algorithm does
     /// not use a GPU.
-    fn least_gpu_memory(&self, _size: &<Self::Input as Input>::Size<'_>, _ranks: usize) -> Option<u64> {
+    fn least_gpu_memory(&self, _size: SizeOf<'_, '_, Self::Input>, _ranks: usize) -> Option<u64> {
         None
     }
 
@@ -89,13 +91,13 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
 
     /// Returns the memory, disk space, exchange and time that the algorithm takes on an input of this size. The values
     /// are upper bounds if the size is one.
-    fn cost(&self, size: &<Self::Input as Input>::Size<'_>, crew: &Crew) -> Cost;
+    fn cost(&self, size: SizeOf<'_, '_, Self::Input>, crew: &Crew) -> Cost;
 
     /// Computes one trial, or finishes the trial that an earlier run began. Collective.
     ///
     /// # Errors
     /// Errors of the algorithm and of reading its input; a stop.
-    fn run(&self, input: &Self::Input, run: &mut Run<'_>) -> Result<TrialOf<Self>>;
+    fn run(&self, input: <Self::Input as Input>::Of<&Graph, &List>, run: &mut Run<'_>) -> Result<TrialOf<Self>>;
 
     /// Checks a result by an independent method. Mistakes go to `verdict`.
     ///
@@ -103,7 +105,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     /// Errors of `verdict`, and a stop.
     fn verify(
         &self,
-        results: &<Self::Input as Input>::Results<'_>,
+        results: ResultsOf<'_, '_, Self::Input>,
         trial: (&Self::Output, &Self::Details),
         verdict: &mut Verdict<'_>,
     ) -> Result<()>;

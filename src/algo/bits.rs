@@ -1,6 +1,8 @@
 //! Sets of vertices as bits, which are looked up one at a time or 64 at once.
 #![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The fastest way of looking up bits that this processor supports. A value proves that its instructions may be used.
@@ -31,15 +33,7 @@ impl Lookup {
         }
         each(bits, vertices, wanted)
     }
-}
 
-/// Returns true if the bit of `v` is set.
-#[inline(always)]
-pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
-    bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1
-}
-
-impl Lookup {
     /// Returns a bit for each of up to 64 vertices, which is set if the bit of the vertex is not set in `bits`.
     #[inline]
     pub fn lacking(self, bits: &[AtomicU64], vertices: &[u32]) -> u64 {
@@ -53,35 +47,43 @@ impl Lookup {
     }
 }
 
+/// Returns true if the bit of `v` is set.
+#[inline(always)]
+pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
+    bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1
+}
+
+/// Returns a bit for each of eight vertices, which is set if the bit of the vertex is set in `bits`.
+///
+/// # Safety
+/// Each vertex has a bit in `bits`, and no other thread writes the words of these bits meanwhile.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn eight(bits: &[AtomicU64], vertices: __m256i) -> u8 {
+    // SAFETY: the word of 32 bits of each vertex lies within `bits`.
+    let words = unsafe { _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices)) };
+    // Shift the bit of each vertex into the sign.
+    let words = _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)));
+    _mm256_movemask_ps(_mm256_castsi256_ps(words)) as u8
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn lacking_avx2(bits: &[AtomicU64], vertices: &[u32]) -> u64 {
-    use std::arch::x86_64::{
-        __m256i, _mm256_andnot_si256, _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_i32gather_epi32,
-        _mm256_loadu_si256, _mm256_maskload_epi32, _mm256_movemask_ps, _mm256_set1_epi32, _mm256_setr_epi32,
-        _mm256_sllv_epi32, _mm256_srli_epi32,
-    };
-    let eight_of = |vertices: __m256i| {
-        // SAFETY: each vertex has a bit, so its word of 32 bits lies within `bits`, which no other thread writes.
-        let words = unsafe { _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices)) };
-        // Shift the bit of each vertex into the sign.
-        let words = _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)));
-        !_mm256_movemask_ps(_mm256_castsi256_ps(words)) as u8
-    };
     let (eights, rest) = vertices.as_chunks::<8>();
     let mut lacking = 0;
-    for (number, eight) in eights.iter().enumerate() {
-        // SAFETY: these are 32 bytes.
-        let eight = unsafe { _mm256_loadu_si256(eight.as_ptr().cast::<__m256i>()) };
-        lacking |= u64::from(eight_of(eight)) << (8 * number);
+    for (number, of_eight) in eights.iter().enumerate() {
+        // SAFETY: these are 32 bytes, and each vertex has a bit.
+        let known = unsafe { eight(bits, _mm256_loadu_si256(of_eight.as_ptr().cast::<__m256i>())) };
+        lacking |= u64::from(!known) << (8 * number);
     }
     if !rest.is_empty() {
         let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         let is_there = _mm256_cmpgt_epi32(_mm256_set1_epi32(rest.len() as i32), lanes);
         // SAFETY: lanes beyond the rest are not read. They become vertex 0, which has a bit.
-        let some = unsafe { _mm256_maskload_epi32(rest.as_ptr().cast::<i32>(), is_there) };
-        let known = u64::from(eight_of(some)) & ((1 << rest.len()) - 1);
-        lacking |= known << (8 * eights.len());
+        let known = unsafe { eight(bits, _mm256_maskload_epi32(rest.as_ptr().cast::<i32>(), is_there)) };
+        lacking |= (u64::from(!known) & ((1 << rest.len()) - 1)) << (8 * eights.len());
     }
     lacking
 }
@@ -100,23 +102,12 @@ fn each(bits: &[AtomicU64], vertices: &[u32], mut wanted: u64) -> u64 {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn known_avx2(bits: &[AtomicU64], vertices: &[u32]) -> u64 {
-    use std::arch::x86_64::{
-        __m256i, _mm256_andnot_si256, _mm256_castsi256_ps, _mm256_i32gather_epi32, _mm256_loadu_si256,
-        _mm256_movemask_ps, _mm256_set1_epi32, _mm256_sllv_epi32, _mm256_srli_epi32,
+    let of_eight = |number: usize| {
+        // SAFETY: there are 64 vertices, and each has a bit. Other threads write none of these words during the step.
+        let known = unsafe { eight(bits, _mm256_loadu_si256(vertices.as_ptr().add(8 * number).cast::<__m256i>())) };
+        u64::from(known) << (8 * number)
     };
-    let mut known = 0;
-    for eight in 0..8 {
-        // SAFETY: there are 64 vertices, and each has a bit, so its word of 32 bits lies within `bits`. Other threads write none of
-        // these words during the step.
-        let words = unsafe {
-            let vertices = _mm256_loadu_si256(vertices.as_ptr().add(8 * eight).cast::<__m256i>());
-            let words = _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices));
-            // Shift the bit of each vertex into the sign.
-            _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)))
-        };
-        known |= u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(words)) as u32) << (8 * eight);
-    }
-    known
+    (0..8).fold(0, |known, number| known | of_eight(number))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::cost::{GraphSize, ListSize};
 use super::verify::{ListResults, Results};
-use crate::error::{Error, Result};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
@@ -24,82 +23,44 @@ pub type SizeRef<'a, 'b> = ByInput<&'a GraphSize<'b>, &'a ListSize>;
 /// Results on an input of either kind.
 pub type ResultsRef<'a, 'b> = ByInput<&'a Results<'b>, &'a ListResults<'b>>;
 
-/// A kind of input: graphs or lists.
-pub trait Input: Sized + 'static {
-    /// True for lists, which need no preparation.
-    const IS_LIST: bool;
-    /// Size of an input, as far as it is known.
-    type Size<'a>;
-    /// Results of one task on an input, for checks.
-    type Results<'a>;
-
-    /// Returns the input as one of this kind.
-    ///
-    /// # Errors
-    /// [`Error::internal`] if it is of the other kind. All inputs of a job are of one kind.
-    fn of(input: InputRef<'_>) -> Result<&Self>;
-
-    /// Returns the size of an input of this kind.
-    ///
-    /// # Errors
-    /// Errors of [`Self::of`].
-    fn size<'a, 'b>(size: SizeRef<'a, 'b>) -> Result<&'a Self::Size<'b>>;
-
-    /// Returns the results on an input of this kind.
-    ///
-    /// # Errors
-    /// Errors of [`Self::of`].
-    fn results<'a, 'b>(results: ResultsRef<'a, 'b>) -> Result<&'a Self::Results<'b>>;
-}
-
 impl<G, L> ByInput<G, L> {
     /// Returns the value for a graph, if this is one.
     pub fn graph(self) -> Option<G> {
         if let ByInput::Graph(graph) = self { Some(graph) } else { None }
     }
-
-    /// Returns the value for a list, if this is one.
-    pub fn list(self) -> Option<L> {
-        if let ByInput::List(list) = self { Some(list) } else { None }
-    }
 }
 
-fn other_kind() -> Error {
-    Error::internal("compute a task", "its input is of another kind")
+/// A kind of input: graphs or lists.
+pub trait Input: Sized + 'static {
+    /// True for lists, which need no preparation.
+    const IS_LIST: bool;
+    /// One of two types: the first for graphs, the second for lists.
+    type Of<G, L>;
+
+    /// Returns the value for this kind of input; `None` if the value is for the other kind.
+    fn pick<G, L>(value: ByInput<G, L>) -> Option<Self::Of<G, L>>;
 }
+
+/// The size of an input of kind `I`, as far as it is known.
+pub type SizeOf<'a, 'b, I> = <I as Input>::Of<&'a GraphSize<'b>, &'a ListSize>;
+
+/// The results of one task on an input of kind `I`, for checks.
+pub type ResultsOf<'a, 'b, I> = <I as Input>::Of<&'a Results<'b>, &'a ListResults<'b>>;
 
 impl Input for Graph {
     const IS_LIST: bool = false;
-    type Size<'a> = GraphSize<'a>;
-    type Results<'a> = Results<'a>;
+    type Of<G, L> = G;
 
-    fn of(input: InputRef<'_>) -> Result<&Graph> {
-        input.graph().ok_or_else(other_kind)
-    }
-
-    fn size<'a, 'b>(size: SizeRef<'a, 'b>) -> Result<&'a GraphSize<'b>> {
-        size.graph().ok_or_else(other_kind)
-    }
-
-    fn results<'a, 'b>(results: ResultsRef<'a, 'b>) -> Result<&'a Results<'b>> {
-        results.graph().ok_or_else(other_kind)
+    fn pick<G, L>(value: ByInput<G, L>) -> Option<G> {
+        value.graph()
     }
 }
 
 impl Input for List {
     const IS_LIST: bool = true;
-    type Size<'a> = ListSize;
-    type Results<'a> = ListResults<'a>;
+    type Of<G, L> = L;
 
-    fn of(input: InputRef<'_>) -> Result<&List> {
-        input.list().ok_or_else(other_kind)
-    }
-
-    fn size<'a, 'b>(size: SizeRef<'a, 'b>) -> Result<&'a ListSize> {
-        size.list().ok_or_else(other_kind)
-    }
-
-    fn results<'a, 'b>(results: ResultsRef<'a, 'b>) -> Result<&'a ListResults<'b>> {
-        results.list().ok_or_else(other_kind)
+    fn pick<G, L>(value: ByInput<G, L>) -> Option<L> {
+        if let ByInput::List(list) = value { Some(list) } else { None }
     }
 }

@@ -12,7 +12,8 @@
 //! | `bfs`, `traverse`, `dfs`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` exists for tests only |
 //! | `searches` | code that searches from many sources share |
 //! | `sources`, `weights` | keys that several tables have |
-//! | `bits`, `row_parts` | code that several algorithms share: sets of vertices, passes over rows |
+//! | `bits`, `row_parts`, `edges` | code that several algorithms share: sets of vertices, passes over rows and over the
+//! edges of an input |
 //! | `team` | threads that work together, a barrier, and short rounds by one thread |
 //! | `energy` | energy of a trial |
 
@@ -22,6 +23,7 @@ mod bits;
 pub mod cost;
 pub mod device;
 pub mod dfs;
+mod edges;
 pub mod energy;
 mod input;
 pub mod listrank;

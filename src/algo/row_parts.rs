@@ -1,13 +1,12 @@
 //! A pass over the rows of the lower half by several threads. It visits each edge of the graph once.
 
-use super::team::{Parts, team};
+use super::team::{Parts, gathered};
 use crate::error::Result;
 use crate::graph::catalogue::{Catalogue, Unpacked};
 use crate::graph::csr::Block;
 use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Number of rows that a thread takes at a time.
 const PART: usize = 2048;
@@ -39,11 +38,9 @@ pub fn check_rows<S: Send, F: Send>(
     let parts: Vec<(usize, usize)> =
         left.iter().enumerate().flat_map(|(b, left)| (0..left.load(Relaxed)).map(move |part| (b, part))).collect();
     let next = Parts::new(parts.len(), 1);
-    let wrong: Mutex<Option<(usize, F)>> = Mutex::new(None);
     let wrong_part = AtomicUsize::new(usize::MAX);
-    let states = Mutex::new(Vec::new());
-    team(threads, &|_| {
-        let (mut state, mut unpacked) = (state(), Unpacked::default());
+    let done = gathered(threads, &|_| {
+        let (mut state, mut unpacked, mut wrong) = (state(), Unpacked::default(), None);
         next.each(|part| {
             let number = part.start;
             signals::check()?;
@@ -62,22 +59,17 @@ pub fn check_rows<S: Send, F: Send>(
             };
             if let Err(found) = work(&part, &mut state) {
                 // Threads finish the parts before this one, so that the reported failure does not depend on timing.
-                let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                if wrong.as_ref().is_none_or(|(first, _)| number < *first) {
-                    *wrong = Some((number, found));
-                }
                 wrong_part.fetch_min(number, Relaxed);
+                wrong = Some((number, found));
             }
             if left[b].fetch_sub(1, Relaxed) == 1 {
                 rows.release(b);
             }
             Ok(())
         })?;
-        states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
-        Ok(())
+        Ok((state, wrong))
     })?;
-    match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some((_, found)) => Ok(Err(found)),
-        None => Ok(Ok(states.into_inner().unwrap_or_else(PoisonError::into_inner))),
-    }
+    let (states, wrong): (Vec<S>, Vec<Option<(usize, F)>>) = done.into_iter().unzip();
+    let first = wrong.into_iter().flatten().min_by_key(|&(number, _)| number);
+    Ok(first.map_or(Ok(states), |(_, found)| Err(found)))
 }

@@ -74,7 +74,7 @@ pub struct Units<'a> {
 
 /// Kind of a file in which a trial keeps finished units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum UnitsKind {
     /// `ALGORITHM.TRIAL`: the results of units, one after the other.
     Journal,
     /// `ALGORITHM.TRIAL.checkpoint`: arrays, and the units that they cover.
@@ -85,21 +85,21 @@ pub enum Kind {
 
 impl Units<'_> {
     /// Parses a file name into the algorithm, the trial and the kind of the file.
-    pub fn named(file: &str) -> Option<(&str, u32, Kind)> {
+    pub fn named(file: &str) -> Option<(&str, u32, UnitsKind)> {
         let (algorithm, rest) = file.split_once('.')?;
         match rest.split_once('.') {
-            None => Some((algorithm, rest.parse().ok()?, Kind::Journal)),
-            Some((trial, "checkpoint")) => Some((algorithm, trial.parse().ok()?, Kind::Checkpoint)),
-            Some((trial, "files")) => Some((algorithm, trial.parse().ok()?, Kind::Files)),
+            None => Some((algorithm, rest.parse().ok()?, UnitsKind::Journal)),
+            Some((trial, "checkpoint")) => Some((algorithm, trial.parse().ok()?, UnitsKind::Checkpoint)),
+            Some((trial, "files")) => Some((algorithm, trial.parse().ok()?, UnitsKind::Files)),
             Some(_) => None,
         }
     }
 
-    fn path(&self, kind: Kind) -> PathBuf {
+    fn path(&self, kind: UnitsKind) -> PathBuf {
         let ending = match kind {
-            Kind::Journal => "",
-            Kind::Checkpoint => ".checkpoint",
-            Kind::Files => ".files",
+            UnitsKind::Journal => "",
+            UnitsKind::Checkpoint => ".checkpoint",
+            UnitsKind::Files => ".files",
         };
         self.folder.join(format!("{}.{}{ending}", self.algorithm, self.trial))
     }
@@ -107,7 +107,7 @@ impl Units<'_> {
     /// Returns the records of the finished units. Does not change the journal, because its job may be running. Returns
     /// none if there is no journal with this key.
     pub fn peek(&self) -> Vec<Record> {
-        journal::peek(&self.path(Kind::Journal), self.key).map(|peek| distinct(&peek.records)).unwrap_or_default()
+        journal::peek(&self.path(UnitsKind::Journal), self.key).map(|peek| distinct(&peek.records)).unwrap_or_default()
     }
 
     /// Opens the journal, and returns it with the records of the finished units. For rank 0 only.
@@ -115,13 +115,13 @@ impl Units<'_> {
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
     pub fn journal(&self) -> Result<(Journal, Vec<Record>)> {
-        let (journal, records) = Journal::open(&self.path(Kind::Journal), self.key)?;
+        let (journal, records) = Journal::open(&self.path(UnitsKind::Journal), self.key)?;
         Ok((journal, distinct(&records)))
     }
 
     /// Returns the checkpoint, which may not exist yet. For rank 0 only.
     pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint::new(self.path(Kind::Checkpoint), self.key)
+        Checkpoint::new(self.path(UnitsKind::Checkpoint), self.key)
     }
 
     /// Returns the folder of the algorithm's own files, and creates it if necessary. Files in it may belong to any key.
@@ -130,7 +130,7 @@ impl Units<'_> {
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
     pub fn files(&self) -> Result<PathBuf> {
-        let folder = self.path(Kind::Files);
+        let folder = self.path(UnitsKind::Files);
         make_folder(&folder)?;
         Ok(folder)
     }
@@ -140,7 +140,7 @@ impl Units<'_> {
     /// # Errors
     /// [`crate::Error::Io`].
     pub fn remove_files(&self) -> Result<()> {
-        remove_folder(&self.path(Kind::Files))
+        remove_folder(&self.path(UnitsKind::Files))
     }
 }
 
@@ -150,9 +150,9 @@ mod tests {
 
     #[test]
     fn names_of_files_of_units_say_what_they_are() {
-        assert_eq!(Units::named("triangle.0"), Some(("triangle", 0, Kind::Journal)));
-        assert_eq!(Units::named("sums.12.checkpoint"), Some(("sums", 12, Kind::Checkpoint)));
-        assert_eq!(Units::named("listrank.0.files"), Some(("listrank", 0, Kind::Files)));
+        assert_eq!(Units::named("triangle.0"), Some(("triangle", 0, UnitsKind::Journal)));
+        assert_eq!(Units::named("sums.12.checkpoint"), Some(("sums", 12, UnitsKind::Checkpoint)));
+        assert_eq!(Units::named("listrank.0.files"), Some(("listrank", 0, UnitsKind::Files)));
         for other in ["triangle", "triangle.x", "triangle.0.tmp-1", "triangle.0.checkpoint.tmp-2", ""] {
             assert_eq!(Units::named(other), None, "{other}");
         }

@@ -2,7 +2,7 @@
 
 use super::algorithm::{Algorithm, Answer, Needs};
 use super::cost::{Cost, Crew};
-use super::input::{Input, InputRef, ResultsRef, SizeRef};
+use super::input::{ByInput, Input, InputRef, ResultsRef, SizeRef};
 use super::run::Run;
 use super::sources::Named;
 use super::verify::{StoredUnits, Verdict};
@@ -129,7 +129,7 @@ impl<A: Algorithm> Task for Erased<A> {
     }
 
     fn least_gpu_memory(&self, size: SizeRef<'_, '_>, ranks: usize) -> Option<u64> {
-        self.0.least_gpu_memory(A::Input::size(size).ok()?, ranks)
+        self.0.least_gpu_memory(A::Input::pick(size)?, ranks)
     }
 
     fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
@@ -141,11 +141,11 @@ impl<A: Algorithm> Task for Erased<A> {
     }
 
     fn cost(&self, size: SizeRef<'_, '_>, crew: &Crew) -> Cost {
-        A::Input::size(size).map(|size| self.0.cost(size, crew)).unwrap_or_default()
+        A::Input::pick(size).map(|size| self.0.cost(size, crew)).unwrap_or_default()
     }
 
     fn run(&self, input: InputRef<'_>, run: &mut Run<'_>) -> Result<Outcome> {
-        let trial = self.0.run(A::Input::of(input)?, run)?;
+        let trial = self.0.run(of_kind::<A, _, _>(input)?, run)?;
         Ok(Outcome { found: json(&trial.output)?, how: json(&trial.details)?, seconds: trial.seconds })
     }
 
@@ -155,9 +155,8 @@ impl<A: Algorithm> Task for Erased<A> {
         (found, how): (&Value, &Value),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        let trial = output::<A>(found).and_then(|output| Ok((output, read(how, A::NAME, "details are")?)));
-        match trial {
-            Ok((output, details)) => self.0.verify(A::Input::results(results)?, (&output, &details), verdict),
+        match trial::<A>(found, how) {
+            Ok((output, details)) => self.0.verify(of_kind::<A, _, _>(results)?, (&output, &details), verdict),
             Err(e) => verdict.note(A::NAME, Err(e)),
         }
     }
@@ -178,12 +177,22 @@ impl<A: Algorithm> Task for Erased<A> {
     }
 }
 
+/// Returns the value for the algorithm's kind of input. All inputs of a job are of one kind.
+fn of_kind<A: Algorithm, G, L>(value: ByInput<G, L>) -> Result<<A::Input as Input>::Of<G, L>> {
+    A::Input::pick(value).ok_or_else(|| Error::internal("compute a task", "its input is of another kind"))
+}
+
 fn json(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value).map_err(|e| Error::internal("note a result", e))
 }
 
 fn output<A: Algorithm>(found: &Value) -> Result<A::Output> {
     read(found, A::NAME, "result is")
+}
+
+/// Parses a result and its details.
+fn trial<A: Algorithm>(found: &Value, how: &Value) -> Result<(A::Output, A::Details)> {
+    Ok((output::<A>(found)?, read(how, A::NAME, "details are")?))
 }
 
 /// Parses a result, or the details of a result, from the manifest.
@@ -236,8 +245,7 @@ impl Entry {
             },
             sentences: |result| output::<A>(result).map(|output| A::sentences(&output)).unwrap_or_default(),
             figures: |result| {
-                let trial = output::<A>(result).and_then(|output| Ok((output, read(result, A::NAME, "details are")?)));
-                trial.map(|(output, details)| A::figures(&output, &details)).unwrap_or_default()
+                trial::<A>(result, result).map(|(output, details)| A::figures(&output, &details)).unwrap_or_default()
             },
         }
     }

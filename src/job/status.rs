@@ -1,6 +1,6 @@
 //! `gpugraph status`: progress of a job, seen from outside. Takes no lock and writes nothing, so it blocks nobody.
 
-use crate::algo::run::{Kind, Units as UnitsFile};
+use crate::algo::run::{Units as UnitsFile, UnitsKind};
 use crate::config::{self, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::graph::{STAGES, merge, transpose};
@@ -297,13 +297,13 @@ pub(crate) fn units(workdir: &Path, manifest: &Manifest) -> Option<Units> {
     })
 }
 
-fn units_in(path: &Path, kind: Kind, record: &TaskRecord) -> Option<u64> {
+fn units_in(path: &Path, kind: UnitsKind, record: &TaskRecord) -> Option<u64> {
     let key = record.key()?;
     match kind {
-        Kind::Journal => Some(distinct(&journal::peek(path, key).ok()?.records).len() as u64),
-        Kind::Checkpoint => Some(Saved::open(path, key).ok()?.done()),
+        UnitsKind::Journal => Some(distinct(&journal::peek(path, key).ok()?.records).len() as u64),
+        UnitsKind::Checkpoint => Some(Saved::open(path, key).ok()?.done()),
         // Only the algorithm knows how far these files are.
-        Kind::Files => None,
+        UnitsKind::Files => None,
     }
 }
 

@@ -29,8 +29,9 @@ mod text;
 pub use format::ListFormat;
 pub use generate::{Generated, Kind};
 pub use opened::List;
+pub use plain::Visit;
 pub(crate) use plain::each_chunk;
-pub use source::{ListSource, Visit};
+pub use source::ListSource;
 
 /// Maximum number of elements in a list.
 pub const MAX_LENGTH: u64 = i64::MAX as u64;

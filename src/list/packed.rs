@@ -11,7 +11,7 @@ use crate::list::ListFormat;
 use crate::list::binary::widen;
 use crate::list::plain::PIECE;
 use crate::list::refusals;
-use crate::list::text::{LONGEST, Numbers, PADDING};
+use crate::list::text::{LONGEST, PADDING, TextNumbers};
 
 /// Number of packed bytes to read at once.
 const STORED: usize = 256 << 10;
@@ -121,7 +121,7 @@ impl<'a> PackedFile<'a> {
             if filled - end > LONGEST {
                 return Err(refusals::no_number(self.path, offset + end as u64, &bytes[end..]));
             }
-            let mut numbers = Numbers::new(&bytes, 0, end);
+            let mut numbers = TextNumbers::new(&bytes, 0, end);
             loop {
                 let found = numbers
                     .fill(&mut values)

@@ -10,8 +10,10 @@ use crate::formats::{Reader, Watch, contents};
 use crate::list::ListFormat;
 use crate::list::binary::{first_bad, widen};
 use crate::list::refusals;
-use crate::list::source::Visit;
-use crate::list::text::{self, LONGEST, NotANumber, Numbers, PADDING};
+use crate::list::text::{self, LONGEST, NotANumber, PADDING, TextNumbers};
+
+/// A function that receives the number of the first element of a piece, and the successors in it; many threads call it.
+pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
 
 /// Number of successors to hand over at once; they stay in the L1 cache.
 pub(super) const PIECE: usize = 2048;
@@ -278,8 +280,8 @@ struct TextChunk<'b> {
 
 impl TextChunk<'_> {
     /// Returns the numbers that begin in the chunk.
-    fn numbers(&self) -> Numbers<'_> {
-        let mut numbers = Numbers::new(self.bytes, 1, self.end);
+    fn numbers(&self) -> TextNumbers<'_> {
+        let mut numbers = TextNumbers::new(self.bytes, 1, self.end);
         if self.bytes[0] > b' ' {
             numbers.skip_rest();
         }

@@ -13,14 +13,11 @@ use crate::formats::{Packing, Unwatched, Watch};
 use crate::list::binary::first_bad;
 use crate::list::contents;
 use crate::list::packed::{self, PackedFile};
-use crate::list::plain::{self, PIECE, PlainFile, each_chunk};
+use crate::list::plain::{self, PIECE, PlainFile, Visit, each_chunk};
 use crate::list::{Generated, ListFormat, MAX_NARROW, refusals};
 
 /// Size in bytes of a chunk of a file, which a thread reads at a time.
 const CHUNK: usize = 512 << 10;
-
-/// A function that receives the number of the first element of a piece, and the successors in it; many threads call it.
-pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
 
 /// A list to read: a file, or a generator.
 #[derive(Debug, Clone)]
@@ -43,12 +40,12 @@ struct ListFile {
     format: ListFormat,
     packing: Packing,
     bytes: u64,
-    index: Arc<OnceLock<Index>>,
+    index: Arc<OnceLock<LengthIndex>>,
 }
 
 /// The result of the pass that finds the length.
 #[derive(Debug, Clone)]
-struct Index {
+struct LengthIndex {
     length: u64,
     /// For plain text: how many numbers come before each chunk, and how many there are in all.
     counts: Vec<u64>,
@@ -105,25 +102,23 @@ impl ListSource {
         }
     }
 
+    fn file(&self) -> Option<&ListFile> {
+        if let Origin::File(file) = &self.origin { Some(file) } else { None }
+    }
+
     /// Returns the path; `None` for a generator.
     pub fn path(&self) -> Option<&Path> {
-        match &self.origin {
-            Origin::File(file) => Some(&file.path),
-            Origin::Generated(_) => None,
-        }
+        self.file().map(|file| file.path.as_path())
     }
 
     /// Returns the format; `None` for a generator.
     pub fn format(&self) -> Option<ListFormat> {
-        match &self.origin {
-            Origin::File(file) => Some(file.format),
-            Origin::Generated(_) => None,
-        }
+        self.file().map(|file| file.format)
     }
 
     /// Returns true for a packed file, which one thread reads from its start.
     pub fn is_packed(&self) -> bool {
-        matches!(&self.origin, Origin::File(file) if file.packing != Packing::Plain)
+        self.file().is_some_and(|file| file.packing != Packing::Plain)
     }
 
     /// Returns true if the successors of any elements can be read without those before them.
@@ -241,7 +236,7 @@ impl ListFile {
         }
     }
 
-    fn index(&self, chunk: usize, threads: usize, watch: &dyn Watch) -> Result<&Index> {
+    fn index(&self, chunk: usize, threads: usize, watch: &dyn Watch) -> Result<&LengthIndex> {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
@@ -253,7 +248,7 @@ impl ListFile {
         let silent = Silent(watch);
         let index = match (self.packing, self.format.width()) {
             (Packing::Plain, Some(width)) => {
-                self.whole(self.bytes, width).map(|length| Index { length, counts: Vec::new() })
+                self.whole(self.bytes, width).map(|length| LengthIndex { length, counts: Vec::new() })
             }
             (Packing::Plain, None) => self.index_text(chunk, threads, &silent),
             _ => self.index_packed(&silent),
@@ -274,7 +269,7 @@ impl ListFile {
         Ok(length)
     }
 
-    fn index_text(&self, chunk: usize, threads: usize, watch: &dyn Watch) -> Result<Index> {
+    fn index_text(&self, chunk: usize, threads: usize, watch: &dyn Watch) -> Result<LengthIndex> {
         let open = PlainFile::open(&self.path, self.bytes, chunk, watch)?;
         let counts = open.count(threads)?;
         let all = counts.last().copied().unwrap_or(0);
@@ -284,8 +279,8 @@ impl ListFile {
         };
         match self.declared_length(first, all - 1) {
             // A list without elements is never scanned, so its text is checked here.
-            Ok(0) => open.check_text(threads).map(|()| Index { length: 0, counts }),
-            Ok(length) => Ok(Index { length, counts }),
+            Ok(0) => open.check_text(threads).map(|()| LengthIndex { length: 0, counts }),
+            Ok(length) => Ok(LengthIndex { length, counts }),
             // If something other than numbers is the reason, that is the better message.
             Err(error) => open.check_text(threads).and(Err(error)),
         }
@@ -297,7 +292,7 @@ impl ListFile {
         if length == others { Ok(length) } else { Err(refusals::other_length(&self.path, length, others)) }
     }
 
-    fn index_packed(&self, watch: &dyn Watch) -> Result<Index> {
+    fn index_packed(&self, watch: &dyn Watch) -> Result<LengthIndex> {
         let (mut all, mut first) = (0, None);
         PackedFile::open(&self.path, self.packing, watch)?.numbers(self.format, |values| {
             first = first.or_else(|| values.first().copied());
@@ -309,7 +304,7 @@ impl ListFile {
             (None, Some(first)) => self.declared_length(first, all - 1)?,
             (None, None) => return Err(refusals::no_length(&self.path, self.bytes)),
         };
-        Ok(Index { length, counts: Vec::new() })
+        Ok(LengthIndex { length, counts: Vec::new() })
     }
 
     fn scan_packed(&self, length: u64, elements: Range<u64>, watch: &dyn Watch, visit: Visit<'_>) -> Result<()> {

@@ -39,16 +39,16 @@ pub(super) struct NotANumber {
 /// A parser of the numbers that begin in `at..end` of `bytes`. At least [`PADDING`] bytes must follow `end`; those
 /// after the end of the text must be spaces.
 #[derive(Debug, Clone)]
-pub(super) struct Numbers<'a> {
+pub(super) struct TextNumbers<'a> {
     bytes: &'a [u8],
     at: usize,
     end: usize,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> TextNumbers<'a> {
     /// Creates a parser that begins at `at`.
-    pub fn new(bytes: &'a [u8], at: usize, end: usize) -> Numbers<'a> {
-        Numbers { bytes, at, end }
+    pub fn new(bytes: &'a [u8], at: usize, end: usize) -> TextNumbers<'a> {
+        TextNumbers { bytes, at, end }
     }
 
     /// Skips the rest of a number that began before.
@@ -145,7 +145,7 @@ mod tests {
     fn parsed(text: &str) -> Result<Vec<i64>, NotANumber> {
         let mut out = vec![0; text.len() + 1];
         let bytes = padded(text);
-        let count = Numbers::new(&bytes, 0, text.len()).fill(&mut out)?;
+        let count = TextNumbers::new(&bytes, 0, text.len()).fill(&mut out)?;
         out.truncate(count);
         Ok(out)
     }

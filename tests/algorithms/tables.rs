@@ -149,9 +149,13 @@ fn a_job_without_a_table_prepares_and_keeps() {
 #[test]
 fn journals_and_checkpoints_are_those_of_their_task() {
     let (place, graph) = (Place::new(), Graph::new(2000, 32_000, 1));
-    for (table, file) in [("[sums]\n", "units/sums.0"), ("[sums]\ncolumns = true\n", "units/sums.0.checkpoint")] {
+    // A unit is in the journal at once, and in a checkpoint when the job is stopped.
+    for (table, file, failpoint, code) in [
+        ("[sums]\n", "units/sums.0", "sums.unit=2:kill", 137),
+        ("[sums]\ncolumns = true\n", "units/sums.0.checkpoint", "sums.unit=2:stop", 75),
+    ] {
         job(&place, &graph, &format!("[triangle]\n{table}"));
-        run(&place, "sums.unit=2:kill", &[]).expect(137);
+        run(&place, failpoint, &[]).expect(code);
         let status = json(&place, &["status", "job.toml", "--json"]);
         let units = &status["units"];
         assert_eq!((&units["task"], number(units, "done")), (&"sums".into(), 2), "{status:#}");

@@ -3,9 +3,9 @@
 use super::Dfs;
 use super::derived::articulation::Articulation;
 use super::derived::strong::Strong;
-use super::pairs::Pairs;
+use super::pairs::PairCounts;
 use super::validate;
-use super::walk::Walk;
+use super::walk::DfsWalk;
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::prepare::input_ids::InputIds;
 
@@ -30,9 +30,9 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
     // While the input is read again, the marks of bridges or the components are kept, and the vertices of a cycle.
     let looks = table.multigraph || (table.components.is_some() && table.source.is_some());
-    let pairs = if looks { 8 * vertices + Pairs::bytes(graph, crew.ranks) } else { 0 };
+    let pairs = if looks { 8 * vertices + PairCounts::bytes(graph, crew.ranks) } else { 0 };
     let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));
-    let host_memory = Walk::bytes(vertices) + after + PAGE;
+    let host_memory = DfsWalk::bytes(vertices) + after + PAGE;
     let rows = graph.rows;
     let more = 2 * (u64::from(table.articulation) + u64::from(table.components.is_some()));
     let columns = (COLUMNS + more) * (crew.format.row_bytes(8, DIGITS) * rows + 2 * PAGE);

@@ -2,15 +2,15 @@
 
 use super::Dfs;
 use super::derived::articulation::Articulation;
-use super::derived::cycle::{Cycle, Reached};
+use super::derived::cycle::{Cycle, ReachedVertices};
 use super::derived::strong::Strong;
 use super::output::{ArticulationFound, DfsDetails, DfsOutput, StrongFound};
-use super::pairs::Pairs;
-use super::record::{NONE, Tree};
-use super::rows::Rows;
-use super::saved::{self, Counters, UNITS};
+use super::pairs::PairCounts;
+use super::record::{DfsTree, NONE};
+use super::rows::SearchRows;
+use super::saved::{self, DfsCounters, UNITS};
 use super::validate::validate;
-use super::walk::{Memory, Walk};
+use super::walk::{DfsMemory, DfsWalk};
 use crate::algo::{Algorithm, Run, Trial, TrialOf, sources};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
@@ -33,11 +33,11 @@ const STEPS: u32 = 1 << 14;
 /// errors, [`Error::Stopped`].
 pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Dfs>> {
     let comm = run.comm;
-    let mut found = if comm.leads() { Some(Search::new(table, graph, run)?) } else { None };
+    let mut found = if comm.leads() { Some(DfsSearch::new(table, graph, run)?) } else { None };
     let needs_input = agreed(comm, || Ok(found.as_ref().is_some_and(|found| found.needs_input(run))))?;
     if needs_input {
         let started = Instant::now();
-        let pairs = Pairs::count(graph, run, |partners| {
+        let pairs = PairCounts::count(graph, run, |partners| {
             found.iter().for_each(|found| found.pairs(partners));
             Ok(())
         })?;
@@ -53,11 +53,11 @@ pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<Tr
 }
 
 /// The results of a search, on rank 0.
-struct Search<'a> {
+struct DfsSearch<'a> {
     table: &'a Dfs,
     graph: &'a Graph,
     ids: InputIds,
-    tree: Tree,
+    tree: DfsTree,
     /// The source, if it has no edges but loops. It reaches only itself, and the tree is empty.
     own: Option<InputId>,
     trees: u64,
@@ -66,9 +66,9 @@ struct Search<'a> {
     seconds: f64,
 }
 
-impl<'a> Search<'a> {
+impl<'a> DfsSearch<'a> {
     /// Searches, checks the tree, and computes everything else that the options request.
-    fn new(table: &'a Dfs, graph: &'a Graph, run: &mut Run<'_>) -> Result<Search<'a>> {
+    fn new(table: &'a Dfs, graph: &'a Graph, run: &mut Run<'_>) -> Result<DfsSearch<'a>> {
         if let Some(why) = table.refuses(graph.info.direction) {
             return Err(Error::Usage(why.into()));
         }
@@ -83,17 +83,17 @@ impl<'a> Search<'a> {
         };
         let source = source.map(|Vertex(vertex)| vertex);
         let own = table.source.filter(|_| source.is_none());
-        let mut rows = Rows::new(graph)?;
+        let mut rows = SearchRows::new(graph)?;
         let vertices = graph.info.connected as u32;
         let (tree, counters) = if own.is_some() {
             run.progress.advance(UNITS);
-            (Tree::new(vertices as usize, budget)?, Counters { trees: 1, ..Counters::default() })
+            (DfsTree::new(vertices as usize, budget)?, DfsCounters { trees: 1, ..DfsCounters::default() })
         } else {
             let runs = order::read_runs(&graph.folder, graph.info.content)?;
             let leaves = runs.iter().find(|&(degree, ..)| degree == 1).map_or(vertices, |(_, first, _)| first as u32);
-            let memory = Memory::new(vertices as usize, budget)?;
+            let memory = DfsMemory::new(vertices as usize, budget)?;
             rows.copy_last(graph, budget)?;
-            let mut walk = Walk::new(&rows, memory, leaves);
+            let mut walk = DfsWalk::new(&rows, memory, leaves);
             let counters = search_all(&mut walk, source, run)?;
             (walk.into_tree(), counters)
         };
@@ -110,14 +110,14 @@ impl<'a> Search<'a> {
         let articulation = table.articulation.then(|| Articulation::new(&tree, &rows, threads, budget)).transpose()?;
         let strong = table.components.map(|_| Strong::new(&tree, &rows, budget)).transpose()?;
         let ids = InputIds::open(graph, budget)?;
-        let reached = Reached { tree: &tree, own, all: table.source.is_none() };
+        let reached = ReachedVertices { tree: &tree, own, all: table.source.is_none() };
         let with_cycle = |strong: Strong| {
             let cycle = Cycle::new(&strong, reached, graph, &ids, budget)?;
             Ok((strong, cycle))
         };
         let strong = strong.map(with_cycle).transpose()?;
         let (trees, seconds) = (counters.trees.into(), counters.seconds + started.elapsed().as_secs_f64());
-        Ok(Search { table, graph, ids, tree, own, trees, articulation, strong, seconds })
+        Ok(DfsSearch { table, graph, ids, tree, own, trees, articulation, strong, seconds })
     }
 
     /// Returns true if the input must be read again for what rows do not show: repeats of bridges, or loops of reached
@@ -130,19 +130,19 @@ impl<'a> Search<'a> {
 
     /// Writes the pairs to count in the input: the partner of each dense id that has one, plus 1.
     fn pairs(&self, partners: &mut [u32]) {
-        let Search { tree, ids, .. } = self;
+        let DfsSearch { tree, ids, .. } = self;
         match &self.articulation {
             Some(of) => {
                 for v in (0..tree.vertices()).filter(|&v| of.is_bridge(v)) {
                     partners[ids.dense(Vertex(v)).index()] = ids.dense(Vertex(tree.parent(v))).0 + 1;
                 }
             }
-            None => Reached { tree, own: self.own, all: self.table.source.is_none() }.as_pairs(ids, partners),
+            None => ReachedVertices { tree, own: self.own, all: self.table.source.is_none() }.as_pairs(ids, partners),
         }
     }
 
     /// Applies the counts of pairs in the input.
-    fn apply_counts(&mut self, pairs: &Pairs) {
+    fn apply_counts(&mut self, pairs: &PairCounts) {
         if let Some(of) = &mut self.articulation {
             let repeats = |v: &u32| pairs.repeats(self.ids.dense(Vertex(*v)));
             (0..self.tree.vertices()).filter(repeats).for_each(|v| of.is_repeated(v));
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
         if run.is_last {
             self.write(run)?;
         }
-        let Search { table, tree, own, articulation, strong, .. } = &self;
+        let DfsSearch { table, tree, own, articulation, strong, .. } = &self;
         let (mut depths, mut max_depth) = (Bins::default(), 0);
         for depth in (0..tree.vertices()).map(|v| tree.depth(v)).filter(|&depth| depth != NONE) {
             depths.add(depth, 1);
@@ -190,7 +190,7 @@ impl<'a> Search<'a> {
 
     /// Writes the columns of all vertices, and the cycle.
     fn write(&self, run: &mut Run<'_>) -> Result<()> {
-        let Search { tree, own, ids, .. } = self;
+        let DfsSearch { tree, own, ids, .. } = self;
         let number = |number: u32| if number == NONE { -1 } else { i64::from(number) };
         let id = |v: u32| if v == NONE { -1 } else { ids.of(Vertex(v)).0 as i64 };
         let mut put = |name: &str, own: Option<(InputId, i64)>, of: &dyn Fn(u32) -> i64| {
@@ -223,11 +223,11 @@ impl<'a> Search<'a> {
 }
 
 /// Searches, or resumes what an earlier run left. Saves checkpoints from time to time, and when a signal stops the run.
-fn search_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<Counters> {
+fn search_all(walk: &mut DfsWalk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<DfsCounters> {
     let mut checkpoint = run.units.checkpoint();
     let (mut counters, is_new) = match checkpoint.load()? {
         Some(saved) => (saved::load(&saved, walk)?, false),
-        None => (Counters::default(), true),
+        None => (DfsCounters::default(), true),
     };
     run.progress.resume_at(saved::done(walk));
     let before = counters.seconds;
@@ -235,7 +235,7 @@ fn search_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result
     let vertices = walk.tree.vertices();
     if let Some(source) = source.filter(|_| is_new) {
         walk.begin(source);
-        counters = Counters { next_root: vertices, trees: 1, ..counters };
+        counters = DfsCounters { next_root: vertices, trees: 1, ..counters };
     }
     let (mut reported, mut checked_at) = (saved::done(walk), walk.tree.reached);
     loop {

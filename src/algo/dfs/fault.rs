@@ -4,7 +4,7 @@ use crate::error::Error;
 
 /// A rule that a tree breaks, and the vertices at which it does. Vertices are given by their places in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
+pub enum DfsFault {
     /// The preorder of reached vertices is not 0, 1, 2 and so on.
     Preorder { vertex: u32 },
     /// The parent is not a vertex that was reached before.
@@ -31,43 +31,43 @@ pub enum Fault {
     Topological { from: u32, to: u32 },
 }
 
-impl Fault {
+impl DfsFault {
     /// Converts the fault to an error, with vertices named by `name`.
     pub fn error(self, name: &dyn Fn(u32) -> String) -> Error {
         Error::Validation(match self {
-            Fault::Preorder { vertex } => {
+            DfsFault::Preorder { vertex } => {
                 format!("the preorder of vertex {} is a duplicate or out of range", name(vertex))
             }
-            Fault::Parent { vertex } => format!("the parent of vertex {} was not reached before it", name(vertex)),
-            Fault::NotNested { vertex, parent } => {
+            DfsFault::Parent { vertex } => format!("the parent of vertex {} was not reached before it", name(vertex)),
+            DfsFault::NotNested { vertex, parent } => {
                 format!("vertex {} was reached after its parent {} was left", name(vertex), name(parent))
             }
-            Fault::Depth { vertex } => {
+            DfsFault::Depth { vertex } => {
                 format!("the depth of vertex {} is not one more than its parent's", name(vertex))
             }
-            Fault::Postorder { vertex } => {
+            DfsFault::Postorder { vertex } => {
                 format!("the postorder of vertex {} is not that of its subtree", name(vertex))
             }
-            Fault::Root { vertex } => {
+            DfsFault::Root { vertex } => {
                 format!("a tree wrongly begins, or wrongly does not begin, at vertex {}", name(vertex))
             }
-            Fault::NotReached { from, to } => {
+            DfsFault::NotReached { from, to } => {
                 format!("an edge leads from {}, which was reached, to {}, which was not", name(from), name(to))
             }
-            Fault::Cross { from, to } => {
+            DfsFault::Cross { from, to } => {
                 format!("an edge leads from {} to {}, which was reached later and not below it", name(from), name(to))
             }
-            Fault::NotFirst { vertex, to } => {
+            DfsFault::NotFirst { vertex, to } => {
                 format!("the search went from {} to {}, where another neighbour comes first", name(vertex), name(to))
             }
-            Fault::Component { from, to } => {
+            DfsFault::Component { from, to } => {
                 let [from, to] = [name(from), name(to)];
                 format!("an edge leads from {from} to {to}, the component of which should come first")
             }
-            Fault::Topological { from, to } => {
+            DfsFault::Topological { from, to } => {
                 format!("an edge leads from {} to {}, which is before it in topological order", name(from), name(to))
             }
-            Fault::NoEdge { vertex, parent } => {
+            DfsFault::NoEdge { vertex, parent } => {
                 format!("no edge leads to vertex {} from its parent {}", name(vertex), name(parent))
             }
         })

@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 /// Which depth-first tree is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Order {
+pub enum TreeOrder {
     /// The tree that continues with the first neighbour.
     Lexicographic,
     /// Any tree. The lexicographic one is computed.
     Any,
 }
 
-const ORDERS: [(&str, Order); 2] = [("lexicographic", Order::Lexicographic), ("any", Order::Any)];
+const ORDERS: [(&str, TreeOrder); 2] = [("lexicographic", TreeOrder::Lexicographic), ("any", TreeOrder::Any)];
 
 /// Which components are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Components {
+pub enum ComponentKind {
     /// The strongly connected components.
     Strong,
 }
@@ -30,13 +30,13 @@ pub struct Dfs {
     /// Id of the source in the input; `None` for a forest.
     pub source: Option<InputId>,
     /// The requested tree.
-    pub order: Order,
+    pub order: TreeOrder,
     /// Whether to find articulation points and bridges.
     pub articulation: bool,
     /// Whether an edge that the input repeats is not a bridge.
     pub multigraph: bool,
     /// Which components to find, if any.
-    pub components: Option<Components>,
+    pub components: Option<ComponentKind>,
     /// Whether to check the tree.
     pub validate: bool,
 }
@@ -54,7 +54,8 @@ const SOURCE: Key<Option<InputId>> = Key::new(
 const FOREST: Key<bool> = Key::flag("forest", "searches all vertices, in place of `source`");
 
 /// The key `order`.
-const ORDER: Key<Order> = Key::choice("order", &ORDERS, "the tree that is asked for; the lexicographic one is made");
+const ORDER: Key<TreeOrder> =
+    Key::choice("order", &ORDERS, "the tree that is asked for; the lexicographic one is made");
 
 /// The key `articulation`.
 const ARTICULATION: Key<bool> = Key::flag("articulation", "finds articulation points and bridges");
@@ -64,12 +65,12 @@ const MULTIGRAPH: Key<bool> =
     Key::flag("multigraph", "an edge that the input repeats is no bridge; with `articulation`");
 
 /// The key `components`.
-const COMPONENTS: Key<Option<Components>> = Key::new(
+const COMPONENTS: Key<Option<ComponentKind>> = Key::new(
     "components",
     ("strong", "none"),
     "finds strongly connected components of a directed graph, a cycle or a topological order",
     || None,
-    |field, diagnostics| field.choice(&[("strong", Some(Components::Strong))], diagnostics),
+    |field, diagnostics| field.choice(&[("strong", Some(ComponentKind::Strong))], diagnostics),
 );
 
 /// The key `validate`.

@@ -5,11 +5,12 @@
 //! One pass over the input, by all threads of all ranks, records for each vertex whether the pair is an edge, and
 //! whether it is repeated.
 
+use crate::algo::edges::EdgeVisitor;
 use crate::algo::{GraphSize, Run};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::formats::{CacheUse, Edges, Share, Signals, Visitor};
+use crate::formats::{CacheUse, Share, Signals};
 use crate::graph::ids::DenseId;
 use crate::memory::{Budget, Buffer};
 use crate::prepare::dictionary::{self, Dictionary, Numbered};
@@ -31,11 +32,11 @@ const OF_WORD: u32 = 8;
 const SEEN: u32 = 0x6666_6666;
 
 /// How often the pair of each vertex occurs in the input.
-pub(super) struct Pairs {
+pub(super) struct PairCounts {
     marks: Buffer<u32>,
 }
 
-impl Pairs {
+impl PairCounts {
     /// Returns the bytes that counting takes on a rank.
     pub fn bytes(graph: &GraphSize<'_>, ranks: usize) -> u64 {
         let marks = 4 * (graph.ids / u64::from(OF_WORD) + 1);
@@ -47,7 +48,7 @@ impl Pairs {
     /// # Errors
     /// Errors of reading the input, including that it has changed since the graph was built; [`Error::Limit`];
     /// [`Error::Stopped`].
-    pub fn count(graph: &Graph, run: &Run<'_>, fill: impl FnOnce(&mut [u32]) -> Result<()>) -> Result<Pairs> {
+    pub fn count(graph: &Graph, run: &Run<'_>, fill: impl FnOnce(&mut [u32]) -> Result<()>) -> Result<PairCounts> {
         let Run { comm, threads, budget, .. } = *run;
         let open = run.input.ok_or_else(|| Error::internal("read the input once more", "the job lends none"))?;
         let (input, info) = (open()?, &graph.info);
@@ -68,9 +69,15 @@ impl Pairs {
         let open = || Dictionary::open(&dictionary::path(&graph.folder), info.identity, budget);
         let dictionary = info.sparse.then(open).transpose()?;
         let (name, both_ends) = (input.name(), input.lists_both_ends()?);
-        let counter = |_| Counter { partners: &partners, marks: &marks, both_ends };
-        let numbered = |counter| Numbered::new(dictionary.as_ref(), &name, counter);
-        let mut counters: Vec<_> = (0..threads.max(1)).map(counter).map(numbered).collect();
+        let visitor = |_| EdgeVisitor {
+            state: PairCounter { partners: &partners, marks: &marks, both_ends },
+            edge: |counter: &mut PairCounter<'_>, [u, v]: [u64; 2]| {
+                counter.edge(u, v);
+                Ok(())
+            },
+        };
+        let numbered = |visitor| Numbered::new(dictionary.as_ref(), &name, visitor);
+        let mut counters: Vec<_> = (0..threads.max(1)).map(visitor).map(numbered).collect();
         failpoint::hit("dfs.pairs").map_err(|e| Error::io("read the input once more", &graph.folder, e))?;
         let share = Share::of(comm.rank(), comm.ranks());
         let seen = input.scan_share(share, CacheUse::Nothing, &mut counters, &Signals)?;
@@ -79,7 +86,7 @@ impl Pairs {
             return Err(changed(&name));
         }
         drop(counters);
-        Ok(Pairs { marks: all(comm, marks.into_plain(), budget)? })
+        Ok(PairCounts { marks: all(comm, marks.into_plain(), budget)? })
     }
 
     /// Returns true if the pair of an id is an edge.
@@ -126,14 +133,14 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
 }
 
 /// Counts pairs in the edges that one thread reads, whose ids are dense.
-struct Counter<'a> {
+struct PairCounter<'a> {
     partners: &'a [u32],
     marks: &'a [AtomicU32],
     /// Whether the input lists each edge from both ends; both entries are then one edge.
     both_ends: bool,
 }
 
-impl Counter<'_> {
+impl PairCounter<'_> {
     #[inline]
     fn edge(&self, u: u64, v: u64) {
         if self.is_pair(u, v) {
@@ -157,15 +164,5 @@ impl Counter<'_> {
         if word.fetch_or(mark, Relaxed) & mark != 0 {
             word.fetch_or(AGAIN << shift, Relaxed);
         }
-    }
-}
-
-impl Visitor for Counter<'_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => edges.iter().for_each(|&[u, v]| self.edge(u.into(), v.into())),
-            Edges::Wide(edges) => edges.iter().for_each(|&[u, v]| self.edge(u, v)),
-        }
-        Ok(())
     }
 }

@@ -15,7 +15,7 @@ const DEPTH: usize = 3;
 
 /// A record per vertex: parent, preorder, postorder and depth, next to each other so that reaching a vertex touches one
 /// cache line.
-pub(super) struct Tree {
+pub(super) struct DfsTree {
     records: Buffer<u32>,
     /// Number of vertices reached.
     pub reached: u32,
@@ -23,7 +23,7 @@ pub(super) struct Tree {
     pub left: u32,
 }
 
-impl Tree {
+impl DfsTree {
     /// Returns the bytes of `vertices` records.
     pub fn bytes(vertices: u64) -> u64 {
         4 * NUMBERS as u64 * vertices
@@ -33,10 +33,10 @@ impl Tree {
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(vertices: usize, budget: &Budget) -> Result<Tree> {
+    pub fn new(vertices: usize, budget: &Budget) -> Result<DfsTree> {
         let mut records: Buffer<u32> = budget.zeroed(NUMBERS * vertices, "records of vertices (16 bytes each)")?;
         records.fill(NONE);
-        Ok(Tree { records, reached: 0, left: 0 })
+        Ok(DfsTree { records, reached: 0, left: 0 })
     }
 
     /// Returns the number of vertices.

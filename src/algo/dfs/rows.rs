@@ -23,7 +23,7 @@ const STRIDE: u32 = 1 << 16;
 const SPARE: u64 = 16;
 
 /// One half of all rows.
-struct HalfRows<'a> {
+struct HalfOfRows<'a> {
     blocks: Vec<Block<'a>>,
     /// The block of every 2^[`SHIFT`]th row.
     of_rows: Vec<u32>,
@@ -39,8 +39,8 @@ struct Copies {
     entries: Buffer<u32>,
 }
 
-impl<'a> HalfRows<'a> {
-    fn new(half: &'a Catalogue, rows: u64) -> HalfRows<'a> {
+impl<'a> HalfOfRows<'a> {
+    fn new(half: &'a Catalogue, rows: u64) -> HalfOfRows<'a> {
         let blocks: Vec<Block<'a>> = (0..half.len()).map(|b| half.block(b)).collect();
         let mut b = 0;
         let of_rows = (0..=rows >> SHIFT).map(|part| {
@@ -49,7 +49,7 @@ impl<'a> HalfRows<'a> {
             }
             b as u32
         });
-        HalfRows { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
+        HalfOfRows { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
     }
 
     /// Returns the block of a row, and the row's number in the block.
@@ -134,9 +134,9 @@ impl<'a> HalfRows<'a> {
 }
 
 /// The adjacency rows that a search follows.
-pub(super) struct Rows<'a> {
-    lower: HalfRows<'a>,
-    upper: HalfRows<'a>,
+pub(super) struct SearchRows<'a> {
+    /// The lower half, and the upper half.
+    halves: [HalfOfRows<'a>; 2],
     direction: Direction,
     rows: u32,
     is_on_disk: bool,
@@ -144,12 +144,12 @@ pub(super) struct Rows<'a> {
 
 /// The row of a vertex: its smaller neighbours, and its larger neighbours.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Row<'a>(pub [&'a [u32]; 2]);
+pub(super) struct Neighbours<'a>(pub [&'a [u32]; 2]);
 
 /// Number of neighbours per chunk.
 const CHUNK: usize = 64;
 
-impl<'a> Row<'a> {
+impl<'a> Neighbours<'a> {
     /// Returns the number of chunks. Each half is divided separately.
     #[inline]
     pub fn chunks(&self) -> usize {
@@ -165,16 +165,16 @@ impl<'a> Row<'a> {
     }
 }
 
-impl<'a> Rows<'a> {
+impl<'a> SearchRows<'a> {
     /// Opens the rows of a graph, which must have both halves.
     ///
     /// # Errors
     /// [`crate::Error::Usage`] if the upper half is missing.
-    pub fn new(graph: &'a Graph) -> Result<Rows<'a>> {
+    pub fn new(graph: &'a Graph) -> Result<SearchRows<'a>> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
-        let (lower, upper) = (HalfRows::new(&graph.catalogue, rows), HalfRows::new(graph.upper()?, rows));
-        Ok(Rows { lower, upper, direction, rows: rows as u32, is_on_disk: false })
+        let halves = [&graph.catalogue, graph.upper()?].map(|half| HalfOfRows::new(half, rows));
+        Ok(SearchRows { halves, direction, rows: rows as u32, is_on_disk: false })
     }
 
     /// Copies as many of the last rows as fit the free memory of `budget`, if the rows are in files that do not fit it.
@@ -190,7 +190,7 @@ impl<'a> Rows<'a> {
         self.is_on_disk = true;
         let most = free - free / SPARE;
         let fits = |row: u32| {
-            let halves = [self.lower.entries_from(row), self.upper.entries_from(row)];
+            let halves = self.halves.each_ref().map(|half| half.entries_from(row));
             // Indices of copied entries are u32.
             let bytes = 4 * halves.iter().sum::<u64>() + 8 * u64::from(self.rows - row + 1);
             bytes <= most && halves.iter().all(|&entries| entries <= u32::MAX.into())
@@ -200,8 +200,7 @@ impl<'a> Rows<'a> {
             let middle = first + (end - first) / 2;
             if fits(middle) { end = middle } else { first = middle + 1 }
         }
-        self.lower.copy(first, self.rows, budget)?;
-        self.upper.copy(first, self.rows, budget)?;
+        self.halves.iter_mut().try_for_each(|half| half.copy(first, self.rows, budget))?;
         for half in [lower, upper] {
             (0..half.len()).for_each(|block| {
                 half.release(block);
@@ -213,7 +212,7 @@ impl<'a> Rows<'a> {
 
     /// Frees the copies.
     pub fn drop_copies(&mut self) {
-        for half in [&mut self.lower, &mut self.upper] {
+        for half in &mut self.halves {
             (half.copied, half.copies) = (u32::MAX, None);
         }
     }
@@ -224,32 +223,29 @@ impl<'a> Rows<'a> {
         if self.is_on_disk {
             vertices.for_each(|v| {
                 let row = self.direction.row(v, Way::Out);
-                self.lower.ask(row);
-                self.upper.ask(row);
+                self.halves.iter().for_each(|half| half.ask(row));
             });
         }
     }
 
     /// Returns the out-neighbours of a vertex.
     #[inline]
-    pub fn of(&self, v: u32) -> Row<'_> {
+    pub fn of(&self, v: u32) -> Neighbours<'_> {
         let row = self.direction.row(v, Way::Out);
-        Row([self.lower.row(row), self.upper.row(row)])
+        Neighbours([self.halves[0].row(row), self.halves[1].row(row)])
     }
 
     /// Prefetches the location of the row of a vertex.
     #[inline]
     pub fn fetch_place(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);
-        self.lower.fetch_place(row);
-        self.upper.fetch_place(row);
+        self.halves.iter().for_each(|half| half.fetch_place(row));
     }
 
     /// Prefetches the row of a vertex, whose location was prefetched.
     #[inline]
     pub fn fetch(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);
-        self.lower.fetch(row);
-        self.upper.fetch(row);
+        self.halves.iter().for_each(|half| half.fetch(row));
     }
 }

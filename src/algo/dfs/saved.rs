@@ -1,6 +1,6 @@
 //! The checkpoint of a search: counters, records, and the stack.
 
-use super::walk::Walk;
+use super::walk::DfsWalk;
 use crate::error::Result;
 use crate::memory::bytes_of;
 use crate::store::checkpoint::{Checkpoint, Saved};
@@ -10,7 +10,7 @@ pub(super) const UNITS: u64 = 1000;
 
 /// Counters of a search that are neither in the records nor on the stack.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counters {
+pub(super) struct DfsCounters {
     /// The next vertex at which a tree may begin; in a forest all vertices before it are in a tree.
     pub next_root: u32,
     /// Number of trees so far.
@@ -23,8 +23,8 @@ pub(super) struct Counters {
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
-pub(super) fn save(checkpoint: &mut Checkpoint, walk: &Walk<'_>, counters: Counters) -> Result<()> {
-    let Counters { next_root, trees, seconds } = counters;
+pub(super) fn save(checkpoint: &mut Checkpoint, walk: &DfsWalk<'_>, counters: DfsCounters) -> Result<()> {
+    let DfsCounters { next_root, trees, seconds } = counters;
     let head = [walk.tree.reached, walk.tree.left, next_root, trees].map(u64::from);
     let head = [&head[..], &[seconds.to_bits()]].concat();
     let sections = [bytes_of(&head), bytes_of(walk.tree.numbers()), bytes_of(walk.stack())];
@@ -32,7 +32,7 @@ pub(super) fn save(checkpoint: &mut Checkpoint, walk: &Walk<'_>, counters: Count
 }
 
 /// Returns the number of units that a search has completed.
-pub(super) fn done(walk: &Walk<'_>) -> u64 {
+pub(super) fn done(walk: &DfsWalk<'_>) -> u64 {
     u64::from(walk.tree.left) * UNITS / u64::from(walk.tree.vertices()).max(1)
 }
 
@@ -40,7 +40,7 @@ pub(super) fn done(walk: &Walk<'_>) -> u64 {
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`] if the checkpoint is of something else.
-pub(super) fn load(saved: &Saved, walk: &mut Walk<'_>) -> Result<Counters> {
+pub(super) fn load(saved: &Saved, walk: &mut DfsWalk<'_>) -> Result<DfsCounters> {
     let wrong = || saved.other("not a depth-first search of this graph");
     let &[reached, left, next_root, trees, seconds] = saved.words(0)? else { return Err(wrong()) };
     let (records, stack) = (saved.words(1)?, saved.words(2)?);
@@ -55,7 +55,7 @@ pub(super) fn load(saved: &Saved, walk: &mut Walk<'_>) -> Result<Counters> {
     if !walk.resume(stack) {
         return Err(wrong());
     }
-    Ok(Counters { next_root: next_root as u32, trees: trees as u32, seconds: f64::from_bits(seconds) })
+    Ok(DfsCounters { next_root: next_root as u32, trees: trees as u32, seconds: f64::from_bits(seconds) })
 }
 
 /// Describes the progress in a checkpoint, for `verify`.

@@ -1,10 +1,10 @@
 use super::derived::articulation::Articulation;
 use super::derived::strong::Strong;
-use super::record::{NONE, Tree};
-use super::rows::Rows;
-use super::saved::{self, Counters};
+use super::record::{DfsTree, NONE};
+use super::rows::SearchRows;
+use super::saved::{self, DfsCounters};
 use super::validate::validate;
-use super::walk::{Memory, Walk};
+use super::walk::{DfsMemory, DfsWalk};
 use crate::algo::model_tests::{Model, budget};
 use crate::graph::direction::Direction;
 use crate::store::checkpoint::Checkpoint;
@@ -36,24 +36,24 @@ fn plain(model: &Model, roots: &[u32]) -> Numbers {
     numbers
 }
 
-fn numbers(tree: &Tree) -> Numbers {
+fn numbers(tree: &DfsTree) -> Numbers {
     tree.numbers().as_chunks::<4>().0.to_vec()
 }
 
 /// Searches in steps of `steps`. If there is a folder, saves and loads a checkpoint after each step.
 fn walked<'r>(
     model: &Model,
-    rows: &'r Rows<'r>,
+    rows: &'r SearchRows<'r>,
     roots: &[u32],
     steps: u32,
     folder: Option<&std::path::Path>,
-) -> Walk<'r> {
+) -> DfsWalk<'r> {
     let leaves = model.heads.iter().zip(&model.tails).position(|(heads, tails)| match model.direction {
         Direction::Undirected => heads.len() == 1,
         Direction::Directed => heads.len() + tails.len() == 1,
     });
     let leaves = leaves.unwrap_or(model.heads.len()) as u32;
-    let new = || Walk::new(rows, Memory::new(model.heads.len(), &budget(1 << 22)).unwrap(), leaves);
+    let new = || DfsWalk::new(rows, DfsMemory::new(model.heads.len(), &budget(1 << 22)).unwrap(), leaves);
     let mut walk = new();
     for &root in roots {
         if walk.is_seen(root) {
@@ -63,7 +63,7 @@ fn walked<'r>(
         while !walk.go(steps) {
             let Some(folder) = folder else { continue };
             let mut checkpoint = Checkpoint::new(folder.join("dfs"), 7);
-            let counters = Counters { next_root: root, trees: 3, seconds: 0.5 };
+            let counters = DfsCounters { next_root: root, trees: 3, seconds: 0.5 };
             saved::save(&mut checkpoint, &walk, counters).unwrap();
             let before = numbers(&walk.tree);
             walk = new();
@@ -94,7 +94,7 @@ proptest! {
         prop_assume!(model.vertices() > 0);
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), target);
-        let mut rows = Rows::new(&graph).unwrap();
+        let mut rows = SearchRows::new(&graph).unwrap();
         rows.copy_last(&graph, &budget(memory)).unwrap();
         let source = source.map(|source| source % model.vertices());
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source]);
@@ -118,7 +118,7 @@ proptest! {
         prop_assume!(model.vertices() > 0);
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), 50);
-        let rows = Rows::new(&graph).unwrap();
+        let rows = SearchRows::new(&graph).unwrap();
         let source = source.map(|source| source % model.vertices());
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source]);
         let mut walk = walked(&model, &rows, &roots, u32::MAX, None);
@@ -138,8 +138,8 @@ fn backtracking_is_done_in_steps() {
     let model = Model::new(&path, Direction::Undirected);
     let folder = tempfile::tempdir().unwrap();
     let graph = model.graph(folder.path(), 100);
-    let rows = Rows::new(&graph).unwrap();
-    let mut walk = Walk::new(&rows, Memory::new(1001, &budget(1 << 20)).unwrap(), model.vertices());
+    let rows = SearchRows::new(&graph).unwrap();
+    let mut walk = DfsWalk::new(&rows, DfsMemory::new(1001, &budget(1 << 20)).unwrap(), model.vertices());
     walk.begin(model.map[0]);
     let mut before = 0;
     while !walk.go(50) {
@@ -158,9 +158,9 @@ fn trees_of_other_searches_are_refused() {
     let model = Model::new(&[[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]], Direction::Undirected);
     let folder = tempfile::tempdir().unwrap();
     let graph = model.graph(folder.path(), 50);
-    let rows = Rows::new(&graph).unwrap();
+    let rows = SearchRows::new(&graph).unwrap();
     let check = |numbers: [[u32; 4]; 4]| {
-        let mut tree = Tree::new(4, &budget(1 << 20)).unwrap();
+        let mut tree = DfsTree::new(4, &budget(1 << 20)).unwrap();
         tree.numbers_mut().copy_from_slice(numbers.as_flattened());
         (tree.reached, tree.left) = (4, 4);
         validate(&tree, &rows, Some(0), 1, &budget(1 << 20))
@@ -203,7 +203,7 @@ proptest! {
         prop_assume!(model.vertices() > 0);
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), 50);
-        let rows = Rows::new(&graph).unwrap();
+        let rows = SearchRows::new(&graph).unwrap();
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source % model.vertices()]);
         let walk = walked(&model, &rows, &roots, u32::MAX, None);
         let found = Articulation::new(&walk.tree, &rows, 2, &budget(1 << 20)).unwrap();
@@ -236,7 +236,7 @@ proptest! {
         prop_assume!(model.vertices() > 0);
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), 50);
-        let rows = Rows::new(&graph).unwrap();
+        let rows = SearchRows::new(&graph).unwrap();
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source % model.vertices()]);
         let walk = walked(&model, &rows, &roots, u32::MAX, None);
         let (tree, found) = (&walk.tree, Strong::new(&walk.tree, &rows, &budget(1 << 20)).unwrap());

@@ -6,15 +6,14 @@
 //! it a depth-first tree. A child is the first in the row that was not reached before it, which makes it the
 //! lexicographic tree.
 
-use super::fault::Fault;
-use super::record::{NONE, Tree};
-use super::rows::Rows;
-use crate::algo::team::{Parts, team};
+use super::fault::DfsFault;
+use super::record::{DfsTree, NONE};
+use super::rows::SearchRows;
+use crate::algo::team::least;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Number of vertices that a thread takes at a time.
 const PART: usize = 2048;
@@ -29,7 +28,7 @@ pub(super) fn bytes(vertices: u64) -> u64 {
 }
 
 /// The preorder of every vertex, and the ends of subtrees.
-pub(super) struct Numbers {
+pub(super) struct TreeNumbers {
     /// The preorder; [`NONE`] for a vertex that was not reached.
     pub pre: Buffer<u32>,
     /// Vertex by preorder; [`NONE`] after the last reached vertex.
@@ -43,37 +42,23 @@ pub(super) struct Numbers {
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
 pub(super) fn validate(
-    tree: &Tree,
-    rows: &Rows<'_>,
+    tree: &DfsTree,
+    rows: &SearchRows<'_>,
     source: Option<u32>,
     threads: usize,
     budget: &Budget,
-) -> Result<Result<u32, Fault>> {
+) -> Result<Result<u32, DfsFault>> {
     let (numbers, trees) = match nested(tree, source, budget)? {
         Ok(found) => found,
         Err(fault) => return Ok(Err(fault)),
     };
-    let (wrong, children) = (Mutex::new(None), AtomicU64::new(0));
-    let parts = Parts::new(tree.vertices() as usize, PART);
-    team(threads, &|_| {
-        parts.each(|part| {
-            signals::check()?;
-            let mut found = 0;
-            for v in part.map(|v| v as u32).filter(|&v| numbers.pre[v as usize] != NONE) {
-                match row(tree, rows, &numbers, v) {
-                    Ok(of_row) => found += of_row,
-                    Err(fault) => {
-                        let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                        *wrong = Some(wrong.map_or((v, fault), |first: (u32, Fault)| first.min((v, fault))));
-                        break;
-                    }
-                }
-            }
-            children.fetch_add(found, Relaxed);
-            Ok(())
-        })
+    let children = AtomicU64::new(0);
+    let wrong = least(threads, tree.vertices() as usize, PART, |part| {
+        let mut reached = part.map(|v| v as u32).filter(|&v| numbers.pre[v as usize] != NONE);
+        let sum = reached.try_fold(0, |sum, v| Ok(sum + row(tree, rows, &numbers, v).map_err(|fault| (v, fault))?));
+        sum.map(|sum| children.fetch_add(sum, Relaxed)).err()
     })?;
-    if let Some((_, fault)) = wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some((_, fault)) = wrong {
         return Ok(Err(fault));
     }
     if children.into_inner() == u64::from(tree.reached - trees) {
@@ -84,14 +69,18 @@ pub(super) fn validate(
         parent != NONE && parent != v && rows.of(parent).0.iter().all(|half| half.binary_search(&v).is_err())
     };
     let vertex = (0..tree.vertices()).find(lacks).unwrap_or(0);
-    Ok(Err(Fault::NoEdge { vertex, parent: tree.parent(vertex) }))
+    Ok(Err(DfsFault::NoEdge { vertex, parent: tree.parent(vertex) }))
 }
 
 /// Checks the numbers of vertices against each other. Returns them and the number of trees.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
-pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Result<Result<(Numbers, u32), Fault>> {
+pub(super) fn nested(
+    tree: &DfsTree,
+    source: Option<u32>,
+    budget: &Budget,
+) -> Result<Result<(TreeNumbers, u32), DfsFault>> {
     let vertices = tree.vertices() as usize;
     let mut pre: Buffer<u32> = budget.zeroed(vertices, "preorder to validate (4 bytes a vertex)")?;
     let mut order: Buffer<u32> = budget.zeroed(vertices, "vertices by preorder (4 bytes each)")?;
@@ -104,24 +93,24 @@ pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Resul
         }
         pre[v as usize] = tree.pre(v);
         if (tree.parent(v) == NONE) != (tree.pre(v) == NONE) {
-            return Ok(Err(Fault::Parent { vertex: v }));
+            return Ok(Err(DfsFault::Parent { vertex: v }));
         }
         if tree.pre(v) == NONE {
             continue;
         }
         match order.get_mut(tree.pre(v) as usize) {
             Some(place) if *place == NONE && (tree.pre(v) as usize) < reached => *place = v,
-            _ => return Ok(Err(Fault::Preorder { vertex: v })),
+            _ => return Ok(Err(DfsFault::Preorder { vertex: v })),
         }
     }
     if let Some(vertex) = order[..reached].iter().position(|&v| v == NONE) {
-        return Ok(Err(Fault::Preorder { vertex: vertex as u32 }));
+        return Ok(Err(DfsFault::Preorder { vertex: vertex as u32 }));
     }
     let (mut trees, mut left, mut at) = (0, 0, NONE);
     let mut leave = |v: u32, number: usize| {
         end[tree.pre(v) as usize] = number as u32;
         left += 1;
-        if tree.post(v) == left - 1 { Ok(()) } else { Err(Fault::Postorder { vertex: v }) }
+        if tree.post(v) == left - 1 { Ok(()) } else { Err(DfsFault::Postorder { vertex: v }) }
     };
     for (number, &v) in order[..reached].iter().enumerate() {
         if number.is_multiple_of(STRIDE) {
@@ -139,10 +128,10 @@ pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Resul
             if parent == v { Some(0) } else { Some(parent).filter(|_| at == parent).map(|p| tree.depth(p) + 1) };
         match depth {
             None if parent < tree.vertices() && tree.pre(parent) < tree.pre(v) => {
-                return Ok(Err(Fault::NotNested { vertex: v, parent }));
+                return Ok(Err(DfsFault::NotNested { vertex: v, parent }));
             }
-            None => return Ok(Err(Fault::Parent { vertex: v })),
-            Some(depth) if depth != tree.depth(v) => return Ok(Err(Fault::Depth { vertex: v })),
+            None => return Ok(Err(DfsFault::Parent { vertex: v })),
+            Some(depth) if depth != tree.depth(v) => return Ok(Err(DfsFault::Depth { vertex: v })),
             Some(_) => {}
         }
         trees += u32::from(parent == v);
@@ -154,15 +143,15 @@ pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Resul
         }
         at = if tree.parent(at) == at { NONE } else { tree.parent(at) };
     }
-    let numbers = Numbers { pre, order, end };
+    let numbers = TreeNumbers { pre, order, end };
     Ok(match wrong_root(tree, source, trees) {
-        Some(vertex) => Err(Fault::Root { vertex }),
+        Some(vertex) => Err(DfsFault::Root { vertex }),
         None => Ok((numbers, trees)),
     })
 }
 
 /// Returns a vertex at which a tree wrongly begins or wrongly does not begin.
-fn wrong_root(tree: &Tree, source: Option<u32>, trees: u32) -> Option<u32> {
+fn wrong_root(tree: &DfsTree, source: Option<u32>, trees: u32) -> Option<u32> {
     if let Some(source) = source {
         let is_root = tree.parent(source) == source && trees == 1;
         return (!is_root).then_some(source);
@@ -179,7 +168,7 @@ fn wrong_root(tree: &Tree, source: Option<u32>, trees: u32) -> Option<u32> {
 
 /// Checks the row of a reached vertex against the numbers of its neighbours. Returns how many of these are its
 /// children.
-fn row(tree: &Tree, rows: &Rows<'_>, numbers: &Numbers, v: u32) -> Result<u64, Fault> {
+fn row(tree: &DfsTree, rows: &SearchRows<'_>, numbers: &TreeNumbers, v: u32) -> Result<u64, DfsFault> {
     let own = numbers.pre[v as usize];
     let end = numbers.end[own as usize];
     let (mut latest, mut children) = (0, 0);
@@ -190,12 +179,16 @@ fn row(tree: &Tree, rows: &Rows<'_>, numbers: &Numbers, v: u32) -> Result<u64, F
             if pre > own {
                 if pre >= end {
                     let (from, to) = (v, w);
-                    return Err(if pre == NONE { Fault::NotReached { from, to } } else { Fault::Cross { from, to } });
+                    return Err(if pre == NONE {
+                        DfsFault::NotReached { from, to }
+                    } else {
+                        DfsFault::Cross { from, to }
+                    });
                 }
                 if tree.parent(w) == v {
                     children += 1;
                     if pre < latest {
-                        return Err(Fault::NotFirst { vertex: v, to: w });
+                        return Err(DfsFault::NotFirst { vertex: v, to: w });
                     }
                 }
             }

@@ -8,8 +8,8 @@
 //! entry on the stack. Rows begin with hubs, which are reached early: a chunk that ends before the first unreached
 //! vertex has no new neighbours.
 
-use super::record::{NONE, Tree};
-use super::rows::{Row, Rows};
+use super::record::{DfsTree, NONE};
+use super::rows::{Neighbours, SearchRows};
 use crate::algo::bits::{Lookup, is_set};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
@@ -27,22 +27,22 @@ const BELOW: usize = 6;
 const WORDS: usize = 2;
 
 /// The memory of a search.
-pub(super) struct Memory {
-    tree: Tree,
+pub(super) struct DfsMemory {
+    tree: DfsTree,
     /// Bitmap of the reached vertices.
     seen: Buffer<AtomicU64>,
     /// Entries of the vertices from the root to the current one, which is the last.
     stack: Buffer<u64>,
 }
 
-impl Memory {
+impl DfsMemory {
     /// Reserves memory for `vertices` vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(vertices: usize, budget: &Budget) -> Result<Memory> {
-        Ok(Memory {
-            tree: Tree::new(vertices, budget)?,
+    pub fn new(vertices: usize, budget: &Budget) -> Result<DfsMemory> {
+        Ok(DfsMemory {
+            tree: DfsTree::new(vertices, budget)?,
             seen: budget.zeroed(vertices / 64 + 1, "bits of vertices")?,
             stack: budget.zeroed(WORDS * vertices, "the vertices on the way (16 bytes each)")?,
         })
@@ -50,9 +50,9 @@ impl Memory {
 }
 
 /// State of a search between two steps.
-pub(super) struct Walk<'a> {
-    pub tree: Tree,
-    rows: &'a Rows<'a>,
+pub(super) struct DfsWalk<'a> {
+    pub tree: DfsTree,
+    rows: &'a SearchRows<'a>,
     seen: Buffer<AtomicU64>,
     lookup: Lookup,
     stack: Buffer<u64>,
@@ -64,19 +64,19 @@ pub(super) struct Walk<'a> {
     whole: u32,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> DfsWalk<'a> {
     /// Returns the bytes for `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
-        Tree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
+        DfsTree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
     }
 
     /// Creates a search that has not started. Vertices from `leaves` on have one edge.
-    pub fn new(rows: &'a Rows<'a>, Memory { tree, seen, stack }: Memory, leaves: u32) -> Walk<'a> {
-        Walk { tree, rows, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 }
+    pub fn new(rows: &'a SearchRows<'a>, DfsMemory { tree, seen, stack }: DfsMemory, leaves: u32) -> DfsWalk<'a> {
+        DfsWalk { tree, rows, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 }
     }
 
     /// Returns the tree, and frees the rest.
-    pub fn into_tree(self) -> Tree {
+    pub fn into_tree(self) -> DfsTree {
         self.tree
     }
 
@@ -140,7 +140,7 @@ impl<'a> Walk<'a> {
                 self.see(v);
                 self.tree.reach(v, u, self.height as u32);
                 self.prefetch_next(chunk, new);
-                let of_v = if v < self.leaves { self.rows.of(v) } else { Row::default() };
+                let of_v = if v < self.leaves { self.rows.of(v) } else { Neighbours::default() };
                 let Some((first, of_first)) = self.next_new(of_v, 0) else {
                     self.tree.leave(v);
                     continue;
@@ -213,7 +213,7 @@ impl<'a> Walk<'a> {
 
     /// Returns the first chunk of a row, from number `from` on, that has new vertices, and a bit for each of them.
     #[inline]
-    fn next_new(&self, row: Row<'_>, from: usize) -> Option<(usize, u64)> {
+    fn next_new(&self, row: Neighbours<'_>, from: usize) -> Option<(usize, u64)> {
         let found = (from..row.chunks()).find_map(|number| {
             let chunk = row.chunk(number);
             // Hubs come first in rows, and are reached early.

@@ -3,8 +3,7 @@
 
 use crate::algo::listrank::ListRank;
 use crate::algo::listrank::external::permutation::PowerSums;
-use crate::algo::listrank::external::{self, Bad, Context, Outcome as Ending, Sizes};
-use crate::algo::listrank::faults;
+use crate::algo::listrank::external::{self, BinSizes, Contraction};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
 use crate::algo::listrank::rounds::Rounds;
@@ -12,7 +11,7 @@ use crate::algo::listrank::write::Ranks;
 use crate::algo::{Run, Trial};
 use crate::error::{At, Error, Result};
 use crate::formats::Signals;
-use crate::list::List;
+use crate::list::{List, Visit};
 use crate::process::signals;
 use std::time::Instant;
 
@@ -26,7 +25,7 @@ pub(super) fn width(length: u64) -> u64 {
 
 /// Returns the sizes of the bins of a list of `length` elements that fit `free` bytes of memory; `None` if there are
 /// none.
-pub(super) fn sizes(length: u64, free: u64, threads: usize) -> Option<Sizes> {
+pub(super) fn sizes(length: u64, free: u64, threads: usize) -> Option<BinSizes> {
     external::memory(length, width(length), free, threads)
 }
 
@@ -39,7 +38,7 @@ pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
 ///
 /// # Errors
 /// [`Error::Input`] if the input is not a list, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].
-pub(super) fn rank<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Ranked> {
+pub(super) fn rank<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinSizes) -> Result<Ranked> {
     match go_on::<I>(table, list, run, sizes) {
         // The files of an earlier run have been damaged since.
         Err(e @ Error::Corrupt { .. }) => {
@@ -51,13 +50,14 @@ pub(super) fn rank<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, s
     }
 }
 
-fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Ranked> {
+fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinSizes) -> Result<Ranked> {
     let started = Instant::now();
     let folder = run.units.files()?;
     let progress = run.progress;
     let volume = u128::from(external::volume(list.length, size_of::<I>() as u64).max(1));
     let rounds = Rounds::default();
-    let context = Context {
+    let work = Contraction {
+        sizes,
         rounds: &rounds,
         folder: &folder,
         key: run.units.key,
@@ -65,23 +65,24 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Size
         budget: run.budget,
         go_on: &signals::check,
         moved: &|bytes| progress.advance((u128::from(bytes) * u128::from(list.length) / volume) as u64),
+        bytes: Default::default(),
     };
     let (threads, budget) = (run.threads, run.budget);
-    let scan = |visit: external::Visit<'_>| {
+    let scan = |visit: Visit<'_>| {
         let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
         list.source.scan(0..list.length, threads, &Signals, visit)
     };
-    let found = match external::rank::<I>(&scan, sizes, &context)? {
-        Ending::Ranked(found) => found,
-        Ending::Bad(bad) => {
+    let found = match external::rank::<I>(&scan, &work)? {
+        Ok(found) => found,
+        Err(fault) => {
             run.units.remove_files()?;
-            return Err(refused(list, bad));
+            return Err(fault.error(list, threads)?);
         }
     };
     let seconds = started.elapsed().as_secs_f64();
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
     let mut sums = PowerSums::default();
-    external::hand_over::<I>(sizes, &context, &mut |_, piece| {
+    external::hand_over::<I>(&work, &mut |_, piece| {
         sums.add(piece, run.threads)?;
         ranks.push(piece, |rank| rank.wide(), run.threads, &|_| ())
     })?;
@@ -94,13 +95,4 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: Size
     let phases = Phases { rank: seconds, ..Phases::default() };
     let details = ListRankDetails { method: METHOD.into(), bytes, phases, rounds: rounds.take() };
     Ok(Trial { output: ListRankOutput { length: list.length, head: found.head, checksum }, details, seconds })
-}
-
-fn refused(list: &List, bad: Bad) -> Error {
-    match bad {
-        Bad::NoEnd => faults::tails(list, 0, None),
-        Bad::Ends([first, _]) => faults::tails(list, 2, Some(first)),
-        Bad::Shared { successor, elements } => faults::shared(list, successor, elements),
-        Bad::Cycle { element } => faults::cycle(list, Some(element)),
-    }
 }

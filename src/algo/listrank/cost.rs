@@ -65,10 +65,10 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
         host_memory: memory,
         least_host_memory: least,
         disk: crew.format.row_bytes(8, 20) * length + files + 2 * PAGE,
-        cached: 0,
         exchange,
         seconds: f64::from(crew.trials) * (n * each / 1e9 + moved as f64 / DISK),
         label: format!("listrank {}", if contracts { by_files::METHOD } else { method.name() }),
+        ..Cost::default()
     }
 }
 

@@ -2,15 +2,16 @@
 
 use crate::algo::listrank::cost::{self, index_width};
 use crate::algo::listrank::cpu::{self, Context};
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
 use crate::algo::listrank::ranks::shared::SharedList;
-use crate::algo::listrank::ranks::{self, Fault, Part};
+use crate::algo::listrank::ranks::{self, ListShare, RankFault};
 use crate::algo::listrank::read::{self, Loaded};
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::write::Ranks;
-use crate::algo::listrank::{by_files, faults, gpu, on_gpu};
+use crate::algo::listrank::{by_files, gpu, on_gpu};
 use crate::algo::{Chosen, Lease, Run, Trial};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
@@ -102,7 +103,7 @@ fn by_gpu(
     list: &List,
     run: &mut Run<'_>,
     lease: Option<Lease<'_>>,
-    method: gpu::Method,
+    method: gpu::GpuMethod,
 ) -> Result<Ranked> {
     let lost = || Error::internal("rank a list on a GPU", "rank 0 has none");
     agreed(run.comm, || {
@@ -129,14 +130,8 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
         // This pass finds out what is wrong.
         return alone(table, list, run).map(Some);
     }
-    let mut ranks = Ranks::begin(run, table.order, list.length)?;
-    let checksum = agreed(comm, || {
-        ranks.push(loaded.cells(), |cell| I::get(cell).wide(), run.threads, &|elements| {
-            run.progress.advance(elements)
-        })?;
-        ranks.end(run)
-    })?;
-    let output = ListRankOutput { length: list.length, head: Some(loaded.part.head), checksum };
+    let (head, cells) = (Some(loaded.part.head), loaded.cells());
+    let output = agreed(comm, || Ranks::write_all(run, table.order, head, cells, |cell| I::get(cell).wide()))?;
     Ok(Some(Trial { output, details: details(Method::RulingSet, read, seconds, &rounds), seconds }))
 }
 
@@ -145,7 +140,7 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
     let comm = run.comm;
     let messages = run.budget.reserve(ranks::messages_bytes(comm.ranks(), comm.nodes()), "messages of ranks")?;
     let read = Instant::now();
-    let (part, mut cells) = Part::load::<I>(list, comm, run.threads, run.budget, &Signals)?;
+    let (part, mut cells) = ListShare::load::<I>(list, comm, run.threads, run.budget, &Signals)?;
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
     let method = table.method.on_cpu(list.length);
@@ -159,11 +154,11 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
     drop(messages);
     match fault {
         None => {}
-        Some(Fault::Numbers) => {
+        Some(RankFault::Numbers) => {
             drop(cells);
             return by_ranks::<u64>(table, list, run);
         }
-        Some(Fault::List) => {
+        Some(RankFault::List) => {
             drop(cells);
             // This pass finds out what is wrong.
             return alone(table, list, run);
@@ -206,20 +201,19 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
         Method::RulingSet | Method::Auto => cpu::ruling_set::ruling_set::<I>,
     };
     let rounds = Rounds::default();
-    if engine(&mut successors, head, &context(run, &rounds))? == cpu::Ranked::Cycle {
+    if !engine(&mut successors, head, &context(run, &rounds))? {
         drop(successors);
         return Err(cycle::<I>(list, run.threads, run.budget)?);
     }
     let seconds = started.elapsed().as_secs_f64();
-    let mut ranks = Ranks::begin(run, table.order, list.length)?;
-    ranks.push(&successors, |rank| rank.wide(), run.threads, &|elements| run.progress.advance(elements))?;
-    let checksum = ranks.end(run)?;
-    let output = ListRankOutput { length: list.length, head: (list.length > 0).then_some(head), checksum };
+    let head = (list.length > 0).then_some(head);
+    let output = Ranks::write_all(run, table.order, head, &successors, |rank| rank.wide())?;
     Ok(Trial { output, details: details(method, read, seconds, &rounds), seconds })
 }
 
 /// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list once more.
 fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
     let Loaded { successors, head } = read::load::<I>(list, threads, budget, &Signals)?;
-    Ok(faults::cycle(list, cpu::off_path(&successors, head, budget, &signals::check)?))
+    let element = cpu::off_path(&successors, head, budget, &signals::check)?;
+    ListFault::Cycle { element }.error(list, threads)
 }

@@ -1,25 +1,73 @@
-//! Errors for input that is not a list, each with an element that shows the fault.
+//! Faults of input that is not a list, each with an element that shows the fault.
 
 use crate::error::{At, Error, Result};
 use crate::formats::Signals;
 use crate::list::List;
 use std::sync::{Mutex, PoisonError};
 
-fn refused(list: &List, expected: &str, found: String) -> Error {
-    let remedy = "repair the file: every element but the last must have one successor, and no two the same";
-    Error::input(list.source.name(), At::File, expected, found, remedy)
+/// A reason why the successors do not form a list. It names the smallest index that shows the fault, regardless of the
+/// order in which elements are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListFault {
+    /// A successor is neither an element nor the end.
+    Range {
+        /// The smallest element with such a successor.
+        element: u64,
+    },
+    /// Two elements have the same successor.
+    Twice {
+        /// The smallest such successor.
+        successor: u64,
+    },
+    /// The number of elements without a successor is not one.
+    Tails {
+        /// The number of these elements.
+        count: u64,
+        /// The smallest of these elements, if there is one.
+        element: Option<u64>,
+    },
+    /// Some elements form cycles apart from the list.
+    Cycle {
+        /// One of these elements, if it is known.
+        element: Option<u64>,
+    },
 }
 
-/// Returns the error for an element whose successor is not an element.
-pub(super) fn range(list: &List, element: u64) -> Error {
-    refused(list, &format!("-1, or elements under {}", list.length), format!("another successor of element {element}"))
+impl ListFault {
+    /// Returns the error for `list`. If two elements have the same successor, a pass over the list with `threads`
+    /// threads finds the two.
+    ///
+    /// # Errors
+    /// Read errors.
+    pub(super) fn error(self, list: &List, threads: usize) -> Result<Error> {
+        let (expected, found) = match self {
+            ListFault::Range { element } => {
+                (format!("-1, or elements under {}", list.length), format!("another successor of element {element}"))
+            }
+            ListFault::Twice { successor } => {
+                let [a, b] = elements_before(list, successor, threads)?;
+                let found = format!("{successor} as that of element {a} and of element {b}");
+                ("successors that differ".into(), found)
+            }
+            ListFault::Tails { count, element } => {
+                let found = match element {
+                    None => "none, so there is a cycle".into(),
+                    Some(element) => format!("{count}, the first is element {element}"),
+                };
+                ("one element without a successor (-1)".into(), found)
+            }
+            ListFault::Cycle { element } => {
+                let on_it = element.map(|element| format!(", on which element {element} is")).unwrap_or_default();
+                ("one path through all elements".into(), format!("a cycle{on_it}"))
+            }
+        };
+        let remedy = "repair the file: every element but the last must have one successor, and no two the same";
+        Ok(Error::input(list.source.name(), At::File, expected, found, remedy))
+    }
 }
 
-/// Returns the error for two elements with the same successor. A pass over the list finds the two.
-///
-/// # Errors
-/// Read errors.
-pub(super) fn twice(list: &List, successor: u64, threads: usize) -> Result<Error> {
+/// Returns the smallest two elements with the given successor.
+fn elements_before(list: &List, successor: u64, threads: usize) -> Result<[u64; 2]> {
     let both = Mutex::new(Vec::new());
     list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         let here = (first..).zip(values).filter(|(_, value)| u64::try_from(**value) == Ok(successor));
@@ -28,25 +76,5 @@ pub(super) fn twice(list: &List, successor: u64, threads: usize) -> Result<Error
     })?;
     let mut both = both.into_inner().unwrap_or_else(PoisonError::into_inner);
     both.sort_unstable();
-    Ok(shared(list, successor, [0, 1].map(|which| both.get(which).copied().unwrap_or(0))))
-}
-
-/// Returns the error for two elements with the same successor.
-pub(super) fn shared(list: &List, successor: u64, [a, b]: [u64; 2]) -> Error {
-    refused(list, "successors that differ", format!("{successor} as that of element {a} and of element {b}"))
-}
-
-/// Returns the error for `count` elements without a successor, one of which is `element`.
-pub(super) fn tails(list: &List, count: u64, element: Option<u64>) -> Error {
-    let found = match element {
-        None => "none, so there is a cycle".into(),
-        Some(element) => format!("{count}, the first is element {element}"),
-    };
-    refused(list, "one element without a successor (-1)", found)
-}
-
-/// Returns the error for a list with a cycle that contains `element`.
-pub(super) fn cycle(list: &List, element: Option<u64>) -> Error {
-    let found = element.map_or("a cycle".into(), |element| format!("a cycle, on which element {element} is"));
-    refused(list, "one path through all elements", found)
+    Ok([0, 1].map(|which| both.get(which).copied().unwrap_or(0)))
 }

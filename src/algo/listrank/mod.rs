@@ -9,7 +9,7 @@
 //! | `gpu`, `on_gpu` | the engines of GPUs; a trial on a GPU |
 //! | `ranks` | pointer jumping and ruling sets by several ranks, each with a share of the list |
 //! | `external`, `by_files` | lists larger than memory: contraction with files, and a check that the ranks are those of one path; a trial of it |
-//! | `index`, `rounds` | indices of 32 and 64 bits; rounds with their times |
+//! | `index`, `rounds` | indices of 32 and 64 bits, and shares of a list; rounds with their times |
 //! | `figures` | figures of a result |
 //! | `verify` | independent check of ranks |
 
@@ -18,7 +18,7 @@ mod cost;
 pub mod cpu;
 mod driver;
 pub mod external;
-mod faults;
+pub mod faults;
 mod figures;
 pub mod gpu;
 pub mod index;

@@ -1,10 +1,10 @@
 //! One trial on a GPU: reads the list into GPU memory, checks and ranks it there, and copies the ranks back.
 
-use crate::algo::listrank::faults;
-use crate::algo::listrank::gpu::{self, Fault, Index as GpuIndex, ListOnGpu};
+use crate::algo::listrank::faults::ListFault;
+use crate::algo::listrank::gpu::{self, ListOnGpu};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::options::{ListRank, Method};
-use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
+use crate::algo::listrank::output::{ListRankDetails, Phases, Ranked};
 use crate::algo::listrank::write::Ranks;
 use crate::algo::{Lease, Run, Trial};
 use crate::error::Result;
@@ -14,18 +14,18 @@ use crate::process::signals;
 use std::time::Instant;
 
 /// Returns the GPU method for the method of the table; `None` if GPUs do not have it.
-pub(super) fn method(table: &ListRank) -> Option<gpu::Method> {
+pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
     match table.method {
         Method::Serial => None,
-        Method::Wyllie => Some(gpu::Method::Wyllie),
-        Method::RulingSet | Method::Auto => Some(gpu::Method::RulingSet),
+        Method::Wyllie => Some(gpu::GpuMethod::Wyllie),
+        Method::RulingSet | Method::Auto => Some(gpu::GpuMethod::RulingSet),
     }
 }
 
 /// Returns the bytes of host memory for the ranks, in addition to reading. A list without random access is read into
 /// the same memory first.
 pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
-    length * gpu::index_bytes(length, method(table).unwrap_or(gpu::Method::RulingSet))
+    length * gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet))
 }
 
 /// Checks whether the GPU of `lease` has room for a list.
@@ -33,7 +33,7 @@ pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
 /// # Errors
 /// [`crate::Error::Limit`] naming the smallest limit that works; [`crate::Error::Usage`] if the method can't rank so
 /// many elements.
-pub(super) fn has_room(lease: &mut Lease<'_>, length: u64, method: gpu::Method) -> Result<()> {
+pub(super) fn has_room(lease: &mut Lease<'_>, length: u64, method: gpu::GpuMethod) -> Result<()> {
     match gpu::index_bytes(length, method) {
         4 => ListOnGpu::<u32>::new(&mut lease.workspace, length, method).map(drop),
         _ => ListOnGpu::<u64>::new(&mut lease.workspace, length, method).map(drop),
@@ -44,12 +44,12 @@ pub(super) fn has_room(lease: &mut Lease<'_>, length: u64, method: gpu::Method) 
 ///
 /// # Errors
 /// [`crate::Error::Input`] if the input is not a list; [`crate::Error::Limit`], [`crate::Error::Lost`], disk errors; [`crate::Error::Stopped`].
-pub(super) fn rank<I: Index + GpuIndex>(
+pub(super) fn rank<I: Index>(
     table: &ListRank,
     list: &List,
     run: &mut Run<'_>,
     lease: &mut Lease<'_>,
-    method: gpu::Method,
+    method: gpu::GpuMethod,
 ) -> Result<Ranked> {
     let mut phases = Phases::default();
     let mut memory = run.budget.zeroed::<I>(list.length as usize, "the ranks of the list")?;
@@ -62,18 +62,19 @@ pub(super) fn rank<I: Index + GpuIndex>(
     phases.read = started.elapsed().as_secs_f64();
     let started = Instant::now();
     if let Some(fault) = on_gpu.check(&signals::check)?.first() {
-        return Err(refused(list, fault, run.threads)?);
+        return Err(fault.error(list, run.threads)?);
     }
     phases.check = started.elapsed().as_secs_f64();
     let head = on_gpu.head();
     let started = Instant::now();
-    let fault = on_gpu.rank(&signals::check)?;
+    let path = on_gpu.rank(&signals::check)?;
     phases.rank = started.elapsed().as_secs_f64();
     let rounds = on_gpu.rounds();
-    if fault.is_some() {
+    if path.is_some() {
         fill(&mut on_gpu, list, cells, run.threads)?;
         on_gpu.check(&signals::check)?;
-        return Err(faults::cycle(list, on_gpu.cycle(&signals::check)?));
+        let element = on_gpu.cycle(&signals::check)?;
+        return Err(ListFault::Cycle { element }.error(list, run.threads)?);
     }
     let started = Instant::now();
     let take = |first: u64, ranks: &[I]| {
@@ -82,22 +83,15 @@ pub(super) fn rank<I: Index + GpuIndex>(
     };
     on_gpu.fetch(&take, &signals::check)?;
     phases.fetch = started.elapsed().as_secs_f64();
-    let mut ranks = Ranks::begin(run, table.order, list.length)?;
-    ranks.push(&memory, |rank| rank.wide(), run.threads, &|elements| run.progress.advance(elements))?;
-    let checksum = ranks.end(run)?;
+    let output = Ranks::write_all(run, table.order, head, &memory, |rank| rank.wide())?;
     let seconds = phases.rank;
-    let name = if method == gpu::Method::Wyllie { Method::Wyllie } else { Method::RulingSet };
+    let name = if method == gpu::GpuMethod::Wyllie { Method::Wyllie } else { Method::RulingSet };
     let details = ListRankDetails { method: name.name().into(), bytes: 0, phases, rounds };
-    Ok(Trial { output: ListRankOutput { length: list.length, head, checksum }, details, seconds })
+    Ok(Trial { output, details, seconds })
 }
 
 /// Copies the successors to the GPU: directly if the input has random access, otherwise through `cells`.
-fn fill<I: Index + GpuIndex>(
-    on_gpu: &mut ListOnGpu<'_, I>,
-    list: &List,
-    cells: &[I::Cell],
-    threads: usize,
-) -> Result<()> {
+fn fill<I: Index>(on_gpu: &mut ListOnGpu<'_, I>, list: &List, cells: &[I::Cell], threads: usize) -> Result<()> {
     let successor = |value: i64| u64::try_from(value).map_or(I::END, I::of);
     if list.source.is_random_access() {
         let source = |first: u64, to: &mut [I]| {
@@ -119,15 +113,4 @@ fn fill<I: Index + GpuIndex>(
         Ok(())
     };
     on_gpu.fill(&source, &signals::check)
-}
-
-/// Returns the error for a fault that the GPU found before ranking.
-fn refused(list: &List, fault: &Fault, threads: usize) -> Result<crate::Error> {
-    match *fault {
-        // Reading the input already checks this range.
-        Fault::Range { element } => Ok(faults::range(list, element)),
-        Fault::Twice { successor } => faults::twice(list, successor, threads),
-        Fault::Tails { count, element } => Ok(faults::tails(list, count, element)),
-        Fault::Cycle { .. } => Ok(faults::cycle(list, None)),
-    }
 }

@@ -1,6 +1,6 @@
 //! The options of `[listrank]`.
 
-use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
+use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
 /// Options of list ranking.
@@ -9,30 +9,22 @@ pub struct ListRank {
     /// The method. All methods give the same ranks.
     pub method: Method,
     /// The end from which ranks are counted.
-    pub order: Order,
+    pub order: RankOrder,
 }
 
 /// The key `method`.
-const METHOD: Key<Method> =
+pub(super) const METHOD: Key<Method> =
     Key::choice("method", &METHODS, "the method; ranks are the same by all, auto is the fastest");
 
 /// The key `order`.
-const ORDER: Key<Order> = Key::choice(
+pub(super) const ORDER: Key<RankOrder> = Key::choice(
     "order",
-    &[("successors", Order::Successors), ("from-head", Order::FromHead)],
+    &[("successors", RankOrder::Successors), ("from-head", RankOrder::FromHead)],
     "a rank is the number of elements behind (`successors`) or before (`from-head`)",
 );
 
 /// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&METHOD, &ORDER];
-
-impl ListRank {
-    /// Parses the table `[listrank]`, and reports mistakes to `diagnostics`.
-    pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<ListRank> {
-        let (method, order) = (METHOD.read(table, diagnostics), ORDER.read(table, diagnostics));
-        Some(ListRank { method: method?, order: order? })
-    }
-}
 
 /// A method of ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +65,7 @@ impl Method {
 /// The end of the list from which ranks are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum RankOrder {
     /// A rank is the number of elements behind: 0 at the tail.
     Successors,
     /// A rank is the number of elements before: 0 at the head.

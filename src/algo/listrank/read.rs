@@ -1,6 +1,6 @@
 //! Reads a list into memory and checks on the way that it is one. Only cycles are left for ranking to find.
 
-use crate::algo::listrank::faults;
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::formats::Watch;
@@ -25,19 +25,6 @@ fn marks_bytes(length: u64) -> u64 {
     8 * length.div_ceil(64)
 }
 
-/// Counts of one pass, which all threads update.
-struct Counts<'a> {
-    /// One bit per element: whether it is a successor.
-    marks: &'a [AtomicU64],
-    /// Sum of all successors, modulo 2^64.
-    sum: AtomicU64,
-    /// Number of elements without a successor, and the smallest of them.
-    tails: AtomicU64,
-    tail: AtomicU64,
-    /// The smallest element that is the successor of two.
-    twice: AtomicU64,
-}
-
 /// Reads `list` with `threads` threads.
 ///
 /// # Errors
@@ -48,34 +35,39 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
     let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
     let mut marks = budget.zeroed::<u64>(n.div_ceil(64) as usize, "marks of successors")?;
-    let seen = Counts {
-        marks: u64::shared(&mut marks),
-        sum: AtomicU64::new(0),
-        tails: AtomicU64::new(0),
-        tail: AtomicU64::new(u64::MAX),
-        twice: AtomicU64::new(u64::MAX),
-    };
+    let marks = u64::shared(&mut marks);
+    // The sum of all successors, the elements without a successor, the smallest of them, and the smallest element that
+    // is the successor of two.
+    let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (tail, twice) = (AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX));
     let cells = I::shared(&mut successors);
     list.source.scan(0..n, threads, watch, &|first, values| {
-        let mut sum = 0_u64;
+        let mut here = 0_u64;
         for (element, &value) in (first..).zip(values) {
             let Ok(successor) = u64::try_from(value) else {
                 I::set(&cells[element as usize], I::END);
-                seen.tails.fetch_add(1, Relaxed);
-                seen.tail.fetch_min(element, Relaxed);
+                tails.fetch_add(1, Relaxed);
+                tail.fetch_min(element, Relaxed);
                 continue;
             };
             I::set(&cells[element as usize], I::of(successor));
-            sum = sum.wrapping_add(successor);
-            if mark(seen.marks, successor) {
-                seen.twice.fetch_min(successor, Relaxed);
+            here = here.wrapping_add(successor);
+            if mark(marks, successor) {
+                twice.fetch_min(successor, Relaxed);
             }
         }
-        seen.sum.fetch_add(sum, Relaxed);
+        sum.fetch_add(here, Relaxed);
         Ok(())
     })?;
-    let head = seen.head(list, threads)?;
-    Ok(Loaded { successors, head })
+    let [sum, tails, tail, twice] = [sum, tails, tail, twice].map(AtomicU64::into_inner);
+    if twice != u64::MAX {
+        return Err(ListFault::Twice { successor: twice }.error(list, threads)?);
+    }
+    if n > 0 && tails != 1 {
+        let element = (tails > 0).then_some(tail);
+        return Err(ListFault::Tails { count: tails, element }.error(list, threads)?);
+    }
+    Ok(Loaded { successors, head: head(n, sum) })
 }
 
 /// Marks an element as a successor in its bit. Returns true if it already was marked.
@@ -83,22 +75,6 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
 pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
     let bit = 1 << (successor % 64);
     marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0
-}
-
-impl Counts<'_> {
-    /// Returns the head: the sum of all elements minus the sum of all successors.
-    fn head(&self, list: &List, threads: usize) -> Result<u64> {
-        let n = list.length;
-        let twice = self.twice.load(Relaxed);
-        if twice != u64::MAX {
-            return Err(faults::twice(list, twice, threads)?);
-        }
-        let (tails, tail) = (self.tails.load(Relaxed), self.tail.load(Relaxed));
-        if n > 0 && tails != 1 {
-            return Err(faults::tails(list, tails, (tails > 0).then_some(tail)));
-        }
-        Ok(head(n, self.sum.load(Relaxed)))
-    }
 }
 
 /// Returns the head of a list of `length` elements whose successors sum up to `sum`, modulo 2^64: the sum of all

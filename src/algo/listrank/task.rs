@@ -25,7 +25,9 @@ impl Algorithm for ListRank {
     type Details = ListRankDetails;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<ListRank> {
-        ListRank::read(table, diagnostics)
+        let method = options::METHOD.read(table, diagnostics);
+        let order = options::ORDER.read(table, diagnostics);
+        Some(ListRank { method: method?, order: order? })
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {

@@ -7,7 +7,7 @@
 //! key in each run. Different sides have equal sums by chance once in 2^128, and the order of the elements does not
 //! matter.
 
-use crate::algo::listrank::options::{ListRank, Order};
+use crate::algo::listrank::options::{ListRank, RankOrder};
 use crate::algo::listrank::output::ListRankOutput;
 use crate::algo::listrank::write::Checksum;
 use crate::algo::{ListResults, Verdict};
@@ -44,7 +44,7 @@ pub(super) fn verify(
 }
 
 /// The sums of one pass.
-struct Pass<R> {
+struct RankPass<R> {
     ranks: R,
     next: u64,
     key: u64,
@@ -61,7 +61,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
     if found.length != n {
         return wrong(format!("{} elements were ranked, the list has {n}", found.length));
     }
-    let pass = Pass {
+    let pass = RankPass {
         ranks: column::<i64>(file, "id", n, |row| row)?,
         next: 0,
         // The key is random, so that no writer of ranks can know it.
@@ -98,9 +98,9 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
     Ok(format!("{n} ranks, each one more than that of its successor; one head, one tail; checksum {}", found.checksum))
 }
 
-impl<R: Iterator<Item = Result<i64>>> Pass<R> {
+impl<R: Iterator<Item = Result<i64>>> RankPass<R> {
     /// Checks the elements from `first` on, which must be the next ones.
-    fn take(&mut self, order: Order, n: u64, first: u64, successors: &[i64], file: &Path) -> Result<()> {
+    fn take(&mut self, order: RankOrder, n: u64, first: u64, successors: &[i64], file: &Path) -> Result<()> {
         let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
         if first != self.next {
             return Err(Error::internal("verify ranks", "elements came out of order"));
@@ -114,7 +114,7 @@ impl<R: Iterator<Item = Result<i64>>> Pass<R> {
                 return wrong(format!("the rank of element {i} is {rank}, of {n} elements"));
             };
             self.checksum.add(shown);
-            let rank = if order == Order::Successors { shown } else { n - 1 - shown };
+            let rank = if order == RankOrder::Successors { shown } else { n - 1 - shown };
             if rank == n - 1 && self.head.replace(i).is_some() {
                 return wrong(format!("two heads, the second is element {i}"));
             }

@@ -1,7 +1,8 @@
 //! Writes ranks in the order of elements as they arrive, and computes their checksum.
 
 use crate::algo::Run;
-use crate::algo::listrank::options::Order;
+use crate::algo::listrank::options::RankOrder;
+use crate::algo::listrank::output::ListRankOutput;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::process::signals;
@@ -45,7 +46,7 @@ impl Checksum {
 pub struct Ranks {
     /// The column. Only on rank 0.
     column: Option<Column<i64>>,
-    order: Order,
+    order: RankOrder,
     length: u64,
     /// Number of elements whose ranks were appended, and their checksum.
     pushed: u64,
@@ -57,7 +58,7 @@ impl Ranks {
     ///
     /// # Errors
     /// Disk errors.
-    pub fn begin(run: &Run<'_>, order: Order, length: u64) -> Result<Ranks> {
+    pub fn begin(run: &Run<'_>, order: RankOrder, length: u64) -> Result<Ranks> {
         let writes = run.is_last && run.comm.leads();
         let column = writes.then(|| run.columns.begin("rank", length)).transpose()?;
         Ok(Ranks { column, order, length, pushed: 0, sum: 0 })
@@ -76,7 +77,7 @@ impl Ranks {
         written: &(dyn Fn(u64) + Sync),
     ) -> Result<()> {
         let Ranks { order, length, pushed, .. } = *self;
-        let rank = |behind: &N| if order == Order::Successors { wide(behind) } else { length - 1 - wide(behind) };
+        let rank = |behind: &N| if order == RankOrder::Successors { wide(behind) } else { length - 1 - wide(behind) };
         let rank = &rank;
         let sum = AtomicU64::new(self.sum);
         let summed = |part: Range<usize>| {
@@ -108,6 +109,24 @@ impl Ranks {
         self.sum = sum.into_inner();
         self.pushed += successors.len() as u64;
         Ok(())
+    }
+
+    /// Writes all ranks of a list, given each element's number of successors. Returns the result of the ranking. Call it
+    /// on rank 0.
+    ///
+    /// # Errors
+    /// Disk errors; [`crate::Error::Stopped`].
+    pub fn write_all<N: Sync>(
+        run: &mut Run<'_>,
+        order: RankOrder,
+        head: Option<u64>,
+        successors: &[N],
+        wide: impl Fn(&N) -> u64 + Sync,
+    ) -> Result<ListRankOutput> {
+        let (length, progress) = (successors.len() as u64, run.progress);
+        let mut ranks = Ranks::begin(run, order, length)?;
+        ranks.push(successors, wide, run.threads, &|elements| progress.advance(elements))?;
+        Ok(ListRankOutput { length, head, checksum: ranks.end(run)? })
     }
 
     /// Finishes the column and returns the checksum.

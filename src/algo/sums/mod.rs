@@ -9,17 +9,23 @@
 //! its edge (an integer, or the bits of an f32), modulo 2^64. With `upper = true` in addition, edges of both halves are
 //! added up, those of the lower half twice. Without columns, the results of units go to a journal, with one number per
 //! row of the block. With columns they go to a checkpoint.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod` | options, costs, and a trial that resumes from a journal or a checkpoint |
+//! | `unit` | the sums of one unit |
+//! | `check` | the same sums from the edges of the input, for `verify` |
 
+mod check;
 mod unit;
 
-use self::unit::{Source, Unit};
+use self::unit::{SumsUnit, WeightedEdges};
 use super::sources::{SOURCES, Sources};
 use super::{
-    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
-    WeightSource,
+    Algorithm, Answer, Cost, Crew, EdgeSource, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf,
+    UnitsContent, Verdict, WeightSource,
 };
 use crate::algo::sources::Named;
-use crate::algo::verify::reread::Ids;
 use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -30,6 +36,7 @@ use crate::memory::{bytes_of, numbers_of};
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
+use crate::store::checkpoint::Checkpoint;
 use crate::store::journal::Record;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -60,17 +67,21 @@ const WEIGHTS: Key<Option<WeightSource>> = Key::new(
 );
 
 /// The sums so far, on rank 0.
-struct Progress {
+#[derive(Default)]
+struct SumsProgress {
     total: u64,
     entries: u64,
+    /// Time of all units, including those of earlier runs.
+    nanos: u64,
     done: HashSet<u64>,
     at_rows: Vec<u64>,
 }
 
-impl Progress {
-    fn add(&mut self, unit: &Unit) {
+impl SumsProgress {
+    fn add(&mut self, unit: &SumsUnit) {
         self.total = self.total.wrapping_add(unit.total);
         self.entries += unit.lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        self.nanos += unit.nanos;
         self.done.insert(unit.number);
         if !self.at_rows.is_empty() {
             for &(row, sum) in &unit.at_rows {
@@ -87,8 +98,8 @@ impl Sums {
         &self,
         graph: &Graph,
         run: &Run<'_>,
-        progress: &mut Progress,
-        mut keep: impl FnMut(&[Unit], &Progress) -> Result<()>,
+        progress: &mut SumsProgress,
+        mut keep: impl FnMut(&[SumsUnit], &SumsProgress) -> Result<()>,
     ) -> Result<()> {
         let comm = run.comm;
         let done = agreed(comm, || Ok(progress.done.clone()))?;
@@ -98,15 +109,23 @@ impl Sums {
             Some(WeightSource::Drawn(_)) => Some(InputIds::open(graph, run.budget)?),
             _ => None,
         };
-        let source = Source { graph, degrees: file.body_as_u32()?, upper: self.upper, weights: self.weights, ids };
+        let source =
+            WeightedEdges { graph, degrees: file.body_as_u32()?, upper: self.upper, weights: self.weights, ids };
         let missing: Vec<u64> = (0..graph.catalogue.len() as u64).filter(|unit| !done.contains(unit)).collect();
         for round in missing.chunks(comm.ranks()) {
+            let started = Instant::now();
             let mine = round.get(comm.rank()).map(|&number| source.unit(number));
             let mine = mine.transpose()?.map(|unit| unit.words());
             let all = comm.all_gather(bytes_of(&mine.unwrap_or_default()));
-            let units: Vec<Unit> = all.iter().filter_map(|words| Unit::read(&numbers_of::<u64>(words))).collect();
+            let mut units: Vec<SumsUnit> =
+                all.iter().filter_map(|words| SumsUnit::read(&numbers_of::<u64>(words))).collect();
             if comm.leads() {
-                units.iter().for_each(|unit| progress.add(unit));
+                // Units of one round share its time.
+                let nanos = started.elapsed().as_nanos() as u64 / round.len() as u64;
+                for unit in &mut units {
+                    unit.nanos = nanos;
+                    progress.add(unit);
+                }
                 keep(&units, progress)?;
                 failpoint::hit("sums.unit").map_err(|e| Error::io("add up a unit", run.units.folder, e))?;
             }
@@ -116,16 +135,16 @@ impl Sums {
         Ok(())
     }
 
-    fn journalled(&self, graph: &Graph, run: &Run<'_>, progress: &mut Progress) -> Result<()> {
+    fn journalled(&self, graph: &Graph, run: &Run<'_>, progress: &mut SumsProgress) -> Result<()> {
         if !run.comm.leads() {
             return self.units(graph, run, progress, |_, _| Ok(()));
         }
         let (mut journal, records) = run.units.journal()?;
-        let of_record = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result));
+        let of_record = |record: &Record| SumsUnit::read(&numbers_of::<u64>(&record.result));
         records.iter().filter_map(of_record).for_each(|unit| progress.add(&unit));
         self.units(graph, run, progress, |units, _| {
-            let record = |unit: &Unit| {
-                let unit = Unit { at_rows: Vec::new(), lengths: unit.lengths.clone(), ..*unit };
+            let record = |unit: &SumsUnit| {
+                let unit = SumsUnit { at_rows: Vec::new(), lengths: unit.lengths.clone(), ..*unit };
                 Record::of_words(unit.number, &unit.words())
             };
             journal.append(&units.iter().map(record).collect::<Vec<_>>())
@@ -133,26 +152,36 @@ impl Sums {
         journal.sync()
     }
 
-    fn checkpointed(&self, graph: &Graph, run: &mut Run<'_>, progress: &mut Progress) -> Result<()> {
+    fn checkpointed(&self, graph: &Graph, run: &mut Run<'_>, progress: &mut SumsProgress) -> Result<()> {
         let rows = graph.catalogue.layout.rows();
         let _reserved = run.budget.reserve(8 * rows, "sums of all rows (8 bytes each)")?;
         progress.at_rows = vec![0; rows as usize];
-        let mut checkpoint = run.units.checkpoint();
-        if run.comm.leads()
-            && let Some(saved) = checkpoint.load()?
-        {
-            let (head, done, sums) = (saved.words(0)?, saved.words(1)?, saved.words(2)?);
-            (progress.total, progress.entries) = (head[0], head[1]);
-            progress.done = done.iter().copied().collect();
-            progress.at_rows.copy_from_slice(sums);
+        let (mut checkpoint, leads) = (run.units.checkpoint(), run.comm.leads());
+        if leads && let Some(saved) = checkpoint.load()? {
+            match (saved.words(0)?, saved.words(1)?, saved.words(2)?) {
+                (&[total, entries, nanos], done, sums) if sums.len() == progress.at_rows.len() => {
+                    (progress.total, progress.entries, progress.nanos) = (total, entries, nanos);
+                    progress.done = done.iter().copied().collect();
+                    progress.at_rows.copy_from_slice(sums);
+                }
+                _ => return Err(saved.other("not sums of this graph")),
+            }
         }
         let total = graph.catalogue.len() as u64;
-        self.units(graph, run, progress, |_, progress| {
+        let save = |checkpoint: &mut Checkpoint, progress: &SumsProgress| {
             let done: Vec<u64> = progress.done.iter().copied().collect();
-            let head = [progress.total, progress.entries];
+            let head = [progress.total, progress.entries, progress.nanos];
             let sections = [bytes_of(&head), bytes_of(&done), bytes_of(&progress.at_rows)];
             checkpoint.save(done.len() as u64, total, &sections)
-        })?;
+        };
+        // A checkpoint is saved from time to time, at a stop, and if writing the columns after it might lose much work.
+        let done = self.units(graph, run, progress, |_, progress| {
+            if checkpoint.is_due() { save(&mut checkpoint, progress) } else { Ok(()) }
+        });
+        if leads && (matches!(done, Err(Error::Stopped(_))) || done.is_ok() && checkpoint.is_worth_it()) {
+            save(&mut checkpoint, progress)?;
+        }
+        done?;
         agreed(run.comm, || if run.is_last { self.write(graph, run, &progress.at_rows) } else { Ok(()) })
     }
 
@@ -245,57 +274,49 @@ impl Algorithm for Sums {
             host_memory,
             least_host_memory: host_memory,
             disk: if self.columns { columns + next + 4096 * 8 } else { 0 } + units * (trials + 1),
-            cached: 0,
             exchange: 16 * graph.edges * (crew.ranks as u64 - 1),
             seconds: f64::from(crew.trials) * graph.edges as f64 * 1e-8,
             label: "sums".into(),
+            ..Cost::default()
         }
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Sums>> {
-        let started = Instant::now();
-        let mut progress = Progress { total: 0, entries: 0, done: HashSet::new(), at_rows: Vec::new() };
+        let mut progress = SumsProgress::default();
         match self.columns {
             true => self.checkpointed(graph, run, &mut progress)?,
             false => self.journalled(graph, run, &mut progress)?,
         }
-        let (total, entries) = agreed(run.comm, || Ok((progress.total, progress.entries)))?;
+        let (total, entries, nanos) = agreed(run.comm, || Ok((progress.total, progress.entries, progress.nanos)))?;
         if entries != graph.stored.edges {
             return Err(Error::Validation(format!("{entries} entries of {} edges", graph.stored.edges)));
         }
-        let seconds = started.elapsed().as_secs_f64();
-        Ok(Trial { output: SumsOutput { total }, details: (), seconds })
+        Ok(Trial { output: SumsOutput { total }, details: (), seconds: nanos as f64 / 1e9 })
     }
 
     fn verify(&self, results: &Results<'_>, (output, ()): (&SumsOutput, &()), verdict: &mut Verdict<'_>) -> Result<()> {
-        // Twice the total is the sum over vertices of the degree times the sum of the neighbours' degrees, modulo 2^64.
-        if !self.columns || !results.done || results.info.direction == Direction::Directed {
-            return verdict.skip("sums", "without columns there is nothing to check the total against");
+        match &results.edges {
+            _ if self.weights.is_some() || results.info.direction == Direction::Directed => {
+                verdict.skip("sums", "sums by weight or direction are not checked")
+            }
+            Ok(EdgeSource::Input(input)) => {
+                let columns = self.columns && results.done;
+                verdict.note("sums", check::agree(input, results, columns, output.total))
+            }
+            Ok(EdgeSource::Blocks(_)) => verdict.skip("sums", "the job does not read the input"),
+            Err(why) => verdict.skip("sums", format!("{why}; so the sums were not checked")),
         }
-        let agree = || -> Result<String> {
-            let mut twice = 0u64;
-            let ids = Ids::open(results)?;
-            let degrees = results.column::<u32>("out/degree_u32", &ids, 0)?;
-            for (degree, sum) in degrees.zip(results.column::<u64>("out/sum_u64", &ids, 0)?) {
-                twice = twice.wrapping_add(u64::from(degree?).wrapping_mul(sum?));
-            }
-            match output.total.wrapping_mul(2) == twice {
-                true => Ok(format!("{twice} by the columns, too, at both ends of edges")),
-                false => Err(Error::Validation(format!("{twice} by the columns at both ends of edges, {output:?}"))),
-            }
-        };
-        verdict.note("sums", agree())
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, output: Option<&SumsOutput>) -> Result<String> {
         let (done, total) = match &units.content {
             UnitsContent::Records(records) => {
-                let read = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
+                let read = |record: &Record| SumsUnit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
                 let totals: Option<Vec<u64>> = records.iter().map(read).collect();
                 let none = || Error::Validation(format!("{}: a record that is not a sum", units.path.display()));
                 (records.len() as u64, totals.ok_or_else(none)?.into_iter().fold(0, u64::wrapping_add))
             }
-            UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?[0]),
+            UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?.first().copied().unwrap_or(0)),
         };
         match output {
             Some(output) if done == units.total && output.total != total => {

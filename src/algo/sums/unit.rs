@@ -9,7 +9,7 @@ use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 
 /// The graph, and the weights of its edges.
-pub(super) struct Source<'a> {
+pub(super) struct WeightedEdges<'a> {
     pub(super) graph: &'a Graph,
     pub(super) degrees: &'a [u32],
     pub(super) upper: bool,
@@ -18,7 +18,7 @@ pub(super) struct Source<'a> {
     pub(super) ids: Option<InputIds>,
 }
 
-impl Source<'_> {
+impl WeightedEdges<'_> {
     /// Calls `each` with the other end and the weight of all edges of a row in a half. Without weights, the weight is
     /// 1.
     fn edges(&self, half: &Catalogue, row: u32, mut each: impl FnMut(u32, u64)) {
@@ -42,9 +42,9 @@ impl Source<'_> {
     }
 
     /// Returns the sums of unit `number`.
-    pub(super) fn unit(&self, number: u64) -> Result<Unit> {
+    pub(super) fn unit(&self, number: u64) -> Result<SumsUnit> {
         let block = self.graph.catalogue.block(number as usize);
-        let mut unit = Unit { number, total: 0, lengths: Vec::new(), at_rows: Vec::new() };
+        let mut unit = SumsUnit { number, total: 0, nanos: 0, lengths: Vec::new(), at_rows: Vec::new() };
         let direction = self.graph.info.direction;
         let upper = if self.upper { Some(self.graph.upper()?) } else { None };
         let lower = Some(&self.graph.catalogue).filter(|_| upper.is_none() || self.weights.is_some());
@@ -71,27 +71,29 @@ impl Source<'_> {
 }
 
 /// The sums of one unit: the total, and one for each row at an end of its edges.
-pub(super) struct Unit {
+pub(super) struct SumsUnit {
     pub(super) number: u64,
     pub(super) total: u64,
+    /// Time that the unit took.
+    pub(super) nanos: u64,
     /// Number of entries of each row.
     pub(super) lengths: Vec<u32>,
     pub(super) at_rows: Vec<(u64, u64)>,
 }
 
-impl Unit {
+impl SumsUnit {
     /// Encodes the unit as words.
     pub(super) fn words(&self) -> Vec<u64> {
-        let head = [self.number, self.total, self.lengths.len() as u64];
+        let head = [self.number, self.total, self.nanos, self.lengths.len() as u64];
         let lengths = self.lengths.iter().map(|&length| length.into());
         head.into_iter().chain(lengths).chain(self.at_rows.iter().flat_map(|&(v, sum)| [v, sum])).collect()
     }
 
     /// Decodes a unit from words; `None` if they are not a unit.
-    pub(super) fn read(words: &[u64]) -> Option<Unit> {
-        let (&[number, total, rows], rest) = words.split_first_chunk()?;
+    pub(super) fn read(words: &[u64]) -> Option<SumsUnit> {
+        let (&[number, total, nanos, rows], rest) = words.split_first_chunk()?;
         let (lengths, rest) = rest.split_at_checked(rows as usize)?;
         let at_rows = rest.chunks_exact(2).map(|two| (two[0], two[1])).collect();
-        Some(Unit { number, total, lengths: lengths.iter().map(|&length| length as u32).collect(), at_rows })
+        Some(SumsUnit { number, total, nanos, lengths: lengths.iter().map(|&length| length as u32).collect(), at_rows })
     }
 }

@@ -4,8 +4,8 @@ pub mod barrier;
 pub mod narrow;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::process::host::cores_at_hand;
@@ -17,23 +17,30 @@ use crate::process::signals;
 /// # Errors
 /// [`Error::Addresses`] if the system can't start another thread, and the first error of `work`.
 pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    gathered(threads, work).map(drop)
+}
+
+/// Calls `work` like [`team`], and returns what each thread found, in the order of their numbers.
+///
+/// # Errors
+/// Errors of [`team`].
+pub fn gathered<T: Send>(threads: usize, work: &(dyn Fn(usize) -> Result<T> + Sync)) -> Result<Vec<T>> {
     // Threads may wait for each other, so none begins before all are started. Otherwise they might wait for one that
     // never starts.
     let begins = OnceLock::new();
     std::thread::scope(|scope| {
         let begins = &begins;
         let others = (1..threads.max(1)).map(|number| {
-            let begin = move || if *begins.wait() { work(number) } else { Ok(()) };
+            let begin = move || if *begins.wait() { work(number).map(Some) } else { Ok(None) };
             std::thread::Builder::new().spawn_scoped(scope, begin).map_err(|_| Error::thread())
         });
         let others: Result<Vec<_>> = others.collect();
         begins.get_or_init(|| others.is_ok());
-        let mut outcome = others.as_ref().map_or(Ok(()), |_| work(0));
-        for thread in others? {
-            let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            outcome = outcome.and(ended);
-        }
-        outcome
+        let first = others.as_ref().map_or(Ok(None), |_| work(0).map(Some));
+        let ended = others?.into_iter().map(|thread| thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e)));
+        // All threads are joined before the first error is returned.
+        let all: Vec<_> = std::iter::once(first).chain(ended).collect();
+        all.into_iter().filter_map(Result::transpose).collect()
     })
 }
 
@@ -48,20 +55,18 @@ pub fn least<T: PartialOrd + Send>(
     part: usize,
     find: impl Fn(Range<usize>) -> Option<T> + Sync,
 ) -> Result<Option<T>> {
-    let (parts, least) = (Parts::new(items, part), Mutex::new(None));
-    team(threads, &|_| {
+    let parts = Parts::new(items, part);
+    let lesser = |a: T, b: T| if b < a { b } else { a };
+    let found = gathered(threads, &|_| {
+        let mut least = None;
         parts.each(|part| {
             signals::check()?;
-            if let Some(found) = find(part) {
-                let mut least = least.lock().unwrap_or_else(PoisonError::into_inner);
-                if least.as_ref().is_none_or(|least| found < *least) {
-                    *least = Some(found);
-                }
-            }
+            least = least.take().into_iter().chain(find(part)).reduce(lesser);
             Ok(())
-        })
+        })?;
+        Ok(least)
     })?;
-    Ok(least.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(found.into_iter().flatten().reduce(lesser))
 }
 
 /// Returns how many of `threads` threads search together, at most two for each core. Further threads would only make

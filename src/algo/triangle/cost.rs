@@ -5,9 +5,9 @@
 //! 22 to 29. `gpugraph run` uses the same rates on any machine; they are good to a factor of two.
 
 use crate::algo::triangle::Triangle;
-use crate::algo::triangle::trial::RESULT_BYTES;
+use crate::algo::triangle::driver::RESULT_BYTES;
 use crate::algo::triangle::work::ExpectedWork;
-use crate::algo::triangle::{Counter, Settings, driver};
+use crate::algo::triangle::{Counter, Settings, units};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::store::journal::Record;
 
@@ -34,7 +34,7 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let per_vertex = table.per_vertex;
     let [host_memory, least_host_memory] = host_memory(graph, crew, per_vertex);
     let trials = u64::from(crew.trials);
-    let units = driver::units(graph.blocks as usize);
+    let units = units::total(graph.blocks as usize);
     let (results, records) = match per_vertex {
         // One checkpoint per trial, and one that is being written.
         true => (results(graph, crew) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
@@ -48,10 +48,10 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         host_memory,
         least_host_memory,
         disk: results + records,
-        cached: 0,
         exchange: gathered,
         seconds: f64::from(crew.trials) * each,
         label: if per_vertex { "triangle per vertex" } else { "triangle" }.into(),
+        ..Cost::default()
     }
 }
 

@@ -1,189 +1,144 @@
-//! Goes through all units of a graph, in an order that keeps fronts resident while their partners stream past.
-//!
-//! All ranks have the same resident fronts, one group after another, and share the partners. A backend lists its items
-//! in the same order on every rank, and [`Turns`] tells each rank which item is its next. An item may be less than a
-//! unit, so counts are reported in [`Part`]s.
+//! Counts all triangles of a graph. Units are written to a journal as they are counted.
 
-use crate::algo::triangle::cpu::count::PairCount;
-use crate::error::Result;
-use crate::graph::catalogue::Catalogue;
-use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
-use std::ops::{AddAssign, Range};
+use crate::algo::triangle::PairCount;
+use crate::algo::triangle::cpu::Cpu;
+use crate::algo::triangle::gpu::Gpu;
+use crate::algo::triangle::output::PairTimes;
+use crate::algo::triangle::units::{self, Backend, Stop, Sum};
+use crate::algo::triangle::work_queue::WorkQueue;
+use crate::algo::{Chosen, Run};
+use crate::comm::agreed;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::prepare::prepared::Graph;
+use crate::process::progress::StageProgress;
+use crate::process::signals;
+use crate::store::journal::{Journal, Record};
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
-/// Returns the number of units of a graph of `blocks` blocks: every pair of a front and a partner not before it.
-pub fn units(blocks: usize) -> u64 {
-    blocks as u64 * (blocks as u64 + 1) / 2
-}
+/// Bytes of a unit's result in the journal: triangles, probes and nanoseconds.
+pub(super) const RESULT_BYTES: u64 = 24;
 
-/// Returns the number of a unit. It depends only on the two blocks.
-pub fn unit(front: usize, partner: usize) -> u64 {
-    units(partner) + front as u64
-}
-
-/// A backend that counts fronts against their partners: a CPU or a GPU.
-pub trait Backend {
-    /// Returns how many blocks from `first` on it can keep as fronts at once. The same on every rank.
-    fn fronts(&self, graph: &Catalogue, first: usize) -> usize;
-
-    /// Counts the items of `work` that this rank gets, and reports the count of each part when it is finished.
-    ///
-    /// # Errors
-    /// A request to stop, a lost device, errors of [`Turns`] and of `found`.
-    fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()>;
-}
-
-/// A group of fronts, and all partners not before them.
-pub struct Work<'a> {
-    /// The graph.
-    pub graph: &'a Catalogue,
-    /// The blocks that are fronts.
-    pub fronts: Range<usize>,
-    done: &'a HashSet<u64>,
-    turns: &'a dyn Turns,
-}
-
-impl Work<'_> {
-    /// Returns true if the unit of `front` and `partner` still has to be counted.
-    pub fn wants(&self, front: usize, partner: usize) -> bool {
-        front <= partner && !self.done.contains(&unit(front, partner))
-    }
-
-    /// Returns true if any unit of these partners still has to be counted.
-    pub fn wants_any(&self, mut partners: impl Iterator<Item = usize>) -> bool {
-        partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
-    }
-
-    /// Returns the number of ranks that share the work. With a single rank, items should be as large as possible.
-    pub fn ranks(&self) -> usize {
-        self.turns.ranks()
-    }
-
-    /// Checks that a rank that waits for others should continue.
-    ///
-    /// # Errors
-    /// An error that says why it should not.
-    pub fn go_on(&self) -> Result<()> {
-        self.turns.go_on()
-    }
-
-    /// Returns the next item that no rank has taken: 0, 1, 2, …, also beyond the end of the list. Each front, which
-    /// begins with `row`, has two lists. Items form groups of `whole` from the first on; each group consists of
-    /// complete units.
-    ///
-    /// # Errors
-    /// Errors of [`Turns::next`].
-    pub fn next(&self, row: u32, list: u64, whole: usize) -> Result<usize> {
-        debug_assert!(list < 2);
-        self.turns.next(2 * u64::from(row) + list, whole as u64).map(|item| item as usize)
-    }
-}
-
-/// Hands out items to ranks.
-pub trait Turns: Sync {
-    /// Returns the number of ranks that share the items.
-    fn ranks(&self) -> usize;
-
-    /// Returns how often any rank has called this for `list` before. If ranks meet before they stop, then after a
-    /// request to stop it returns `u64::MAX` from the next multiple of `whole` on, so that no unit is left half
-    /// counted.
-    ///
-    /// # Errors
-    /// [`crate::Error::Stopped`], unless the stop waits for other ranks.
-    fn next(&self, list: u64, whole: u64) -> Result<u64>;
-
-    /// Checks that items are still handed out.
-    ///
-    /// # Errors
-    /// An error that says why they are not. The caller must then stop waiting, because other ranks may never answer.
-    fn go_on(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// Triangles and probes of some rows of a front against some rows of a partner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// The front block.
-    pub front: usize,
-    /// The partner block.
-    pub partner: usize,
-    /// Number of front rows times number of partner rows. Over all parts of a unit it adds up to the product of the
-    /// rows of its blocks.
-    pub pairs: u64,
-    /// The triangles and probes of the part.
-    pub count: PairCount,
-}
-
-/// Callback that receives parts which were finished together.
-pub type Found<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
-
-/// Units of which some parts are missing.
-#[derive(Debug, Default)]
-pub struct Gathering(HashMap<u64, (u64, PairCount)>);
-
-impl Gathering {
-    /// Adds a part. If it completes its unit, returns the unit and its count.
-    pub fn add(&mut self, graph: &Catalogue, part: &Part) -> Option<(u64, PairCount)> {
-        let rows = |block: usize| graph.layout.block(block).len() as u64;
-        let (all, number) = (rows(part.front) * rows(part.partner), unit(part.front, part.partner));
-        if part.pairs == all {
-            return Some((number, part.count));
-        }
-        let (pairs, sum) = self.0.entry(number).or_default();
-        *pairs += part.pairs;
-        sum.triangles += part.count.triangles;
-        sum.probes += part.count.probes;
-        // More pairs than the unit has would be a bug: such a unit never becomes complete.
-        if *pairs != all {
-            return None;
-        }
-        self.0.remove(&number).map(|(_, count)| (number, count))
-    }
-
-    /// Returns true if no unit is half counted.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-/// Triangles and probes of many units.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sum {
-    /// Number of triangles.
-    pub triangles: u128,
-    /// Number of wedges tested.
-    pub probes: u128,
-}
-
-impl AddAssign<PairCount> for Sum {
-    fn add_assign(&mut self, pair: PairCount) {
-        self.triangles += u128::from(pair.triangles);
-        self.probes += u128::from(pair.probes);
-    }
-}
-
-/// Counts all units that are not in `done`. `between` is called whenever this rank has counted a group of fronts.
+/// Counts the units that are not in the journal. Returns the sum, the seconds that all units took (including earlier
+/// runs), and the times of pairs of blocks.
 ///
 /// # Errors
-/// Errors of the backend, of `turns`, of `found` and of `between`.
-pub fn run(
-    graph: &Catalogue,
-    done: &HashSet<u64>,
-    backend: &mut dyn Backend,
-    turns: &dyn Turns,
-    found: Found<'_>,
-    between: &mut dyn FnMut() -> Result<()>,
-) -> Result<()> {
-    let mut first = 0;
-    while first < graph.len() {
-        let fronts = first..graph.len().min(first + backend.fronts(graph, first).max(1));
-        first = fronts.end;
-        let work = Work { graph, fronts, done, turns };
-        if work.wants_any(work.fronts.start..graph.len()) {
-            backend.count(&work, found)?;
-            between()?;
+/// Errors of counting and of the disk.
+pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes)> {
+    let comm = run.comm;
+    let (mut book, done) = match comm.leads() {
+        true => UnitBook::open(run, graph.catalogue.len()).map(|(book, done)| (Some(book), done))?,
+        false => (None, Vec::new()),
+    };
+    let done: HashSet<u64> = agreed(comm, || Ok(done))?.into_iter().collect();
+    let stop = signals::stop_requested;
+    let mut counter = counter(graph, run, None, &stop)?;
+    let queue = WorkQueue { comm, graph: &graph.catalogue, done: &done };
+    let keep = &mut |units: &[(u64, PairCount)]| book.as_mut().map_or(Ok(()), |book| book.keep(units));
+    let counted = queue.count(counter.as_deref_mut(), keep, None);
+    drop(counter);
+    let sum = book.map_or(Ok(None), |book| book.close().map(Some));
+    counted?;
+    let (sum, blocks) = (sum?, graph.catalogue.len());
+    agreed(comm, || {
+        let (sum, seconds, units, pairs) = sum.ok_or_else(|| Error::internal("sum up", "the leader has no book"))?;
+        match units::total(blocks) {
+            all if units == all => Ok((sum, seconds, pairs)),
+            all => Err(Error::Validation(format!("{units} of {all} pairs of blocks were counted"))),
         }
+    })
+}
+
+/// Creates the counter for the triangles of `graph`, with counts per vertex if `per_vertex` is given. Returns `None` if
+/// other ranks have GPUs and this one does not. Collective.
+///
+/// # Errors
+/// [`Error::Limit`], [`Error::Lost`].
+pub(super) fn counter<'a>(
+    graph: &Graph,
+    run: &Run<'a>,
+    per_vertex: Option<&'a [AtomicU64]>,
+    stop: Stop<'a>,
+) -> Result<Option<Box<dyn Backend + 'a>>> {
+    let (blocks, vertices, devices) = (&graph.catalogue, graph.info.connected, run.devices);
+    let gpu = |lease| Gpu::new(blocks, vertices, lease, per_vertex, stop);
+    let cpu = || Cpu::new(blocks, vertices, run.threads, run.budget, per_vertex, stop);
+    Ok(match devices.choose(blocks.is_local(), gpu, cpu)? {
+        Chosen::Gpu(mut gpu) => {
+            gpu.meet(blocks, vertices, devices.peers.reachable())?;
+            Some(Box::new(gpu))
+        }
+        Chosen::Cpu(mut cpu) => {
+            // All ranks use the same resident fronts.
+            run.comm.all_min(std::slice::from_mut(cpu.resident()));
+            Some(Box::new(cpu))
+        }
+        Chosen::Nothing => None,
+    })
+}
+
+/// The journal and the sums of a count.
+struct UnitBook<'a> {
+    journal: Journal,
+    folder: PathBuf,
+    sum: Sum,
+    nanos: u64,
+    units: u64,
+    pairs: PairTimes,
+    last: Instant,
+    progress: &'a StageProgress,
+}
+
+impl<'a> UnitBook<'a> {
+    /// Opens the journal. Returns it with the units that it contains.
+    fn open(run: &Run<'a>, blocks: usize) -> Result<(Self, Vec<u64>)> {
+        let (journal, records) = run.units.journal()?;
+        let (mut sum, mut nanos, mut pairs) = (Sum::default(), 0, PairTimes::new(blocks));
+        for record in &records {
+            let wrong = || Error::internal("read the journal", format!("a result of {} bytes", record.result.len()));
+            let [triangles, probes, spent] = record.words().ok_or_else(wrong)?;
+            sum += PairCount { triangles, probes };
+            nanos += spent;
+            pairs.add(record.unit, spent);
+        }
+        run.progress.resume_at(records.len() as u64);
+        let done: Vec<u64> = records.iter().map(|record| record.unit).collect();
+        let (units, folder) = (done.len() as u64, run.units.folder.to_owned());
+        Ok((UnitBook { journal, folder, sum, nanos, units, pairs, last: Instant::now(), progress: run.progress }, done))
     }
-    Ok(())
+
+    fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
+        let now = Instant::now();
+        let mut left = (now - self.last).as_nanos() as u64;
+        // The time of parts that do not complete a unit is added to the next units.
+        self.last = if units.is_empty() { self.last } else { now };
+        // Units that were counted together share their time.
+        let records = units.iter().enumerate().map(|(i, &(unit, count))| {
+            let spent = left / (units.len() - i) as u64;
+            left -= spent;
+            (spent, Record::of_words(unit, &[count.triangles, count.probes, spent]))
+        });
+        let (times, records): (Vec<u64>, Vec<Record>) = records.unzip();
+        if !records.is_empty() {
+            self.journal.append(&records)?;
+        }
+        for (spent, &(unit, count)) in times.into_iter().zip(units) {
+            failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &self.folder, e))?;
+            self.sum += count;
+            self.nanos += spent;
+            self.pairs.add(unit, spent);
+            self.units += 1;
+            self.progress.advance(1);
+        }
+        signals::check()
+    }
+
+    /// Returns the sum, the seconds that all units took, the number of units, and their times by pairs of blocks.
+    fn close(mut self) -> Result<(Sum, f64, u64, PairTimes)> {
+        self.journal.sync()?;
+        Ok((self.sum, self.nanos as f64 / 1e9, self.units, self.pairs))
+    }
 }

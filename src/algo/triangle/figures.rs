@@ -1,126 +1,9 @@
 //! Figures of a count: the time of each pair of blocks, and clustering by degree.
 
-use super::driver;
-use super::output::TriangleDetails;
-use super::per_vertex::coefficient;
+use super::output::{ClusteringBin, PairTimes, SIDE, TriangleDetails};
+use super::units::blocks_of;
 use crate::chart::{Axis, Figure, Heat, Line, Marks, Style, Unit};
-use crate::graph::bins::Bin;
 use crate::store::journal::Record;
-use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// Maximum number of groups of blocks on a side of the figure.
-const SIDE: usize = 32;
-
-/// Times of pairs of blocks, fronts with partners. If there are many blocks, they are in groups of equally many.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct PairTimes {
-    /// Number of blocks of the graph.
-    blocks: usize,
-    /// Seconds by front, then by partner. The first partner of a front is the front itself.
-    seconds: Vec<Vec<f64>>,
-}
-
-impl PairTimes {
-    /// Creates zero times for a graph of `blocks` blocks.
-    pub fn new(blocks: usize) -> PairTimes {
-        let side = blocks.min(SIDE);
-        PairTimes { blocks, seconds: (0..side).map(|front| vec![0.0; side - front]).collect() }
-    }
-
-    /// Adds the time of a unit.
-    pub fn add(&mut self, unit: u64, nanoseconds: u64) {
-        let (front, partner) = blocks_of(unit);
-        let side = self.seconds.len();
-        let group = |block: u64| (block as usize).min(self.blocks.saturating_sub(1)) * side / self.blocks.max(1);
-        let (front, partner) = (group(front), group(partner));
-        if let Some(cell) = self.seconds.get_mut(front).and_then(|row| row.get_mut(partner - front)) {
-            *cell += nanoseconds as f64 / 1e9;
-        }
-    }
-}
-
-/// Returns the front and the partner of a unit.
-fn blocks_of(unit: u64) -> (u64, u64) {
-    // Finds the largest partner whose first unit is not after this one. The square root may be off by one.
-    let mut partner = ((2.0 * unit as f64 + 0.25).sqrt() - 0.5) as u64;
-    while driver::units(partner as usize + 1) <= unit {
-        partner += 1;
-    }
-    while driver::units(partner as usize) > unit {
-        partner -= 1;
-    }
-    (unit - driver::units(partner as usize), partner)
-}
-
-/// The clustering of vertices in a range of degrees.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct ClusteringBin {
-    /// The smallest degree.
-    pub from: u32,
-    /// The largest degree.
-    pub to: u32,
-    /// Number of vertices.
-    pub vertices: u64,
-    /// The mean of their clustering coefficients.
-    pub clustering: f64,
-}
-
-/// The clustering of all vertices that have an edge.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Clustering {
-    /// Vertices of degree 2 and more, by degree.
-    pub bins: Vec<ClusteringBin>,
-    /// The mean coefficient of all vertices that have an edge; 0 if there are none. A vertex of degree 1 has
-    /// coefficient 0.
-    pub average: f64,
-    /// The mean coefficient of vertices of degree 2 and more; 0 if there are none.
-    pub average_degree_2: f64,
-}
-
-impl Clustering {
-    /// Computes the clustering of vertices with these degrees and triangle counts.
-    pub fn of(degrees: &[u32], triangles: &[AtomicU64]) -> Clustering {
-        type Sums = BTreeMap<u32, (u64, f64)>;
-        let add = |mut sums: Sums, (degrees, triangles): (&[u32], &[AtomicU64])| {
-            for (&degree, triangles) in degrees.iter().zip(triangles).filter(|&(&degree, _)| degree > 1) {
-                let (vertices, sum) = sums.entry(Bin::of(degree).from).or_default();
-                (*vertices, *sum) = (*vertices + 1, *sum + coefficient(degree, triangles.load(Relaxed)));
-            }
-            sums
-        };
-        let chunks: Vec<Sums> = degrees
-            .par_chunks(1 << 16)
-            .zip(triangles.par_chunks(1 << 16))
-            .map(|chunk| add(Sums::new(), chunk))
-            .collect();
-        // Added up sequentially, so that the sums do not depend on the threads.
-        let mut sums = Sums::new();
-        for (from, (vertices, sum)) in chunks.into_iter().flatten() {
-            let entry = sums.entry(from).or_default();
-            (entry.0, entry.1) = (entry.0 + vertices, entry.1 + sum);
-        }
-        let (vertices, sum) = sums.values().fold((0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-        let bin = |(from, (vertices, sum))| ClusteringBin {
-            from,
-            to: Bin::of(from).to,
-            vertices,
-            clustering: mean(sum, vertices),
-        };
-        Clustering {
-            bins: sums.into_iter().map(bin).collect(),
-            average: mean(sum, degrees.len() as u64),
-            average_degree_2: mean(sum, vertices),
-        }
-    }
-}
-
-/// Returns the mean of `number` numbers that add up to `sum`; 0 if there are none.
-pub(super) fn mean(sum: f64, number: u64) -> f64 {
-    if number == 0 { 0.0 } else { sum / number as f64 }
-}
 
 /// Returns the figures of an unfinished count: of the units in its journal, out of `total`.
 pub(super) fn so_far(records: &[Record], total: u64) -> Vec<Figure> {
@@ -196,12 +79,15 @@ fn clustering(bins: &[ClusteringBin]) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algo::triangle::output::Clustering;
+    use crate::algo::triangle::units;
+    use std::sync::atomic::AtomicU64;
 
     #[test]
     fn a_unit_number_identifies_its_blocks() {
         for partner in (0..600_u64).chain([1 << 20]) {
             for front in [0, partner / 2, partner] {
-                assert_eq!(blocks_of(driver::unit(front as usize, partner as usize)), (front, partner));
+                assert_eq!(blocks_of(units::number(front as usize, partner as usize)), (front, partner));
             }
         }
     }
@@ -210,7 +96,7 @@ mod tests {
     fn no_time_is_lost_in_groups() {
         for blocks in [1, 2, 31, 32, 33, 581] {
             let mut pairs = PairTimes::new(blocks);
-            let units = driver::units(blocks);
+            let units = units::total(blocks);
             (0..units).for_each(|unit| pairs.add(unit, 1_000_000_000));
             let sum: f64 = pairs.seconds.iter().flatten().sum();
             assert_eq!((sum, pairs.seconds.len()), (units as f64, blocks.min(SIDE)));
@@ -218,13 +104,13 @@ mod tests {
             assert_eq!(heat(&pairs).is_some(), blocks > 1);
         }
         // 169,071 units of scale 29.
-        assert_eq!(driver::units(581), 169_071);
+        assert_eq!(units::total(581), 169_071);
     }
 
     #[test]
     fn a_count_that_is_not_done_shows_the_pairs_that_are() {
         // All units of scale 29 but the last, in arbitrary order as in a journal.
-        let total = driver::units(581);
+        let total = units::total(581);
         let record = |unit: u64| Record::of_words(unit, &[1, 2, 1_000_000_000]);
         let records: Vec<_> = (0..total - 1).rev().map(record).chain([record(total), record(u64::MAX)]).collect();
         let pairs = times_so_far(&records, total);

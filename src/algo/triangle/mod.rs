@@ -16,7 +16,7 @@
 //!   rows `c` stream past. A row much longer than all its heads is searched. With a single head, the shorter of the two is
 //!   marked.
 //!
-//! [`cpu::probe`] has the inner loops for the CPU at hand, and [`cpu::tally`] what is summed. [`driver`] goes through
+//! [`cpu::probe`] has the inner loops for the CPU at hand, and [`cpu::tally`] what is summed. [`units`] goes through
 //! all units, and [`cpu`] is the CPU backend.
 //!
 //! Bytes and operations: at scale 22 with 16 edges per vertex there are 7.2e9 wedges. 5.6e9 of them are among hubs and
@@ -47,7 +47,7 @@
 
 mod cost;
 pub mod cpu;
-pub mod driver;
+mod driver;
 mod figures;
 pub mod gpu;
 mod options;
@@ -58,12 +58,12 @@ mod sampled;
 mod task;
 #[cfg(test)]
 mod tests;
-mod trial;
-mod units;
+pub mod units;
 mod work;
 mod work_queue;
 
-pub use cpu::count::{Counter, PairCount, Settings};
+pub use cpu::count::{Counter, Settings};
 pub use cpu::probe::Isa;
 pub use options::Triangle;
 pub use output::{TriangleDetails, TriangleOutput};
+pub use units::PairCount;

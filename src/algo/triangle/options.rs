@@ -1,6 +1,6 @@
 //! The options of `[triangle]`.
 
-use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
+use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
 /// Options of triangle counting.
@@ -11,15 +11,8 @@ pub struct Triangle {
 }
 
 /// The key `per_vertex`.
-const PER_VERTEX: Key<bool> =
+pub(super) const PER_VERTEX: Key<bool> =
     Key::flag("per_vertex", "also counts triangles of each vertex, and writes these, degrees and clustering");
 
 /// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX];
-
-impl Triangle {
-    /// Parses the table `[triangle]`, and reports mistakes to `diagnostics`.
-    pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Triangle> {
-        Some(Triangle { per_vertex: PER_VERTEX.read(table, diagnostics)? })
-    }
-}

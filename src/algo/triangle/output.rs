@@ -1,8 +1,12 @@
 //! The result of a count, and how the count went.
 
-use super::figures::{Clustering, ClusteringBin, PairTimes};
+use super::units;
+use crate::graph::bins::Bin;
 use crate::results::about::About;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Columns of counts by vertex.
 pub(super) const COLUMNS: &[About] = &[
@@ -53,4 +57,108 @@ impl TriangleDetails {
             average_clustering_degree_2: Some(clustering.average_degree_2),
         }
     }
+}
+
+/// Maximum number of groups of blocks on a side of the figure.
+pub(super) const SIDE: usize = 32;
+
+/// Times of pairs of blocks, fronts with partners. If there are many blocks, they are in groups of equally many.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct PairTimes {
+    /// Number of blocks of the graph.
+    pub blocks: usize,
+    /// Seconds by front, then by partner. The first partner of a front is the front itself.
+    pub seconds: Vec<Vec<f64>>,
+}
+
+impl PairTimes {
+    /// Creates zero times for a graph of `blocks` blocks.
+    pub fn new(blocks: usize) -> PairTimes {
+        let side = blocks.min(SIDE);
+        PairTimes { blocks, seconds: (0..side).map(|front| vec![0.0; side - front]).collect() }
+    }
+
+    /// Adds the time of a unit.
+    pub fn add(&mut self, unit: u64, nanoseconds: u64) {
+        let (front, partner) = units::blocks_of(unit);
+        let side = self.seconds.len();
+        let group = |block: u64| (block as usize).min(self.blocks.saturating_sub(1)) * side / self.blocks.max(1);
+        let (front, partner) = (group(front), group(partner));
+        if let Some(cell) = self.seconds.get_mut(front).and_then(|row| row.get_mut(partner - front)) {
+            *cell += nanoseconds as f64 / 1e9;
+        }
+    }
+}
+
+/// The clustering of vertices in a range of degrees.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct ClusteringBin {
+    /// The smallest degree.
+    pub from: u32,
+    /// The largest degree.
+    pub to: u32,
+    /// Number of vertices.
+    pub vertices: u64,
+    /// The mean of their clustering coefficients.
+    pub clustering: f64,
+}
+
+/// The clustering of all vertices that have an edge.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Clustering {
+    /// Vertices of degree 2 and more, by degree.
+    pub bins: Vec<ClusteringBin>,
+    /// The mean coefficient of all vertices that have an edge; 0 if there are none. A vertex of degree 1 has
+    /// coefficient 0.
+    pub average: f64,
+    /// The mean coefficient of vertices of degree 2 and more; 0 if there are none.
+    pub average_degree_2: f64,
+}
+
+impl Clustering {
+    /// Computes the clustering of vertices with these degrees and triangle counts.
+    pub fn of(degrees: &[u32], triangles: &[AtomicU64]) -> Clustering {
+        type Sums = BTreeMap<u32, (u64, f64)>;
+        let add = |mut sums: Sums, (degrees, triangles): (&[u32], &[AtomicU64])| {
+            for (&degree, triangles) in degrees.iter().zip(triangles).filter(|&(&degree, _)| degree > 1) {
+                let (vertices, sum) = sums.entry(Bin::of(degree).from).or_default();
+                (*vertices, *sum) = (*vertices + 1, *sum + coefficient(degree, triangles.load(Relaxed)));
+            }
+            sums
+        };
+        let chunks: Vec<Sums> = degrees
+            .par_chunks(1 << 16)
+            .zip(triangles.par_chunks(1 << 16))
+            .map(|chunk| add(Sums::new(), chunk))
+            .collect();
+        // Added up sequentially, so that the sums do not depend on the threads.
+        let mut sums = Sums::new();
+        for (from, (vertices, sum)) in chunks.into_iter().flatten() {
+            let entry = sums.entry(from).or_default();
+            (entry.0, entry.1) = (entry.0 + vertices, entry.1 + sum);
+        }
+        let (vertices, sum) = sums.values().fold((0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        let bin = |(from, (vertices, sum))| ClusteringBin {
+            from,
+            to: Bin::of(from).to,
+            vertices,
+            clustering: mean(sum, vertices),
+        };
+        Clustering {
+            bins: sums.into_iter().map(bin).collect(),
+            average: mean(sum, degrees.len() as u64),
+            average_degree_2: mean(sum, vertices),
+        }
+    }
+}
+
+/// Returns the mean of `number` numbers that add up to `sum`; 0 if there are none.
+pub(super) fn mean(sum: f64, number: u64) -> f64 {
+    if number == 0 { 0.0 } else { sum / number as f64 }
+}
+
+/// Returns the clustering coefficient of a vertex with `degree` neighbours and `triangles` triangles.
+pub(super) fn coefficient(degree: u32, triangles: u64) -> f64 {
+    let d = f64::from(degree);
+    if d < 2.0 { 0.0 } else { 2.0 * triangles as f64 / (d * (d - 1.0)) }
 }

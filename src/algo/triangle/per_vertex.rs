@@ -6,10 +6,10 @@
 
 use crate::algo::Run;
 use crate::algo::triangle::PairCount;
-use crate::algo::triangle::driver::{self, Sum};
-use crate::algo::triangle::figures::Clustering;
-use crate::algo::triangle::trial::{backend, counter};
-use crate::algo::triangle::work_queue::{Barrier, Between, WorkQueue};
+use crate::algo::triangle::driver::counter;
+use crate::algo::triangle::output::{Clustering, coefficient};
+use crate::algo::triangle::units::{self, Sum};
+use crate::algo::triangle::work_queue::{Between, RankBarrier, WorkQueue};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -26,28 +26,20 @@ use std::time::{Duration, Instant};
 /// Time that the current unit has to finish after a signal. Counters make a valid checkpoint only between units.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// The progress of a count.
-#[derive(Debug, Default)]
-struct State {
-    sum: Sum,
-    nanos: u64,
-    done: HashSet<u64>,
-}
-
 /// The content of a checkpoint.
-pub(super) struct Counted<'a> {
+pub(super) struct SavedCounts<'a> {
     pub(super) sum: Sum,
     nanos: u64,
     pub(super) units: &'a [u64],
     counts: &'a [u64],
 }
 
-impl<'a> Counted<'a> {
+impl<'a> SavedCounts<'a> {
     /// Decodes the checkpoint of a graph with `vertices` vertices.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if no count saved it.
-    pub(super) fn read(saved: &'a Saved, vertices: u64) -> Result<Counted<'a>> {
+    pub(super) fn read(saved: &'a Saved, vertices: u64) -> Result<SavedCounts<'a>> {
         let (sums, units, counts) = (saved.words(0)?, saved.words(1)?, saved.words(2)?);
         let whole = |low: u64, high: u64| u128::from(low) | (u128::from(high) << 64);
         match *sums {
@@ -55,7 +47,7 @@ impl<'a> Counted<'a> {
                 if units.len() as u64 == saved.done() && counts.len() as u64 == vertices =>
             {
                 let sum = Sum { triangles: whole(low, high), probes: whole(probes_low, probes_high) };
-                Ok(Counted { sum, nanos, units, counts })
+                Ok(SavedCounts { sum, nanos, units, counts })
             }
             _ => Err(saved.other("sections of other lengths than those of a count per vertex")),
         }
@@ -76,21 +68,25 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     let (comm, progress) = (run.comm, run.progress);
     let vertices = graph.info.connected as usize;
     let counts: Buffer<AtomicU64> = run.budget.zeroed(vertices, "counts of all vertices (8 bytes each)")?;
-    let checkpoint = run.units.checkpoint();
-    let mut state = State::default();
+    let mut book = VertexBook {
+        checkpoint: run.units.checkpoint(),
+        sum: Sum::default(),
+        nanos: 0,
+        done: HashSet::new(),
+        total: units::total(graph.catalogue.len()),
+    };
     if comm.leads() {
-        state = load(&checkpoint, &counts)?;
-        progress.resume_at(state.done.len() as u64);
+        book.load(&counts)?;
+        progress.resume_at(book.done.len() as u64);
     }
-    let done = agreed(comm, || Ok(state.done.clone()))?;
+    let done = agreed(comm, || Ok(book.done.clone()))?;
 
     let asked = OnceLock::new();
     let stop = || signals::stop_requested().filter(|_| asked.get_or_init(Instant::now).elapsed() > GRACE);
     let started = Instant::now();
-    let before = state.nanos;
+    let before = book.nanos;
     let mut counter = counter(graph, run, Some(&counts), &stop)?;
-    let total = driver::units(graph.catalogue.len());
-    let book = Mutex::new(Book { checkpoint, state, total });
+    let book = Mutex::new(book);
     let alone = comm.ranks() == 1;
     let keep = &mut |units: &[(u64, PairCount)]| {
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +102,7 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
         stopped
     };
     // With several ranks, counters and units agree only at a barrier of all ranks where no unit is half counted.
-    let mut meet = |Barrier { is_last, is_whole }| -> Result<()> {
+    let mut meet = |RankBarrier { is_last, is_whole }| -> Result<()> {
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, stops) = (book.checkpoint.is_due(), signals::stop_requested().is_some());
         let mut wanted = [u64::from(comm.leads() && due), u64::from(stops)];
@@ -125,14 +121,14 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
         Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")))
     };
     let between: Between<'_> = if alone { None } else { Some(&mut meet) };
-    WorkQueue { comm, graph: &graph.catalogue, done: &done }.count(backend(&mut counter), keep, between)?;
+    WorkQueue { comm, graph: &graph.catalogue, done: &done }.count(counter.as_deref_mut(), keep, between)?;
     drop(counter);
     let mut book = book.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Writing results takes time; a stop during it must not lose the count.
     if comm.leads() && book.checkpoint.is_worth_it() {
         book.save(&counts)?;
     }
-    let State { sum, nanos, .. } = book.state;
+    let VertexBook { sum, nanos, .. } = book;
     let (sum, seconds) = agreed(comm, || Ok((sum, nanos as f64 / 1e9)))?;
     let clustering = agreed(comm, || write(graph, run, &counts, sum.triangles))?;
     Ok((sum, seconds, clustering))
@@ -158,12 +154,6 @@ fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) ->
     Ok(Clustering::of(degrees, counts))
 }
 
-/// Returns the clustering coefficient of a vertex with `degree` neighbours and `triangles` triangles.
-pub(super) fn coefficient(degree: u32, triangles: u64) -> f64 {
-    let d = f64::from(degree);
-    if d < 2.0 { 0.0 } else { 2.0 * triangles as f64 / (d * (d - 1.0)) }
-}
-
 /// Adds the counters of all ranks to those of the leader. The other ranks start again at zero.
 fn gather(comm: &Comm, counts: &[AtomicU64]) {
     for counts in counts.chunks(1 << 17) {
@@ -174,42 +164,46 @@ fn gather(comm: &Comm, counts: &[AtomicU64]) {
     }
 }
 
-/// Loads what an earlier run saved, and its counters into `counts`.
-fn load(checkpoint: &Checkpoint, counts: &[AtomicU64]) -> Result<State> {
-    let Some(saved) = checkpoint.load()? else { return Ok(State::default()) };
-    let counted = match Counted::read(&saved, counts.len() as u64) {
-        Ok(counted) => counted,
-        Err(e) => {
-            tracing::warn!("{e}: counting from the start");
-            return Ok(State::default());
-        }
-    };
-    for (count, &stored) in counts.iter().zip(counted.counts) {
-        count.store(stored, Ordering::Relaxed);
-    }
-    Ok(State { sum: counted.sum, nanos: counted.nanos, done: counted.units.iter().copied().collect() })
-}
-
 /// The counts so far, with the checkpoint that saves them.
-struct Book {
+struct VertexBook {
     checkpoint: Checkpoint,
-    state: State,
+    sum: Sum,
+    /// Time of all units, including those of earlier runs.
+    nanos: u64,
+    /// Numbers of the units that are counted.
+    done: HashSet<u64>,
+    /// Number of units of the graph.
     total: u64,
 }
 
-impl Book {
+impl VertexBook {
+    /// Loads what an earlier run saved, and its counters into `counts`.
+    fn load(&mut self, counts: &[AtomicU64]) -> Result<()> {
+        let Some(saved) = self.checkpoint.load()? else { return Ok(()) };
+        match SavedCounts::read(&saved, counts.len() as u64) {
+            Ok(counted) => {
+                let cells = counts.iter().zip(counted.counts);
+                cells.for_each(|(count, &stored)| count.store(stored, Ordering::Relaxed));
+                (self.sum, self.nanos) = (counted.sum, counted.nanos);
+                self.done = counted.units.iter().copied().collect();
+            }
+            Err(e) => tracing::warn!("{e}: counting from the start"),
+        }
+        Ok(())
+    }
+
     fn take(&mut self, units: &[(u64, PairCount)], nanos: u64) -> Result<()> {
         for &(unit, count) in units {
-            self.state.sum += count;
-            self.state.done.insert(unit);
+            self.sum += count;
+            self.done.insert(unit);
         }
-        self.state.nanos = nanos;
+        self.nanos = nanos;
         let hit = |_| failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", self.checkpoint.path(), e));
         units.iter().try_for_each(hit)
     }
 
     fn save(&mut self, counts: &[AtomicU64]) -> Result<()> {
-        let State { sum, nanos, done } = &self.state;
+        let VertexBook { sum, nanos, done, .. } = &*self;
         let halves = |x: u128| [x as u64, (x >> 64) as u64];
         let ([low, high], [probes_low, probes_high]) = (halves(sum.triangles), halves(sum.probes));
         let mut units: Vec<u64> = done.iter().copied().collect();

@@ -1,14 +1,12 @@
 //! Checks results against each other and against the input, by a method independent of the count.
 
-use crate::algo::triangle::driver;
-use crate::algo::triangle::figures::mean;
-use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
-use crate::algo::triangle::per_vertex::coefficient;
-use crate::algo::triangle::sampled::{self, Counted, Gatherer, Sets};
+use crate::algo::edges::each_edge;
+use crate::algo::triangle::output::{TriangleDetails, TriangleOutput, coefficient, mean};
+use crate::algo::triangle::sampled::{self, SampleCounts, Sets};
+use crate::algo::triangle::units;
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Signals, Visitor};
 use crate::memory::Reservation;
 use crate::prepare::order;
 use crate::prepare::prepared::StoreInfo;
@@ -58,7 +56,7 @@ const CLUSTERING: &str = "out/clustering";
 
 /// Sums of columns, row by row.
 #[derive(Default)]
-struct Sums {
+struct ColumnSums {
     rows: u64,
     triangles: u128,
     degrees: u128,
@@ -78,18 +76,11 @@ fn columns_agree(
     let mut triangles = results.column::<u64>(TRIANGLES, ids, 0)?;
     let mut degrees = results.column::<u32>(DEGREE, ids, 0)?;
     let mut clustering = results.column::<f64>(CLUSTERING, ids, 0.0)?;
-    let mut sums = Sums::default();
-    loop {
-        let row = match (triangles.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?) {
-            (Some(triangles), Some(degree), Some(clustering)) => (triangles, degree, clustering),
-            (None, None, None) => break,
-            _ => {
-                return Err(Error::Validation(
-                    "the columns of triangles, degrees and clustering have different lengths".into(),
-                ));
-            }
-        };
-        let (triangles, degree, clustering) = row;
+    let mut sums = ColumnSums::default();
+    // A column with fewer or more rows than there are ids is an error of its own.
+    while let (Some(triangles), Some(degree), Some(clustering)) =
+        (triangles.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?)
+    {
         let expected = coefficient(degree, triangles);
         ensure(clustering.to_bits() == expected.to_bits(), || {
             let id = ids.id(sums.rows);
@@ -140,7 +131,7 @@ fn ensure(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
 fn transitivity(stored: &StoreInfo, result: &TriangleOutput) -> Result<String> {
     let wedges = stored.summary.wedges;
     ensure(result.wedges == wedges, || format!("{} wedges reported, but the degrees give {wedges}", result.wedges))?;
-    let units = driver::units(stored.blocks as usize);
+    let units = units::total(stored.blocks as usize);
     ensure(result.units == units, || {
         format!("{} units reported, but {} blocks have {units}", result.units, stored.blocks)
     })?;
@@ -168,14 +159,14 @@ fn recount(
     let threads = results.threads;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
-    let (number, reading, what) = match edges {
-        EdgeSource::Input(input) => (results.info.edges, input.scratch_bytes(threads), "the input"),
-        EdgeSource::Blocks(graph) => (graph.stored.edges, 0, "the blocks"),
+    let number = match edges {
+        EdgeSource::Input(_) => results.info.edges,
+        EdgeSource::Blocks(graph) => graph.stored.edges,
     };
-    let room = results.budget.free().saturating_sub(reading);
+    let room = results.budget.free().saturating_sub(edges.scratch_bytes(threads));
     let unlisted = Ids::unlisted(results)?;
     let (ids, columns) = (columns.unwrap_or(&unlisted), columns.is_some());
-    let recount = Recount { edges, ids, columns, results, found, number, room, pool: &pool, what };
+    let recount = Recount { edges, ids, columns, results, found, number, room, pool: &pool, what: edges.name() };
     let per_edge = sampled::bytes_per_edge(threads, columns);
     verdict.note(
         "recount",
@@ -230,7 +221,7 @@ impl Recount<'_> {
 
     /// Checks every value of the columns of triangles and degrees against a recount. [`columns_agree`] compares
     /// clustering with these columns.
-    fn corners_agree(&self, counted: &Counted) -> Result<()> {
+    fn corners_agree(&self, counted: &SampleCounts) -> Result<()> {
         let Recount { edges, ids, .. } = *self;
         let order = match edges {
             EdgeSource::Blocks(graph) => Some(order::map(&graph.folder, graph.info.content)?),
@@ -331,11 +322,13 @@ impl Recount<'_> {
         let sets = Sets::new(colours, seeds, room);
         match self.edges {
             EdgeSource::Input(input) => {
-                let reader = || Reader { ids: self.ids, tally: Tally::default(), gatherer: sets.gatherer() };
-                let mut readers: Vec<_> = (0..threads).map(|_| reader()).collect();
-                let scan = input.scan(&mut readers, &Signals)?;
-                readers.iter_mut().try_for_each(|reader| reader.gatherer.finish())?;
-                Tally::check(readers.iter().map(|reader| reader.tally), &scan, input, self.ids, info)?;
+                let states = (0..threads).map(|_| (Tally::default(), sets.gatherer())).collect();
+                let (mut states, scan) = each_edge(input, states, |(tally, gatherer), [u, v]| {
+                    tally.edge(self.ids, [u, v]);
+                    gatherer.edge(u, v)
+                })?;
+                states.iter_mut().try_for_each(|(_, gatherer)| gatherer.finish())?;
+                Tally::check(states.iter().map(|&(tally, _)| tally), &scan, input, self.ids, info)?;
             }
             EdgeSource::Blocks(graph) => {
                 let mut gatherer = sets.gatherer();
@@ -352,28 +345,5 @@ impl Recount<'_> {
             }
         }
         Ok((reserved, sets.into_kept()))
-    }
-}
-
-/// Gathers the edges of the input that one thread reads.
-struct Reader<'a> {
-    ids: &'a Ids,
-    tally: Tally,
-    gatherer: Gatherer<'a>,
-}
-
-impl Reader<'_> {
-    fn edge(&mut self, ends: [u64; 2]) -> Result<()> {
-        self.tally.edge(self.ids, ends);
-        self.gatherer.edge(ends[0], ends[1])
-    }
-}
-
-impl Visitor for Reader<'_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => edges.iter().try_for_each(|edge| self.edge(edge.map(u64::from))),
-            Edges::Wide(edges) => edges.iter().try_for_each(|&edge| self.edge(edge)),
-        }
     }
 }

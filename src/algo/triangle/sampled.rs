@@ -101,7 +101,7 @@ impl Gatherer<'_> {
 
 /// Counts among the edges of one set.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Counted {
+pub(super) struct SampleCounts {
     /// Number of distinct edges.
     pub edges: u64,
     /// Number of triangles.
@@ -122,7 +122,7 @@ pub(super) struct Counted {
 
 /// Counts triangles among `edges`, which may contain repeats. Pairs of triangles and corners are only counted on
 /// request, because they take most of the time. Runs in rayon's current pool.
-pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Counted {
+pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> SampleCounts {
     edges.par_sort_unstable();
     edges.dedup();
     let mut ids: Vec<u64> = edges.iter().flatten().copied().collect();
@@ -132,17 +132,17 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Cou
     edges.par_iter_mut().flatten().for_each(|id| *id = ids.partition_point(|&other| other < *id) as u64);
     let mut degrees = vec![0u32; ids.len()];
     edges.iter().flatten().for_each(|&v| degrees[v as usize] += 1);
-    let rows = Rows::new(&edges, &degrees);
+    let rows = SampleRows::new(&edges, &degrees);
     drop(edges);
     let found = rows.triangles(if pairs { rows.targets.len() } else { 0 }, if corners { ids.len() } else { 0 });
     let degree = |d: &u32| u64::from(*d);
-    let mut counted = Counted {
+    let mut counted = SampleCounts {
         edges: rows.targets.len() as u64,
         triangles: found.triangles.into_inner(),
         pairs: found.of_edge.iter().map(|t| f64::from(t.load(Relaxed))).map(|t| t * (t - 1.0) / 2.0).sum(),
         wedges: degrees.iter().map(degree).map(|d| u128::from(d) * u128::from(d.saturating_sub(1)) / 2).sum(),
         max_degree: degrees.iter().map(degree).max().unwrap_or(0),
-        ..Counted::default()
+        ..SampleCounts::default()
     };
     if corners {
         // This reuses the memory of the atomics.
@@ -153,19 +153,19 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Cou
 }
 
 /// Adjacency rows: every edge is in the row of its end of smaller degree, or of smaller number at equal degrees.
-struct Rows {
+struct SampleRows {
     starts: Vec<u32>,
     targets: Vec<u32>,
 }
 
-struct Found {
+struct TriangleCounters {
     triangles: AtomicU64,
     of_edge: Vec<AtomicU32>,
     of_vertex: Vec<AtomicU64>,
 }
 
-impl Rows {
-    fn new(edges: &[[u64; 2]], degrees: &[u32]) -> Rows {
+impl SampleRows {
+    fn new(edges: &[[u64; 2]], degrees: &[u32]) -> SampleRows {
         let oriented = |&[u, v]: &[u64; 2]| {
             let key = |x: u64| (degrees[x as usize], x);
             if key(u) < key(v) { (u as usize, v as u32) } else { (v as usize, u as u32) }
@@ -181,7 +181,7 @@ impl Rows {
             starts[from + 1] += 1;
         }
         starts.pop();
-        Rows { starts, targets }
+        SampleRows { starts, targets }
     }
 
     fn row(&self, v: usize) -> std::ops::Range<usize> {
@@ -189,8 +189,8 @@ impl Rows {
     }
 
     /// For each vertex, marks its row with the numbers of its edges, and looks up the rows of its targets.
-    fn triangles(&self, edges: usize, vertices: usize) -> Found {
-        let found = Found {
+    fn triangles(&self, edges: usize, vertices: usize) -> TriangleCounters {
+        let found = TriangleCounters {
             triangles: AtomicU64::new(0),
             of_edge: (0..edges).map(|_| AtomicU32::new(0)).collect(),
             of_vertex: (0..vertices).map(|_| AtomicU64::new(0)).collect(),
@@ -214,7 +214,7 @@ impl Rows {
         found
     }
 
-    fn of_one(&self, u: usize, marks: &mut [u32], found: &Found) -> u64 {
+    fn of_one(&self, u: usize, marks: &mut [u32], found: &TriangleCounters) -> u64 {
         let row = self.row(u);
         row.clone().for_each(|edge| marks[self.targets[edge] as usize] = edge as u32 + 1);
         let mut sum = 0;
@@ -256,7 +256,7 @@ impl Rows {
 mod tests {
     use super::*;
 
-    fn sample(edges: impl Iterator<Item = [u64; 2]>, colours: u64, seeds: Vec<u64>) -> Vec<Counted> {
+    fn sample(edges: impl Iterator<Item = [u64; 2]>, colours: u64, seeds: Vec<u64>) -> Vec<SampleCounts> {
         let sets = Sets::new(colours, seeds, 1 << 22);
         let mut gatherer = sets.gatherer();
         edges.for_each(|[u, v]| gatherer.edge(u, v).unwrap());
@@ -282,7 +282,7 @@ mod tests {
         assert!(found.degrees.iter().all(|&degree| u64::from(degree) == n - 1));
         // Every edge is in n - 2 triangles.
         assert_eq!(found.pairs, (n * (n - 1) / 2) as f64 * ((n - 2) * (n - 3) / 2) as f64);
-        assert_eq!(sample(std::iter::once([3, 3]), 1, vec![7]), [Counted::default()]);
+        assert_eq!(sample(std::iter::once([3, 3]), 1, vec![7]), [SampleCounts::default()]);
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
-use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, trial, units};
+use crate::algo::triangle::per_vertex::SavedCounts;
+use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, units};
 use crate::algo::{
-    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, Verdict,
+    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::Figure;
 use crate::chart::unit::group;
-use crate::error::Result;
+use crate::error::{At, Error, Result};
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
@@ -28,7 +29,7 @@ impl Algorithm for Triangle {
     type Details = TriangleDetails;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Triangle> {
-        Triangle::read(table, diagnostics)
+        Some(Triangle { per_vertex: options::PER_VERTEX.read(table, diagnostics)? })
     }
 
     fn needs(&self) -> Needs {
@@ -41,7 +42,7 @@ impl Algorithm for Triangle {
     }
 
     fn units(&self, blocks: u64) -> u64 {
-        driver::units(blocks as usize)
+        units::total(blocks as usize)
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
@@ -60,7 +61,7 @@ impl Algorithm for Triangle {
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
         let (sum, seconds, details) = match self.per_vertex {
             false => {
-                let (sum, seconds, pairs) = trial::count(graph, run)?;
+                let (sum, seconds, pairs) = driver::count(graph, run)?;
                 (sum, seconds, TriangleDetails { pairs: Some(pairs), ..TriangleDetails::default() })
             }
             true => {
@@ -71,7 +72,7 @@ impl Algorithm for Triangle {
         let wedges = graph.stored.summary.wedges;
         let output = TriangleOutput {
             triangles: sum.triangles,
-            units: driver::units(graph.catalogue.len()),
+            units: units::total(graph.catalogue.len()),
             probes: sum.probes,
             wedges,
             transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },
@@ -89,7 +90,36 @@ impl Algorithm for Triangle {
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, output: Option<&TriangleOutput>) -> Result<String> {
-        units::verify(units, output)
+        let (number, triangles) = match &units.content {
+            UnitsContent::Records(records) => {
+                let mut sum = 0;
+                for record in *records {
+                    let [triangles, _, _] = record.words().ok_or_else(|| {
+                        let what = format!("the result of unit {} is not a count of triangles", record.unit);
+                        Error::corrupt(units.path, At::File, what)
+                    })?;
+                    sum += u128::from(triangles);
+                }
+                (records.len() as u64, sum)
+            }
+            UnitsContent::Checkpoint(saved) => {
+                let counted = SavedCounts::read(saved, units.vertices)?;
+                let (corners, triangles) = (counted.corners(), counted.sum.triangles);
+                if corners != 3 * triangles {
+                    let what = format!("{corners} corners of {triangles} triangles, not three times as many");
+                    return Err(Error::corrupt(units.path, At::File, what));
+                }
+                (counted.units.len() as u64, triangles)
+            }
+        };
+        match output {
+            Some(output) if units.total == number && triangles != output.triangles => Err(Error::Validation(format!(
+                "{}: all units have {triangles} triangles, the manifest {}",
+                units.path.display(),
+                output.triangles
+            ))),
+            _ => Ok(format!("{number} units with {triangles} triangles")),
+        }
     }
 
     fn answer(&self, output: &TriangleOutput, _: Option<&TriangleDetails>) -> Answer {

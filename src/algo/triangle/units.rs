@@ -1,43 +1,209 @@
-//! Checks that journals and checkpoints of a count are consistent and agree with its result.
+//! Goes through all units of a graph, in an order that keeps fronts resident while their partners stream past.
+//!
+//! All ranks have the same resident fronts, one group after another, and share the partners. A backend lists its items
+//! in the same order on every rank, and [`Turns`] tells each rank which item is its next. An item may be less than a
+//! unit, so counts are reported in [`Part`]s.
 
-use crate::algo::triangle::output::TriangleOutput;
-use crate::algo::triangle::per_vertex::Counted;
-use crate::algo::{StoredUnits, UnitsContent};
-use crate::error::{At, Error, Result};
+use crate::error::Result;
+use crate::graph::catalogue::Catalogue;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+use std::ops::{AddAssign, Range};
 
-/// Checks the units of one trial. Returns a description of what it found.
+/// Returns the number of units of a graph of `blocks` blocks: every pair of a front and a partner not before it.
+pub fn total(blocks: usize) -> u64 {
+    blocks as u64 * (blocks as u64 + 1) / 2
+}
+
+/// Returns the number of a unit. It depends only on the two blocks.
+pub fn number(front: usize, partner: usize) -> u64 {
+    total(partner) + front as u64
+}
+
+/// Returns the front and the partner of a unit.
+pub fn blocks_of(unit: u64) -> (u64, u64) {
+    // Finds the largest partner whose first unit is not after this one. The square root may be off by one.
+    let mut partner = ((2.0 * unit as f64 + 0.25).sqrt() - 0.5) as u64;
+    while total(partner as usize + 1) <= unit {
+        partner += 1;
+    }
+    while total(partner as usize) > unit {
+        partner -= 1;
+    }
+    (unit - total(partner as usize), partner)
+}
+
+/// A backend that counts fronts against their partners: a CPU or a GPU.
+pub trait Backend {
+    /// Returns how many blocks from `first` on it can keep as fronts at once. The same on every rank.
+    fn fronts(&self, graph: &Catalogue, first: usize) -> usize;
+
+    /// Counts the items of `work` that this rank gets, and reports the count of each part when it is finished.
+    ///
+    /// # Errors
+    /// A request to stop, a lost device, errors of [`Turns`] and of `found`.
+    fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()>;
+}
+
+/// A group of fronts, and all partners not before them.
+pub struct Work<'a> {
+    /// The graph.
+    pub graph: &'a Catalogue,
+    /// The blocks that are fronts.
+    pub fronts: Range<usize>,
+    done: &'a HashSet<u64>,
+    /// Hands out the items.
+    pub turns: &'a dyn Turns,
+}
+
+impl Work<'_> {
+    /// Returns true if the unit of `front` and `partner` still has to be counted.
+    pub fn wants(&self, front: usize, partner: usize) -> bool {
+        front <= partner && !self.done.contains(&number(front, partner))
+    }
+
+    /// Returns true if any unit of these partners still has to be counted.
+    pub fn wants_any(&self, mut partners: impl Iterator<Item = usize>) -> bool {
+        partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
+    }
+
+    /// Returns the next item that no rank has taken: 0, 1, 2, …, also beyond the end of the list. Each front, which
+    /// begins with `row`, has two lists. Items form groups of `whole` from the first on; each group consists of
+    /// complete units.
+    ///
+    /// # Errors
+    /// Errors of [`Turns::next`].
+    pub fn next(&self, row: u32, list: u64, whole: usize) -> Result<usize> {
+        debug_assert!(list < 2);
+        self.turns.next(2 * u64::from(row) + list, whole as u64).map(|item| item as usize)
+    }
+}
+
+/// Hands out items to ranks.
+pub trait Turns: Sync {
+    /// Returns the number of ranks that share the items. With a single rank, items should be as large as possible.
+    fn ranks(&self) -> usize;
+
+    /// Returns how often any rank has called this for `list` before. If ranks meet before they stop, then after a
+    /// request to stop it returns `u64::MAX` from the next multiple of `whole` on, so that no unit is left half
+    /// counted.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`], unless the stop waits for other ranks.
+    fn next(&self, list: u64, whole: u64) -> Result<u64>;
+
+    /// Checks that items are still handed out.
+    ///
+    /// # Errors
+    /// An error that says why they are not. The caller must then stop waiting, because other ranks may never answer.
+    fn go_on(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The result of a unit. It depends only on the graph.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PairCount {
+    /// Triangles whose two larger corners are rows of the front and of the partner.
+    pub triangles: u64,
+    /// Wedges tested: entries of the partner before each entry that is a row of the front.
+    ///
+    /// A block has fewer than 2³² entries and a row fewer than 2³², so neither sum overflows.
+    pub probes: u64,
+}
+
+impl AddAssign for PairCount {
+    fn add_assign(&mut self, other: PairCount) {
+        self.triangles += other.triangles;
+        self.probes += other.probes;
+    }
+}
+
+/// Triangles and probes of some rows of a front against some rows of a partner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The front block.
+    pub front: usize,
+    /// The partner block.
+    pub partner: usize,
+    /// Number of front rows times number of partner rows. Over all parts of a unit it adds up to the product of the
+    /// rows of its blocks.
+    pub pairs: u64,
+    /// The triangles and probes of the part.
+    pub count: PairCount,
+}
+
+/// Callback that receives parts which were finished together.
+pub type FoundParts<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
+
+/// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
+pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
+
+/// Units of which some parts are missing.
+#[derive(Debug, Default)]
+pub struct Gathering(HashMap<u64, (u64, PairCount)>);
+
+impl Gathering {
+    /// Adds a part. If it completes its unit, returns the unit and its count.
+    pub fn add(&mut self, graph: &Catalogue, part: &Part) -> Option<(u64, PairCount)> {
+        let rows = |block: usize| graph.layout.block(block).len() as u64;
+        let (all, number) = (rows(part.front) * rows(part.partner), number(part.front, part.partner));
+        if part.pairs == all {
+            return Some((number, part.count));
+        }
+        let (pairs, sum) = self.0.entry(number).or_default();
+        *pairs += part.pairs;
+        *sum += part.count;
+        // More pairs than the unit has would be a bug: such a unit never becomes complete.
+        if *pairs != all {
+            return None;
+        }
+        self.0.remove(&number).map(|(_, count)| (number, count))
+    }
+
+    /// Returns true if no unit is half counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Triangles and probes of many units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sum {
+    /// Number of triangles.
+    pub triangles: u128,
+    /// Number of wedges tested.
+    pub probes: u128,
+}
+
+impl AddAssign<PairCount> for Sum {
+    fn add_assign(&mut self, pair: PairCount) {
+        self.triangles += u128::from(pair.triangles);
+        self.probes += u128::from(pair.probes);
+    }
+}
+
+/// Counts all units that are not in `done`. `between` is called whenever this rank has counted a group of fronts.
 ///
 /// # Errors
-/// [`Error::Corrupt`] if no count can have written the units; [`Error::Validation`] if their sum is not the result.
-pub(super) fn verify(units: &StoredUnits<'_>, output: Option<&TriangleOutput>) -> Result<String> {
-    let (number, triangles) = match &units.content {
-        UnitsContent::Records(records) => {
-            let mut sum = 0;
-            for record in *records {
-                let [triangles, _, _] = record.words().ok_or_else(|| {
-                    let what = format!("the result of unit {} is not a count of triangles", record.unit);
-                    Error::corrupt(units.path, At::File, what)
-                })?;
-                sum += u128::from(triangles);
-            }
-            (records.len() as u64, sum)
+/// Errors of the backend, of `turns`, of `found` and of `between`.
+pub fn run(
+    graph: &Catalogue,
+    done: &HashSet<u64>,
+    backend: &mut dyn Backend,
+    turns: &dyn Turns,
+    found: FoundParts<'_>,
+    between: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    let mut first = 0;
+    while first < graph.len() {
+        let fronts = first..graph.len().min(first + backend.fronts(graph, first).max(1));
+        first = fronts.end;
+        let work = Work { graph, fronts, done, turns };
+        if work.wants_any(work.fronts.start..graph.len()) {
+            backend.count(&work, found)?;
+            between()?;
         }
-        UnitsContent::Checkpoint(saved) => {
-            let counted = Counted::read(saved, units.vertices)?;
-            let (corners, triangles) = (counted.corners(), counted.sum.triangles);
-            if corners != 3 * triangles {
-                let what = format!("{corners} corners of {triangles} triangles, not three times as many");
-                return Err(Error::corrupt(units.path, At::File, what));
-            }
-            (counted.units.len() as u64, triangles)
-        }
-    };
-    match output {
-        Some(output) if units.total == number && triangles != output.triangles => Err(Error::Validation(format!(
-            "{}: all units have {triangles} triangles, the manifest {}",
-            units.path.display(),
-            output.triangles
-        ))),
-        _ => Ok(format!("{number} units with {triangles} triangles")),
     }
+    Ok(())
 }

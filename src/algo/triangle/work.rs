@@ -113,7 +113,7 @@ fn groups(runs: &DegreeRuns) -> Vec<Group> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::triangle::driver;
+    use crate::algo::triangle::units;
     use crate::formats::EdgeGenerator;
     use crate::generate::Generator;
     use crate::graph::direction::Direction;
@@ -181,7 +181,7 @@ mod tests {
                 let edges = generator.edges();
                 let (is, said) = (counted(&generator, scale), likely::degrees(edges, 1 << scale, zero));
                 let units = |runs: &DegreeRuns, edges| {
-                    driver::units(Layout::new(runs, edges, Direction::Undirected).blocks()) as f64
+                    units::total(Layout::new(runs, edges, Direction::Undirected).blocks()) as f64
                 };
                 let within_two = |what: &str, said: f64, is: f64| {
                     assert!(

@@ -6,7 +6,7 @@
 //! microseconds.
 
 use crate::algo::triangle::PairCount;
-use crate::algo::triangle::driver::{self, Backend, Gathering, Part, Turns};
+use crate::algo::triangle::units::{self, Backend, Gathering, Part, Turns};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 /// Callback of the leader that receives the numbers and counts of complete units.
 pub(super) type Keep<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
 /// Callback that all ranks run together between groups of fronts.
-pub(super) type Between<'a> = Option<&'a mut dyn FnMut(Barrier) -> Result<()>>;
+pub(super) type Between<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Result<()>>;
 
 /// A barrier at which all ranks have arrived.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Barrier {
+pub(super) struct RankBarrier {
     /// Whether this is the last barrier.
     pub(super) is_last: bool,
     /// Whether no unit is half counted. Only the leader knows it.
@@ -56,42 +56,33 @@ impl WorkQueue<'_> {
     ///
     /// # Errors
     /// Errors of counting, `keep` and `between`. Other ranks may still wait, so the caller must end the job.
-    pub(super) fn count(&self, backend: Option<&mut dyn Backend>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
-        match (self.comm.ranks(), self.comm.leads()) {
-            (1, _) => {
-                let coordinator = Coordinator::new(self, keep, false);
-                self.rounds(
-                    backend,
-                    &coordinator,
-                    &mut |parts| coordinator.take(parts),
-                    between,
-                    &coordinator.calls,
-                    &mut |last| Ok(Barrier { is_last: last, is_whole: true }),
-                )
-            }
-            (_, true) => self.lead(backend, keep, between),
-            _ => self.follow(backend, between),
-        }
+    pub(super) fn count(
+        &self,
+        backend: Option<&mut (dyn Backend + '_)>,
+        keep: Keep<'_>,
+        between: Between<'_>,
+    ) -> Result<()> {
+        if self.comm.leads() { self.lead(backend, keep, between) } else { self.follow(backend, between) }
     }
 
-    fn lead(&self, backend: Option<&mut dyn Backend>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
+    fn lead(&self, backend: Option<&mut (dyn Backend + '_)>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
         let coordinator = Coordinator::new(self, keep, between.is_some());
         std::thread::scope(|scope| {
-            let answering =
-                std::thread::Builder::new().name("turns".into()).spawn_scoped(scope, || coordinator.answer());
-            let answering = answering.map_err(|_| Error::thread())?;
+            let answer =
+                || std::thread::Builder::new().name("turns".into()).spawn_scoped(scope, || coordinator.answer());
+            let answering = (self.comm.ranks() > 1).then(answer).transpose().map_err(|_| Error::thread())?;
             let mut found = |parts: &[Part]| coordinator.take(parts);
             let counted = self.rounds(backend, &coordinator, &mut found, between, &coordinator.calls, &mut |last| {
                 coordinator.meet(last)
             });
             *lock(&coordinator.phase) = Phase::Closed;
-            let answered = answering.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let joined = answering.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             // An error of the coordinator is the cause of the others.
-            answered.and(counted)
+            joined.unwrap_or(Ok(())).and(counted)
         })
     }
 
-    fn follow(&self, backend: Option<&mut dyn Backend>, between: Between<'_>) -> Result<()> {
+    fn follow(&self, backend: Option<&mut (dyn Backend + '_)>, between: Between<'_>) -> Result<()> {
         let (comm, meets) = (self.comm, between.is_some());
         let mut found = |parts: &[Part]| {
             // Keeps messages small.
@@ -104,10 +95,10 @@ impl WorkQueue<'_> {
             }
             if meets { Ok(()) } else { signals::check() }
         };
-        let worker = Worker { comm, meets, one: Mutex::new(()) };
+        let worker = RemoteTurns { comm, meets, one: Mutex::new(()) };
         let mut meet = |last: bool| {
             comm.send(0, bytes_of(&[MEET, last.into()]));
-            Ok(Barrier { is_last: last, is_whole: true })
+            Ok(RankBarrier { is_last: last, is_whole: true })
         };
         self.rounds(backend, &worker, &mut found, between, &Mutex::new(()), &mut meet)
     }
@@ -117,25 +108,25 @@ impl WorkQueue<'_> {
     /// other ranks.
     fn rounds(
         &self,
-        backend: Option<&mut dyn Backend>,
+        backend: Option<&mut (dyn Backend + '_)>,
         turns: &dyn Turns,
-        found: driver::Found<'_>,
+        found: units::FoundParts<'_>,
         mut between: Between<'_>,
         calls: &Mutex<()>,
-        meet: &mut dyn FnMut(bool) -> Result<Barrier>,
+        meet: &mut dyn FnMut(bool) -> Result<RankBarrier>,
     ) -> Result<()> {
         let counts = backend.is_some();
         let each = between.is_some();
         let mut round = |end| -> Result<bool> {
-            let Barrier { is_last, is_whole } = meet(end)?;
+            let RankBarrier { is_last, is_whole } = meet(end)?;
             let _all_are_here = lock(calls);
             let is_last = self.comm.broadcast(vec![is_last.into()]) == [1];
-            between.as_mut().map_or(Ok(()), |between| between(Barrier { is_last, is_whole }))?;
+            between.as_mut().map_or(Ok(()), |between| between(RankBarrier { is_last, is_whole }))?;
             Ok(is_last)
         };
         if let Some(backend) = backend {
             let mut after = || if each { round(false).map(drop) } else { Ok(()) };
-            driver::run(self.graph, self.done, backend, turns, found, &mut after)?;
+            units::run(self.graph, self.done, backend, turns, found, &mut after)?;
         }
         // A rank that does not count has no fronts, so it does not know how many barriers there are.
         while !round(counts || !each)? {}
@@ -200,7 +191,7 @@ impl<'a> Coordinator<'a> {
     /// Answers messages until all ranks have finished.
     fn answer(&self) -> Result<()> {
         let mut met = vec![0; self.comm.ranks()];
-        let mut backoff = Backoff::default();
+        let mut backoff = TurnBackoff::default();
         let answered = loop {
             if *lock(&self.phase) == Phase::Closed {
                 break Ok(());
@@ -212,7 +203,7 @@ impl<'a> Coordinator<'a> {
             };
             drop(calls);
             match served {
-                Ok(true) => backoff = Backoff::default(),
+                Ok(true) => backoff = TurnBackoff::default(),
                 Ok(false) => backoff.sleep(),
                 Err(e) => break Err(e),
             }
@@ -259,14 +250,14 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Waits until all ranks have arrived at this rank's next barrier.
-    fn meet(&self, last: bool) -> Result<Barrier> {
+    fn meet(&self, last: bool) -> Result<RankBarrier> {
         let meeting = self.held.fetch_add(1, Relaxed);
         self.come(meeting, last);
-        let mut backoff = Backoff::default();
+        let mut backoff = TurnBackoff::default();
         loop {
             let (came, last) = lock(&self.met)[meeting];
             if came == self.comm.ranks() {
-                return Ok(Barrier { is_last: last, is_whole: lock(&self.book).0.is_empty() });
+                return Ok(RankBarrier { is_last: last, is_whole: lock(&self.book).0.is_empty() });
             }
             self.go_on()?;
             backoff.sleep();
@@ -311,7 +302,7 @@ impl Turns for Coordinator<'_> {
 }
 
 /// A worker rank's connection to the coordinator.
-struct Worker<'a> {
+struct RemoteTurns<'a> {
     comm: &'a Comm,
     /// Whether ranks meet at a barrier before they stop.
     meets: bool,
@@ -319,7 +310,7 @@ struct Worker<'a> {
     one: Mutex<()>,
 }
 
-impl Turns for Worker<'_> {
+impl Turns for RemoteTurns<'_> {
     fn ranks(&self) -> usize {
         self.comm.ranks()
     }
@@ -327,7 +318,7 @@ impl Turns for Worker<'_> {
     fn next(&self, list: u64, whole: u64) -> Result<u64> {
         let _one = lock(&self.one);
         self.comm.send(0, bytes_of(&[NEXT, list, whole, signals::stop_requested().is_some().into()]));
-        let mut backoff = Backoff::default();
+        let mut backoff = TurnBackoff::default();
         loop {
             if let Some((_, answer)) = self.comm.receive() {
                 let wrong = || Error::internal("ask for a turn", "an empty answer");
@@ -343,9 +334,9 @@ impl Turns for Worker<'_> {
 
 /// Exponential back-off.
 #[derive(Default)]
-struct Backoff(u32);
+struct TurnBackoff(u32);
 
-impl Backoff {
+impl TurnBackoff {
     fn sleep(&mut self) {
         let [least, most] = BACKOFF;
         std::thread::sleep((least * (1 << self.0)).min(most));

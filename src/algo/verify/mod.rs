@@ -25,6 +25,24 @@ pub enum EdgeSource<'a> {
     Blocks(&'a Graph),
 }
 
+impl EdgeSource<'_> {
+    /// Returns the bytes of memory for a pass over the edges with `threads` threads.
+    pub fn scratch_bytes(&self, threads: usize) -> u64 {
+        match self {
+            EdgeSource::Input(input) => input.scratch_bytes(threads),
+            EdgeSource::Blocks(_) => 0,
+        }
+    }
+
+    /// Returns a name of the source for messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            EdgeSource::Input(_) => "the input",
+            EdgeSource::Blocks(_) => "the blocks",
+        }
+    }
+}
+
 /// The results of one task, and what they can be checked against.
 pub struct Results<'a> {
     /// Path of the workdir.
@@ -92,10 +110,6 @@ pub struct ListResults<'a> {
     pub done: bool,
     /// The list; or a sentence that says why it is not available.
     pub list: std::result::Result<&'a List, String>,
-    /// Host memory for the checks.
-    pub budget: &'a Budget,
-    /// Threads for the checks.
-    pub threads: usize,
 }
 
 /// A journal or checkpoint of a task, whose checksums are intact.
@@ -121,7 +135,7 @@ pub enum UnitsContent<'a> {
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// The check passed.
     Ok,
     /// The check failed.
@@ -138,7 +152,7 @@ pub struct Check {
     /// What was checked.
     pub what: String,
     /// Outcome of the check.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// The finding, in words.
     pub found: String,
 }
@@ -146,10 +160,10 @@ pub struct Check {
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outcome = match self.outcome {
-            Outcome::Ok => "ok",
-            Outcome::Failed => "FAILED",
-            Outcome::Skipped => "skipped",
-            Outcome::Warning => "warning",
+            CheckOutcome::Ok => "ok",
+            CheckOutcome::Failed => "FAILED",
+            CheckOutcome::Skipped => "skipped",
+            CheckOutcome::Warning => "warning",
         };
         write!(f, "{outcome:8}{:22} {}", self.what, self.found)
     }
@@ -178,13 +192,13 @@ impl<'a> Verdict<'a> {
     pub fn note(&mut self, what: &str, found: Result<String>) -> Result<()> {
         let is_missing = found.as_ref().is_err_and(Error::is_missing);
         match found {
-            Ok(found) => self.add(what, Outcome::Ok, found),
+            Ok(found) => self.add(what, CheckOutcome::Ok, found),
             Err(e @ Error::Stopped(_)) => Err(e),
             Err(Error::Io { path, .. }) if is_missing => {
                 self.note(what, Err(Error::corrupt(path, At::File, "missing, although the manifest lists it")))
             }
             Err(e) => {
-                let reported = self.add(what, Outcome::Failed, e.to_string());
+                let reported = self.add(what, CheckOutcome::Failed, e.to_string());
                 self.first.get_or_insert(e);
                 reported
             }
@@ -196,7 +210,7 @@ impl<'a> Verdict<'a> {
     /// # Errors
     /// Errors of reporting.
     pub fn skip(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
-        self.add(what, Outcome::Skipped, why.into())
+        self.add(what, CheckOutcome::Skipped, why.into())
     }
 
     /// Records a remark that concerns the other checks.
@@ -204,10 +218,10 @@ impl<'a> Verdict<'a> {
     /// # Errors
     /// Errors of reporting.
     pub fn warn(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
-        self.add(what, Outcome::Warning, why.into())
+        self.add(what, CheckOutcome::Warning, why.into())
     }
 
-    fn add(&mut self, what: &str, outcome: Outcome, found: String) -> Result<()> {
+    fn add(&mut self, what: &str, outcome: CheckOutcome, found: String) -> Result<()> {
         let check = Check { what: what.to_owned(), outcome, found };
         (self.tell)(&check)?;
         self.checks.push(check);

@@ -8,7 +8,6 @@ use crate::job::plan::resources;
 use crate::job::state::manifest::Manifest;
 use crate::job::status::JobPlace;
 use crate::list::List;
-use crate::memory::Budget;
 
 /// Lets each task that has a result check it against the list, which `spec` opens.
 ///
@@ -18,7 +17,6 @@ pub(super) fn verify(
     place: &JobPlace,
     spec: Option<&InputSpec>,
     manifest: &Manifest,
-    budget: &Budget,
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
     let threads = resources::threads(place.job.as_ref().map_or(0, |job| job.limits.threads));
@@ -30,7 +28,7 @@ pub(super) fn verify(
     for (name, record) in found {
         let (workdir, outputs) = (&place.workdir, &record.outputs);
         let list = list.as_ref().map_err(String::clone);
-        let results = ListResults { workdir, outputs, done: record.done, list, budget, threads };
+        let results = ListResults { workdir, outputs, done: record.done, list };
         match (recalled(name, record).filter(|task| task.is_on_list()), &record.found) {
             (Some(task), Some(found)) => task.verify(ByInput::List(&results), (found, &record.how), verdict)?,
             _ => verdict.skip(name, OTHER_VERSION)?,

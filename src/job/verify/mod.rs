@@ -8,7 +8,7 @@ mod list;
 mod report;
 mod store_check;
 
-use crate::algo::run::{Kind, Units};
+use crate::algo::run::{Units, UnitsKind};
 use crate::algo::{self, ByInput, EdgeSource, Results, StoredUnits, Task, UnitsContent, Verdict};
 use crate::config::{InputKeys, InputSpec};
 use crate::error::{At, Error, Result};
@@ -64,7 +64,7 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         units(workdir, None, &manifest, verdict)?;
         outputs(workdir, &manifest, verdict)?;
         check_report(workdir, &manifest, None, verdict)?;
-        return list::verify(place, spec, &manifest, &budget, verdict);
+        return list::verify(place, spec, &manifest, verdict);
     }
     let prepared = match spec {
         Some(InputSpec::Prepared(other)) => prepared_graph(other, verdict)?,
@@ -214,7 +214,7 @@ fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict:
             verdict.skip(&what, "the manifest has no such task; a run discards it")?;
             continue;
         };
-        if kind == Kind::Files {
+        if kind == UnitsKind::Files {
             verdict.skip(&what, "belongs to an unfinished task, which checks it when it resumes")?;
             continue;
         }
@@ -228,7 +228,7 @@ fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict:
 
 fn units_hold(
     path: &Path,
-    kind: Kind,
+    kind: UnitsKind,
     key: u64,
     info: Option<&InputInfo>,
     record: &TaskRecord,
@@ -239,7 +239,7 @@ fn units_hold(
     let stored = |content| StoredUnits { path, vertices, total: record.units, content };
     let found = record.found.as_ref();
     match kind {
-        Kind::Journal => {
+        UnitsKind::Journal => {
             let peek = journal::peek(path, key)?;
             if let Some(byte) = peek.damaged_at {
                 let what = "a record does not agree with its checksum";
@@ -250,8 +250,8 @@ fn units_hold(
             let torn = if peek.torn > 0 { ", and a torn one at its end" } else { "" };
             Ok(format!("whole; {said}{torn}"))
         }
-        Kind::Files => Ok(String::new()),
-        Kind::Checkpoint => {
+        UnitsKind::Files => Ok(String::new()),
+        UnitsKind::Checkpoint => {
             let saved = Saved::open(path, key)?;
             let said = task.verify_units(&stored(UnitsContent::Checkpoint(&saved)), found)?;
             Ok(format!("whole; {said}"))

@@ -5,8 +5,8 @@
 //! its parent. First, all threads compute the value of each vertex's own row. Then low points are propagated up the
 //! tree, from the last vertex in preorder to the first.
 
-use crate::algo::dfs::record::{NONE, Tree};
-use crate::algo::dfs::rows::Rows;
+use crate::algo::dfs::record::{DfsTree, NONE};
+use crate::algo::dfs::rows::SearchRows;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, cells, prefetch};
@@ -44,7 +44,7 @@ impl Articulation {
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
-    pub fn new(tree: &Tree, rows: &Rows<'_>, threads: usize, budget: &Budget) -> Result<Articulation> {
+    pub fn new(tree: &DfsTree, rows: &SearchRows<'_>, threads: usize, budget: &Budget) -> Result<Articulation> {
         let vertices = tree.vertices() as usize;
         let mut pre: Buffer<u32> = budget.zeroed(vertices, "preorder for low points (4 bytes a vertex)")?;
         let mut order: Buffer<u32> = budget.zeroed(tree.reached as usize, "vertices by preorder (4 bytes each)")?;
@@ -111,7 +111,7 @@ impl Articulation {
 }
 
 /// Returns the smallest preorder among a vertex and its neighbours, without its parent.
-fn own_low(tree: &Tree, rows: &Rows<'_>, pre: &[u32], v: u32) -> u32 {
+fn own_low(tree: &DfsTree, rows: &SearchRows<'_>, pre: &[u32], v: u32) -> u32 {
     let parent = tree.parent(v);
     let mut low = pre[v as usize];
     for half in rows.of(v).0 {

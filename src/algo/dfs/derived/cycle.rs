@@ -3,8 +3,8 @@
 
 use super::strong::Strong;
 use crate::algo::dfs::output::MOST_OF_CYCLE;
-use crate::algo::dfs::pairs::Pairs;
-use crate::algo::dfs::record::{NONE, Tree};
+use crate::algo::dfs::pairs::PairCounts;
+use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::error::Result;
 use crate::graph::ids::{DenseId, InputId, Vertex};
 use crate::memory::{Budget, Buffer};
@@ -27,8 +27,8 @@ pub(in crate::algo::dfs) enum Cycle {
 
 /// The vertices that a search reached.
 #[derive(Clone, Copy)]
-pub(in crate::algo::dfs) struct Reached<'a> {
-    pub tree: &'a Tree,
+pub(in crate::algo::dfs) struct ReachedVertices<'a> {
+    pub tree: &'a DfsTree,
     /// The source, if it has no edges but loops.
     pub own: Option<InputId>,
     /// Whether all vertices are reached; in a forest, including those with no edges but loops.
@@ -40,7 +40,13 @@ impl Cycle {
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of the stored order.
-    pub fn new(strong: &Strong, reached: Reached<'_>, graph: &Graph, ids: &InputIds, budget: &Budget) -> Result<Cycle> {
+    pub fn new(
+        strong: &Strong,
+        reached: ReachedVertices<'_>,
+        graph: &Graph,
+        ids: &InputIds,
+        budget: &Budget,
+    ) -> Result<Cycle> {
         if let Some(cycle) = strong.cycle(reached.tree, budget)? {
             return Ok(Cycle::Of(cycle));
         }
@@ -55,7 +61,7 @@ impl Cycle {
     }
 
     /// Returns the loop that a pass over the input found. `pairs` has the loops of reached vertices.
-    pub fn by_loops(pairs: &Pairs, graph: &Graph, ids: &InputIds) -> Cycle {
+    pub fn by_loops(pairs: &PairCounts, graph: &Graph, ids: &InputIds) -> Cycle {
         let first = (0..graph.info.ids).map(|id| DenseId(id as u32)).find(|&id| pairs.occurs(id));
         first.map_or(Cycle::No, |id| Cycle::Loop(ids.of_dense(id)))
     }
@@ -86,7 +92,7 @@ impl Cycle {
     }
 }
 
-impl Reached<'_> {
+impl ReachedVertices<'_> {
     /// Returns true if a vertex was reached. It may be a vertex with no edges but loops.
     fn has(&self, id: DenseId, graph: &Graph, ids: &InputIds) -> Result<bool> {
         if self.all || self.own == Some(ids.of_dense(id)) {

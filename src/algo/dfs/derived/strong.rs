@@ -7,8 +7,8 @@
 //! yet, and among the low points of its children. If it is the vertex's own preorder, the vertex and all vertices below
 //! it that are in no component form one. Because the order is known, rows are prefetched.
 
-use crate::algo::dfs::record::{NONE, Tree};
-use crate::algo::dfs::rows::Rows;
+use crate::algo::dfs::record::{DfsTree, NONE};
+use crate::algo::dfs::rows::SearchRows;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
@@ -41,7 +41,7 @@ impl Strong {
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
-    pub fn new(tree: &Tree, rows: &Rows<'_>, budget: &Budget) -> Result<Strong> {
+    pub fn new(tree: &DfsTree, rows: &SearchRows<'_>, budget: &Budget) -> Result<Strong> {
         let vertices = tree.vertices() as usize;
         let mut component: Buffer<u32> = budget.zeroed(vertices, "components (4 bytes a vertex)")?;
         let mut low: Buffer<u32> = budget.zeroed(vertices, "low points (4 bytes a vertex)")?;
@@ -95,7 +95,7 @@ impl Strong {
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn cycle(&self, tree: &Tree, budget: &Budget) -> Result<Option<Buffer<u32>>> {
+    pub fn cycle(&self, tree: &DfsTree, budget: &Budget) -> Result<Option<Buffer<u32>>> {
         let Some([from, to]) = self.back else { return Ok(None) };
         let length = tree.depth(from) - tree.depth(to) + 1;
         let mut cycle: Buffer<u32> = budget.zeroed(length as usize, "vertices of a cycle (4 bytes each)")?;

@@ -5,11 +5,11 @@
 //! edge above it. An edge that is a block by itself is a bridge, and a vertex at which two blocks meet is an
 //! articulation point. Edges may come in any order, several times, and from several threads.
 
-use super::columns::Columns;
-use super::held::Repeats;
+use super::columns::DfsColumns;
+use super::repeats::Repeats;
 use super::wrong;
 use crate::algo::dfs::output::ArticulationFound;
-use crate::algo::dfs::record::{NONE, Tree};
+use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -24,18 +24,18 @@ const SECOND: u8 = 8;
 const JOINED: u8 = 16;
 
 /// The blocks of a forest.
-pub(super) struct Blocks {
+pub(super) struct BlockCheck {
     /// For each vertex an ancestor whose parent edge is in the same block, or the vertex itself.
     up: Buffer<AtomicU32>,
     marks: Buffer<u8>,
 }
 
-impl Blocks {
+impl BlockCheck {
     /// Reads the marks in the columns. Initially every edge is a block by itself.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for values that are not marks; [`crate::Error::Limit`]; read errors.
-    pub fn read(columns: &Columns<'_>, tree: &Tree, budget: &Budget) -> Result<Blocks> {
+    pub fn read(columns: &DfsColumns<'_>, tree: &DfsTree, budget: &Budget) -> Result<BlockCheck> {
         let vertices = tree.vertices() as usize;
         let up: Buffer<AtomicU32> = budget.zeroed(vertices, "blocks of edges (4 bytes a vertex)")?;
         up.iter().zip(0..).for_each(|(up, v)| up.store(v, Relaxed));
@@ -46,11 +46,11 @@ impl Blocks {
                 (value == -1) == (tree.parent(v) == NONE) && (-1..=1).contains(&value)
             })?;
         }
-        Ok(Blocks { up, marks })
+        Ok(BlockCheck { up, marks })
     }
 
     /// Joins the tree edges on the path from `below` up to `above`.
-    pub fn join(&self, tree: &Tree, above: u32, below: u32) {
+    pub fn join(&self, tree: &DfsTree, above: u32, below: u32) {
         let mut v = self.top(below);
         while tree.depth(v) > tree.depth(above) + 1 {
             let parent = tree.parent(v);
@@ -77,7 +77,7 @@ impl Blocks {
     /// [`crate::Error::Validation`].
     pub fn agree(
         mut self,
-        tree: &Tree,
+        tree: &DfsTree,
         reported: &ArticulationFound,
         repeats: Option<&Repeats>,
         name: &dyn Fn(u32) -> String,

@@ -11,14 +11,14 @@ use crate::process::signals;
 const STRIDE: u64 = 1 << 20;
 
 /// The columns that a search wrote.
-pub(super) struct Columns<'a> {
+pub(super) struct DfsColumns<'a> {
     pub places: &'a Places,
     pub results: &'a Results<'a>,
     /// The row of the source, if it has no edges.
     pub own: Option<u64>,
 }
 
-impl Columns<'_> {
+impl DfsColumns<'_> {
     /// Calls `each` with the place of every vertex that has an edge, and its value in a column. Other vertices must
     /// have -1; a source without edges must have `own`.
     ///

@@ -5,34 +5,34 @@
 //! reaches all others by tree paths, which stay inside. Each of the others must have a path, through its descendants,
 //! to an earlier vertex of its component, and so finally to the first.
 
-use super::columns::Columns;
-use super::cycle::Cycle;
+use super::columns::DfsColumns;
+use super::cycle::CycleCheck;
 use super::wrong;
-use crate::algo::dfs::fault::Fault;
+use crate::algo::dfs::fault::DfsFault;
 use crate::algo::dfs::output::{DfsOutput, StrongFound};
-use crate::algo::dfs::record::{NONE, Tree};
-use crate::algo::dfs::validate::Numbers;
+use crate::algo::dfs::record::{DfsTree, NONE};
+use crate::algo::dfs::validate::TreeNumbers;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The components in the columns.
-pub(super) struct Components {
+pub(super) struct ComponentCheck {
     /// The first vertex of each vertex's component.
     first: Buffer<u32>,
     /// The place of each vertex in the topological order, if there is one.
     places: Option<Buffer<u32>>,
     /// The smallest preorder, within the component, to which an edge of each vertex leads.
     low: Buffer<AtomicU32>,
-    cycle: Cycle,
+    cycle: CycleCheck,
 }
 
-impl Components {
+impl ComponentCheck {
     /// Reads the columns.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the columns are impossible; [`crate::Error::Limit`]; read errors.
-    pub fn read(columns: &Columns<'_>, tree: &Tree, strong: &StrongFound, budget: &Budget) -> Result<Self> {
+    pub fn read(columns: &DfsColumns<'_>, tree: &DfsTree, strong: &StrongFound, budget: &Budget) -> Result<Self> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;
         first.fill(NONE);
@@ -47,12 +47,12 @@ impl Components {
             Some(0) => Some(topological(columns, tree, budget)?),
             _ => None,
         };
-        Ok(Components { first, places, low, cycle: Cycle::read(columns, strong, budget)? })
+        Ok(ComponentCheck { first, places, low, cycle: CycleCheck::read(columns, strong, budget)? })
     }
 
     /// Checks components and order against an edge between reached vertices.
     #[inline]
-    pub fn edge(&self, tree: &Tree, from: u32, to: u32) -> std::result::Result<(), Fault> {
+    pub fn edge(&self, tree: &DfsTree, from: u32, to: u32) -> std::result::Result<(), DfsFault> {
         let [own, other] = [from, to].map(|v| self.first[v as usize]);
         if own == other {
             let low = &self.low[from as usize];
@@ -60,10 +60,10 @@ impl Components {
                 low.fetch_min(tree.pre(to), Relaxed);
             }
         } else if tree.post(other) > tree.post(own) {
-            return Err(Fault::Component { from, to });
+            return Err(DfsFault::Component { from, to });
         }
         if self.places.as_ref().is_some_and(|places| places[from as usize] >= places[to as usize]) {
-            return Err(Fault::Topological { from, to });
+            return Err(DfsFault::Topological { from, to });
         }
         self.cycle.edge(from, to);
         Ok(())
@@ -76,8 +76,8 @@ impl Components {
     /// [`crate::Error::Validation`].
     pub fn agree(
         self,
-        tree: &Tree,
-        numbers: &Numbers,
+        tree: &DfsTree,
+        numbers: &TreeNumbers,
         (found, strong): (&DfsOutput, &StrongFound),
         name: &dyn Fn(u32) -> String,
         budget: &Budget,
@@ -124,7 +124,7 @@ impl Components {
 }
 
 /// Reads a topological order: every reached vertex must have a place of its own.
-fn topological(columns: &Columns<'_>, tree: &Tree, budget: &Budget) -> Result<Buffer<u32>> {
+fn topological(columns: &DfsColumns<'_>, tree: &DfsTree, budget: &Budget) -> Result<Buffer<u32>> {
     let vertices = tree.vertices() as usize;
     let mut places: Buffer<u32> = budget.zeroed(vertices, "the topological order (4 bytes a vertex)")?;
     let mut taken: Buffer<u32> = budget.zeroed(vertices / 32 + 1, "bits of the topological order")?;

@@ -1,20 +1,20 @@
 //! Checks the cycle in columns and report against edges. Loops are searched in the input again.
 
-use super::columns::Columns;
+use super::columns::DfsColumns;
 use super::wrong;
 use crate::algo::dfs::output::MOST_OF_CYCLE;
 use crate::algo::dfs::output::StrongFound;
 use crate::algo::dfs::record::NONE;
+use crate::algo::edges::each_edge;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
-use crate::formats::{Edges, Signals, Visitor};
 use crate::memory::{Budget, Buffer};
 use crate::results::column;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The vertices of a cycle, by place.
-pub(super) struct Cycle {
+pub(super) struct CycleCheck {
     /// The successor of each vertex; [`NONE`] off the cycle. Empty if the results have no cycle of two or more
     /// vertices.
     next: Buffer<u32>,
@@ -22,12 +22,12 @@ pub(super) struct Cycle {
     met: Buffer<AtomicU32>,
 }
 
-impl Cycle {
+impl CycleCheck {
     /// Reads the cycle that was written, and compares it with the report. For a loop the list contains only its vertex.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the cycle is impossible; [`crate::Error::Limit`]; read errors.
-    pub fn read(columns: &Columns<'_>, strong: &StrongFound, budget: &Budget) -> Result<Cycle> {
+    pub fn read(columns: &DfsColumns<'_>, strong: &StrongFound, budget: &Budget) -> Result<CycleCheck> {
         let length = strong.cycle_length.unwrap_or(0);
         let vertices = if length > 1 { columns.places.vertices() as usize } else { 0 };
         let mut next: Buffer<u32> = budget.zeroed(vertices, "the cycle to verify (4 bytes a vertex)")?;
@@ -39,7 +39,7 @@ impl Cycle {
         }
         let Some((_, file)) = columns.results.file("out/dfs/cycle") else {
             let missing = || Err(wrong("the file of the reported cycle is missing"));
-            return if length == 0 { Ok(Cycle { next, met }) } else { missing() };
+            return if length == 0 { Ok(CycleCheck { next, met }) } else { missing() };
         };
         let path = columns.results.workdir.join(file);
         let (mut first, mut last) = (NONE, NONE);
@@ -66,7 +66,7 @@ impl Cycle {
         if let Some(end) = next.get_mut(last as usize) {
             *end = first;
         }
-        Ok(Cycle { next, met })
+        Ok(CycleCheck { next, met })
     }
 
     /// Records an edge.
@@ -103,10 +103,15 @@ pub(super) fn check_loops(
     let first = match edges {
         _ if info.loops == 0 => Some(None),
         EdgeSource::Input(input) => {
-            let mut seekers: Vec<Loops<'_>> =
-                (0..results.threads.max(1)).map(|_| Loops { places, counts, first: None }).collect();
-            input.scan(&mut seekers, &Signals)?;
-            Some(seekers.iter().filter_map(|seeker| seeker.first).min())
+            let (firsts, _) =
+                each_edge(input, vec![None; results.threads.max(1)], |first: &mut Option<u64>, [u, v]| {
+                    if u == v {
+                        let row = places.ids.row(u).filter(|&row| first.is_none_or(|first| row < first));
+                        *first = row.filter(|&row| counts(row)).or(*first);
+                    }
+                    Ok(())
+                })?;
+            Some(firsts.into_iter().flatten().min())
         }
         // A prepared graph stores only the first loop.
         EdgeSource::Blocks(_) => match info.first_loop {
@@ -124,30 +129,4 @@ pub(super) fn check_loops(
         "{found} by the edges, the report has a cycle of {:?}: {:?}",
         strong.cycle_length, strong.cycle
     )))
-}
-
-/// Finds the loop of the smallest row in the edges that one thread reads.
-struct Loops<'a> {
-    places: &'a Places,
-    counts: &'a (dyn Fn(u64) -> bool + Sync),
-    first: Option<u64>,
-}
-
-impl Loops<'_> {
-    fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>) {
-        for [id, _] in edges.filter(|[u, v]| u == v) {
-            let row = self.places.ids.row(id).filter(|&row| self.first.is_none_or(|first| row < first));
-            self.first = row.filter(|&row| (self.counts)(row)).or(self.first);
-        }
-    }
-}
-
-impl Visitor for Loops<'_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from))),
-            Edges::Wide(edges) => self.all(edges.iter().copied()),
-        }
-        Ok(())
-    }
 }

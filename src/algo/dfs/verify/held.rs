@@ -1,11 +1,12 @@
 //! Checks a tree, and what was derived from it, against every edge, in any order of the edges.
 
-use super::blocks::Blocks;
-use super::components::Components;
+use super::blocks::BlockCheck;
+use super::components::ComponentCheck;
+use super::repeats::Repeats;
 use crate::algo::EdgeSource;
-use crate::algo::dfs::fault::Fault;
-use crate::algo::dfs::record::{NONE, Tree};
-use crate::algo::dfs::validate::Numbers;
+use crate::algo::dfs::fault::DfsFault;
+use crate::algo::dfs::record::{DfsTree, NONE};
+use crate::algo::dfs::validate::TreeNumbers;
 use crate::algo::row_parts::check_rows;
 use crate::algo::searches::places::{EdgeCheck, Places};
 use crate::algo::team::least;
@@ -20,8 +21,8 @@ const PART: usize = 1 << 14;
 
 /// A tree that is checked against edges.
 pub(super) struct TreeCheck<'a> {
-    tree: &'a Tree,
-    numbers: &'a Numbers,
+    tree: &'a DfsTree,
+    numbers: &'a TreeNumbers,
     direction: Direction,
     /// Start of the children of each vertex in `children`, and the end of the last.
     first: Buffer<u32>,
@@ -30,11 +31,11 @@ pub(super) struct TreeCheck<'a> {
     /// Bitmap of vertices: set if an edge from the parent was seen.
     met: Buffer<AtomicU32>,
     /// Biconnected components, if articulation points and bridges were computed.
-    pub blocks: Option<Blocks>,
+    pub blocks: Option<BlockCheck>,
     /// How often tree edges are in the input, if a repeated edge is not a bridge.
     pub repeats: Option<Repeats>,
     /// Strongly connected components, if they were computed.
-    pub components: Option<Components>,
+    pub components: Option<ComponentCheck>,
 }
 
 impl<'a> TreeCheck<'a> {
@@ -42,7 +43,12 @@ impl<'a> TreeCheck<'a> {
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(tree: &'a Tree, numbers: &'a Numbers, direction: Direction, budget: &Budget) -> Result<TreeCheck<'a>> {
+    pub fn new(
+        tree: &'a DfsTree,
+        numbers: &'a TreeNumbers,
+        direction: Direction,
+        budget: &Budget,
+    ) -> Result<TreeCheck<'a>> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices + 1, "children of vertices (4 bytes each)")?;
         let mut children: Buffer<u32> = budget.zeroed(tree.reached as usize, "children (4 bytes each)")?;
@@ -77,7 +83,7 @@ impl<'a> TreeCheck<'a> {
     ///
     /// # Errors
     /// Read errors; [`crate::Error::Stopped`].
-    pub fn all(&self, edges: &EdgeSource<'_>, places: &Places, threads: usize) -> Result<Result<(), Fault>> {
+    pub fn all(&self, edges: &EdgeSource<'_>, places: &Places, threads: usize) -> Result<Result<(), DfsFault>> {
         match edges {
             EdgeSource::Input(input) => {
                 let new = |_| Checker { check: self, wrong: None };
@@ -105,7 +111,7 @@ impl<'a> TreeCheck<'a> {
         }
     }
 
-    fn edge(&self, [u, v]: [u32; 2]) -> Result<(), Fault> {
+    fn edge(&self, [u, v]: [u32; 2]) -> Result<(), DfsFault> {
         if let Some(repeats) = &self.repeats {
             repeats.note(self.tree, u, v);
         }
@@ -115,7 +121,7 @@ impl<'a> TreeCheck<'a> {
 
     /// Checks the tree against an edge in the direction `from` → `to`.
     #[inline]
-    fn lead(&self, from: u32, to: u32) -> Result<(), Fault> {
+    fn lead(&self, from: u32, to: u32) -> Result<(), DfsFault> {
         let [own, pre] = [from, to].map(|v| self.tree.pre(v));
         if let Some(components) = self.components.as_ref().filter(|_| own != NONE && pre != NONE) {
             components.edge(self.tree, from, to)?;
@@ -124,10 +130,10 @@ impl<'a> TreeCheck<'a> {
             return Ok(());
         }
         if pre == NONE {
-            return Err(Fault::NotReached { from, to });
+            return Err(DfsFault::NotReached { from, to });
         }
         if pre >= self.numbers.end[own as usize] {
-            return Err(Fault::Cross { from, to });
+            return Err(DfsFault::Cross { from, to });
         }
         let children = &self.children[self.first[from as usize] as usize..self.first[from as usize + 1] as usize];
         let above = children.partition_point(|&child| self.tree.pre(child) <= pre);
@@ -139,7 +145,7 @@ impl<'a> TreeCheck<'a> {
             blocks.join(self.tree, from, to);
         }
         match children.get(before) {
-            Some(&child) if child > to => Err(Fault::NotFirst { vertex: from, to: child }),
+            Some(&child) if child > to => Err(DfsFault::NotFirst { vertex: from, to: child }),
             _ => Ok(()),
         }
     }
@@ -148,7 +154,7 @@ impl<'a> TreeCheck<'a> {
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] without threads.
-    pub fn all_met(&self, threads: usize) -> Result<Result<(), Fault>> {
+    pub fn all_met(&self, threads: usize) -> Result<Result<(), DfsFault>> {
         let lacks = |&v: &u32| {
             let parent = self.tree.parent(v);
             let is_met = self.met[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
@@ -156,53 +162,14 @@ impl<'a> TreeCheck<'a> {
         };
         let find = |part: Range<usize>| part.map(|v| v as u32).find(lacks);
         let wrong = least(threads, self.tree.vertices() as usize, PART, find)?;
-        Ok(wrong.map_or(Ok(()), |vertex| Err(Fault::NoEdge { vertex, parent: self.tree.parent(vertex) })))
-    }
-}
-
-/// How often the edge between each vertex and its parent is in the input: up to twice in each direction.
-pub(super) struct Repeats {
-    /// Counts from the parent in the lower half of a number, counts to the parent in the upper half.
-    counts: Buffer<AtomicU32>,
-    /// Whether the input lists each edge from both ends.
-    both_ends: bool,
-}
-
-impl Repeats {
-    /// Creates the counts before any edge.
-    ///
-    /// # Errors
-    /// [`crate::Error::Limit`]; errors of [`crate::formats::Input::lists_both_ends`].
-    pub fn new(edges: &EdgeSource<'_>, tree: &Tree, budget: &Budget) -> Result<Repeats> {
-        let both_ends = match edges {
-            EdgeSource::Input(input) => input.lists_both_ends()?,
-            EdgeSource::Blocks(_) => false,
-        };
-        let counts = budget.zeroed(tree.vertices() as usize, "repeats of the tree's edges (4 bytes a vertex)")?;
-        Ok(Repeats { counts, both_ends })
-    }
-
-    fn note(&self, tree: &Tree, u: u32, v: u32) {
-        for (parent, child, one) in [(u, v, 1), (v, u, 1 << 16)] {
-            if tree.parent(child) == parent {
-                let add = |count: u32| (count / one % (1 << 16) < 2).then_some(count + one);
-                let _enough = self.counts[child as usize].fetch_update(Relaxed, Relaxed, add);
-            }
-        }
-    }
-
-    /// Returns true if the edge between a vertex and its parent occurs more than once.
-    pub fn is_repeated(&self, v: u32) -> bool {
-        let count = self.counts[v as usize].load(Relaxed);
-        let (forth, back) = (count % (1 << 16), count >> 16);
-        if self.both_ends { forth.max(back) > 1 } else { forth + back > 1 }
+        Ok(wrong.map_or(Ok(()), |vertex| Err(DfsFault::NoEdge { vertex, parent: self.tree.parent(vertex) })))
     }
 }
 
 /// Checks the tree against the edges of the input that one thread reads.
 struct Checker<'a> {
     check: &'a TreeCheck<'a>,
-    wrong: Option<([u32; 2], Fault)>,
+    wrong: Option<([u32; 2], DfsFault)>,
 }
 
 impl EdgeCheck for Checker<'_> {

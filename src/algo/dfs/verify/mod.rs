@@ -12,26 +12,25 @@ mod columns;
 mod components;
 mod cycle;
 mod held;
+mod repeats;
 
 use super::Dfs;
-use super::fault::Fault;
+use super::fault::DfsFault;
 use super::output::{DfsDetails, DfsOutput};
-use super::record::{NONE, Tree};
+use super::record::{DfsTree, NONE};
 use super::validate::nested;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::graph::bins::Bins;
 use crate::prepare::relabel::ISOLATED;
-use crate::results::read;
-use blocks::Blocks;
-use columns::Columns;
-use components::Components;
-use cycle::{Cycle, check_loops};
-use held::{Repeats, TreeCheck};
-
-/// Size of the buffer for reading a column, in bytes.
-const READING: u64 = read::READING;
+use crate::results::read::READING;
+use blocks::BlockCheck;
+use columns::DfsColumns;
+use components::ComponentCheck;
+use cycle::{CycleCheck, check_loops};
+use held::TreeCheck;
+use repeats::Repeats;
 
 /// Checks the columns of a search against the edges. Returns a description of what was found.
 ///
@@ -44,13 +43,9 @@ pub(super) fn verify(
     results: &Results<'_>,
 ) -> Result<String> {
     let (budget, threads) = (results.budget, results.threads);
-    let (reading, what) = match edges {
-        EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
-        EdgeSource::Blocks(_) => (0, "the blocks"),
-    };
-    let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
+    let _reading = budget.reserve(edges.scratch_bytes(threads).max(READING), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
-    let mut columns = Columns { places: &places, results, own: None };
+    let mut columns = DfsColumns { places: &places, results, own: None };
     let source = match table.source {
         None => None,
         Some(source) => {
@@ -66,7 +61,7 @@ pub(super) fn verify(
     };
     let tree = read(&columns, results)?;
     let name = |v: u32| places.name(v);
-    let as_error = |fault: Fault| fault.error(&name);
+    let as_error = |fault: DfsFault| fault.error(&name);
     let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(as_error)?;
     // The tree has the same numbers. A second copy would take more memory than the run.
     numbers.pre = budget.zeroed(0, "preorder to validate")?;
@@ -84,11 +79,11 @@ pub(super) fn verify(
         return Err(wrong("the reported vertices by depth do not match the column of depths"));
     }
     let mut check = TreeCheck::new(&tree, &numbers, results.info.direction, budget)?;
-    check.blocks = found.articulation.as_ref().map(|_| Blocks::read(&columns, &tree, budget)).transpose()?;
+    check.blocks = found.articulation.as_ref().map(|_| BlockCheck::read(&columns, &tree, budget)).transpose()?;
     if table.multigraph {
         check.repeats = Some(Repeats::new(edges, &tree, budget)?);
     }
-    let components = found.strong.as_ref().map(|strong| Components::read(&columns, &tree, strong, budget));
+    let components = found.strong.as_ref().map(|strong| ComponentCheck::read(&columns, &tree, strong, budget));
     check.components = components.transpose()?;
     check.all(edges, &places, threads)?.map_err(as_error)?;
     check.all_met(threads)?.map_err(as_error)?;
@@ -107,7 +102,10 @@ pub(super) fn verify(
         check_loops(strong, edges, (&places, results), &counts)?;
     }
     let reached = tree.reached;
-    Ok(format!("holds against the edges of {what}: {reached} vertices, each reached from the first that could{more}"))
+    Ok(format!(
+        "holds against the edges of {}: {reached} vertices, each reached from the first that could{more}",
+        edges.name()
+    ))
 }
 
 fn wrong(what: &str) -> Error {
@@ -115,7 +113,7 @@ fn wrong(what: &str) -> Error {
 }
 
 /// Checks the columns of a source without edges, which reaches only itself.
-fn alone(columns: &Columns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSource<'_>) -> Result<String> {
+fn alone(columns: &DfsColumns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSource<'_>) -> Result<String> {
     let mut names = vec![("parent", source), ("preorder", 0), ("postorder", 0), ("depth", 0)];
     if found.articulation.is_some() {
         names.extend([("articulation", 0), ("bridge", 0)]);
@@ -125,7 +123,7 @@ fn alone(columns: &Columns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSour
         if strong.cycle_length == Some(0) {
             names.push(("topological", 0));
         }
-        Cycle::read(columns, strong, columns.results.budget)?;
+        CycleCheck::read(columns, strong, columns.results.budget)?;
         check_loops(strong, edges, (columns.places, columns.results), &|row| Some(row) == columns.own)?;
     }
     names.into_iter().try_for_each(|(name, own)| columns.each(name, own, |_, value| value == -1))?;
@@ -140,8 +138,8 @@ fn alone(columns: &Columns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSour
 }
 
 /// Reads the columns of a tree, by place.
-fn read(columns: &Columns<'_>, results: &Results<'_>) -> Result<Tree> {
-    let mut tree = Tree::new(columns.places.vertices() as usize, results.budget)?;
+fn read(columns: &DfsColumns<'_>, results: &Results<'_>) -> Result<DfsTree> {
+    let mut tree = DfsTree::new(columns.places.vertices() as usize, results.budget)?;
     let mut reached = 0;
     // A vertex that was not reached has no number in any column.
     let lacks = |numbers: &[u32], v: u32| numbers[4 * v as usize + 1] == NONE;

@@ -16,7 +16,7 @@ const PART: usize = 64;
 const ROUNDS: u32 = 1 << 12;
 
 /// A visitor of the elements of sublists, from the first to the last of each.
-pub trait Visit<I: Index>: Sync {
+pub trait SublistVisitor<I: Index>: Sync {
     /// State of a sublist in flight.
     type State: Copy + Default;
 
@@ -39,7 +39,7 @@ pub trait Visit<I: Index>: Sync {
 ///
 /// # Errors
 /// Errors of `go_on`.
-pub fn walk_sublists<I: Index, V: Visit<I>>(
+pub fn walk_sublists<I: Index, V: SublistVisitor<I>>(
     rulers: Rulers,
     head: I,
     visit: &V,
@@ -54,7 +54,7 @@ pub fn walk_sublists<I: Index, V: Visit<I>>(
 }
 
 /// The sublists that one thread has in flight.
-struct Flight<'a, I: Index, V: Visit<I>> {
+struct Flight<'a, I: Index, V: SublistVisitor<I>> {
     rulers: Rulers,
     head: I,
     parts: &'a Parts<'a>,
@@ -66,7 +66,7 @@ struct Flight<'a, I: Index, V: Visit<I>> {
     live: usize,
 }
 
-impl<'a, I: Index, V: Visit<I>> Flight<'a, I, V> {
+impl<'a, I: Index, V: SublistVisitor<I>> Flight<'a, I, V> {
     fn new(rulers: Rulers, head: I, parts: &'a Parts<'a>, visit: &'a V) -> Self {
         let states = [V::State::default(); IN_FLIGHT];
         Flight { rulers, head, parts, taken: 0..0, visit, at: [0; IN_FLIGHT], states, live: 0 }

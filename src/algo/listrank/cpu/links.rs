@@ -4,7 +4,7 @@
 //! kept in between, so that weights and sublists may have any size.
 
 use super::Context;
-use super::flight::{Visit, walk_sublists};
+use super::flight::{SublistVisitor, walk_sublists};
 use super::rulers::Rulers;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
@@ -16,7 +16,7 @@ const FEW: usize = 1 << 12;
 const SHIFT: u32 = 6;
 
 /// Memory of a list whose elements have weights.
-pub trait Steps<I: Index>: Sync {
+pub trait WeightedList<I: Index>: Sync {
     /// Prefetches the memory of an element.
     fn expect(&self, element: usize);
 
@@ -39,7 +39,7 @@ impl<I: Index> Links<'_, I> {
     }
 }
 
-impl<I: Index> Steps<I> for Links<'_, I> {
+impl<I: Index> WeightedList<I> for Links<'_, I> {
     #[inline(always)]
     fn expect(&self, element: usize) {
         prefetch(self.0, 2 * element);
@@ -102,7 +102,7 @@ fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
 ///
 /// # Errors
 /// Errors of [`rank_links`].
-pub fn walk_twice<I: Index, S: Steps<I>>(
+pub fn walk_twice<I: Index, S: WeightedList<I>>(
     steps: &S,
     len: usize,
     shift: u32,
@@ -127,7 +127,7 @@ struct Measure<'a, I: Index, S> {
     sublists: Links<'a, I>,
 }
 
-impl<I: Index, S: Steps<I>> Visit<I> for Measure<'_, I, S> {
+impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
     /// The sublist, and the weight of its elements so far.
     type State = (usize, u64);
 
@@ -158,7 +158,7 @@ struct Write<'a, I: Index, S> {
     sublists: Links<'a, I>,
 }
 
-impl<I: Index, S: Steps<I>> Visit<I> for Write<'_, I, S> {
+impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Write<'_, I, S> {
     /// The sum that the next element gets.
     type State = u64;
 

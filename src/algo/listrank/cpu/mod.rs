@@ -9,8 +9,9 @@
 //! All engines have the same contract. On entry `list[i]` is the successor of element `i`, or
 //! [`Index::END`](super::index::Index::END). Successors are in range, exactly one is `END`, no two are equal, and
 //! `head` is the element that is nobody's successor. So the list is a path from `head` and possibly separate cycles. On
-//! return `list[i]` is the rank of element `i`, which is its number of successors, if all elements are on the path. For
-//! an empty list `head` is ignored.
+//! return `list[i]` is the rank of element `i`, which is its number of successors, if all elements are on the path.
+//! Otherwise the engine returns false, and the cells are undefined; [`off_path`] finds an element on a cycle in a fresh
+//! copy of the list. For an empty list `head` is ignored.
 
 mod cycle;
 mod flight;
@@ -42,14 +43,4 @@ pub struct Context<'a> {
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
     /// Records each round.
     pub rounds: &'a Rounds,
-}
-
-/// Outcome of ranking a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ranked {
-    /// The list is one path, and its cells contain the ranks now.
-    Path,
-    /// Some elements are on cycles. The cells are undefined afterwards. [`off_path`] finds such an element in a fresh
-    /// copy of the list.
-    Cycle,
 }

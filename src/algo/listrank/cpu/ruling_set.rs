@@ -9,10 +9,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::flight::{Visit, walk_sublists};
-use super::links::{Links, Steps, links_bytes, rank_links, walk_twice};
+use super::Context;
+use super::flight::{SublistVisitor, walk_sublists};
+use super::links::{Links, WeightedList, links_bytes, rank_links, walk_twice};
 use super::rulers::Rulers;
-use super::{Context, Ranked};
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
@@ -40,21 +40,22 @@ pub fn bytes(n: u64, word: u64) -> u64 {
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if the sublists ([`bytes`]) do not fit the budget; errors of `go_on`.
-pub fn ruling_set<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) -> Result<Ranked> {
+pub fn ruling_set<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) -> Result<bool> {
     rank_spaced(list, head, SHIFT.min(I::BITS - 1), context)
 }
 
 /// Ranks like [`ruling_set`], with one ruler in each 2^`shift` elements.
-pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, context: &Context<'_>) -> Result<Ranked> {
+pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, context: &Context<'_>) -> Result<bool> {
     let (n, head) = (list.len(), I::of(head));
     if n == 0 {
-        return Ok(Ranked::Path);
+        return Ok(true);
     }
     let rulers = Rulers::new(n, shift);
     let reached = if packs::<I>(n, shift) {
         let mut links = context.budget.zeroed::<I>(2 * sublists(n, shift), "the links of sublists")?;
         let (list, taken, fresh) = (I::shared(list), AtomicU64::new(0), AtomicU64::new(0));
-        let walk = Walk::new(WalkMemory { list, links: I::shared(&mut links), taken: &taken, fresh: &fresh }, shift);
+        let walk =
+            SublistWalk::new(WalkMemory { list, links: I::shared(&mut links), taken: &taken, fresh: &fresh }, shift);
         context.rounds.time("walk", n as u64, || walk.run(head, context))?;
         let used = walk.used();
         let reached = rank_sublists(&mut links[..2 * used], rulers.sublist(head), context)?;
@@ -66,7 +67,7 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
         // Sublist and offset do not fit one cell.
         walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], context)?
     };
-    Ok(if reached.at() == n { Ranked::Path } else { Ranked::Cycle })
+    Ok(reached.at() == n)
 }
 
 /// Returns the maximum number of sublists of `n` elements, with one ruler in each 2^`shift`. A sublist longer than that
@@ -93,16 +94,16 @@ pub struct WalkMemory<'a, I: Index> {
 }
 
 /// The walk over all elements. It overwrites each successor with sublist and offset, and links the sublists.
-pub struct Walk<'a, I: Index> {
+pub struct SublistWalk<'a, I: Index> {
     memory: WalkMemory<'a, I>,
     rulers: Rulers,
     shift: u32,
 }
 
-impl<'a, I: Index> Walk<'a, I> {
-    fn new(memory: WalkMemory<'a, I>, shift: u32) -> Walk<'a, I> {
+impl<'a, I: Index> SublistWalk<'a, I> {
+    fn new(memory: WalkMemory<'a, I>, shift: u32) -> SublistWalk<'a, I> {
         let rulers = Rulers::new(memory.list.len(), shift);
-        Walk { memory, rulers, shift }
+        SublistWalk { memory, rulers, shift }
     }
 
     /// Returns the length of [`WalkMemory::links`] for `n` elements; `None` if indices of this width are too narrow.
@@ -111,8 +112,8 @@ impl<'a, I: Index> Walk<'a, I> {
     }
 
     /// Prepares the walk of ranks that share `memory`, which has at least one element.
-    pub fn of_ranks(memory: WalkMemory<'a, I>) -> Walk<'a, I> {
-        Walk::new(memory, SHIFT)
+    pub fn of_ranks(memory: WalkMemory<'a, I>) -> SublistWalk<'a, I> {
+        SublistWalk::new(memory, SHIFT)
     }
 
     /// Walks the sublists that no other rank has taken. The walk is complete once all ranks have returned.
@@ -189,7 +190,7 @@ struct Pack<'a, I: Index> {
     shift: u32,
 }
 
-impl<I: Index> Visit<I> for Pack<'_, I> {
+impl<I: Index> SublistVisitor<I> for Pack<'_, I> {
     /// The sublist, and how many of its elements were visited.
     type State = (usize, usize);
 
@@ -224,7 +225,7 @@ impl<I: Index> Visit<I> for Pack<'_, I> {
 /// A list whose elements have weight 1 and whose cells receive ranks.
 struct Cells<'a, I: Index>(&'a [I::Cell]);
 
-impl<I: Index> Steps<I> for Cells<'_, I> {
+impl<I: Index> WeightedList<I> for Cells<'_, I> {
     #[inline(always)]
     fn expect(&self, element: usize) {
         prefetch(self.0, element);

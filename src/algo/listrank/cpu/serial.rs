@@ -1,6 +1,6 @@
 //! The usual serial algorithm, for comparison.
 
-use super::{Context, Ranked};
+use super::Context;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 
@@ -12,7 +12,7 @@ const STRIDE: u64 = 1 << 20;
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if the second array does not fit the budget; errors of `go_on`.
-pub fn serial<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) -> Result<Ranked> {
+pub fn serial<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) -> Result<bool> {
     let n = list.len() as u64;
     let mut ranks = context.budget.zeroed::<I>(list.len(), "the ranks of the list")?;
     let done = context.rounds.time("follow", n, || {
@@ -28,8 +28,8 @@ pub fn serial<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) -> Res
         Ok(done)
     })?;
     if done < n {
-        return Ok(Ranked::Cycle);
+        return Ok(false);
     }
     list.copy_from_slice(&ranks);
-    Ok(Ranked::Path)
+    Ok(true)
 }

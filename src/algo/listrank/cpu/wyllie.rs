@@ -1,6 +1,6 @@
 //! Pointer jumping as published, for comparison.
 
-use super::{Context, Ranked};
+use super::Context;
 use crate::algo::listrank::index::Index;
 use crate::algo::team::team;
 use crate::error::Result;
@@ -17,7 +17,7 @@ const STRIDE: usize = 1 << 16;
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if four times the list does not fit the budget; errors of `go_on`.
-pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Result<Ranked> {
+pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Result<bool> {
     let n = list.len();
     // Pairs of an element's target and the steps to it, so that both share a cache line.
     let mut from = context.budget.zeroed::<I>(2 * n, "pointers and distances of a round")?;
@@ -37,7 +37,7 @@ pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Re
         path &= pair[0] == I::END;
         *rank = pair[1];
     }
-    Ok(if path { Ranked::Path } else { Ranked::Cycle })
+    Ok(path)
 }
 
 /// Runs one round.

@@ -3,17 +3,17 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::files::{path, read};
-use super::state::State;
-use super::work::Work;
+use super::contraction::Contraction;
+use super::files::{path, read_all};
+use super::state::RankingState;
 use crate::algo::listrank::index::Index;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::{gathered, team};
 use crate::error::Result;
 use crate::memory::Buffer;
 use crate::store::placed::Placed;
 
 /// Arrays that all bins use in turn.
-pub struct Bin<I> {
+pub struct BinArrays<I> {
     /// Pairs for each element: its target, and the steps to it.
     pub cells: Buffer<I>,
     /// Pairs for each element: its predecessor outside the bin, and the steps from there; or [`none`] or [`inner`].
@@ -38,32 +38,32 @@ pub fn inner<I: Index>() -> I {
     I::of(I::END.wide() - 1)
 }
 
-impl<I: Index> Bin<I> {
+impl<I: Index> BinArrays<I> {
     /// Reserves the arrays.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].
-    pub fn new(work: &Work<'_>) -> Result<Self> {
-        let len = work.sizes.bin_len as usize;
+    pub fn new(work: &Contraction<'_>) -> Result<Self> {
+        let len = work.sizes.shares.size as usize;
         let array = |words| work.budget.zeroed::<I>(len * words, "the elements of a bin");
-        Ok(Bin { cells: array(2)?, entries: array(2)?, exits: array(1)?, first: 0, len: 0 })
+        Ok(BinArrays { cells: array(2)?, entries: array(2)?, exits: array(1)?, first: 0, len: 0 })
     }
 
     /// Reads the links of a bin. Returns false if two links lead to the same element.
     ///
     /// # Errors
     /// Read errors and of `go_on`.
-    pub fn load(&mut self, bin: u64, state: &State, work: &Work<'_>) -> Result<bool> {
+    pub fn load(&mut self, bin: u64, state: &RankingState, work: &Contraction<'_>) -> Result<bool> {
         (self.first, self.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
-        let arrays = Arrays::<I> {
+        let ranges = self.ranges(work);
+        let arrays = SharedBin::<I> {
             cells: I::shared(&mut self.cells),
             entries: I::shared(&mut self.entries),
             first: self.first,
             len: self.len as u64,
         };
-        let each = self.len.div_ceil(work.threads.max(1));
         team(work.threads, &|number| {
-            (number * each..self.len.min((number + 1) * each)).for_each(|i| arrays.clear(i));
+            ranges[number].clone().for_each(|i| arrays.clear(i));
             Ok(())
         })?;
         let entered = AtomicU64::new(0);
@@ -75,32 +75,27 @@ impl<I: Index> Bin<I> {
             let into = links.iter().filter(|&&[x, u, steps]| arrays.add(x, u, steps)).count();
             entered.fetch_add(into as u64, Ordering::Relaxed);
         })?;
-        let with = AtomicU64::new(0);
-        team(work.threads, &|number| {
-            let range = number * each..self.len.min((number + 1) * each);
-            let some = range.filter(|&i| I::get(&arrays.entries[2 * i]) != none()).count();
-            with.fetch_add(some as u64, Ordering::Relaxed);
-            Ok(())
-        })?;
-        Ok(entered.into_inner() == with.into_inner())
+        let has_entry = |i: &usize| I::get(&arrays.entries[2 * i]) != none();
+        let with = gathered(work.threads, &|number| Ok(ranges[number].clone().filter(has_entry).count() as u64))?;
+        Ok(entered.into_inner() == with.iter().sum::<u64>())
     }
 
     /// Divides the elements into ranges, one for each thread.
-    pub fn ranges(&self, work: &Work<'_>) -> Vec<Range<usize>> {
+    pub fn ranges(&self, work: &Contraction<'_>) -> Vec<Range<usize>> {
         let each = self.len.div_ceil(work.threads.max(1));
         (0..work.threads.max(1)).map(|t| (t * each).min(self.len)..((t + 1) * each).min(self.len)).collect()
     }
 }
 
 /// The arrays while threads fill them.
-struct Arrays<'a, I: Index> {
+struct SharedBin<'a, I: Index> {
     cells: &'a [I::Cell],
     entries: &'a [I::Cell],
     first: u64,
     len: u64,
 }
 
-impl<I: Index> Arrays<'_, I> {
+impl<I: Index> SharedBin<'_, I> {
     fn clear(&self, i: usize) {
         I::set(&self.cells[2 * i], I::END);
         I::set(&self.entries[2 * i], none());
@@ -135,23 +130,15 @@ fn read_links<I: Index, const N: usize>(
     name: &str,
     bin: u64,
     bytes: u64,
-    work: &Work<'_>,
+    work: &Contraction<'_>,
     each: &(dyn Fn(&[[I; N]]) + Sync),
 ) -> Result<()> {
     if bytes == 0 {
         return Ok(());
     }
     let file = Placed::open(path(work.folder, name, bin), bytes)?;
-    let piece = work.piece::<I>(N);
-    let parts = Parts::new(bytes as usize / size_of::<I>(), piece);
-    team(work.threads, &|_| {
-        let mut numbers = work.budget.zeroed::<I>(piece, "links that are read")?;
-        parts.each(|part| {
-            (work.go_on)()?;
-            let numbers = &mut numbers[..part.len()];
-            read(&file, numbers, (part.start * size_of::<I>()) as u64, work)?;
-            each(numbers.as_chunks::<N>().0);
-            Ok(())
-        })
+    read_all(&file, bytes as usize / size_of::<I>(), work.piece::<I>(N), work, &|_, numbers: &[I]| {
+        each(numbers.as_chunks::<N>().0);
+        Ok(())
     })
 }

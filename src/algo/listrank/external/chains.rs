@@ -1,15 +1,12 @@
 //! Elimination of a bin: each chain of links through the bin becomes one link past it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-use super::Bad;
-use super::bin::{Bin, inner, none};
-use super::files::{Appended, Lines, path, write_all};
-use super::state::{Kept, State};
-use super::work::Work;
+use super::bin::{BinArrays, inner, none};
+use super::contraction::Contraction;
+use super::files::{Appended, BinBuffers, path, write_all};
+use super::state::{RankingState, StateJournal};
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::{Parts, gathered, team};
 use crate::error::Result;
 use crate::store::placed::Placed;
 
@@ -23,10 +20,10 @@ const PART: usize = 1 << 14;
 /// Read errors, of writing and of `go_on`; [`crate::error::Error::Limit`].
 pub fn eliminate<I: Index>(
     bin: u64,
-    arrays: &mut Bin<I>,
-    kept: &mut Kept,
-    work: &Work<'_>,
-) -> Result<Option<Option<Bad>>> {
+    arrays: &mut BinArrays<I>,
+    kept: &mut StateJournal,
+    work: &Contraction<'_>,
+) -> Result<Option<Option<ListFault>>> {
     if !arrays.load(bin, &kept.now, work)? {
         return Ok(Some(None));
     }
@@ -39,7 +36,7 @@ pub fn eliminate<I: Index>(
     }
     if walked.elements < arrays.len {
         let element = (0..arrays.len).find(|&i| arrays.cells[2 * i].at() < arrays.len).unwrap_or_default();
-        return Ok(Some(Some(Bad::Cycle { element: arrays.first + element as u64 })));
+        return Ok(Some(Some(ListFault::Cycle { element: Some(arrays.first + element as u64) })));
     }
     let numbers = chains.iter().sum::<u64>() as usize;
     let cells = Placed::create(path(work.folder, "chains", bin), 0)?;
@@ -58,35 +55,33 @@ pub fn eliminate<I: Index>(
 /// Numbers the exits of the bin by their targets: exits to bin 0 first, the end of the list last. The successor in each
 /// cell becomes a place in the bin, or, for an exit, the bin's length plus the number of the exit. Returns the number
 /// of exits to each lower bin and to the end.
-fn number_exits<I: Index>(bin: u64, arrays: &mut Bin<I>, work: &Work<'_>) -> Result<Vec<u64>> {
+fn number_exits<I: Index>(bin: u64, arrays: &mut BinArrays<I>, work: &Contraction<'_>) -> Result<Vec<u64>> {
     let ranges = arrays.ranges(work);
     let (first, len) = (arrays.first, arrays.len as u64);
     let (cells, exits) = (I::shared(&mut arrays.cells), I::shared(&mut arrays.exits));
     // The index of this bin stands for the end of the list.
     let target = |next: I| if next == I::END { bin as usize } else { work.sizes.bin(next.wide()) as usize };
     let inside = |next: I| next != I::END && next.wide().wrapping_sub(first) < len;
-    let counts: Vec<Mutex<Vec<u64>>> = ranges.iter().map(|_| Mutex::new(vec![0; bin as usize + 1])).collect();
-    team(work.threads, &|number| {
-        let mut counts = counts[number].lock().unwrap_or_else(PoisonError::into_inner);
+    let mut counts = gathered(work.threads, &|number| {
+        let mut counts = vec![0; bin as usize + 1];
         for i in ranges[number].clone() {
             let next = I::get(&cells[2 * i]);
             if !inside(next) {
                 counts[target(next)] += 1;
             }
         }
-        Ok(())
+        Ok(counts)
     })?;
     let mut sum = 0;
     let mut chains = vec![0; bin as usize + 1];
     for (target, total) in chains.iter_mut().enumerate() {
-        for counts in &counts {
-            let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+        for counts in &mut counts {
             *total += counts[target];
             sum += std::mem::replace(&mut counts[target], sum);
         }
     }
     team(work.threads, &|number| {
-        let mut numbers = counts[number].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut numbers = counts[number].clone();
         for i in ranges[number].clone() {
             let next = I::get(&cells[2 * i]);
             if inside(next) {
@@ -104,22 +99,23 @@ fn number_exits<I: Index>(bin: u64, arrays: &mut Bin<I>, work: &Work<'_>) -> Res
 }
 
 /// Result of walking the chains of a bin.
+#[derive(Default)]
 struct Walked {
     elements: usize,
-    /// Elements without a predecessor, with the target of their chain and the steps to it. At most two are kept.
+    /// Elements without a predecessor, with the target of their chain and the steps to it. Each thread keeps at most
+    /// two.
     beginnings: Vec<(u64, Option<u64>, u64)>,
 }
 
 /// Walks all chains. Each cell gets the bin's length plus the number of its chain, and the steps to the exit of the
 /// chain. A link to the chain becomes a link past it.
-fn walk<I: Index>(arrays: &mut Bin<I>, weighted: &Appended, work: &Work<'_>) -> Result<Walked> {
+fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &Appended, work: &Contraction<'_>) -> Result<Walked> {
     let (first, len) = (arrays.first, arrays.len);
     let (cells, entries, exits) = (I::shared(&mut arrays.cells), &arrays.entries, &arrays.exits);
-    let (elements, beginnings) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let parts = Parts::new(len, PART);
-    team(work.threads, &|_| {
-        let mut lines = Lines::<I>::new(weighted, 3, work)?;
-        let mut walked = 0;
+    let walked = gathered(work.threads, &|_| {
+        let mut lines = BinBuffers::<I>::new(weighted, 3, work)?;
+        let mut walked = Walked::default();
         parts.each(|part| {
             (work.go_on)()?;
             for start in part {
@@ -127,12 +123,12 @@ fn walk<I: Index>(arrays: &mut Bin<I>, weighted: &Appended, work: &Work<'_>) -> 
                 if before == inner() {
                     continue;
                 }
-                let (exit, sum) = walk_chain::<I>(cells, len, start, &mut walked);
+                let (exit, sum) = walk_chain::<I>(cells, len, start, &mut walked.elements);
                 let ahead = exits[exit];
                 if before == none() {
-                    let mut beginnings = beginnings.lock().unwrap_or_else(PoisonError::into_inner);
-                    if beginnings.len() < 2 {
-                        beginnings.push((first + start as u64, Some(ahead.wide()).filter(|_| ahead != I::END), sum));
+                    if walked.beginnings.len() < 2 {
+                        let target = Some(ahead.wide()).filter(|_| ahead != I::END);
+                        walked.beginnings.push((first + start as u64, target, sum));
                     }
                     continue;
                 }
@@ -141,12 +137,12 @@ fn walk<I: Index>(arrays: &mut Bin<I>, weighted: &Appended, work: &Work<'_>) -> 
             }
             Ok(())
         })?;
-        elements.fetch_add(walked, Ordering::Relaxed);
-        lines.finish()
+        lines.finish()?;
+        Ok(walked)
     })?;
     Ok(Walked {
-        elements: elements.into_inner(),
-        beginnings: beginnings.into_inner().unwrap_or_else(PoisonError::into_inner),
+        elements: walked.iter().map(|walked| walked.elements).sum(),
+        beginnings: walked.into_iter().flat_map(|walked| walked.beginnings).collect(),
     })
 }
 
@@ -179,7 +175,12 @@ fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mu
 
 /// Advances the beginning of the list past the bin. Returns false if any other element has no predecessor; then two
 /// other elements have the same successor.
-fn advance_beginning<I: Index>(walked: &Walked, arrays: &Bin<I>, state: &mut State, work: &Work<'_>) -> bool {
+fn advance_beginning<I: Index>(
+    walked: &Walked,
+    arrays: &BinArrays<I>,
+    state: &mut RankingState,
+    work: &Contraction<'_>,
+) -> bool {
     let here = state.current.is_some_and(|element| work.sizes.bin(element) == work.sizes.bin(arrays.first));
     match *walked.beginnings {
         [] => !here,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::work::Work;
+use super::contraction::Contraction;
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
@@ -22,7 +22,7 @@ pub fn path(folder: &Path, name: &str, bin: u64) -> PathBuf {
 ///
 /// # Errors
 /// Errors of [`Placed::write`].
-pub fn write<I: Index>(file: &Placed, numbers: &[I], at: u64, work: &Work<'_>) -> Result<()> {
+pub fn write<I: Index>(file: &Placed, numbers: &[I], at: u64, work: &Contraction<'_>) -> Result<()> {
     file.write(bytes_of(numbers), at)?;
     work.wrote(size_of_val(numbers) as u64);
     Ok(())
@@ -32,7 +32,7 @@ pub fn write<I: Index>(file: &Placed, numbers: &[I], at: u64, work: &Work<'_>) -
 ///
 /// # Errors
 /// Errors of [`Placed::read`].
-pub fn read<I: Index>(file: &Placed, numbers: &mut [I], at: u64, work: &Work<'_>) -> Result<()> {
+pub fn read<I: Index>(file: &Placed, numbers: &mut [I], at: u64, work: &Contraction<'_>) -> Result<()> {
     file.read(bytes_of_mut(numbers), at)?;
     work.read(size_of_val(numbers) as u64);
     Ok(())
@@ -42,12 +42,36 @@ pub fn read<I: Index>(file: &Placed, numbers: &mut [I], at: u64, work: &Work<'_>
 ///
 /// # Errors
 /// Errors of [`Placed::write`] and of `go_on`.
-pub fn write_all<I: Index>(file: &Placed, numbers: &[I], work: &Work<'_>) -> Result<()> {
+pub fn write_all<I: Index>(file: &Placed, numbers: &[I], work: &Contraction<'_>) -> Result<()> {
     let parts = Parts::new(numbers.len(), work.piece::<I>(1));
     team(work.threads, &|_| {
         parts.each(|part| {
             (work.go_on)()?;
             write(file, &numbers[part.clone()], (part.start * size_of::<I>()) as u64, work)
+        })
+    })
+}
+
+/// Reads the first `numbers` numbers of a file with all threads, in parts of at most `piece` numbers. Calls `each` with
+/// the index of each part's first number, and with the part.
+///
+/// # Errors
+/// Errors of [`Placed::read`], of `go_on` and of `each`; [`crate::error::Error::Limit`].
+pub fn read_all<I: Index>(
+    file: &Placed,
+    numbers: usize,
+    piece: usize,
+    work: &Contraction<'_>,
+    each: &(dyn Fn(usize, &[I]) -> Result<()> + Sync),
+) -> Result<()> {
+    let parts = Parts::new(numbers, piece);
+    team(work.threads, &|_| {
+        let mut memory = work.budget.zeroed::<I>(piece, "a piece of a file")?;
+        parts.each(|part| {
+            (work.go_on)()?;
+            let read_now = &mut memory[..part.len()];
+            read(file, read_now, (part.start * size_of::<I>()) as u64, work)?;
+            each(part.start, read_now)
         })
     })
 }
@@ -81,7 +105,7 @@ impl Appended {
     ///
     /// # Errors
     /// Errors of [`Placed::sync`].
-    pub fn sync(&self, work: &Work<'_>) -> Result<()> {
+    pub fn sync(&self, work: &Contraction<'_>) -> Result<()> {
         let written: Vec<&Placed> = self.files.iter().filter(|file| file.is_written()).collect();
         let parts = Parts::new(written.len(), 1);
         team(work.threads, &|_| parts.each(|part| written[part].iter().try_for_each(|file| file.sync())))
@@ -89,24 +113,24 @@ impl Appended {
 }
 
 /// The buffers of one thread for all files of an [`Appended`].
-pub struct Lines<'a, I> {
+pub struct BinBuffers<'a, I> {
     to: &'a Appended,
-    work: &'a Work<'a>,
+    work: &'a Contraction<'a>,
     memory: Buffer<I>,
     /// Capacity of each buffer, and how much of each is in use.
     each: usize,
     used: Vec<usize>,
 }
 
-impl<'a, I: Index> Lines<'a, I> {
+impl<'a, I: Index> BinBuffers<'a, I> {
     /// Reserves the buffers for records of `record` numbers.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].
-    pub fn new(to: &'a Appended, record: usize, work: &'a Work<'a>) -> Result<Self> {
+    pub fn new(to: &'a Appended, record: usize, work: &'a Contraction<'a>) -> Result<Self> {
         let each = (work.sizes.buffer as usize / size_of::<I>() / record).max(1) * record;
         let memory = work.budget.zeroed::<I>(each * to.files.len(), "buffers of bins")?;
-        Ok(Lines { to, work, memory, each, used: vec![0; to.files.len()] })
+        Ok(BinBuffers { to, work, memory, each, used: vec![0; to.files.len()] })
     }
 
     /// Appends a record to the file of a bin.
@@ -134,10 +158,6 @@ impl<'a, I: Index> Lines<'a, I> {
     /// # Errors
     /// Errors of [`Placed::write`].
     pub fn finish(&mut self) -> Result<()> {
-        (0..self.used.len())
-            .filter(|&bin| self.used[bin] > 0)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .try_for_each(|bin| self.flush(bin))
+        (0..self.used.len()).try_for_each(|bin| if self.used[bin] > 0 { self.flush(bin) } else { Ok(()) })
     }
 }

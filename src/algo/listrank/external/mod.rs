@@ -16,6 +16,7 @@
 
 mod bin;
 mod chains;
+mod contraction;
 mod files;
 pub mod permutation;
 mod ranks;
@@ -24,92 +25,36 @@ mod sizes;
 mod state;
 #[cfg(test)]
 mod tests;
-mod work;
 
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::rounds::Rounds;
 use crate::error::{At, Error, Result};
-use crate::memory::Budget;
 
-pub use sizes::{Sizes, disk, least_memory, memory, volume};
-pub use work::{Scan, Visit};
+pub use contraction::{Contraction, ListScan};
+pub use sizes::{BinSizes, disk, least_memory, memory, volume};
 
-use bin::Bin;
-use state::Kept;
-use work::Work;
+use bin::BinArrays;
+use state::StateJournal;
 
 /// Receiver of ranks. It is called with the first index and the ranks of consecutive elements, in ascending order.
-pub type Sink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
-
-/// A defect of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bad {
-    /// No element ends the list.
-    NoEnd,
-    /// More than one element ends the list; the first two are given.
-    Ends([u64; 2]),
-    /// Several elements have the same successor.
-    Shared {
-        /// The smallest such successor.
-        successor: u64,
-        /// The first two elements with this successor.
-        elements: [u64; 2],
-    },
-    /// Some elements are on a cycle.
-    Cycle {
-        /// One of these elements.
-        element: u64,
-    },
-}
+pub type OrderedSink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
 
 /// Result of a completed ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct Contracted {
     /// The first element; `None` for an empty list.
     pub head: Option<u64>,
     /// Bytes read from the ranking's own files in this run.
     pub bytes_read: u64,
     /// Bytes written to the ranking's own files in this run.
     pub bytes_written: u64,
-    /// Number of bins.
-    pub bins: u64,
     /// Number of rounds that an earlier run had finished: the scan, eliminated bins and ranked bins.
     pub resumed_rounds: u64,
 }
 
-/// Outcome of a ranking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// All ranks are in files, and [`hand_over`] can read them.
-    Ranked(Found),
-    /// The input is not a list.
-    Bad(Bad),
-}
-
-/// What the caller provides for a ranking.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    /// Folder of the ranking's files. It is created if it is missing, and contains nothing else. [`disk`] is an upper
-    /// bound of its size.
-    pub folder: &'a Path,
-    /// Key of the input. Files with another key are not used.
-    pub key: u64,
-    /// Number of threads.
-    pub threads: usize,
-    /// Memory budget; [`Sizes::memory`] bytes must be free.
-    pub budget: &'a Budget,
-    /// Check that all threads call between pieces of work. An error ends the ranking; the same call resumes it later.
-    pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Callback that receives the number of bytes read or written since its last call, about [`volume`] in total.
-    pub moved: &'a (dyn Fn(u64) + Sync),
-    /// Records each round of this call.
-    pub rounds: &'a Rounds,
-}
-
-/// Ranks the list of `sizes.n` elements that `scan` reads, with numbers of type `I`. The type must have at least two
+/// Ranks the list that `scan` reads, with numbers of type `I`. The type must have at least two
 /// more values than there are elements.
 ///
 /// A rank is the number of successors. Ranks stay in files until [`hand_over`]. A later call with the same key and
@@ -118,26 +63,28 @@ pub struct Context<'a> {
 /// # Errors
 /// Errors of the scan and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::DiskFull`],
 /// [`crate::error::Error::Io`]. [`crate::error::Error::Corrupt`] if a file was lost, or if the list is wrong and an
-/// earlier run left files, which may be damaged. Without such files a wrong list is not an error but [`Outcome::Bad`].
-pub fn rank<I: Index>(scan: Scan<'_>, sizes: Sizes, context: &Context<'_>) -> Result<Outcome> {
-    let Context { folder, key, .. } = *context;
-    let work = Work::new(sizes, context);
-    let mut kept = Kept::open(folder, key, &sizes, size_of::<I>() as u64)?;
-    if sizes.n > 0
-        && let Some(bad) = rank_bins::<I>(scan, &mut kept, &work)?
+/// earlier run left files, which may be damaged. Without such files a wrong list is not an error but a [`ListFault`].
+pub fn rank<I: Index>(
+    scan: ListScan<'_>,
+    work: &Contraction<'_>,
+) -> Result<std::result::Result<Contracted, ListFault>> {
+    let Contraction { folder, key, sizes, .. } = *work;
+    let mut kept = StateJournal::open(folder, key, &sizes, size_of::<I>() as u64)?;
+    if sizes.shares.length > 0
+        && let Some(bad) = rank_bins::<I>(scan, &mut kept, work)?
     {
         if kept.found > 0 {
             // A wrong list would have been detected by the earlier run, too.
             return Err(Error::corrupt(folder, At::File, "the files that an earlier run left do not form a list"));
         }
         return match bad {
-            Some(bad) => Ok(Outcome::Bad(bad)),
-            None => scatter::find_shared(scan, &work),
+            Some(bad) => Ok(Err(bad)),
+            None => scatter::find_shared(scan, work).map(Err),
         };
     }
-    let [bytes_read, bytes_written] = work.bytes.map(|bytes| bytes.load(Ordering::Relaxed));
+    let [bytes_read, bytes_written] = work.bytes.each_ref().map(|bytes| bytes.load(Ordering::Relaxed));
     let head = kept.now.head;
-    Ok(Outcome::Ranked(Found { head, bytes_read, bytes_written, bins: sizes.bins, resumed_rounds: kept.found }))
+    Ok(Ok(Contracted { head, bytes_read, bytes_written, resumed_rounds: kept.found }))
 }
 
 /// Passes the ranks that [`rank`] left in files to `sink`.
@@ -145,21 +92,25 @@ pub fn rank<I: Index>(scan: Scan<'_>, sizes: Sizes, context: &Context<'_>) -> Re
 /// # Errors
 /// Errors of `sink` and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::Io`];
 /// [`crate::error::Error::Corrupt`] if a file was lost.
-pub fn hand_over<I: Index>(sizes: Sizes, context: &Context<'_>, sink: &mut Sink<'_, I>) -> Result<()> {
-    let work = Work::new(sizes, context);
-    (0..sizes.bins).filter(|&bin| sizes.len(bin) > 0).try_for_each(|bin| ranks::read_back(bin, &work, sink))
+pub fn hand_over<I: Index>(work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>) -> Result<()> {
+    let sizes = &work.sizes;
+    (0..sizes.bins).filter(|&bin| sizes.len(bin) > 0).try_for_each(|bin| ranks::read_back(bin, work, sink))
 }
 
 /// Runs all remaining rounds. Returns what is wrong with the list, if anything. `Some(None)` means that two elements
 /// have the same successor, but not which.
-fn rank_bins<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Result<Option<Option<Bad>>> {
+fn rank_bins<I: Index>(
+    scan: ListScan<'_>,
+    kept: &mut StateJournal,
+    work: &Contraction<'_>,
+) -> Result<Option<Option<ListFault>>> {
     let (rounds, sizes) = (work.rounds, &work.sizes);
     if !kept.now.scanned
-        && let Some(bad) = rounds.time("scan", sizes.n, || scatter::scatter::<I>(scan, kept, work))?
+        && let Some(bad) = rounds.time("scan", sizes.shares.length, || scatter::scatter::<I>(scan, kept, work))?
     {
         return Ok(Some(Some(bad)));
     }
-    let mut arrays = Bin::<I>::new(work)?;
+    let mut arrays = BinArrays::<I>::new(work)?;
     while kept.now.left > 1 {
         let bin = kept.now.left - 1;
         let eliminated =

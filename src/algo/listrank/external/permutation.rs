@@ -1,10 +1,8 @@
 //! Checks that ranks are a permutation, as those of one path are: each number below the length once.
 
 use crate::algo::listrank::index::Index;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::{Parts, gathered};
 use crate::error::Result;
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Number of ranks that a thread adds up at a time.
 const PART: usize = 1 << 16;
@@ -38,23 +36,25 @@ impl PowerSums {
     /// # Errors
     /// No errors of its own.
     pub fn add<I: Index>(&mut self, ranks: &[I], threads: usize) -> Result<()> {
-        let sums = [self.first, self.second].map(AtomicU64::new);
         let parts = Parts::new(ranks.len(), PART);
-        let add = |part: Range<usize>| {
-            let part = &ranks[part];
-            let (mut first, mut second) = (0u64, 0u64);
-            for rank in part.iter().map(|rank| rank.wide()) {
-                first = first.wrapping_add(rank);
-                second = second.wrapping_add(rank.wrapping_mul(rank));
-            }
-            sums[0].fetch_add(first, Relaxed);
-            sums[1].fetch_add(second, Relaxed);
-            Ok(())
-        };
-        team(threads.min(ranks.len().div_ceil(PART)).max(1), &|_| parts.each(add))?;
-        let [first, second] = sums.map(AtomicU64::into_inner);
-        *self = PowerSums { first, second };
+        let sums = gathered(threads.min(ranks.len().div_ceil(PART)), &|_| {
+            let mut sums = PowerSums::default();
+            parts.each(|part| {
+                ranks[part].iter().for_each(|rank| sums.add_one(rank.wide()));
+                Ok(())
+            })?;
+            Ok(sums)
+        })?;
+        for PowerSums { first, second } in sums {
+            *self = PowerSums { first: self.first.wrapping_add(first), second: self.second.wrapping_add(second) };
+        }
         Ok(())
+    }
+
+    #[inline]
+    fn add_one(&mut self, rank: u64) {
+        self.first = self.first.wrapping_add(rank);
+        self.second = self.second.wrapping_add(rank.wrapping_mul(rank));
     }
 }
 

@@ -1,11 +1,12 @@
 //! The second phase: computes the ranks of all bins, from the first to the last.
 
-use super::bin::{Bin, none};
-use super::files::{path, read, write, write_all};
-use super::state::Kept;
-use super::work::Work;
-use super::{Bad, Sink};
+use super::OrderedSink;
+use super::bin::{BinArrays, none};
+use super::contraction::Contraction;
+use super::files::{path, read, read_all, write, write_all};
+use super::state::StateJournal;
 use crate::algo::listrank::cpu::{Context, rank_links};
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::team::{Parts, team};
@@ -17,7 +18,11 @@ use crate::store::placed::Placed;
 ///
 /// # Errors
 /// Read errors, of writing and of `go_on`; [`crate::error::Error::Limit`].
-pub fn rank_first<I: Index>(arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_>) -> Result<Option<Option<Bad>>> {
+pub fn rank_first<I: Index>(
+    arrays: &mut BinArrays<I>,
+    kept: &mut StateJournal,
+    work: &Contraction<'_>,
+) -> Result<Option<Option<ListFault>>> {
     if !arrays.load(0, &kept.now, work)? {
         return Ok(Some(None));
     }
@@ -28,15 +33,15 @@ pub fn rank_first<I: Index>(arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_
         return Ok(Some(None));
     }
     // Without a beginning, all remaining elements are on cycles.
-    let Some(begin) = begin else { return Ok(Some(Some(Bad::Cycle { element: 0 }))) };
+    let Some(begin) = begin else { return Ok(Some(Some(ListFault::Cycle { element: Some(0) }))) };
     // The sublists of links use the memory of chains, because this bin has none.
     arrays.exits = work.budget.zeroed(0, "no chains")?;
     let links = &mut arrays.cells[..2 * arrays.len];
     let context = Context { threads: work.threads, budget: work.budget, go_on: work.go_on, rounds: &Rounds::default() };
     let total = rank_links(links, I::of(begin), &context)?;
-    arrays.exits = work.budget.zeroed(work.sizes.bin_len as usize, "the chains of a bin")?;
-    if kept.now.before + total.wide() != work.sizes.n - 1 {
-        return Ok(Some(Some(Bad::Cycle { element: off_path(arrays, begin as usize) })));
+    arrays.exits = work.budget.zeroed(work.sizes.shares.size as usize, "the chains of a bin")?;
+    if kept.now.before + total.wide() != work.sizes.shares.length - 1 {
+        return Ok(Some(Some(ListFault::Cycle { element: Some(off_path(arrays, begin as usize)) })));
     }
     for i in 0..arrays.len {
         arrays.entries[i] = arrays.cells[2 * i + 1];
@@ -46,7 +51,7 @@ pub fn rank_first<I: Index>(arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_
 }
 
 /// Returns the smallest element of bin 0 that is not on the path from `begin`.
-fn off_path<I: Index>(arrays: &mut Bin<I>, begin: usize) -> u64 {
+fn off_path<I: Index>(arrays: &mut BinArrays<I>, begin: usize) -> u64 {
     arrays.entries.fill(I::of(0));
     let mut element = I::of(begin as u64);
     while element != I::END {
@@ -60,7 +65,12 @@ fn off_path<I: Index>(arrays: &mut Bin<I>, begin: usize) -> u64 {
 ///
 /// # Errors
 /// Errors of [`rank_first`].
-pub fn rank_next<I: Index>(bin: u64, arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_>) -> Result<()> {
+pub fn rank_next<I: Index>(
+    bin: u64,
+    arrays: &mut BinArrays<I>,
+    kept: &mut StateJournal,
+    work: &Contraction<'_>,
+) -> Result<()> {
     (arrays.first, arrays.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
     let (len, word) = (arrays.len, size_of::<I>() as u64);
     let numbers = kept.now.chains[bin as usize].iter().sum::<u64>() as usize;
@@ -68,12 +78,12 @@ pub fn rank_next<I: Index>(bin: u64, arrays: &mut Bin<I>, kept: &mut Kept, work:
     let chains = Placed::open(path(work.folder, "chains", bin), 2 * len as u64 * word)?;
     let (chain_ranks, ranks) = (I::shared(&mut arrays.exits), I::shared(&mut arrays.entries));
     let piece = work.piece::<I>(2);
-    read_parts(numbers, piece, &answers, work, &|at, read: &[I]| {
+    read_all(&answers, numbers, piece, work, &|at, read: &[I]| {
         read.iter().zip(&chain_ranks[at..]).for_each(|(&rank, cell)| I::set(cell, rank));
         Ok(())
     })?;
     let damaged = || damaged(work, "chains", bin);
-    read_parts(2 * len, piece, &chains, work, &|at, read: &[I]| {
+    read_all(&chains, 2 * len, piece, work, &|at, read: &[I]| {
         for (pair, rank) in read.chunks_exact(2).zip(&ranks[at / 2..]) {
             let exit = pair[0].at().checked_sub(len).and_then(|at| chain_ranks.get(at)).ok_or_else(damaged)?;
             I::set(rank, I::of(I::get(exit).wide().wrapping_add(pair[1].wide())));
@@ -85,35 +95,15 @@ pub fn rank_next<I: Index>(bin: u64, arrays: &mut Bin<I>, kept: &mut Kept, work:
 }
 
 /// Returns the error for a file with the index of an element that does not exist.
-fn damaged(work: &Work<'_>, name: &str, bin: u64) -> Error {
+fn damaged(work: &Contraction<'_>, name: &str, bin: u64) -> Error {
     Error::corrupt(path(work.folder, name, bin), At::File, "an index of an element that does not exist")
-}
-
-/// Reads the first `numbers` numbers of a file with all threads, in parts of `piece` numbers.
-fn read_parts<I: Index>(
-    numbers: usize,
-    piece: usize,
-    file: &Placed,
-    work: &Work<'_>,
-    each: &(dyn Fn(usize, &[I]) -> Result<()> + Sync),
-) -> Result<()> {
-    let parts = Parts::new(numbers, piece);
-    team(work.threads, &|_| {
-        let mut memory = work.budget.zeroed::<I>(piece, "a piece of a file")?;
-        parts.each(|part| {
-            (work.go_on)()?;
-            let read_now = &mut memory[..part.len()];
-            read(file, read_now, (part.start * size_of::<I>()) as u64, work)?;
-            each(part.start, read_now)
-        })
-    })
 }
 
 /// Passes the ranks in the file of a bin to `sink`.
 ///
 /// # Errors
 /// Read errors and of the sink; [`crate::error::Error::Limit`].
-pub fn read_back<I: Index>(bin: u64, work: &Work<'_>, sink: &mut Sink<'_, I>) -> Result<()> {
+pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>) -> Result<()> {
     let (first, len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
     let file = Placed::open(path(work.folder, "ranks", bin), (len * size_of::<I>()) as u64)?;
     let mut piece = work.budget.zeroed::<I>(work.piece::<I>(1), "a piece of a file")?;
@@ -128,7 +118,13 @@ pub fn read_back<I: Index>(bin: u64, work: &Work<'_>, sink: &mut Sink<'_, I>) ->
 }
 
 /// Writes the ranks of a bin, which are in `entries`, to a file, and answers the bins that requested ranks of it.
-fn finish<I: Index>(bin: u64, arrays: &Bin<I>, head: Option<u64>, kept: &mut Kept, work: &Work<'_>) -> Result<()> {
+fn finish<I: Index>(
+    bin: u64,
+    arrays: &BinArrays<I>,
+    head: Option<u64>,
+    kept: &mut StateJournal,
+    work: &Contraction<'_>,
+) -> Result<()> {
     let ranks = &arrays.entries[..arrays.len];
     answer(bin, ranks, arrays.first, kept, work)?;
     let file = Placed::create(path(work.folder, "ranks", bin), size_of_val(ranks) as u64)?;
@@ -139,7 +135,7 @@ fn finish<I: Index>(bin: u64, arrays: &Bin<I>, head: Option<u64>, kept: &mut Kep
 }
 
 /// Answers the requests of higher bins for ranks of this bin.
-fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &Kept, work: &Work<'_>) -> Result<()> {
+fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &StateJournal, work: &Contraction<'_>) -> Result<()> {
     let word = size_of::<I>() as u64;
     let piece = work.piece::<I>(1);
     // Pieces of the requests of all bins: requesting bin, offset and length.

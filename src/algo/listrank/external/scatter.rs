@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::files::{Appended, Lines};
-use super::state::Kept;
-use super::work::{Scan, Work};
-use super::{Bad, Outcome};
+use super::contraction::{Contraction, ListScan};
+use super::files::{Appended, BinBuffers};
+use super::state::StateJournal;
+use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::error::{Error, Result};
 
@@ -18,11 +18,15 @@ const STRIDE: usize = 1 << 16;
 ///
 /// # Errors
 /// Errors of the scan, of writing and of `go_on`; [`Error::Limit`].
-pub fn scatter<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Result<Option<Bad>> {
+pub fn scatter<I: Index>(
+    scan: ListScan<'_>,
+    kept: &mut StateJournal,
+    work: &Contraction<'_>,
+) -> Result<Option<ListFault>> {
     let sizes = &work.sizes;
     let unit = Appended::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
     let weighted = Appended::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
-    let sets = (0..work.threads.max(1)).map(|_| Lines::<I>::new(&unit, 2, work)).collect::<Result<Vec<_>>>()?;
+    let sets = (0..work.threads.max(1)).map(|_| BinBuffers::<I>::new(&unit, 2, work)).collect::<Result<Vec<_>>>()?;
     let (sets, returned) = (Mutex::new(sets), Condvar::new());
     let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     scan(&|first, successors| {
@@ -42,20 +46,23 @@ pub fn scatter<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Re
         done
     })?;
     let found = elements.into_inner();
-    if found != sizes.n {
-        return Err(Error::internal("rank a list", format!("{found} of {} elements were scanned", sizes.n)));
+    if found != sizes.shares.length {
+        return Err(Error::internal(
+            "rank a list",
+            format!("{found} of {} elements were scanned", sizes.shares.length),
+        ));
     }
     let mut ends = ends.into_inner().unwrap_or_else(PoisonError::into_inner);
     ends.sort_unstable();
     let end = match *ends {
         [end] => end,
-        [] => return Ok(Some(Bad::NoEnd)),
-        [first, second, ..] => return Ok(Some(Bad::Ends([first, second]))),
+        [] => return Ok(Some(ListFault::Tails { count: 0, element: None })),
+        [first, ..] => return Ok(Some(ListFault::Tails { count: 2, element: Some(first) })),
     };
     let mut sets = sets.into_inner().unwrap_or_else(PoisonError::into_inner);
-    sets.iter_mut().try_for_each(Lines::finish)?;
+    sets.iter_mut().try_for_each(BinBuffers::finish)?;
     drop(sets);
-    let mut last = Lines::<I>::new(&weighted, 3, work)?;
+    let mut last = BinBuffers::<I>::new(&weighted, 3, work)?;
     last.push(sizes.bin(end), [I::of(end), I::END, I::of(0)])?;
     last.finish()?;
     drop(last);
@@ -69,9 +76,9 @@ pub fn scatter<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Re
 fn add<I: Index>(
     first: u64,
     successors: &[i64],
-    lines: &mut Lines<'_, I>,
+    lines: &mut BinBuffers<'_, I>,
     ends: &Mutex<Vec<u64>>,
-    work: &Work<'_>,
+    work: &Contraction<'_>,
 ) -> Result<()> {
     for (start, part) in (first..).step_by(STRIDE).zip(successors.chunks(STRIDE)) {
         (work.go_on)()?;
@@ -82,7 +89,7 @@ fn add<I: Index>(
                 continue;
             }
             let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
-            // An error message needs only the smallest two.
+            // Two are too many, and an error message needs only the smallest.
             ends.push(element);
             ends.sort_unstable();
             ends.truncate(2);
@@ -91,15 +98,13 @@ fn add<I: Index>(
     Ok(())
 }
 
-/// Searches the input for elements that have the same successor.
-///
-/// Returns the smallest successor that two elements have, and the smallest two such elements. It is an internal error
-/// if there is none. Makes as many passes over the input as the elements' marks need to fit memory, and one more.
+/// Searches the input for the smallest successor that two elements have. It is an internal error if there is none. Makes
+/// as many passes over the input as the elements' marks need to fit memory.
 ///
 /// # Errors
 /// Errors of the scan; [`Error::Limit`].
-pub fn find_shared(scan: Scan<'_>, work: &Work<'_>) -> Result<Outcome> {
-    let n = work.sizes.n;
+pub fn find_shared(scan: ListScan<'_>, work: &Contraction<'_>) -> Result<ListFault> {
+    let n = work.sizes.shares.length;
     let window = (work.budget.free() / 2).max(1 << 16).saturating_mul(8).min(n).next_multiple_of(64);
     for start in (0..n).step_by(window as usize) {
         let marks = work.budget.zeroed::<AtomicU64>(window as usize / 64, "marks of successors")?;
@@ -119,25 +124,8 @@ pub fn find_shared(scan: Scan<'_>, work: &Work<'_>) -> Result<Outcome> {
         })?;
         let successor = smallest.into_inner();
         if successor != u64::MAX {
-            return Ok(Outcome::Bad(Bad::Shared { successor, elements: elements_before(successor, scan)? }));
+            return Ok(ListFault::Twice { successor });
         }
     }
     Err(Error::internal("rank a list", "its links do not form a list, but no two elements have the same successor"))
-}
-
-/// Returns the smallest two elements with the given successor.
-fn elements_before(successor: u64, scan: Scan<'_>) -> Result<[u64; 2]> {
-    let found = Mutex::new(Vec::new());
-    scan(&|first, successors| {
-        let matching = (first..).zip(successors).filter(|&(_, &s)| s >= 0 && s as u64 == successor);
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.extend(matching.map(|(element, _)| element));
-        found.sort_unstable();
-        found.truncate(2);
-        Ok(())
-    })?;
-    match *found.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        [first, second] => Ok([first, second]),
-        _ => Err(Error::internal("rank a list", "the input changed while it was read")),
-    }
 }

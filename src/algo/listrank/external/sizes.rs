@@ -1,5 +1,7 @@
 //! Division of a list into bins by available memory, before anything is read.
 
+use crate::algo::listrank::index::Shares;
+
 /// Number of bytes that a thread reads at a time.
 pub const PIECE: u64 = 1 << 20;
 /// Sizes of the buffer between a thread and one file, the best first. Anything below the last would make small writes.
@@ -12,27 +14,23 @@ const WORDS: u64 = 5;
 
 /// Sizes of the parts in which a list is ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizes {
-    /// Number of elements.
-    pub n: u64,
+pub struct BinSizes {
+    /// The bins.
+    pub shares: Shares,
     /// Number of bins of consecutive elements.
     pub bins: u64,
-    /// Number of elements of each bin; the last may have fewer.
-    pub bin_len: u64,
     /// Bytes of the buffer between a thread and one file.
     pub buffer: u64,
     /// Number of threads.
     pub threads: u64,
-    /// Reciprocal of `bin_len`, so that bins are found without a division.
-    reciprocal: u64,
 }
 
-impl Sizes {
+impl BinSizes {
     /// Divides `n` elements into about `bins` bins (at least 1), with buffers of `buffer` bytes.
-    pub fn of(n: u64, bins: u64, buffer: u64, threads: usize) -> Sizes {
+    pub fn of(n: u64, bins: u64, buffer: u64, threads: usize) -> BinSizes {
         let bin_len = n.div_ceil(bins).max(1);
         let bins = n.div_ceil(bin_len).max(1);
-        Sizes { n, bins, bin_len, buffer, threads: threads.max(1) as u64, reciprocal: u64::MAX / bin_len }
+        BinSizes { shares: Shares::new(n, bin_len), bins, buffer, threads: threads.max(1) as u64 }
     }
 
     /// Returns the bytes of memory that ranking takes with numbers of `word` bytes: one bin and the buffers of the
@@ -41,39 +39,38 @@ impl Sizes {
         let buffers = self.threads * (self.bins * self.buffer + PIECE);
         // The links of bin 0 are ranked by sublists, in the memory that other bins use for chains, plus a little more
         // for short lists.
-        WORDS * word * self.bin_len + buffers + (1 << 16)
+        WORDS * word * self.shares.size + buffers + (1 << 16)
     }
 
     /// Returns the bin of an element.
     #[inline(always)]
     pub fn bin(&self, element: u64) -> u64 {
-        let bin = ((u128::from(element) * u128::from(self.reciprocal)) >> 64) as u64;
-        // The reciprocal is rounded down, so the quotient may be too small by one.
-        bin + u64::from(element - bin * self.bin_len >= self.bin_len)
+        self.shares.of(element)
     }
 
     /// Returns the first element of a bin.
     pub fn first(&self, bin: u64) -> u64 {
-        bin * self.bin_len
+        bin * self.shares.size
     }
 
     /// Returns the number of elements of a bin.
     pub fn len(&self, bin: u64) -> u64 {
-        self.n.min((bin + 1) * self.bin_len) - self.n.min(bin * self.bin_len)
+        let elements = self.shares.elements(bin);
+        elements.end - elements.start
     }
 }
 
 /// Returns sizes with the fewest bins for which ranking `n` elements, as numbers of `word` bytes, takes at most `limit`
 /// bytes of memory in addition to scanning the input; `None` if there are none.
-pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<Sizes> {
-    let sized = |bins| BUFFERS.iter().map(move |&buffer| Sizes::of(n, bins, buffer, threads));
+pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<BinSizes> {
+    let sized = |bins| BUFFERS.iter().map(move |&buffer| BinSizes::of(n, bins, buffer, threads));
     (1..=MOST_BINS).flat_map(sized).find(|sizes| sizes.memory(word) <= limit)
 }
 
 /// Returns the least bytes of memory in which `n` elements can be ranked, as numbers of `word` bytes, in addition to
 /// scanning the input.
 pub fn least_memory(n: u64, word: u64, threads: usize) -> u64 {
-    let sizes = (1..=MOST_BINS).map(|bins| Sizes::of(n, bins, BUFFERS[BUFFERS.len() - 1], threads).memory(word));
+    let sizes = (1..=MOST_BINS).map(|bins| BinSizes::of(n, bins, BUFFERS[BUFFERS.len() - 1], threads).memory(word));
     sizes.min().unwrap_or(u64::MAX)
 }
 
@@ -94,21 +91,6 @@ pub fn volume(n: u64, word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_element_is_in_its_bin() {
-        for (n, bins) in [(1, 1), (10, 3), (253, 7), (1 << 28, 17), ((1 << 40) + 3, 511), (u64::MAX / 2, 3)] {
-            let sizes = Sizes::of(n, bins, 1 << 16, 2);
-            assert_eq!((0..sizes.bins).map(|bin| sizes.len(bin)).sum::<u64>(), n);
-            for bin in 0..sizes.bins {
-                let (first, len) = (sizes.first(bin), sizes.len(bin));
-                assert!(
-                    [first, first + len - 1, first + len / 2].into_iter().all(|e| sizes.bin(e) == bin),
-                    "{n} {bin}"
-                );
-            }
-        }
-    }
 
     #[test]
     fn bins_fit_the_limit_and_no_fewer_would() {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::files::{NAMES, path};
-use super::sizes::Sizes;
+use super::sizes::BinSizes;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::store::journal::{Journal, Record};
@@ -11,7 +11,7 @@ use crate::store::replace::{remove_file, sync_folder};
 
 /// State of a ranking after its last journal record.
 #[derive(Debug, Clone, Default)]
-pub struct State {
+pub struct RankingState {
     /// Whether all links of the input are in bins.
     pub scanned: bool,
     /// Number of bins that are not eliminated; at least 1, because bin 0 is never eliminated.
@@ -38,30 +38,38 @@ const SCANNED: u64 = 0;
 const RANKED: u64 = 1 << 32;
 
 /// The state and the journal that stores it.
-pub struct Kept {
+pub struct StateJournal {
     /// Path of the journal, in the folder.
     path: PathBuf,
     journal: Journal,
     /// The current state.
-    pub now: State,
+    pub now: RankingState,
     /// Number of records that an earlier run left.
     pub found: u64,
 }
 
-impl Kept {
+impl StateJournal {
     /// Restores the state that an earlier run with this key and these sizes left. Files that do not belong to this
     /// state are removed.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
-    pub fn open(folder: &Path, key: u64, sizes: &Sizes, word: u64) -> Result<Kept> {
-        let salt = [sizes.n, sizes.bin_len, word].iter().fold(key, |h, x| (h ^ x).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    pub fn open(folder: &Path, key: u64, sizes: &BinSizes, word: u64) -> Result<StateJournal> {
+        let salt = [sizes.shares.length, sizes.shares.size, word]
+            .iter()
+            .fold(key, |h, x| (h ^ x).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let journal_path = folder.join("rounds");
         let (journal, records) = Journal::open(&journal_path, salt)?;
         let bins = sizes.bins as usize;
         let (unit, weighted) = (vec![0; bins], vec![0; bins]);
-        let now = State { left: sizes.bins, unit, weighted, chains: vec![Vec::new(); bins], ..State::default() };
-        let mut kept = Kept { path: journal_path, journal, now, found: records.len() as u64 };
+        let now = RankingState {
+            left: sizes.bins,
+            unit,
+            weighted,
+            chains: vec![Vec::new(); bins],
+            ..RankingState::default()
+        };
+        let mut kept = StateJournal { path: journal_path, journal, now, found: records.len() as u64 };
         for record in &records {
             kept.apply(record)
                 .ok_or_else(|| Error::internal("go on with a list ranking", "a record of another kind"))?;
@@ -108,7 +116,7 @@ impl Kept {
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
-    pub fn note_eliminated(&mut self, bin: u64, state: &State, weighted: &[u64], chains: &[u64]) -> Result<()> {
+    pub fn note_eliminated(&mut self, bin: u64, state: &RankingState, weighted: &[u64], chains: &[u64]) -> Result<()> {
         let mut lengths = self.now.weighted.clone();
         lengths[..weighted.len()].copy_from_slice(weighted);
         let head = [word(state.head), word(state.current), state.before];
@@ -136,7 +144,7 @@ impl Kept {
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn tidy(&self, folder: &Path, sizes: &Sizes) -> Result<()> {
+    pub fn tidy(&self, folder: &Path, sizes: &BinSizes) -> Result<()> {
         let now = &self.now;
         for bin in 0..sizes.bins {
             let linked = now.scanned && if bin == 0 { now.ranked == 0 } else { bin < now.left };

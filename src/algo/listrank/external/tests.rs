@@ -1,12 +1,15 @@
 //! Ranks small lists in many bins and compares the ranks with those of a plain walk.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::algo::listrank::cpu::tests::shuffled;
+use crate::algo::listrank::rounds::Rounds;
 use crate::error::Error;
+use crate::memory::Budget;
 use crate::store::placed::Placed;
 
 /// Returns the successors (-1 at the end) of a list that visits `places` in turn.
@@ -25,11 +28,11 @@ fn ranks_of(places: &[usize]) -> Vec<u64> {
 /// Ranks a list that three threads scan in pieces of 7 elements. Returns the outcome and stores the ranks in `ranks`.
 fn attempt<I: Index>(
     list: &[i64],
-    sizes: Sizes,
+    sizes: BinSizes,
     folder: &Path,
     go_on: &(dyn Fn() -> Result<()> + Sync),
     ranks: &mut [u64],
-) -> Result<Outcome> {
+) -> Result<std::result::Result<Contracted, ListFault>> {
     let scan = |take: &(dyn Fn(u64, &[i64]) -> Result<()> + Sync)| {
         let pieces: Vec<(u64, &[i64])> = (0..).step_by(7).zip(list.chunks(7)).collect();
         crate::algo::team::team(3, &|t| {
@@ -39,13 +42,15 @@ fn attempt<I: Index>(
     let budget = Budget::new(crate::memory::limit_leaving(sizes.memory(size_of::<I>() as u64), 3), 3).unwrap();
     let threads = sizes.threads as usize;
     let rounds = Rounds::default();
-    let context = Context { folder, key: 5, threads, budget: &budget, go_on, moved: &|_| {}, rounds: &rounds };
+    let bytes = Default::default();
+    let work =
+        Contraction { sizes, folder, key: 5, threads, budget: &budget, go_on, moved: &|_| {}, rounds: &rounds, bytes };
     let mut next = None;
-    let outcome = rank::<I>(&scan, sizes, &context)?;
-    if let Outcome::Bad(_) = outcome {
+    let outcome = rank::<I>(&scan, &work)?;
+    if outcome.is_err() {
         return Ok(outcome);
     }
-    hand_over::<I>(sizes, &context, &mut |first, bin| {
+    hand_over::<I>(&work, &mut |first, bin| {
         assert!(next.is_none_or(|next| next == first), "ranks come in order");
         next = Some(first + bin.len() as u64);
         ranks[first as usize..][..bin.len()].iter_mut().zip(bin).for_each(|(rank, bin)| *rank = bin.wide());
@@ -54,17 +59,22 @@ fn attempt<I: Index>(
     Ok(outcome)
 }
 
-fn outcome<I: Index>(list: &[i64], bins: u64, buffer: u64, threads: usize) -> (Outcome, Vec<u64>) {
+fn outcome<I: Index>(
+    list: &[i64],
+    bins: u64,
+    buffer: u64,
+    threads: usize,
+) -> (std::result::Result<Contracted, ListFault>, Vec<u64>) {
     let folder = tempfile::tempdir().unwrap();
     let mut ranks = vec![u64::MAX; list.len()];
-    let sizes = Sizes::of(list.len() as u64, bins, buffer, threads);
+    let sizes = BinSizes::of(list.len() as u64, bins, buffer, threads);
     let outcome = attempt::<I>(list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap();
     (outcome, ranks)
 }
 
 fn is_ranked<I: Index>(places: &[usize], bins: u64, buffer: u64, threads: usize) {
     let (outcome, ranks) = outcome::<I>(&list_of(places), bins, buffer, threads);
-    let Outcome::Ranked(found) = outcome else { panic!("{outcome:?}") };
+    let Ok(found) = outcome else { panic!("{outcome:?}") };
     assert_eq!(found.head, places.first().map(|&head| head as u64));
     assert!(ranks == ranks_of(places), "{} elements in {bins} bins", places.len());
 }
@@ -98,15 +108,12 @@ fn faults_name_their_elements() {
         let bad = |change: &dyn Fn(&mut Vec<i64>)| {
             let mut list = list_of(&places);
             change(&mut list);
-            match outcome::<u32>(&list, bins, 64, 2).0 {
-                Outcome::Bad(bad) => bad,
-                Outcome::Ranked(_) => panic!("it was ranked in {bins} bins"),
-            }
+            outcome::<u32>(&list, bins, 64, 2).0.expect_err("it is not a list")
         };
         let (head, last) = (places[0], places[199]);
-        assert_eq!(bad(&|list| list[last] = head as i64), Bad::NoEnd);
-        let ends = [last.min(head) as u64, last.max(head) as u64];
-        assert_eq!(bad(&|list| list[head] = -1), Bad::Ends(ends));
+        assert_eq!(bad(&|list| list[last] = head as i64), ListFault::Tails { count: 0, element: None });
+        let tails = ListFault::Tails { count: 2, element: Some(last.min(head) as u64) };
+        assert_eq!(bad(&|list| list[head] = -1), tails);
         // Each element in turn gets another successor: one further along the path (the elements between become a
         // cycle), or the successor of another element.
         for at in (1..199).step_by(if bins == 5 { 9 } else { 40 }) {
@@ -116,13 +123,11 @@ fn faults_name_their_elements() {
                 list[places[at / 2]] = places[at + 1] as i64;
                 list[places[at]] = cycle[0] as i64;
             });
-            let Bad::Cycle { element } = found else { panic!("{found:?}") };
+            let ListFault::Cycle { element: Some(element) } = found else { panic!("{found:?}") };
             assert!(cycle.contains(&(element as usize)), "{element} of {cycle:?}");
             let to = (at * 7) % 199 + 1;
             if to != at + 1 {
-                let (from, before) = (places[at] as u64, places[to - 1] as u64);
-                let expected =
-                    Bad::Shared { successor: places[to] as u64, elements: [from.min(before), from.max(before)] };
+                let expected = ListFault::Twice { successor: places[to] as u64 };
                 assert_eq!(bad(&|list| list[places[at]] = places[to] as i64), expected, "{bins} bins");
             }
         }
@@ -134,7 +139,7 @@ fn faults_name_their_elements() {
 fn a_ranking_stopped_anywhere_resumes() {
     let places = shuffled(500, 4);
     let list = list_of(&places);
-    let sizes = Sizes::of(500, 4, 64, 2);
+    let sizes = BinSizes::of(500, 4, 64, 2);
     let resumed = AtomicU64::new(0);
     for stop in 0.. {
         let folder = tempfile::tempdir().unwrap();
@@ -147,7 +152,7 @@ fn a_ranking_stopped_anywhere_resumes() {
         let first = attempt::<u32>(&list, sizes, folder.path(), &go_on, &mut ranks);
         let ended = first.is_ok();
         let second = attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap();
-        let Outcome::Ranked(found) = second else { panic!("{second:?}") };
+        let Ok(found) = second else { panic!("{second:?}") };
         resumed.fetch_max(found.resumed_rounds, Ordering::Relaxed);
         assert_eq!(found.head, Some(places[0] as u64));
         assert!(ranks == ranks_of(&places), "stopped at {stop}");
@@ -169,7 +174,7 @@ fn files_of(folder: &Path, bins: u64) -> Vec<Placed> {
 #[test]
 fn unrecorded_bytes_are_cut_off() {
     let places = shuffled(500, 6);
-    let (list, sizes) = (list_of(&places), Sizes::of(500, 4, 64, 2));
+    let (list, sizes) = (list_of(&places), BinSizes::of(500, 4, 64, 2));
     let folder = tempfile::tempdir().unwrap();
     let mut ranks = vec![u64::MAX; 500];
     let asked = AtomicU64::new(0);
@@ -181,11 +186,11 @@ fn unrecorded_bytes_are_cut_off() {
         longer += 1;
     }
     assert!(longer > 0);
-    attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap();
+    attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap().unwrap();
     assert!(ranks == ranks_of(&places));
     // A ranking with another key does not use these files.
-    let other = Sizes::of(500, 3, 64, 2);
-    let Outcome::Ranked(found) = attempt::<u32>(&list, other, folder.path(), &|| Ok(()), &mut ranks).unwrap() else {
+    let other = BinSizes::of(500, 3, 64, 2);
+    let Ok(found) = attempt::<u32>(&list, other, folder.path(), &|| Ok(()), &mut ranks).unwrap() else {
         panic!("a list")
     };
     assert_eq!(found.resumed_rounds, 0);
@@ -203,9 +208,9 @@ fn disk_use_and_traffic_stay_within_bounds() {
         Ok(())
     };
     let mut ranks = vec![0; n];
-    let sizes = Sizes::of(n as u64, 8, 4096, 2);
+    let sizes = BinSizes::of(n as u64, 8, 4096, 2);
     let outcome = attempt::<u32>(&list_of(&places), sizes, folder.path(), &go_on, &mut ranks).unwrap();
-    let Outcome::Ranked(found) = outcome else { panic!("{outcome:?}") };
+    let Ok(found) = outcome else { panic!("{outcome:?}") };
     assert!(most.into_inner() <= disk(n as u64, 4));
     let moved = found.bytes_read + found.bytes_written;
     assert!((volume(n as u64, 4) * 7 / 10..=volume(n as u64, 4)).contains(&moved), "{moved}");

@@ -2,35 +2,17 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::room::{FOUND, seen_words};
-use super::{CancelCheck, Fault, Index, ListOnGpu};
+use super::{CancelCheck, ListOnGpu};
+use crate::algo::listrank::faults::ListFault;
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::read;
 use crate::error::Result;
 
 const NONE: u64 = u64::MAX;
 
 /// Checks all successors, and finds the head.
-pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: CancelCheck<'_>) -> Result<Vec<Fault>> {
-    let [range, twice, ends, first_end, sum] = run_check(gpu, go_on)?;
-    let mut faults = Vec::new();
-    if range != NONE {
-        faults.push(Fault::Range { element: range });
-    }
-    if twice != NONE {
-        faults.push(Fault::Twice { successor: twice });
-    }
-    if ends != 1 {
-        faults.push(Fault::Tails { count: ends, element: (ends > 0).then_some(first_end) });
-    }
-    if faults.is_empty() {
-        // Every element but the head is a successor.
-        let n = u128::from(gpu.length);
-        gpu.head = Some(((n * (n - 1) / 2) as u64).wrapping_sub(sum));
-    }
-    Ok(faults)
-}
-
-/// Runs the check kernel over all elements, and returns its findings.
-fn run_check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: CancelCheck<'_>) -> Result<[u64; 5]> {
-    let kernel = gpu.kernel(I::KERNELS.check)?;
+pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: CancelCheck<'_>) -> Result<Vec<ListFault>> {
+    let kernel = gpu.kernel_by_width(["check_list", "check_list_wide"])?;
     let queue = &gpu.workspace.queue;
     let mut found = [NONE, NONE, 0, NONE, 0, 0, 0, 0];
     debug_assert_eq!(found.len() as u64, FOUND);
@@ -47,5 +29,18 @@ fn run_check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: CancelCheck<'_>) -> Re
     }
     queue.read(gpu.found, &mut found)?;
     let [range, twice, ends, first_end, sum, ..] = found;
-    Ok([range, twice, ends, first_end, sum])
+    let mut faults = Vec::new();
+    if range != NONE {
+        faults.push(ListFault::Range { element: range });
+    }
+    if twice != NONE {
+        faults.push(ListFault::Twice { successor: twice });
+    }
+    if ends != 1 {
+        faults.push(ListFault::Tails { count: ends, element: (ends > 0).then_some(first_end) });
+    }
+    if faults.is_empty() {
+        gpu.head = Some(read::head(gpu.length, sum));
+    }
+    Ok(faults)
 }

@@ -4,7 +4,8 @@
 use super::jumping::jump_all;
 use super::room::{cycle_sublists, seen_words, spacing};
 use super::ruling::Sublists;
-use super::{CancelCheck, Index, ListOnGpu};
+use super::{CancelCheck, ListOnGpu};
+use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 
@@ -18,7 +19,13 @@ pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64, go_on: Cance
     queue.fill(words, 0xff)?;
     let arguments = (sublists, gpu.list.address());
     // SAFETY: the arguments match the kernel's; the list was checked, and every sublist has a word.
-    unsafe { queue.launch(&gpu.kernel(I::KERNELS.measure)?, queue.grid(words.len()), arguments)? };
+    unsafe {
+        queue.launch(
+            &gpu.kernel_by_width(["measure_sublists", "measure_sublists_wide"])?,
+            queue.grid(words.len()),
+            arguments,
+        )?
+    };
     jump_all(gpu, "jump_sublists", words, go_on)?;
     for from in (0..gpu.length).step_by(gpu.seen as usize) {
         go_on()?;
@@ -47,7 +54,7 @@ fn outside<I: Index>(
     let grid = queue.grid(cycle_sublists(gpu.length));
     // SAFETY: the arguments match the kernels'; `seen` has a bit for each element of from..to.
     unsafe {
-        queue.launch(&gpu.kernel(I::KERNELS.mark)?, grid, arguments)?;
+        queue.launch(&gpu.kernel_by_width(["mark_ending", "mark_ending_wide"])?, grid, arguments)?;
         let arguments = (seen.address(), from, to, found.address());
         queue.launch(&gpu.kernel("find_unseen")?, queue.grid(to - from), arguments)?;
     }

@@ -1,7 +1,8 @@
 //! Pointer jumping on a GPU (Wyllie, The Complexity of Parallel Computations, 1979): of every element, or of sublists.
 #![allow(unsafe_code)] // kernel launches
 
-use super::{CancelCheck, Index, ListOnGpu};
+use super::{CancelCheck, ListOnGpu};
+use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 

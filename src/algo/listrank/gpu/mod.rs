@@ -33,21 +33,20 @@
 
 mod check;
 mod cycle;
-mod fault;
 mod index;
 mod jumping;
 mod room;
 mod ruling;
 mod transfer;
 
-pub use fault::Fault;
-pub use index::Index;
-pub use room::{Method, index_bytes, least_bytes};
+pub use room::{GpuMethod, index_bytes, least_bytes};
 
+use crate::algo::listrank::faults::ListFault;
+use crate::algo::listrank::index::Index;
 use crate::algo::listrank::rounds::{Round, Rounds};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Kernel, ProgramSource, Workspace, slice_bytes};
-use room::{COUNTERS, FOUND, Room, SEEN};
+use room::{COUNTERS, FOUND, RankingRoom, SEEN};
 
 /// The program of list ranking.
 pub static PROGRAM: ProgramSource = ProgramSource {
@@ -66,16 +65,16 @@ const HEADER: &str = include_str!("../../../../kernels/listrank.cuh");
 pub type CancelCheck<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 
 /// Callback that fills a slot with the successors of the elements from the given index on.
-pub type Source<'a, I> = &'a (dyn Fn(u64, &mut [I]) -> Result<()> + Sync);
+pub type SuccessorSource<'a, I> = &'a (dyn Fn(u64, &mut [I]) -> Result<()> + Sync);
 
 /// Callback that receives the ranks of the elements from the given index on.
-pub type Take<'a, I> = &'a (dyn Fn(u64, &[I]) -> Result<()> + Sync);
+pub type RankSink<'a, I> = &'a (dyn Fn(u64, &[I]) -> Result<()> + Sync);
 
 /// A list in GPU memory: first its successors, then its ranks.
 #[derive(Debug)]
 pub struct ListOnGpu<'w, I: Index> {
     workspace: &'w mut Workspace,
-    room: Room,
+    room: RankingRoom,
     /// Number of elements.
     length: u64,
     /// Number of successors that one pass of the check covers.
@@ -98,7 +97,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// # Errors
     /// [`Error::Limit`] naming the smallest limit that works, if GPU memory is too small; [`Error::Usage`] if the method does not take so many elements;
     /// [`Error::Lost`].
-    pub fn new(workspace: &'w mut Workspace, length: u64, method: Method) -> Result<Self> {
+    pub fn new(workspace: &'w mut Workspace, length: u64, method: GpuMethod) -> Result<Self> {
         Self::with_spacing(workspace, length, method, room::spacing(length), SEEN)
     }
 
@@ -111,12 +110,12 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     pub fn with_spacing(
         workspace: &'w mut Workspace,
         length: u64,
-        method: Method,
+        method: GpuMethod,
         shift: u32,
         seen: u64,
     ) -> Result<Self> {
         workspace.arena.reset(0);
-        let room = Room::of::<I>(length, method, shift).ok_or_else(|| too_long::<I>(length))?;
+        let room = RankingRoom::of::<I>(length, method, shift).ok_or_else(|| too_long::<I>(length))?;
         workspace.arena.holds(room.bytes::<I>(length), "[listrank] on this list")?;
         let arena = &mut workspace.arena;
         let (found, counters) = (arena.take_planned(FOUND)?, arena.take_planned(COUNTERS)?);
@@ -124,17 +123,12 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         let list_bytes = slice_bytes::<I>(length);
         // Pointer jumping builds its words from the start of `all` on, and needs the successors at the end.
         let (list, extra) = match room.method {
-            Method::Wyllie => (all.part(all.len() - list_bytes..all.len()), all),
-            Method::RulingSet => (all, all.part(list_bytes..all.len())),
+            GpuMethod::Wyllie => (all.part(all.len() - list_bytes..all.len()), all),
+            GpuMethod::RulingSet => (all, all.part(list_bytes..all.len())),
         };
         let list = DeviceSlice::at(list.address(), length);
         let (successors, head, rounds) = (list, None, Rounds::default());
         Ok(ListOnGpu { workspace, room, length, seen, successors, list, extra, found, counters, head, rounds })
-    }
-
-    /// Returns the bytes of GPU memory that the list takes, including all that ranking needs.
-    pub fn bytes(&self) -> u64 {
-        self.room.bytes::<I>(self.length)
     }
 
     /// Returns the first element of the list, once [`Self::check`] has found it.
@@ -151,38 +145,38 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     ///
     /// # Errors
     /// The first error of `source` or `go_on`; [`Error::Lost`].
-    pub fn fill(&mut self, source: Source<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
+    pub fn fill(&mut self, source: SuccessorSource<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
         (self.head, self.list) = (None, self.successors);
         transfer::fill(self, source, go_on)
     }
 
     /// Checks that every successor is an element or the end, that no two successors are the same element, and that
-    /// exactly one element has none. The returned faults are in the order of [`Fault`]. Without faults the list has a
+    /// exactly one element has none. The returned faults are in the order of [`ListFault`]. Without faults the list has a
     /// head. Cycles are found only by [`Self::rank`].
     ///
     /// # Errors
     /// Errors of `go_on`; [`Error::Lost`].
-    pub fn check(&mut self, go_on: CancelCheck<'_>) -> Result<Vec<Fault>> {
+    pub fn check(&mut self, go_on: CancelCheck<'_>) -> Result<Vec<ListFault>> {
         self.head = None;
         if self.length == 0 { Ok(Vec::new()) } else { check::check(self, go_on) }
     }
 
     /// Ranks the list, which [`Self::check`] must have checked: each successor is replaced by the number of elements
-    /// behind the element. Returns a fault if some elements form a cycle. The successors are lost then, and
+    /// behind the element. If some elements form cycles, returns how many do not. The successors are lost then, and
     /// [`Self::cycle`] needs them again.
     ///
     /// # Errors
     /// Errors of `go_on`; [`Error::Lost`].
-    pub fn rank(&mut self, go_on: CancelCheck<'_>) -> Result<Option<Fault>> {
+    pub fn rank(&mut self, go_on: CancelCheck<'_>) -> Result<Option<u64>> {
         if self.length == 0 {
             return Ok(None);
         }
         let head = self.head.take().ok_or_else(|| Error::internal("rank a list", "it was not checked"))?;
         let in_list = match self.room.method {
-            Method::Wyllie => jumping::jump(self, head, go_on)?,
-            Method::RulingSet => ruling::rank(self, head, go_on)?,
+            GpuMethod::Wyllie => jumping::jump(self, head, go_on)?,
+            GpuMethod::RulingSet => ruling::rank(self, head, go_on)?,
         };
-        Ok((in_list != self.length).then_some(Fault::Cycle { in_list }))
+        Ok(Some(in_list).filter(|&in_list| in_list != self.length))
     }
 
     /// Returns the smallest element on a cycle. The list must be filled and checked again after ranking. It is not
@@ -202,7 +196,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     ///
     /// # Errors
     /// The first error of `take` or `go_on`; [`Error::Lost`].
-    pub fn fetch(&mut self, take: Take<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
+    pub fn fetch(&mut self, take: RankSink<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
         transfer::fetch(self, take, go_on)
     }
 
@@ -214,10 +208,15 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     fn kernel(&self, name: &'static str) -> Result<Kernel> {
         self.workspace.kernel(&PROGRAM, name)
     }
+
+    /// Returns the kernel that is compiled for the index type: the first name for 32 bits, the second for 64.
+    fn kernel_by_width(&self, [narrow, wide]: [&'static str; 2]) -> Result<Kernel> {
+        self.kernel(if I::BITS == 32 { narrow } else { wide })
+    }
 }
 
 fn too_long<I: Index>(length: u64) -> Error {
-    let bits = 32 * I::WORDS;
+    let bits = I::BITS;
     Error::Usage(format!(
         "a GPU does not rank {length} elements with indices of {bits} bits by this method: set method = \"ruling-set\" or run.device = \"cpu\""
     ))

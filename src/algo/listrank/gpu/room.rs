@@ -1,6 +1,7 @@
 //! Sizes of the GPU memory that ranking takes in addition to a list. Plans and runs call the same functions.
 
-use super::index::{Index, PART_BITS};
+use super::index::{PART_BITS, most_numbers};
+use crate::algo::listrank::index::Index;
 use crate::gpu::slice_bytes;
 
 /// Number of counters of the kernels.
@@ -20,7 +21,7 @@ const MOST_NARROW: u64 = u32::MAX as u64 - 1;
 
 /// A method by which a GPU ranks a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum GpuMethod {
     /// Sublists between splitters are walked concurrently, and the list of sublists is ranked (Wei and JáJá, IPDPS
     /// 2010).
     RulingSet,
@@ -30,8 +31,8 @@ pub enum Method {
 
 /// Sizes of what one of the methods needs to rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Room {
-    pub method: Method,
+pub(super) struct RankingRoom {
+    pub method: GpuMethod,
     /// Base-2 logarithm of the spacing of splitters.
     pub shift: u32,
     /// Number of sublists.
@@ -42,21 +43,21 @@ pub(super) struct Room {
     pub extra: u64,
 }
 
-impl Room {
+impl RankingRoom {
     /// Plans memory for `n` elements with one splitter in 2^`shift`, or a wider spacing if the numbers would not fit.
     /// Returns `None` if the method can't rank so many elements.
-    pub fn of<I: Index>(n: u64, method: Method, shift: u32) -> Option<Room> {
+    pub fn of<I: Index>(n: u64, method: GpuMethod, shift: u32) -> Option<RankingRoom> {
         match method {
-            Method::Wyllie => (n <= MOST_NARROW && I::WORDS == 1).then(|| {
+            GpuMethod::Wyllie => (n <= MOST_NARROW && I::BITS == 32).then(|| {
                 // Words take twice as much memory as successors. The last words overlap the successors.
                 let extra = slice_bytes::<u32>(n);
-                Room { method, shift: 0, sublists: 0, parts: 0, extra }
+                RankingRoom { method, shift: 0, sublists: 0, parts: 0, extra }
             }),
-            Method::RulingSet => (shift..=WIDEST.max(shift)).find_map(|shift| {
+            GpuMethod::RulingSet => (shift..=WIDEST.max(shift)).find_map(|shift| {
                 let sublists = n.div_ceil(1 << shift) + 1;
                 let parts = sublists + (n >> PART_BITS);
                 let extra = slice_bytes::<u64>(parts) + slice_bytes::<I>(parts);
-                (parts <= I::MOST_NUMBERS).then_some(Room { method, shift, sublists, parts, extra })
+                (parts <= most_numbers::<I>()).then_some(RankingRoom { method, shift, sublists, parts, extra })
             }),
         }
     }
@@ -95,16 +96,16 @@ fn cycle_bytes(n: u64) -> u64 {
 
 /// Returns the bytes of an index for ranking a list of `n` elements on a GPU: 4 if all numbers of `method` fit 32 bits,
 /// else 8.
-pub fn index_bytes(n: u64, method: Method) -> u64 {
-    if Room::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
+pub fn index_bytes(n: u64, method: GpuMethod) -> u64 {
+    if RankingRoom::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
 }
 
 /// Returns the least bytes of GPU memory for ranking a list of `n` elements with indices of [`index_bytes`]; `None` if
 /// the method can't rank so many elements.
-pub fn least_bytes(n: u64, method: Method) -> Option<u64> {
+pub fn least_bytes(n: u64, method: GpuMethod) -> Option<u64> {
     match index_bytes(n, method) {
-        4 => Some(Room::of::<u32>(n, method, spacing(n))?.bytes::<u32>(n)),
-        _ => Some(Room::of::<u64>(n, method, spacing(n))?.bytes::<u64>(n)),
+        4 => Some(RankingRoom::of::<u32>(n, method, spacing(n))?.bytes::<u32>(n)),
+        _ => Some(RankingRoom::of::<u64>(n, method, spacing(n))?.bytes::<u64>(n)),
     }
 }
 
@@ -115,13 +116,14 @@ mod tests {
     #[test]
     fn a_list_takes_little_more_than_its_successors() {
         // The size of a job that ranks 1e9 elements in 4 GiB.
-        let least = least_bytes(1_000_000_000, Method::RulingSet).expect("32 bits");
+        let least = least_bytes(1_000_000_000, GpuMethod::RulingSet).expect("32 bits");
         assert!((4_000_000_000..4 << 30).contains(&least), "{least}");
         assert!(least < 4_000_000_000 + 128_000_000, "{least}");
-        assert!(least_bytes(1_000_000_000, Method::Wyllie).expect("32 bits") >= 8_000_000_000);
-        assert_eq!(least_bytes(1 << 32, Method::Wyllie), None);
+        assert!(least_bytes(1_000_000_000, GpuMethod::Wyllie).expect("32 bits") >= 8_000_000_000);
+        assert_eq!(least_bytes(1 << 32, GpuMethod::Wyllie), None);
         for n in [0, 1, 255, 256, 257, MANY - 1, MANY, 1 << 31, (1 << 31) + 1, MOST_NARROW, 1 << 32, 15_000_000_000] {
-            let (least, width) = (least_bytes(n, Method::RulingSet).expect("room"), index_bytes(n, Method::RulingSet));
+            let (least, width) =
+                (least_bytes(n, GpuMethod::RulingSet).expect("room"), index_bytes(n, GpuMethod::RulingSet));
             let list = n * width;
             assert!((list..list + list / 16 + (17 << 20)).contains(&least), "{n}: {least}");
         }
@@ -131,12 +133,12 @@ mod tests {
     fn part_numbers_fit_next_to_offsets() {
         assert_eq!([MANY - 1, MANY].map(spacing), [6, 8]);
         for n in [1u64 << 31, 4_000_000_000] {
-            let room = Room::of::<u32>(n, Method::RulingSet, spacing(n)).expect("wider spacing");
+            let room = RankingRoom::of::<u32>(n, GpuMethod::RulingSet, spacing(n)).expect("wider spacing");
             assert!(room.shift > spacing(n) && room.parts <= 1 << 24, "{room:?}");
         }
         // The longest lists have more parts than 24 bits can number.
-        assert_eq!([4_000_000_000, MOST_NARROW, 1 << 32].map(|n| index_bytes(n, Method::RulingSet)), [4, 8, 8]);
-        assert_eq!([0, MOST_NARROW, MOST_NARROW + 1].map(|n| index_bytes(n, Method::Wyllie)), [4, 4, 8]);
-        assert_eq!(least_bytes(1 << 34, Method::RulingSet), None);
+        assert_eq!([4_000_000_000, MOST_NARROW, 1 << 32].map(|n| index_bytes(n, GpuMethod::RulingSet)), [4, 8, 8]);
+        assert_eq!([0, MOST_NARROW, MOST_NARROW + 1].map(|n| index_bytes(n, GpuMethod::Wyllie)), [4, 4, 8]);
+        assert_eq!(least_bytes(1 << 34, GpuMethod::RulingSet), None);
     }
 }

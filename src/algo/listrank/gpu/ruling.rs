@@ -3,7 +3,8 @@
 
 use super::index::LENGTH_BITS;
 use super::jumping::jump_all;
-use super::{CancelCheck, Index, ListOnGpu};
+use super::{CancelCheck, ListOnGpu};
+use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, THREADS};
 
@@ -41,10 +42,14 @@ fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: Devi
     let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());
     // SAFETY: the arguments match the kernel's; there are as many ranks as words.
-    unsafe { queue.launch(&gpu.kernel(I::KERNELS.ranks_of_parts)?, queue.grid(used), arguments)? };
+    unsafe {
+        queue.launch(&gpu.kernel_by_width(["ranks_of_parts", "ranks_of_parts_wide"])?, queue.grid(used), arguments)?
+    };
     let arguments = (gpu.list.address(), gpu.length, ranks.address());
     // SAFETY: as above; all elements were visited, so that each contains a number below `used`.
-    unsafe { queue.launch(&gpu.kernel(I::KERNELS.finish)?, queue.grid(gpu.length), arguments)? };
+    unsafe {
+        queue.launch(&gpu.kernel_by_width(["finish_ranks", "finish_ranks_wide"])?, queue.grid(gpu.length), arguments)?
+    };
     queue.finish()
 }
 
@@ -56,7 +61,7 @@ fn walk<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) ->
     queue.fill(words, 0xff)?;
     // New numbers start after those of sublists.
     queue.write(&[0, gpu.room.sublists as u32], counters)?;
-    let kernel = gpu.kernel(I::KERNELS.walk)?;
+    let kernel = gpu.kernel_by_width(["walk_sublists", "walk_sublists_wide"])?;
     let arguments = (sublists(gpu, words, head), gpu.list.address());
     // SAFETY: the arguments match the kernel's; the list was checked, and words are as many as `most`.
     unsafe { queue.launch(&kernel, walkers(gpu, &kernel)?, arguments)? };

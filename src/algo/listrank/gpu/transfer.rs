@@ -1,74 +1,74 @@
 //! Copies successors to the GPU and ranks to the host, with all threads, through pinned slots.
 
-use super::{CancelCheck, Index, ListOnGpu, Source, Take};
+use super::index::{as_words, indices, indices_mut, words_per_index};
+use super::{CancelCheck, ListOnGpu, RankSink, SuccessorSource};
+use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Lane, on_threads};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Copies all successors from `source` to the GPU.
-pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: Source<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
-    let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
+pub(super) fn fill<I: Index>(
+    gpu: &mut ListOnGpu<'_, I>,
+    source: SuccessorSource<'_, I>,
+    go_on: CancelCheck<'_>,
+) -> Result<()> {
+    let list = gpu.list;
     // Pieces are small enough that every thread has some even in a short list.
-    with_lanes(gpu, |lane, piece| {
-        loop {
-            let first = next.fetch_add(piece, Ordering::Relaxed);
-            if first >= length {
-                return lane.finish();
-            }
-            let filled = go_on().and_then(|()| fill_slot(lane, list.part(first..first + piece), first, source));
-            if filled.is_err() {
-                next.store(length, Ordering::Relaxed);
-                return filled;
-            }
-        }
+    each_share(gpu, 1, |lane, elements| {
+        go_on()?;
+        fill_slot(lane, list.part(elements.clone()), elements.start, source)
     })
 }
 
 /// Passes all ranks to `take`.
-pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: Take<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
-    let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
-    with_lanes(gpu, |lane, piece| {
-        // A thread waits for its first and its last piece, so it takes many pieces at a time.
-        let share = piece * 16;
+pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
+    let list = gpu.list;
+    // A thread waits for its first and its last piece, so it takes many pieces at a time.
+    each_share(gpu, 16, |lane, elements| {
+        let mut first = elements.start;
+        lane.receive(as_words(list.part(elements)), words_per_index::<I>() as usize, |words| {
+            go_on()?;
+            let ranks = indices(words);
+            take(first, ranks)?;
+            first += ranks.len() as u64;
+            Ok(())
+        })
+    })
+}
+
+/// Calls `work` with all elements on one thread per lane. A thread takes as many elements at a time as fit `slots`
+/// slots. Returns the first error, after which no thread takes any more.
+fn each_share<I: Index>(
+    gpu: &mut ListOnGpu<'_, I>,
+    slots: u64,
+    work: impl Fn(&mut Lane<'_>, Range<u64>) -> Result<()> + Sync,
+) -> Result<()> {
+    let (next, length) = (AtomicU64::new(0), gpu.length);
+    let mut lanes = gpu.workspace.uploader.lanes()?;
+    on_threads(lanes.iter_mut(), |lane| {
+        let share = slots * (lane.slot_words() as u64 / words_per_index::<I>());
         loop {
-            let start = next.fetch_add(share, Ordering::Relaxed);
-            if start >= length {
-                return Ok(());
+            let first = next.fetch_add(share, Ordering::Relaxed);
+            if first >= length {
+                return lane.finish();
             }
-            let mut first = start;
-            let part = I::words(list.part(start..start + share));
-            let fetched = lane.receive(part, I::WORDS as usize, |words| {
-                go_on()?;
-                let ranks = I::indices(words);
-                take(first, ranks)?;
-                first += ranks.len() as u64;
-                Ok(())
-            });
-            if fetched.is_err() {
-                next.store(length, Ordering::Relaxed);
-                return fetched;
-            }
+            work(lane, first..first + share).inspect_err(|_| next.store(length, Ordering::Relaxed))?;
         }
     })
 }
 
-/// Runs `work` on one thread per lane, with the piece size in elements. Returns the first error.
-fn with_lanes<I: Index>(
-    gpu: &mut ListOnGpu<'_, I>,
-    work: impl Fn(&mut Lane<'_>, u64) -> Result<()> + Sync,
-) -> Result<()> {
-    let mut lanes = gpu.workspace.uploader.lanes()?;
-    on_threads(lanes.iter_mut(), |lane| {
-        let piece = lane.slot_words() as u64 / I::WORDS;
-        work(lane, piece)
-    })
-}
-
 /// Fills the current slot from `source` and queues its copy.
-fn fill_slot<I: Index>(lane: &mut Lane<'_>, to: DeviceSlice<I>, first: u64, source: Source<'_, I>) -> Result<()> {
-    let words = I::words(to);
+fn fill_slot<I: Index>(
+    lane: &mut Lane<'_>,
+    to: DeviceSlice<I>,
+    first: u64,
+    source: SuccessorSource<'_, I>,
+) -> Result<()> {
+    let words = as_words(to);
     let slot = &mut lane.slot()?[..words.len() as usize];
-    source(first, I::indices_mut(slot))?;
+    source(first, indices_mut(slot))?;
     lane.send_slot(words)?;
     lane.pass()
 }

@@ -14,7 +14,7 @@ pub mod shared;
 mod walk;
 mod wyllie;
 
-pub use part::{Part, width};
+pub use part::{ListShare, width};
 pub use ruling_set::ruling_set;
 pub use wyllie::wyllie;
 
@@ -24,7 +24,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The reason why ranks could not rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum RankFault {
     /// The input is not a list: successors repeat, there are cycles, or there is not exactly one tail.
     List,
     /// There are more sublists than indices of this width can number. Wider indices can.
@@ -36,7 +36,7 @@ const WORDS: usize = 1 << 14;
 
 /// Returns the bytes that a rank needs for a list of `length` elements, in addition to messages.
 pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
-    let (share, width) = (part::share(length, ranks), width(length));
+    let (share, width) = (part::shares(length, ranks).size, width(length));
     let beside = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
     share * width + beside
 }

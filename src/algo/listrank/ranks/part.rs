@@ -1,6 +1,6 @@
 //! The share of a list that one rank owns.
 
-use crate::algo::listrank::index::Index;
+use crate::algo::listrank::index::{Index, Shares};
 use crate::algo::listrank::read;
 use crate::comm::Comm;
 use crate::error::Result;
@@ -12,13 +12,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A rank's share of a list of `length` elements. It has consecutive elements.
 #[derive(Debug, Clone, Copy)]
-pub struct Part {
+pub struct ListShare {
     /// Number of elements of the whole list.
     pub length: u64,
-    /// Number of elements of every share but the last ones.
-    size: u64,
-    /// Reciprocal of `size`, so that owners are found without a division.
-    reciprocal: u64,
+    /// The shares of all ranks.
+    shares: Shares,
     /// The first element of this share.
     pub first: u64,
     /// Number of elements of this share.
@@ -35,12 +33,12 @@ pub fn width(length: u64) -> u64 {
     if length <= 1 << 30 { 4 } else { 8 }
 }
 
-/// Returns the number of elements of each share of a list but the last ones.
-pub fn share(length: u64, ranks: usize) -> u64 {
-    length.div_ceil(ranks as u64).next_multiple_of(16)
+/// Divides a list among `ranks` ranks.
+pub fn shares(length: u64, ranks: usize) -> Shares {
+    Shares::new(length, length.div_ceil(ranks as u64).next_multiple_of(16))
 }
 
-impl Part {
+impl ListShare {
     /// Reads the share of this rank, with the successor of each of its elements; [`Index::END`] stands for none.
     /// Collective.
     ///
@@ -52,10 +50,10 @@ impl Part {
         threads: usize,
         budget: &Budget,
         watch: &dyn Watch,
-    ) -> Result<(Part, Buffer<I>)> {
-        let own = elements(list.length, comm.ranks(), comm.rank());
+    ) -> Result<(ListShare, Buffer<I>)> {
+        let own = shares(list.length, comm.ranks()).elements(comm.rank() as u64);
         let mut cells = budget.zeroed::<I>((own.end - own.start) as usize, "the successors of a rank's elements")?;
-        let part = Part::fill::<I>(list, comm, I::shared(&mut cells), threads, budget, watch, &|_| ())?;
+        let part = ListShare::fill::<I>(list, comm, I::shared(&mut cells), threads, budget, watch, &|_| ())?;
         Ok((part, cells))
     }
 
@@ -71,9 +69,9 @@ impl Part {
         budget: &Budget,
         watch: &dyn Watch,
         see: &(impl Fn(u64) + Sync),
-    ) -> Result<Part> {
-        let size = share(list.length, comm.ranks());
-        let elements = bounds(list.length, size, comm.rank());
+    ) -> Result<ListShare> {
+        let shares = shares(list.length, comm.ranks());
+        let elements = shares.elements(comm.rank() as u64);
         let (first, len) = (elements.start, elements.end - elements.start);
         let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
         let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -99,7 +97,7 @@ impl Part {
         let mut sums = [sum.into_inner(), tails.into_inner()];
         comm.all_sum(&mut sums);
         let head = read::head(list.length, sums[0]);
-        Ok(Part { length: list.length, size, reciprocal: reciprocal(size), first, len, head, tails: sums[1] })
+        Ok(ListShare { length: list.length, shares, first, len, head, tails: sums[1] })
     }
 
     /// Returns the elements of this share.
@@ -116,46 +114,6 @@ impl Part {
     /// Returns the rank that owns an element.
     #[inline(always)]
     pub fn owner(&self, element: u64) -> usize {
-        let rank = ((u128::from(element) * u128::from(self.reciprocal)) >> 64) as u64;
-        // The reciprocal is rounded down, so the quotient may be too small by one.
-        (rank + u64::from(element - rank * self.size >= self.size)) as usize
-    }
-}
-
-/// Returns the elements of the share of `rank`.
-pub fn elements(length: u64, ranks: usize, rank: usize) -> Range<u64> {
-    bounds(length, share(length, ranks), rank)
-}
-
-fn reciprocal(size: u64) -> u64 {
-    u64::MAX / size.max(1)
-}
-
-fn bounds(length: u64, size: u64, rank: usize) -> Range<u64> {
-    let from = (size * rank as u64).min(length);
-    from..(from + size).min(length)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_partition_the_elements() {
-        for length in [0, 1, 15, 16, 17, 1000, 4096] {
-            for ranks in 1..9 {
-                let size = share(length, ranks);
-                let mut next = 0;
-                for rank in 0..ranks {
-                    let elements = bounds(length, size, rank);
-                    assert_eq!(elements.start, next, "{length} {ranks}");
-                    let (first, len, reciprocal) = (elements.start, elements.end - elements.start, reciprocal(size));
-                    let part = Part { length, size, reciprocal, first, len, head: 0, tails: 1 };
-                    assert!(elements.clone().all(|element| part.owner(element) == rank));
-                    next = elements.end;
-                }
-                assert_eq!(next, length);
-            }
-        }
+        self.shares.of(element) as usize
     }
 }

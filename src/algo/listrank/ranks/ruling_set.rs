@@ -1,8 +1,8 @@
 //! Sparse ruling sets: all ranks walk the sublists together, then each rank ranks the list of sublists by itself.
 
-use super::Fault;
-use super::part::{Part, width};
-use super::walk::{Failure, Sublist, Walk};
+use super::RankFault;
+use super::part::{ListShare, width};
+use super::walk::{RankWalk, Sublist};
 use crate::algo::listrank::cpu::{Context, Links, links_bytes, rank_links};
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
@@ -43,32 +43,37 @@ fn sent_bytes(length: u64) -> u64 {
 ///
 /// # Errors
 /// [`crate::Error::Limit`], errors of communication; [`crate::Error::Stopped`].
-pub fn ruling_set<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], context: &Context<'_>) -> Result<Option<Fault>> {
+pub fn ruling_set<I: Index>(
+    comm: &Comm,
+    part: &ListShare,
+    cells: &mut [I],
+    context: &Context<'_>,
+) -> Result<Option<RankFault>> {
     if part.length == 0 {
         return Ok(None);
     }
     if part.tails != 1 || part.head >= part.length {
-        return Ok(Some(Fault::List));
+        return Ok(Some(RankFault::List));
     }
     let Context { threads, budget, rounds, .. } = *context;
     let sent = budget.reserve(sent_bytes(part.length), "the sublists of a rank")?;
-    let walk = Walk::new(comm, part, I::shared(cells), SHIFT);
+    let walk = RankWalk::new(comm, part, I::shared(cells), SHIFT);
     let head: I = walk.head_sublist();
     let walked = rounds.time("walk", part.length, || walk.run(threads))?;
-    let mut failed = [walked == Err(Failure::Numbers), walked.is_err()].map(u64::from);
+    let mut failed = [walked == Err(RankFault::Numbers), walked.is_err()].map(u64::from);
     comm.all_max(&mut failed);
     let (Ok(sublists), [0, 0]) = (walked, failed) else {
-        return Ok(Some(if failed[0] == 1 { Fault::Numbers } else { Fault::List }));
+        return Ok(Some(if failed[0] == 1 { RankFault::Numbers } else { RankFault::List }));
     };
     let mut links = gathered(comm, &sublists, budget)?;
     drop((sublists, sent));
     // If two sublists lead to the same one, or if sublists form a cycle, part of the list is off the path.
     if head.wide() >= links.len() as u64 / 2 {
-        return Ok(Some(Fault::List));
+        return Ok(Some(RankFault::List));
     }
     let reached = rank_links(&mut links, head, context)?;
     if reached.wide() != part.length {
-        return Ok(Some(Fault::List));
+        return Ok(Some(RankFault::List));
     }
     rounds.time("rank", part.length, || unpack(cells, &links, threads))?;
     Ok(None)

@@ -4,9 +4,9 @@
 //! pages of each process counts it once per rank. This method is therefore used if the list fits the limit of every
 //! rank. Otherwise ranks send walkers to each other.
 
-use super::part::{Part, elements};
+use super::part::{ListShare, shares};
 use crate::algo::listrank::cpu::Context;
-use crate::algo::listrank::cpu::ruling_set::{Walk, WalkMemory};
+use crate::algo::listrank::cpu::ruling_set::{SublistWalk, WalkMemory};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::read::mark;
 use crate::comm::{Comm, SharedMemory};
@@ -27,7 +27,7 @@ const NEVER: u64 = 1 << 60;
 
 /// Layout of a list in shared memory: offsets in bytes.
 #[derive(Clone, Copy)]
-struct Layout {
+struct SharedLayout {
     links: usize,
     /// How many numbers the links take.
     numbers: usize,
@@ -37,39 +37,39 @@ struct Layout {
     bytes: usize,
 }
 
-impl Layout {
+impl SharedLayout {
     /// Returns the layout of `length` elements; `None` if indices of this width are too narrow.
-    fn of<I: Index>(length: u64) -> Option<Layout> {
+    fn of<I: Index>(length: u64) -> Option<SharedLayout> {
         let (n, width) = (usize::try_from(length).ok().filter(|n| (1..=MOST).contains(n))?, size_of::<I>());
-        let numbers = Walk::<I>::links(n).filter(|_| length < I::END.wide())?;
+        let numbers = SublistWalk::<I>::links(n).filter(|_| length < I::END.wide())?;
         let links = n * width;
         let marks = (links + numbers * width).next_multiple_of(8);
         let words = n.div_ceil(64);
-        Some(Layout { links, numbers, marks, words, bytes: marks + 8 * words })
+        Some(SharedLayout { links, numbers, marks, words, bytes: marks + 8 * words })
     }
 }
 
 /// Returns the bytes of memory that every rank needs for a list of `length` elements, in addition to reading. Returns
 /// [`NEVER`] for an empty list and for a list that no memory holds.
 pub fn memory(length: u64) -> u64 {
-    let bytes = |layout: Option<Layout>, width| {
-        let beside = |layout: Layout| 2 * layout.numbers as u64 * width;
+    let bytes = |layout: Option<SharedLayout>, width| {
+        let beside = |layout: SharedLayout| 2 * layout.numbers as u64 * width;
         layout.map(|layout| layout.bytes as u64 + beside(layout))
     };
-    bytes(Layout::of::<u32>(length), 4).or_else(|| bytes(Layout::of::<u64>(length), 8)).unwrap_or(NEVER)
+    bytes(SharedLayout::of::<u32>(length), 4).or_else(|| bytes(SharedLayout::of::<u64>(length), 8)).unwrap_or(NEVER)
 }
 
 /// Returns true if indices of 32 bits are wide enough for a list of `length` elements.
 pub fn is_narrow(length: u64) -> bool {
-    Layout::of::<u32>(length).is_some()
+    SharedLayout::of::<u32>(length).is_some()
 }
 
 /// A list in memory that ranks share.
 pub struct SharedList<I: Index> {
     memory: SharedMemory,
     _reserved: Reservation,
-    layout: Layout,
-    pub part: Part,
+    layout: SharedLayout,
+    pub part: ListShare,
     is_list: bool,
     index: std::marker::PhantomData<I>,
 }
@@ -86,13 +86,13 @@ impl<I: Index> SharedList<I> {
         budget: &Budget,
         watch: &dyn Watch,
     ) -> Result<Option<SharedList<I>>> {
-        let Some(layout) = Layout::of::<I>(list.length) else { return Ok(None) };
+        let Some(layout) = SharedLayout::of::<I>(list.length) else { return Ok(None) };
         let Some(memory) = comm.shared_memory(layout.bytes as u64) else { return Ok(None) };
         let reserved = budget.reserve(layout.bytes as u64, "the list that ranks share")?;
-        let (twice, own) = (AtomicBool::new(false), elements(list.length, comm.ranks(), comm.rank()));
+        let (twice, own) = (AtomicBool::new(false), shares(list.length, comm.ranks()).elements(comm.rank() as u64));
         let marks: &[AtomicU64] = memory.numbers(layout.marks, layout.words);
         let cells = &memory.numbers(0, list.length as usize)[own.start as usize..own.end as usize];
-        let part = Part::fill::<I>(list, comm, cells, threads, budget, watch, &|successor| {
+        let part = ListShare::fill::<I>(list, comm, cells, threads, budget, watch, &|successor| {
             if mark(marks, successor) {
                 twice.store(true, Relaxed);
             }
@@ -115,10 +115,11 @@ impl<I: Index> SharedList<I> {
         if !self.is_list {
             return Ok(false);
         }
-        let Layout { links, numbers, .. } = self.layout;
+        let SharedLayout { links, numbers, .. } = self.layout;
         let (taken, fresh) = (self.memory.counter(TAKEN), self.memory.counter(FRESH));
         let list = self.cells();
-        let walk = Walk::<I>::of_ranks(WalkMemory { list, links: self.memory.numbers(links, numbers), taken, fresh });
+        let walk =
+            SublistWalk::<I>::of_ranks(WalkMemory { list, links: self.memory.numbers(links, numbers), taken, fresh });
         let head = I::of(self.part.head);
         context.rounds.time("walk", self.part.length, || {
             walk.run(head, context)?;
@@ -139,12 +140,12 @@ mod tests {
     #[test]
     fn places_follow_each_other_and_indices_widen_with_the_list() {
         for length in [1, 63, 64, 1000, 1 << 20, (1 << 31) - (1 << 22), 1 << 31, 1 << 40] {
-            let narrow = Layout::of::<u32>(length);
+            let narrow = SharedLayout::of::<u32>(length);
             // Sublist numbers have 23 bits next to an offset of 9 bits. There are two sublists for each 512 elements,
             // and one more.
             assert_eq!(narrow.is_some(), 2 * length.div_ceil(512) < 1 << 23, "{length}");
             assert!(narrow.is_none_or(|layout| layout.links as u64 == 4 * length));
-            let wide = Layout::of::<u64>(length).expect("64 bits do");
+            let wide = SharedLayout::of::<u64>(length).expect("64 bits do");
             let ends = [8 * length as usize, wide.links + 8 * wide.numbers, wide.marks + 8 * wide.words];
             assert!(ends[0] <= wide.links && ends[1] <= wide.marks && ends[2] == wide.bytes, "{length}");
             assert!(64 * wide.words as u64 >= length && memory(length) > 4 * length);

@@ -5,8 +5,8 @@
 //! a bit that marks the cell as visited. The walk is over when as many walkers have ended as were started. An idle rank
 //! reports to rank 0 how many walkers have ended on it.
 
-use super::part::Part;
-use super::{WORDS, lock, shape};
+use super::part::ListShare;
+use super::{RankFault, WORDS, lock, shape};
 use crate::algo::listrank::cpu::Rulers;
 use crate::algo::listrank::index::Index;
 use crate::algo::team::team;
@@ -64,19 +64,10 @@ impl Walker {
     }
 }
 
-/// Reason why a walk can't be completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// Two elements have the same successor.
-    Twice,
-    /// There are too many sublists for the bits of a tag.
-    Numbers,
-}
-
 /// A walk by all ranks.
-pub struct Walk<'a, I: Index> {
+pub struct RankWalk<'a, I: Index> {
     comm: &'a Comm,
-    part: &'a Part,
+    part: &'a ListShare,
     cells: &'a [I::Cell],
     rulers: Rulers,
     shift: u32,
@@ -90,7 +81,7 @@ pub struct Walk<'a, I: Index> {
     /// Number of walkers of all ranks, and number of walkers that ended on this rank.
     walkers: u64,
     ended: AtomicU64,
-    failure: Mutex<Option<Failure>>,
+    failure: Mutex<Option<RankFault>>,
     over: AtomicBool,
 }
 
@@ -99,15 +90,15 @@ fn visited<I: Index>() -> u64 {
     1 << (I::BITS - 1)
 }
 
-impl<'a, I: Index> Walk<'a, I> {
+impl<'a, I: Index> RankWalk<'a, I> {
     /// Prepares the walk over `part`, whose cells are `cells`. Sublists begin at the head and at one ruler in each
     /// 2^`shift` elements.
-    pub fn new(comm: &'a Comm, part: &'a Part, cells: &'a [I::Cell], shift: u32) -> Walk<'a, I> {
+    pub fn new(comm: &'a Comm, part: &'a ListShare, cells: &'a [I::Cell], shift: u32) -> RankWalk<'a, I> {
         let rulers = Rulers::new(part.length as usize, shift);
         let elements = part.elements();
         // A block may span two shares. The rank that owns its ruler starts the walker.
         let blocks = rulers.block(elements.start as usize)..(elements.end as usize).div_ceil(1 << shift);
-        Walk {
+        RankWalk {
             comm,
             part,
             cells,
@@ -135,7 +126,7 @@ impl<'a, I: Index> Walk<'a, I> {
     ///
     /// # Errors
     /// Communication errors; [`crate::Error::Stopped`].
-    pub fn run(self, threads: usize) -> Result<std::result::Result<Vec<Sublist<I>>, Failure>> {
+    pub fn run(self, threads: usize) -> Result<std::result::Result<Vec<Sublist<I>>, RankFault>> {
         let work = |outbox: &Outbox<'_>| {
             team(threads, &|number| {
                 let outcome = self.work(outbox, number == 0);
@@ -157,7 +148,7 @@ impl<'a, I: Index> Walk<'a, I> {
     /// Forwards walkers until all walkers of all ranks have ended. Only the thread with `speaks` communicates with the
     /// other ranks.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
-        let mut team = Team::new(self, outbox);
+        let mut team = Walkers::new(self, outbox);
         let (mut ending, mut backoff) = (Ending::new(self.comm), Backoff::default());
         if speaks {
             team.start_head();
@@ -183,14 +174,14 @@ impl<'a, I: Index> Walk<'a, I> {
         self.rulers.blocks() as u64 + 1 + self.fresh.fetch_add(1, Relaxed) * ranks + rank
     }
 
-    fn fail(&self, failure: Failure) {
+    fn fail(&self, failure: RankFault) {
         lock(&self.failure).get_or_insert(failure);
     }
 }
 
 /// The walkers of one thread, encoded as the words of messages.
-struct Team<'w, 'a, I: Index> {
-    walk: &'w Walk<'a, I>,
+struct Walkers<'w, 'a, I: Index> {
+    walk: &'w RankWalk<'a, I>,
     outbox: &'w Outbox<'w>,
     /// Walkers that continue on this rank, a spare buffer of the last round, and how many words arrived by messages in
     /// that round.
@@ -206,10 +197,10 @@ const fn words<I: Index>() -> usize {
     if I::BITS > 32 { 2 } else { 1 }
 }
 
-impl<'w, 'a, I: Index> Team<'w, 'a, I> {
-    fn new(walk: &'w Walk<'a, I>, outbox: &'w Outbox<'w>) -> Self {
+impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
+    fn new(walk: &'w RankWalk<'a, I>, outbox: &'w Outbox<'w>) -> Self {
         let leaving = (0..walk.comm.ranks()).map(|_| Vec::new()).collect();
-        Team { walk, outbox, here: Vec::new(), spare: Vec::new(), came: 0, leaving, sublists: Vec::new() }
+        Walkers { walk, outbox, here: Vec::new(), spare: Vec::new(), came: 0, leaving, sublists: Vec::new() }
     }
 
     /// Starts walkers until the batch is full or no blocks are left.
@@ -289,7 +280,7 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
         let cell = &walk.cells[(at - walk.part.first) as usize];
         let successor = I::get(cell);
         if successor != I::END && successor.wide() & visited::<I>() != 0 {
-            walk.fail(Failure::Twice);
+            walk.fail(RankFault::List);
             return Ok(true);
         }
         I::set(cell, I::of(tag | visited::<I>()));
@@ -305,7 +296,7 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
             let fresh = walk.number();
             self.sublists.push(Sublist { number: I::of(number), next: I::of(fresh), elements: I::of(elements) });
             if fresh >= (visited::<I>() >> walk.shift) - 1 {
-                walk.fail(Failure::Numbers);
+                walk.fail(RankFault::Numbers);
                 return Ok(true);
             }
             tag = fresh << walk.shift;
@@ -344,7 +335,7 @@ impl Ending {
     }
 
     /// Returns true once all walkers of all ranks have ended. Call it when this rank has no walkers to forward.
-    fn is_over<I: Index>(&mut self, walk: &Walk<'_, I>) -> bool {
+    fn is_over<I: Index>(&mut self, walk: &RankWalk<'_, I>) -> bool {
         let (comm, ended) = (walk.comm, walk.ended.load(Relaxed));
         if !comm.leads() {
             if ended != self.last {

@@ -1,8 +1,8 @@
 //! Pointer jumping by several ranks, as published: in each round every element asks the element it points to, by
 //! messages.
 
-use super::part::Part;
-use super::{Fault, WORDS, lock, shape};
+use super::part::ListShare;
+use super::{RankFault, WORDS, lock, shape};
 use crate::algo::listrank::cpu::Context;
 use crate::algo::listrank::index::Index;
 use crate::comm::{Comm, Outbox};
@@ -25,13 +25,18 @@ struct Pointers<I: Index> {
 ///
 /// # Errors
 /// [`crate::Error::Limit`], errors of communication; [`crate::Error::Stopped`].
-pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], context: &Context<'_>) -> Result<Option<Fault>> {
+pub fn wyllie<I: Index>(
+    comm: &Comm,
+    part: &ListShare,
+    cells: &mut [I],
+    context: &Context<'_>,
+) -> Result<Option<RankFault>> {
     let budget = context.budget;
     if part.length == 0 {
         return Ok(None);
     }
     if part.tails != 1 || part.head >= part.length {
-        return Ok(Some(Fault::List));
+        return Ok(Some(RankFault::List));
     }
     let mut old =
         Pointers { next: budget.zeroed(cells.len(), "pointers")?, distance: budget.zeroed(cells.len(), "distances")? };
@@ -46,7 +51,7 @@ pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], context: &Con
     }
     // The pointers of elements on cycles never reach the end.
     if comm.any(old.next.iter().any(|&next| next != I::END)) {
-        return Ok(Some(Fault::List));
+        return Ok(Some(RankFault::List));
     }
     cells.copy_from_slice(&old.distance);
     Ok(None)
@@ -62,7 +67,7 @@ pub fn memory(share: u64, width: u64) -> u64 {
 }
 
 /// Runs one round: every pointer becomes the pointer of the element it points to.
-fn jump<I: Index>(comm: &Comm, part: &Part, pointers: &mut Pointers<I>) -> Result<()> {
+fn jump<I: Index>(comm: &Comm, part: &ListShare, pointers: &mut Pointers<I>) -> Result<()> {
     let first = part.first;
     let questions: Mutex<Vec<[u64; 2]>> = Mutex::default();
     let ask = |outbox: &Outbox<'_>| {

@@ -1,13 +1,16 @@
 //! Counts a unit of work: all wedges of a partner block whose middle is a row of the front block.
 
-use crate::algo::triangle::cpu::groups::{Groups, Sorter};
+use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
 use crate::algo::triangle::cpu::hubs::{HubBits, RowBits};
+use crate::algo::triangle::cpu::pace::Pace;
 use crate::algo::triangle::cpu::probe::{Isa, Marks, Prober};
 use crate::algo::triangle::cpu::tally::{Corners, Tally, Total};
-use crate::algo::triangle::cpu::wedges::{Tester, Tile, new_marks, position};
+use crate::algo::triangle::cpu::tile::{Tile, position};
+use crate::algo::triangle::cpu::wedges::{Tester, new_marks};
+use crate::algo::triangle::units::PairCount;
 use crate::graph::csr::Block;
 use rayon::prelude::*;
-use std::ops::{AddAssign, Range};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Number of vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many vertices
@@ -72,24 +75,6 @@ impl Settings {
     }
 }
 
-/// The result of a unit. It depends only on the graph.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PairCount {
-    /// Triangles whose two larger corners are rows of the front and of the partner.
-    pub triangles: u64,
-    /// Wedges tested: entries of the partner before each entry that is a row of the front.
-    ///
-    /// A block has fewer than 2³² entries and a row fewer than 2³², so neither sum overflows.
-    pub probes: u64,
-}
-
-impl AddAssign for PairCount {
-    fn add_assign(&mut self, other: PairCount) {
-        self.triangles += other.triangles;
-        self.probes += other.probes;
-    }
-}
-
 /// Maximum number of resident fronts; bounds the sums that a thread keeps for them.
 pub const MAX_FRONTS: usize = 1 << 10;
 
@@ -103,14 +88,14 @@ pub struct Counter {
     prober: Prober,
     hubs: HubBits,
     groups: Groups,
-    workers: Vec<Worker>,
+    workers: Vec<CountWorker>,
 }
 
 #[derive(Debug)]
-struct Worker {
+struct CountWorker {
     bits: RowBits,
     marks: Box<Marks>,
-    sorter: Sorter,
+    sorter: EntrySorter,
     /// One count per front.
     counts: Vec<PairCount>,
 }
@@ -121,7 +106,7 @@ impl Counter {
         let hubs = hub_limit(settings, vertices);
         let entries = settings.tile as u64 + max_row;
         let counts = (MAX_FRONTS * size_of::<PairCount>()) as u64;
-        let worker = RowBits::bytes(hubs) + size_of::<Marks>() as u64 + Sorter::bytes(settings.sorted()) + counts;
+        let worker = RowBits::bytes(hubs) + size_of::<Marks>() as u64 + EntrySorter::bytes(settings.sorted()) + counts;
         HubBits::bytes(hubs) + Groups::bytes(entries, settings.threads) + settings.threads as u64 * worker
     }
 
@@ -129,10 +114,10 @@ impl Counter {
     pub fn new(settings: Settings, vertices: u64, max_row: u64) -> Counter {
         let hubs = hub_limit(&settings, vertices);
         let settings = Settings { hubs, ..settings };
-        let worker = || Worker {
+        let worker = || CountWorker {
             bits: RowBits::with_limit(hubs),
             marks: new_marks(),
-            sorter: Sorter::new(settings.sorted()),
+            sorter: EntrySorter::new(settings.sorted()),
             counts: Vec::with_capacity(MAX_FRONTS),
         };
         Counter {
@@ -164,28 +149,21 @@ pub struct Fronts<'c, 'f> {
 
 impl Fronts<'_, '_> {
     /// Counts the units of `partner`, limited to its tile, with each front that is `wanted`. Returns one count per
-    /// front; fronts that are not wanted have zeros. Returns `None` if `stop` returned true; it is called every few
-    /// milliseconds.
+    /// front; fronts that are not wanted have zeros. If `per_vertex` is given, each triangle is added to the counters of
+    /// its three corners, which are indexed by id. Returns `None` if `stop` returned true; it is called every few
+    /// milliseconds. The counters contain part of the units then.
     pub fn partner(
         &mut self,
         partner: Tile<'_>,
         wanted: &[bool],
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Vec<PairCount>> {
-        self.run(partner, wanted, stop, || Total)
-    }
-
-    /// Counts like [`Self::partner`], and adds each triangle to the counters of its three corners, which are indexed by
-    /// id. If it returns `None`, the counters contain part of the units.
-    pub fn partner_per_vertex(
-        &mut self,
-        partner: Tile<'_>,
-        wanted: &[bool],
-        per_vertex: &[AtomicU64],
+        per_vertex: Option<&[AtomicU64]>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Option<Vec<PairCount>> {
         let hubs = self.counter.settings.hubs;
-        self.run(partner, wanted, stop, || Corners::new(per_vertex, hubs))
+        match per_vertex {
+            Some(per_vertex) => self.run(partner, wanted, stop, || Corners::new(per_vertex, hubs)),
+            None => self.run(partner, wanted, stop, || Total),
+        }
     }
 
     fn run<T: Tally>(
@@ -198,11 +176,11 @@ impl Fronts<'_, '_> {
         let Counter { settings, prober, hubs, groups, workers: workers_of } = &mut *self.counter;
         let (prober, hubs, fronts) = (*prober, &*hubs, self.fronts.as_slice());
         let stopped = AtomicBool::new(false);
-        let mut workers: Vec<(&mut Worker, T, Pace<'_>)> = Vec::with_capacity(settings.threads);
+        let mut workers: Vec<(&mut CountWorker, T, Pace<'_>)> = Vec::with_capacity(settings.threads);
         for worker in workers_of {
             worker.counts.clear();
             worker.counts.resize(fronts.len(), PairCount::default());
-            workers.push((worker, tally(), Pace { work: 0, stop, stopped: &stopped }));
+            workers.push((worker, tally(), Pace::new(stop, &stopped)));
         }
         let (whole, partner) = (partner, partner.partner);
 
@@ -227,7 +205,7 @@ impl Fronts<'_, '_> {
             groups.fill(tile, &ids);
             let (groups, next) = (&*groups, AtomicUsize::new(0));
             each(&mut workers, |worker, tally, pace| {
-                let Worker { sorter, marks, counts, .. } = worker;
+                let CountWorker { sorter, marks, counts, .. } = worker;
                 let mut tester = Tester { prober, fronts, partner, marks, tally, counts, pace };
                 loop {
                     let bucket = next.fetch_add(1, Relaxed);
@@ -262,13 +240,13 @@ fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<
 
 /// Runs `work` on every worker. Returns `None` if any was stopped.
 fn each<'p, T: Tally>(
-    workers: &mut [(&mut Worker, T, Pace<'p>)],
-    work: impl Fn(&mut Worker, &mut T, &mut Pace<'p>) -> Option<()> + Sync,
+    workers: &mut [(&mut CountWorker, T, Pace<'p>)],
+    work: impl Fn(&mut CountWorker, &mut T, &mut Pace<'p>) -> Option<()> + Sync,
 ) -> Option<()> {
     workers.par_iter_mut().with_max_len(1).try_for_each(|(worker, tally, pace)| work(worker, tally, pace))
 }
 
-impl Worker {
+impl CountWorker {
     /// Counts the wedges of the tile whose middle is a hub, and the triangles among them.
     #[allow(clippy::too_many_arguments)]
     fn corner<T: Tally>(
@@ -311,31 +289,4 @@ impl Worker {
 fn wedges(low: usize, high: usize) -> u64 {
     let below = |n: u64| n * n.saturating_sub(1) / 2;
     below(high as u64) - below(low as u64)
-}
-
-/// Calls `stop` from time to time: after some millions of steps, which take a few milliseconds.
-pub struct Pace<'a> {
-    work: usize,
-    stop: &'a (dyn Fn() -> bool + Sync),
-    stopped: &'a AtomicBool,
-}
-
-impl Pace<'_> {
-    const STEPS: usize = 1 << 23;
-
-    /// Counts `steps` steps. Returns `None` if the work must stop.
-    #[inline]
-    pub fn advance(&mut self, steps: usize) -> Option<()> {
-        self.work += steps;
-        if self.work >= Self::STEPS { self.ask() } else { Some(()) }
-    }
-
-    #[cold]
-    fn ask(&mut self) -> Option<()> {
-        self.work = 0;
-        if (self.stop)() {
-            self.stopped.store(true, Relaxed);
-        }
-        (!self.stopped.load(Relaxed)).then_some(())
-    }
 }

@@ -4,7 +4,7 @@
 //! A bucket is read by one thread and fits its caches, so neither step accesses memory at random. Rows of the fronts
 //! that do not occur cost nothing.
 
-use crate::algo::triangle::cpu::wedges::Tile;
+use crate::algo::triangle::cpu::tile::{Tile, TileEntry};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -17,33 +17,22 @@ const BUCKET_ENTRIES: usize = 1 << 9;
 /// Maximum range of middles that are sorted by counting.
 const MAX_COUNTED: usize = 1 << 16;
 
-/// An entry `b` of a row `c`, with the number of entries before it, each of which makes a wedge with it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Entry {
-    /// The entry itself, a vertex id.
-    pub middle: u32,
-    /// Start of its row in the partner's targets.
-    pub start: u32,
-    /// Number of entries before it in the row.
-    pub len: u32,
-}
-
 /// The division of ids into buckets: 2^`mantissa` buckets for every doubling of the id, because entries and wedges are
 /// dense at low ids.
 #[derive(Debug, Clone, Copy, Default)]
-struct Cut {
+struct BucketCut {
     mantissa: u32,
     first: usize,
     buckets: usize,
 }
 
-impl Cut {
+impl BucketCut {
     /// Returns the finest division of `ids` with at most `buckets` buckets.
-    fn new(ids: &Range<u32>, buckets: usize) -> Cut {
+    fn new(ids: &Range<u32>, buckets: usize) -> BucketCut {
         let with = |mantissa| {
-            let first = Cut { mantissa, ..Cut::default() }.of(ids.start);
-            let last = Cut { mantissa, ..Cut::default() }.of(ids.end - 1);
-            Cut { mantissa, first, buckets: last - first + 1 }
+            let first = BucketCut { mantissa, ..BucketCut::default() }.of(ids.start);
+            let last = BucketCut { mantissa, ..BucketCut::default() }.of(ids.end - 1);
+            BucketCut { mantissa, first, buckets: last - first + 1 }
         };
         (0..u32::BITS).rev().map(with).find(|cut| cut.buckets <= buckets).unwrap_or(with(0))
     }
@@ -58,14 +47,14 @@ impl Cut {
 /// The entries of a tile in buckets, shared by all threads.
 #[derive(Debug)]
 pub struct Groups {
-    cut: Cut,
+    cut: BucketCut,
     /// Entries by part of the tile's rows, and within a part by bucket.
-    entries: Vec<Entry>,
-    parts: Vec<Part>,
+    entries: Vec<TileEntry>,
+    parts: Vec<TilePart>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct TilePart {
     /// Start of the part's entries.
     at: usize,
     /// End of each bucket of the part, relative to `at`.
@@ -75,15 +64,15 @@ struct Part {
 impl Groups {
     /// Returns the bytes for tiles of `entries` entries and `threads` threads.
     pub fn bytes(entries: u64, threads: usize) -> u64 {
-        entries * size_of::<Entry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
+        entries * size_of::<TileEntry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
     }
 
     /// Reserves memory for tiles of `entries` entries and `threads` threads.
     pub fn new(entries: usize, threads: usize) -> Groups {
-        let part = || Part { at: 0, ends: Vec::with_capacity(MAX_BUCKETS) };
+        let part = || TilePart { at: 0, ends: Vec::with_capacity(MAX_BUCKETS) };
         Groups {
-            cut: Cut::default(),
-            entries: vec![Entry::default(); entries],
+            cut: BucketCut::default(),
+            entries: vec![TileEntry::default(); entries],
             parts: (0..threads).map(|_| part()).collect(),
         }
     }
@@ -91,7 +80,7 @@ impl Groups {
     /// Distributes the entries of `tile` that are in `ids`: ascending ranges, at least one.
     pub fn fill(&mut self, tile: Tile<'_>, ids: &[Range<u32>]) {
         let buckets = (tile.entries() / BUCKET_ENTRIES).clamp(1, MAX_BUCKETS);
-        let cut = Cut::new(&(ids[0].start..ids[ids.len() - 1].end), buckets);
+        let cut = BucketCut::new(&(ids[0].start..ids[ids.len() - 1].end), buckets);
         self.cut = cut;
         let parts = self.parts.len();
         let (mut rest, mut at) = (self.entries.as_mut_slice(), 0);
@@ -102,20 +91,22 @@ impl Groups {
             (rest, at) = (later, at + entries.len());
             (rows, part, entries)
         });
-        pieces.collect::<Vec<_>>().into_par_iter().with_max_len(1).for_each(|(rows, Part { ends, .. }, entries)| {
-            ends.clear();
-            ends.resize(cut.buckets, 0);
-            rows.each(ids, |entry| ends[cut.of(entry.middle)] += 1);
-            let mut start = 0;
-            for end in ends.iter_mut() {
-                start += std::mem::replace(end, start);
-            }
-            rows.each(ids, |entry| {
-                let next = &mut ends[cut.of(entry.middle)];
-                entries[*next as usize] = entry;
-                *next += 1;
-            });
-        });
+        pieces.collect::<Vec<_>>().into_par_iter().with_max_len(1).for_each(
+            |(rows, TilePart { ends, .. }, entries)| {
+                ends.clear();
+                ends.resize(cut.buckets, 0);
+                rows.each(ids, |entry| ends[cut.of(entry.middle)] += 1);
+                let mut start = 0;
+                for end in ends.iter_mut() {
+                    start += std::mem::replace(end, start);
+                }
+                rows.each(ids, |entry| {
+                    let next = &mut ends[cut.of(entry.middle)];
+                    entries[*next as usize] = entry;
+                    *next += 1;
+                });
+            },
+        );
     }
 
     /// Returns the number of buckets.
@@ -124,7 +115,7 @@ impl Groups {
     }
 
     /// Returns the entries of a bucket, in several pieces.
-    pub fn bucket(&self, bucket: usize) -> impl Iterator<Item = &[Entry]> {
+    pub fn bucket(&self, bucket: usize) -> impl Iterator<Item = &[TileEntry]> {
         self.parts.iter().map(move |part| {
             let start = if bucket == 0 { 0 } else { part.ends[bucket - 1] };
             &self.entries[part.at..][start as usize..part.ends[bucket] as usize]
@@ -134,32 +125,32 @@ impl Groups {
 
 /// Sorts the entries of a bucket in batches, for one thread.
 #[derive(Debug)]
-pub struct Sorter {
+pub struct EntrySorter {
     most: usize,
-    entries: Vec<Entry>,
-    sorted: Vec<Entry>,
+    entries: Vec<TileEntry>,
+    sorted: Vec<TileEntry>,
     counts: Vec<u32>,
 }
 
-impl Sorter {
+impl EntrySorter {
     /// Returns the bytes for batches of `most` entries.
     pub fn bytes(most: usize) -> u64 {
-        (2 * most * size_of::<Entry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
+        (2 * most * size_of::<TileEntry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
     }
 
     /// Creates a sorter for batches of `most` entries, at least one.
-    pub fn new(most: usize) -> Sorter {
+    pub fn new(most: usize) -> EntrySorter {
         let entries = || Vec::with_capacity(most);
         let counts = Vec::with_capacity(MAX_COUNTED.min(2 * most));
-        Sorter { most, entries: entries(), sorted: entries(), counts }
+        EntrySorter { most, entries: entries(), sorted: entries(), counts }
     }
 
     /// Sorts the entries of all `pieces` by middle, in batches, and calls `take` with each batch. Returns `None` as
     /// soon as `take` does.
     pub fn sorted<'a>(
         &mut self,
-        pieces: impl Iterator<Item = &'a [Entry]>,
-        mut take: impl FnMut(&[Entry]) -> Option<()>,
+        pieces: impl Iterator<Item = &'a [TileEntry]>,
+        mut take: impl FnMut(&[TileEntry]) -> Option<()>,
     ) -> Option<()> {
         self.entries.clear();
         for mut piece in pieces {
@@ -176,8 +167,8 @@ impl Sorter {
         if self.entries.is_empty() { Some(()) } else { take(self.sort()) }
     }
 
-    fn sort(&mut self) -> &[Entry] {
-        let Sorter { entries, sorted, counts, .. } = self;
+    fn sort(&mut self) -> &[TileEntry] {
+        let EntrySorter { entries, sorted, counts, .. } = self;
         let (mut first, mut last) = (u32::MAX, 0);
         for entry in &*entries {
             (first, last) = (first.min(entry.middle), last.max(entry.middle));
@@ -196,7 +187,7 @@ impl Sorter {
         for count in counts.iter_mut() {
             start += std::mem::replace(count, start);
         }
-        sorted.resize(entries.len(), Entry::default());
+        sorted.resize(entries.len(), TileEntry::default());
         for &entry in &*entries {
             let next = &mut counts[(entry.middle - first) as usize];
             sorted[*next as usize] = entry;
@@ -216,7 +207,7 @@ mod tests {
         fn buckets_are_in_the_order_of_ids(start in 0u32.., len in 1u32.., most in 1usize..5000, at in any::<u32>()) {
             let ids = start..start.saturating_add(len).max(start.saturating_add(1));
             prop_assume!(!ids.is_empty());
-            let cut = Cut::new(&ids, most);
+            let cut = BucketCut::new(&ids, most);
             // With one mantissa bit there are at most 31 buckets and the two lowest ids; fewer are impossible.
             prop_assert!(cut.buckets <= most.max(33));
             prop_assert_eq!((cut.of(ids.start), cut.of(ids.end - 1)), (0, cut.buckets - 1));
@@ -229,10 +220,11 @@ mod tests {
     #[test]
     fn entries_come_once_and_sorted() {
         let middles = [7, 3, 900, 3, 8, 7, 7, 3, 70_000, 3];
-        let entries: Vec<Entry> = (0..10).map(|i| Entry { middle: middles[i], start: 10 * i as u32, len: 2 }).collect();
+        let entries: Vec<TileEntry> =
+            (0..10).map(|i| TileEntry { middle: middles[i], start: 10 * i as u32, len: 2 }).collect();
         for most in [1, 2, 3, 10, 64] {
             let mut sorted = Vec::new();
-            let taken = Sorter::new(most).sorted(entries.chunks(4), |some| {
+            let taken = EntrySorter::new(most).sorted(entries.chunks(4), |some| {
                 assert!(some.len() <= most && some.is_sorted_by_key(|entry| (entry.middle, entry.start)));
                 sorted.extend_from_slice(some);
                 Some(())

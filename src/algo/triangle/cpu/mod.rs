@@ -4,21 +4,25 @@
 //! | file | contents |
 //! |---|---|
 //! | `count` | a unit: all wedges of a pair of blocks |
+//! | `tile` | parts of a partner block, and their entries |
 //! | `wedges`, `groups` | wedges grouped by their middle vertex, so that its row is marked once |
 //! | `probe` | the inner loops, for three kinds of CPU |
 //! | `hubs` | the edges between hubs as a matrix of bits |
 //! | `tally` | what is added up: a total, or counts per vertex |
+//! | `pace` | asks from time to time whether to stop |
 
 pub mod count;
 pub mod groups;
 pub mod hubs;
+mod pace;
 pub mod probe;
 pub mod tally;
+pub mod tile;
 pub mod wedges;
 
 use crate::algo::triangle::cpu::count::{Counter, MAX_FRONTS, Settings};
-use crate::algo::triangle::cpu::wedges::Tile;
-use crate::algo::triangle::driver::{Backend, Found, Part, Work};
+use crate::algo::triangle::cpu::tile::Tile;
+use crate::algo::triangle::units::{Backend, FoundParts, Part, Stop, Work};
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
@@ -35,7 +39,7 @@ pub struct Cpu<'a> {
     counter: Counter,
     pool: ThreadPool,
     per_vertex: Option<&'a [AtomicU64]>,
-    stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
+    stop: Stop<'a>,
     /// Maximum bytes of fronts in memory: what is left of the budget, although mapped pages do not count.
     resident: u64,
     least_item: usize,
@@ -54,7 +58,7 @@ impl<'a> Cpu<'a> {
         threads: usize,
         budget: &Budget,
         per_vertex: Option<&'a [AtomicU64]>,
-        stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
+        stop: Stop<'a>,
     ) -> Result<Self> {
         let most = graph.extremes();
         let settings = Settings::within(threads, graph.edges(), vertices, most.row, budget.free());
@@ -81,7 +85,7 @@ impl<'a> Cpu<'a> {
 /// Returns the partners that pass the fronts, and the number of parts into which each is divided, with about the same
 /// number of entries. With several ranks each should get many turns, so if there are few blocks, partners are divided.
 fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
-    let turns = if work.ranks() == 1 { 1 } else { TURNS * work.ranks() };
+    let turns = if work.turns.ranks() == 1 { 1 } else { TURNS * work.turns.ranks() };
     let partners = work.fronts.start..work.graph.len();
     let at_least = turns.div_ceil(partners.len().max(1));
     let partners: Vec<_> = partners.filter(|&partner| work.wants_any(std::iter::once(partner))).collect();
@@ -99,7 +103,7 @@ impl Backend for Cpu<'_> {
         bytes.take(MAX_FRONTS).take_while(|&bytes| bytes <= self.resident).count()
     }
 
-    fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
+    fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()> {
         let Cpu { counter, pool, per_vertex, stop, least_item, .. } = self;
         let stopping = || stop().is_some();
         let rows = |block: usize| work.graph.block(block);
@@ -115,10 +119,7 @@ impl Backend for Cpu<'_> {
             if tile.first == tile.end {
                 continue;
             }
-            let counts = pool.install(|| match per_vertex {
-                Some(per_vertex) => fronts.partner_per_vertex(tile, &wanted, per_vertex, &stopping),
-                None => fronts.partner(tile, &wanted, &stopping),
-            });
+            let counts = pool.install(|| fronts.partner(tile, &wanted, *per_vertex, &stopping));
             // Release the pages of the partner to make room for the next.
             if !work.fronts.contains(&partner) {
                 work.graph.release(partner);

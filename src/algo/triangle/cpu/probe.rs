@@ -62,11 +62,6 @@ impl Prober {
         Prober(if wanted.is_available() { wanted } else { Isa::detect() })
     }
 
-    /// Returns the instructions in use.
-    pub fn isa(self) -> Isa {
-        self.0
-    }
-
     /// Returns Σ over `b` in `middles` of |row `b` ∩ `bits`|, by words of the hub matrix. `middles` is ascending.
     #[inline]
     pub fn hub_rows(self, hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
@@ -135,9 +130,9 @@ fn count_marked_bmi2(marks: &Marks, head: &[u32]) -> u64 {
     count_marked_plain(marks, head)
 }
 
+/// Calls `each` with every chunk of row `b` and the chunk of `bits` for the same ids, for all `b` of `middles`.
 #[inline(always)]
-fn hub_rows_plain(hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
-    let mut sum = 0;
+fn each_chunk(hubs: &HubBits, bits: &RowBits, middles: &[u32], mut each: impl FnMut(&Chunk, &Chunk)) {
     let mut reach = 0;
     for &b in middles {
         let row = hubs.row(b);
@@ -145,10 +140,17 @@ fn hub_rows_plain(hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
             reach += 1;
         }
         for (&place, chunk) in bits.places[..reach].iter().zip(&bits.chunks) {
-            let both = row[usize::from(place)].0.iter().zip(&chunk.0);
-            sum += both.map(|(x, y)| u64::from((x & y).count_ones())).sum::<u64>();
+            each(&row[usize::from(place)], chunk);
         }
     }
+}
+
+#[inline(always)]
+fn hub_rows_plain(hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
+    let mut sum = 0;
+    each_chunk(hubs, bits, middles, |row, chunk| {
+        sum += row.0.iter().zip(&chunk.0).map(|(x, y)| u64::from((x & y).count_ones())).sum::<u64>();
+    });
     sum
 }
 
@@ -167,16 +169,8 @@ fn hub_rows_avx512(hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
         unsafe { _mm512_load_si512(chunk.0.as_ptr().cast()) }
     };
     let mut sum = _mm512_setzero_si512();
-    let mut reach = 0;
-    for &b in middles {
-        let row = hubs.row(b);
-        while bits.places.get(reach).is_some_and(|&place| u32::from(place) <= b / CHUNK_IDS) {
-            reach += 1;
-        }
-        for (&place, chunk) in bits.places[..reach].iter().zip(&bits.chunks) {
-            let both = _mm512_and_si512(load(&row[usize::from(place)]), load(chunk));
-            sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(both));
-        }
-    }
+    each_chunk(hubs, bits, middles, |row, chunk| {
+        sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(_mm512_and_si512(load(row), load(chunk))));
+    });
     _mm512_reduce_add_epi64(sum) as u64
 }

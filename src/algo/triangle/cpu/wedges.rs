@@ -2,13 +2,13 @@
 //! (their entries before `b`) stream past it. Each wedge is tested once. Marking row `c` and streaming whole rows `b`
 //! would test several times as many. It needs the entries of the partner grouped by `b` (`groups`).
 
-use crate::algo::triangle::cpu::count::{Pace, PairCount};
-use crate::algo::triangle::cpu::groups::Entry;
+use crate::algo::triangle::cpu::pace::Pace;
 use crate::algo::triangle::cpu::probe::{MARK_IDS, MARK_WORDS, Marks, Prober, prefetch};
 use crate::algo::triangle::cpu::tally::Tally;
+use crate::algo::triangle::cpu::tile::TileEntry;
+use crate::algo::triangle::units::PairCount;
 use crate::graph::csr::Block;
 use crate::memory::prefetch as prefetch_line;
-use std::ops::Range;
 
 /// Prefetch distance, in heads.
 const PREFETCH_DISTANCE: usize = 8;
@@ -22,68 +22,6 @@ pub fn new_marks() -> Box<Marks> {
     let marks: Box<[u64]> = vec![0; MARK_WORDS].into_boxed_slice();
     let Ok(marks) = marks.try_into() else { unreachable!("made with that length") };
     marks
-}
-
-/// A range of rows of the partner.
-#[derive(Debug, Clone, Copy)]
-pub struct Tile<'a> {
-    /// Block of the rows `c`.
-    pub partner: Block<'a>,
-    /// First local row of the tile.
-    pub first: usize,
-    /// One past the last local row of the tile.
-    pub end: usize,
-}
-
-impl<'a> Tile<'a> {
-    /// Returns the tile of all rows of `partner`.
-    pub fn whole(partner: Block<'a>) -> Tile<'a> {
-        Tile { partner, first: 0, end: partner.rows() }
-    }
-
-    /// Returns the number of entries.
-    pub fn entries(self) -> usize {
-        (self.partner.offsets[self.end] - self.partner.offsets[self.first]) as usize
-    }
-
-    /// Returns the `part`-th of `parts` tiles into which this tile divides, with about the same number of entries each.
-    pub fn part(self, part: usize, parts: usize) -> Tile<'a> {
-        let offsets = &self.partner.offsets[self.first..=self.end];
-        let start = offsets[0] as usize;
-        let cut = |part: usize| {
-            let entry = start + self.entries() * part / parts;
-            self.first + offsets.partition_point(|&offset| (offset as usize) < entry)
-        };
-        let end = if part + 1 == parts { self.end } else { cut(part + 1) };
-        Tile { first: cut(part), end, ..self }
-    }
-
-    /// Calls `take` with each entry in `ids` (ascending ranges) that has other entries before it.
-    #[inline]
-    pub fn each(self, ids: &[Range<u32>], mut take: impl FnMut(Entry)) {
-        for local in self.first..self.end {
-            let (start, row) = (self.partner.offsets[local], self.partner.row(local));
-            if row.len() < 2 || row[row.len() - 1] < ids[0].start {
-                continue;
-            }
-            for ids in ids {
-                let (low, high) = (position(row, ids.start).max(1), position(row, ids.end));
-                for (len, &middle) in row.iter().enumerate().take(high).skip(low) {
-                    take(Entry { middle, start, len: len as u32 });
-                }
-            }
-        }
-    }
-}
-
-/// Returns the place of `id` in `row`, or where it would be inserted.
-#[inline]
-pub fn position(row: &[u32], id: u32) -> usize {
-    match (row.first(), row.last()) {
-        (Some(&first), _) if first >= id => 0,
-        (_, Some(&last)) if last < id => row.len(),
-        _ => row.partition_point(|&entry| entry < id),
-    }
 }
 
 /// Everything with which one thread tests wedges.
@@ -106,9 +44,9 @@ pub struct Tester<'a, 'p, T> {
 
 impl<T: Tally> Tester<'_, '_, T> {
     /// Tests the wedges of `entries`, which are sorted by middle. Returns `None` if the work must stop.
-    pub fn test(&mut self, entries: &[Entry]) -> Option<()> {
+    pub fn test(&mut self, entries: &[TileEntry]) -> Option<()> {
         let targets = self.partner.targets;
-        let head_of = |entry: &Entry| &targets[entry.start as usize..][..entry.len as usize];
+        let head_of = |entry: &TileEntry| &targets[entry.start as usize..][..entry.len as usize];
         let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, entries); 3];
         // Each line is prefetched in time, but only after its address has arrived.
         let mut ahead = |at: usize| {
@@ -170,7 +108,7 @@ struct FrontRows<'a> {
 }
 
 impl<'a> FrontRows<'a> {
-    fn at(fronts: &'a [Block<'a>], entries: &[Entry]) -> Self {
+    fn at(fronts: &'a [Block<'a>], entries: &[TileEntry]) -> Self {
         let first = entries.first().map_or(0, |entry| entry.middle);
         FrontRows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
     }

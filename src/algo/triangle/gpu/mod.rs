@@ -11,8 +11,7 @@ mod pair;
 mod partners;
 
 use crate::algo::Lease;
-use crate::algo::triangle::cpu::count::PairCount;
-use crate::algo::triangle::driver::{Backend, Found, Gathering, Part, Work};
+use crate::algo::triangle::units::{Backend, FoundParts, Gathering, PairCount, Part, Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Event, PeerMemory, ProgramSource, SCAN, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
@@ -51,9 +50,6 @@ pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
 /// Number of streamed partners in device memory at a time: one is counted, one is copied.
 const SLOTS: usize = 2;
-
-/// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
-type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
 /// The backend that counts on a GPU.
 pub struct Gpu<'a> {
@@ -176,7 +172,7 @@ impl Backend for Gpu<'_> {
         all.iter().flatten().next().map_or(1, |batch| batch.segments.len())
     }
 
-    fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
+    fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()> {
         let plan = self.arena_plan(work.graph, work.fronts.start);
         let fronts = batches(work.graph, work.fronts.clone(), Cut::Rows, |batch| plan.fits_front(batch));
         let fronts = fronts.ok_or_else(|| too_small(&self.gpu))?;
@@ -205,7 +201,7 @@ impl Gpu<'_> {
         batch: &RowBatch,
         plan: ArenaPlan,
         open: &mut Open,
-        found: Found<'_>,
+        found: FoundParts<'_>,
     ) -> Result<()> {
         let (graph, stop) = (work.graph, self.stop);
         let (from_gpus, per_vertex) = (self.placement.is_some(), self.per_vertex.is_some());
@@ -215,7 +211,7 @@ impl Gpu<'_> {
         let front = front.ok_or_else(|| too_small(&self.gpu))?;
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(plan.slot / 4));
         let slots = slots.collect::<Option<Vec<_>>>().ok_or_else(|| too_small(&self.gpu))?;
-        let go_on = move || work.go_on().and(stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason))));
+        let go_on = move || work.turns.go_on().and(stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason))));
         // Nothing of the previous front is overwritten while other ranks copy it.
         self.relay.as_ref().map_or(Ok(()), |relay| relay.begin(&go_on))?;
         let blocks: Vec<u32> = batch.segments.iter().map(|segment| segment.first_row(graph)).collect();
@@ -225,7 +221,6 @@ impl Gpu<'_> {
         let Gpu { gpu, kernels, per_vertex, placement, relay, busy, clock, .. } = self;
         let Workspace { arena, queue, uploader, stop_flag, .. } = &mut **gpu;
         let counting = Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop, busy, clock };
-        let units = Units { work, batch, open, found };
         let places: Vec<_> = front.resident.segments(batch).collect();
         let steps = steps(&places, &inside);
         let first_row = batch.first_row(graph);
@@ -239,7 +234,7 @@ impl Gpu<'_> {
             let loader = Loader { graph, placement, relay, uploader, next: &next, free_slots, arrivals };
             let (steps, passing) = (&steps, &outside);
             scope.spawn(move || loader.run(steps, passing, &go_on));
-            let mut pass = Pass { front, counting, units, awaited: &places, arrived };
+            let mut pass = FrontPass { front, counting, work, open, found, awaited: &places, arrived };
             pass.count_inside(&inside)?;
             pass.count_outside(&outside, &empty)
         })
@@ -247,20 +242,22 @@ impl Gpu<'_> {
 }
 
 /// A front and the partners that pass it, as they arrive. Dropping it at the first error ends the loader.
-struct Pass<'p, 'w> {
+struct FrontPass<'p, 'w> {
     front: Front<'p>,
     counting: Counting<'p>,
-    units: Units<'p, 'w>,
+    work: &'p Work<'w>,
+    open: &'p mut Open,
+    found: FoundParts<'p>,
     /// Segments of the front that have not arrived yet.
     awaited: &'p [(&'p Segment, SegmentPlace)],
     arrived: Receiver<Result<Arrival>>,
 }
 
-impl Pass<'_, '_> {
+impl FrontPass<'_, '_> {
     /// Counts the partners within the front as soon as they have arrived. All their heads refer to rows before them,
     /// which have arrived, too.
     fn count_inside(&mut self, partners: &[RowBatch]) -> Result<()> {
-        let work = self.units.work;
+        let work = self.work;
         while let Some(partner) = partners.get(work.next(self.front.first_row, 0, 1)?) {
             let last = partner.segments.last().map(|last| last.block);
             while self.awaited.first().is_some_and(|(segment, _)| last.is_none_or(|last| segment.block <= last)) {
@@ -303,7 +300,7 @@ impl Pass<'_, '_> {
             let resident = ResidentRows::in_slot(slot, partner);
             for (segment, place) in resident.segments(partner) {
                 self.counting.shift(segment, place.starts, place.entry)?;
-                self.counting.count_heads(self.units.work, &self.front, segment, place.targets)?;
+                self.counting.count_heads(self.work, &self.front, segment, place.targets)?;
             }
             self.count(partner, resident)?;
             // The receiver is gone once the last partner is in flight.
@@ -313,8 +310,34 @@ impl Pass<'_, '_> {
     }
 
     fn count(&mut self, partner: &RowBatch, resident: ResidentRows) -> Result<()> {
-        let numbers = self.counting.pair(self.units.work, &self.front, partner, resident)?;
-        self.units.report(partner, &numbers, &self.counting)
+        let numbers = self.counting.pair(self.work, &self.front, partner, resident)?;
+        self.report(partner, &numbers)
+    }
+
+    /// Reports triangles and probes of every pair of segments, front by front.
+    fn report(&mut self, partner: &RowBatch, numbers: &[u64]) -> Result<()> {
+        let Open { gathering, parts } = &mut *self.open;
+        let mut numbers = numbers.chunks_exact(2);
+        for front in &self.front.batch.segments {
+            for partner in &partner.segments {
+                let Some(&[triangles, probes]) = numbers.next() else { continue };
+                if !self.work.wants(front.block, partner.block) {
+                    continue;
+                }
+                let pairs = (front.rows.len() * partner.rows.len()) as u64;
+                let count = PairCount { triangles, probes };
+                let part = Part { front: front.block, partner: partner.block, pairs, count };
+                if self.counting.per_vertex.is_some() {
+                    gathering.add(self.work.graph, &part);
+                }
+                parts.push(part);
+            }
+        }
+        if !gathering.is_empty() {
+            return Ok(());
+        }
+        add_corners(self.counting.queue, self.counting.per_vertex)?;
+        (self.found)(&std::mem::take(parts))
     }
 }
 
@@ -329,40 +352,4 @@ fn peer_ended() -> Error {
 struct Open {
     gathering: Gathering,
     parts: Vec<Part>,
-}
-
-/// Reports the units of a resident front batch.
-struct Units<'u, 'w> {
-    work: &'u Work<'w>,
-    batch: &'u RowBatch,
-    open: &'u mut Open,
-    found: Found<'u>,
-}
-
-impl Units<'_, '_> {
-    /// Reports triangles and probes of every pair of segments, front by front.
-    fn report(&mut self, partner: &RowBatch, numbers: &[u64], counting: &Counting<'_>) -> Result<()> {
-        let Open { gathering, parts } = &mut *self.open;
-        let mut numbers = numbers.chunks_exact(2);
-        for front in &self.batch.segments {
-            for partner in &partner.segments {
-                let Some(&[triangles, probes]) = numbers.next() else { continue };
-                if !self.work.wants(front.block, partner.block) {
-                    continue;
-                }
-                let pairs = (front.rows.len() * partner.rows.len()) as u64;
-                let count = PairCount { triangles, probes };
-                let part = Part { front: front.block, partner: partner.block, pairs, count };
-                if counting.per_vertex.is_some() {
-                    gathering.add(self.work.graph, &part);
-                }
-                parts.push(part);
-            }
-        }
-        if !gathering.is_empty() {
-            return Ok(());
-        }
-        add_corners(counting.queue, counting.per_vertex)?;
-        (self.found)(&std::mem::take(parts))
-    }
 }

@@ -3,7 +3,7 @@
 
 use super::arena_plan::{LONGEST_HASHED, most_tasks};
 use super::{MANY, PAIR, TEXT};
-use crate::algo::triangle::driver::Work;
+use crate::algo::triangle::units::{Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, constant};
 use crate::graph::catalogue::Catalogue;
@@ -160,7 +160,7 @@ pub struct Counting<'c> {
     pub stop_flag: &'c mut StopFlag,
     pub kernels: &'c Kernels,
     pub per_vertex: Option<(&'c [AtomicU64], DeviceSlice<u64>)>,
-    pub stop: &'c (dyn Fn() -> Option<&'static str> + Sync),
+    pub stop: Stop<'c>,
     /// Total time in which the GPU was not waiting for copies.
     pub busy: &'c mut Duration,
     /// Events at which a batch had arrived, and at which it was counted.

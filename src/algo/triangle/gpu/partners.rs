@@ -1,7 +1,7 @@
 //! Divides the partners of a front into batches, before anything is copied.
 
 use super::arena_plan::ArenaPlan;
-use crate::algo::triangle::driver::Work;
+use crate::algo::triangle::units::Work;
 use crate::stream::location::SegmentPlace;
 use crate::stream::{Cut, RowBatch, Segment, batches};
 use std::ops::Range;
@@ -67,7 +67,7 @@ impl Cutting<'_, '_> {
     /// Returns true if the partner leaves each rank many turns, or can't be divided further.
     fn is_short(&self, partner: &RowBatch) -> bool {
         let graph = self.work.graph;
-        let most = match self.work.ranks() {
+        let most = match self.work.turns.ranks() {
             1 => return true,
             ranks => (graph.edges() / (TURNS * ranks as u64)).max(graph.layout.longest_row()),
         };

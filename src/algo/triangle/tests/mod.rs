@@ -3,9 +3,9 @@
 mod turns;
 
 use crate::algo::triangle::cpu::Cpu;
-use crate::algo::triangle::cpu::wedges::Tile;
-use crate::algo::triangle::driver::{self, Gathering, Part, unit, units};
+use crate::algo::triangle::cpu::tile::Tile;
 use crate::algo::triangle::tests::turns::Taken;
+use crate::algo::triangle::units::{self, Gathering, Part, number, total};
 use crate::algo::triangle::{Counter, Isa, PairCount, Settings};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::csr::Block;
@@ -99,12 +99,12 @@ impl OrientedRows {
     /// Counts each unit wedge by wedge, for blocks that have these ranges of rows.
     fn units(&self, blocks: &[Range<u32>]) -> HashMap<u64, PairCount> {
         let block_of = |v: u32| blocks.iter().position(|rows| rows.contains(&v)).expect("every row is in a block");
-        let pairs = (0..blocks.len()).flat_map(|partner| (0..=partner).map(move |front| unit(front, partner)));
+        let pairs = (0..blocks.len()).flat_map(|partner| (0..=partner).map(move |front| number(front, partner)));
         let mut units: HashMap<u64, PairCount> = pairs.map(|unit| (unit, PairCount::default())).collect();
         for (c, row) in self.0.iter().enumerate() {
             let partner = block_of(c as u32);
             for (place, &b) in row.iter().enumerate() {
-                let count = units.get_mut(&unit(block_of(b), partner)).expect("a unit");
+                let count = units.get_mut(&number(block_of(b), partner)).expect("a unit");
                 count.probes += place as u64;
                 count.triangles += row[..place].iter().filter(|&a| self.0[b as usize].contains(a)).count() as u64;
             }
@@ -126,8 +126,8 @@ impl OrientedRows {
         let mut fronts = counter.fronts(blocks.clone());
         for (at, &partner) in blocks.iter().enumerate() {
             let wanted: Vec<bool> = (0..blocks.len()).map(|front| front <= at).collect();
-            let counts = fronts.partner(Tile::whole(partner), &wanted, &|| false).expect("nothing stops it");
-            let again = fronts.partner_per_vertex(Tile::whole(partner), &wanted, &per_vertex, &|| false);
+            let counts = fronts.partner(Tile::whole(partner), &wanted, None, &|| false).expect("nothing stops it");
+            let again = fronts.partner(Tile::whole(partner), &wanted, Some(&per_vertex), &|| false);
             assert_eq!(again.as_ref(), Some(&counts));
             counts.into_iter().for_each(|count| sum += count);
         }
@@ -201,7 +201,8 @@ fn ids_too_high_to_be_marked() {
     }
     assert!(expected > 3);
     let mut counter = Counter::new(settings(), u64::from(block.end_row()), 8);
-    let counts = counter.fronts(vec![block]).partner(Tile::whole(block), &[true], &|| false).expect("nothing stops it");
+    let counts =
+        counter.fronts(vec![block]).partner(Tile::whole(block), &[true], None, &|| false).expect("nothing stops it");
     assert_eq!(counts[0].triangles, expected);
 }
 
@@ -215,7 +216,7 @@ fn a_count_stops_on_request() {
         let asked = AtomicUsize::new(0);
         let mut counter = Counter::new(Settings { hubs, ..settings() }, 3000, 3000);
         let count =
-            counter.fronts(vec![block]).partner(Tile::whole(block), &[true], &|| asked.fetch_add(1, Relaxed) > 0);
+            counter.fronts(vec![block]).partner(Tile::whole(block), &[true], None, &|| asked.fetch_add(1, Relaxed) > 0);
         assert!(asked.load(Relaxed) > 0, "asked {asked:?} times");
         assert_eq!(count, None);
     }
@@ -308,15 +309,15 @@ proptest! {
                 let fronts = first..blocks.len().min(first + in_hand);
                 let mut counter = counter.fronts(blocks[fronts.clone()].to_vec());
                 for partner in first..blocks.len() {
-                    let picked = |front| picks[unit(front, partner) as usize % picks.len()] == run;
+                    let picked = |front| picks[number(front, partner) as usize % picks.len()] == run;
                     let wanted: Vec<bool> = fronts.clone().map(|front| front <= partner && picked(front)).collect();
-                    let counts = counter.partner_per_vertex(Tile::whole(blocks[partner]), &wanted, &per_vertex, &|| false);
+                    let counts = counter.partner(Tile::whole(blocks[partner]), &wanted, Some(&per_vertex), &|| false);
                     let counts = counts.expect("nothing stops it");
-                    let again = counter.partner(Tile::whole(blocks[partner]), &wanted, &|| false);
+                    let again = counter.partner(Tile::whole(blocks[partner]), &wanted, None, &|| false);
                     prop_assert_eq!(Some(&counts), again.as_ref());
                     for ((front, count), wanted) in fronts.clone().zip(counts).zip(wanted) {
                         if wanted {
-                            prop_assert_eq!(found.insert(unit(front, partner), count), None);
+                            prop_assert_eq!(found.insert(number(front, partner), count), None);
                         } else {
                             prop_assert_eq!(count, PairCount::default());
                         }
@@ -336,7 +337,7 @@ fn fronts_fill_the_memory_that_is_left() {
     let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<BTreeSet<u32>>();
     let rows = OrientedRows((0..900).map(|v| row(v).into_iter().collect()).collect());
     let (graph, expected, _folder) = rows.stored(1500);
-    assert!(graph.len() > 30 && expected.len() as u64 == units(graph.len()));
+    assert!(graph.len() > 30 && expected.len() as u64 == total(graph.len()));
 
     let least = Settings::within(2, graph.edges(), 900, graph.extremes().row, 0);
     let scratch = Counter::scratch_bytes(&least, 900, graph.extremes().row);
@@ -346,7 +347,7 @@ fn fronts_fill_the_memory_that_is_left() {
         let budget = Budget::new(limit_leaving(scratch + more, 2), 2).expect("enough");
         let mut cpu = Cpu::new(&graph, 900, 2, &budget, None, &|| None).expect("enough");
         let (mut found, mut call) = (HashMap::new(), 0);
-        let done: HashSet<u64> = (1..units(graph.len())).step_by(5).collect();
+        let done: HashSet<u64> = (1..total(graph.len())).step_by(5).collect();
         let (turns, mut gathering) = (Taken::new(1, u64::MAX), Gathering::default());
         let take = &mut |parts: &[Part]| {
             call += 1;
@@ -354,7 +355,7 @@ fn fronts_fill_the_memory_that_is_left() {
             units.for_each(|(unit, count)| assert_eq!(found.insert(unit, count), None, "a unit comes once"));
             Ok(())
         };
-        driver::run(&graph, &done, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
+        units::run(&graph, &done, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
         assert!(gathering.is_empty());
         let expected: HashMap<_, _> = expected.clone().into_iter().filter(|(unit, _)| !done.contains(unit)).collect();
         assert_eq!(found, expected);

@@ -1,8 +1,8 @@
 //! Tests units that ranks count in parts, by turns.
 
 use crate::algo::triangle::cpu::Cpu;
-use crate::algo::triangle::driver::{self, Gathering, Part, Turns};
 use crate::algo::triangle::tests::OrientedRows;
+use crate::algo::triangle::units::{self, Gathering, Part, Turns};
 use crate::memory::Budget;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -70,7 +70,7 @@ fn units_by_three_ranks(target: u64, stop: u64) {
                     Ok(())
                 };
                 let none = HashSet::new();
-                driver::run(&graph, &none, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
+                units::run(&graph, &none, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
             });
         }
     });

@@ -1,34 +1,35 @@
-//! What all parts of a ranking share.
+//! A ranking by contraction: what the caller lends it, and counters.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Context;
-use super::sizes::{PIECE, Sizes};
+use super::sizes::{BinSizes, PIECE};
 use crate::algo::listrank::rounds::Rounds;
 use crate::error::Result;
+use crate::list::Visit;
 use crate::memory::Budget;
 
 /// A scan of a list. It calls its argument from any threads and in any order, with the first index and the successors
 /// of consecutive elements; -1 ends the list. Every element comes once, and successors are in range.
-pub type Scan<'a> = &'a dyn Fn(Visit<'_>) -> Result<()>;
+pub type ListScan<'a> = &'a dyn Fn(Visit<'_>) -> Result<()>;
 
-/// A visitor of a list's elements, which a scan calls.
-pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
-
-/// The context of a ranking: what the caller provides, the sizes, and counters.
-pub struct Work<'a> {
+/// A ranking of one list by contraction.
+pub struct Contraction<'a> {
     /// Division into bins.
-    pub sizes: Sizes,
-    /// Folder of the files. It contains nothing else.
+    pub sizes: BinSizes,
+    /// Folder of the ranking's files. It is created if it is missing, and contains nothing else. [`disk`](super::disk)
+    /// is an upper bound of its size.
     pub folder: &'a Path,
+    /// Key of the input. Files with another key are not used.
+    pub key: u64,
     /// Number of threads.
     pub threads: usize,
-    /// Memory budget.
+    /// Memory budget; [`BinSizes::memory`] bytes must be free.
     pub budget: &'a Budget,
-    /// Check that is called between pieces of work. An error ends the ranking, which can be resumed later.
+    /// Check that all threads call between pieces of work. An error ends the ranking; the same call resumes it later.
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Callback that receives the number of bytes read or written since its last call.
+    /// Callback that receives the number of bytes read or written since its last call, about
+    /// [`volume`](super::volume) in total.
     pub moved: &'a (dyn Fn(u64) + Sync),
     /// Records each round: the scan, each eliminated bin and each ranked bin.
     pub rounds: &'a Rounds,
@@ -36,13 +37,7 @@ pub struct Work<'a> {
     pub bytes: [AtomicU64; 2],
 }
 
-impl<'a> Work<'a> {
-    /// Creates the context with counters at zero.
-    pub fn new(sizes: Sizes, context: &Context<'a>) -> Work<'a> {
-        let Context { folder, threads, budget, go_on, moved, rounds, .. } = *context;
-        Work { sizes, folder, threads, budget, go_on, moved, rounds, bytes: [AtomicU64::new(0), AtomicU64::new(0)] }
-    }
-
+impl Contraction<'_> {
     /// Counts bytes read.
     pub fn read(&self, bytes: u64) {
         self.bytes[0].fetch_add(bytes, Ordering::Relaxed);

@@ -1,0 +1,35 @@
+//! Asks from time to time whether a count must stop.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Calls `stop` from time to time: after some millions of steps, which take a few milliseconds.
+pub struct Pace<'a> {
+    work: usize,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    stopped: &'a AtomicBool,
+}
+
+impl<'a> Pace<'a> {
+    const STEPS: usize = 1 << 23;
+
+    /// Starts a thread's pace. `stopped` is set once `stop` has returned true on any thread.
+    pub fn new(stop: &'a (dyn Fn() -> bool + Sync), stopped: &'a AtomicBool) -> Pace<'a> {
+        Pace { work: 0, stop, stopped }
+    }
+
+    /// Counts `steps` steps. Returns `None` if the work must stop.
+    #[inline]
+    pub fn advance(&mut self, steps: usize) -> Option<()> {
+        self.work += steps;
+        if self.work >= Self::STEPS { self.ask() } else { Some(()) }
+    }
+
+    #[cold]
+    fn ask(&mut self) -> Option<()> {
+        self.work = 0;
+        if (self.stop)() {
+            self.stopped.store(true, Relaxed);
+        }
+        (!self.stopped.load(Relaxed)).then_some(())
+    }
+}

@@ -1,0 +1,77 @@
+//! Tiles: the parts of a partner block whose wedges are counted at a time.
+
+use crate::graph::csr::Block;
+use std::ops::Range;
+
+/// An entry `b` of a row `c`, with the number of entries before it, each of which makes a wedge with it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TileEntry {
+    /// The entry itself, a vertex id.
+    pub middle: u32,
+    /// Start of its row in the partner's targets.
+    pub start: u32,
+    /// Number of entries before it in the row.
+    pub len: u32,
+}
+
+/// A range of rows of the partner.
+#[derive(Debug, Clone, Copy)]
+pub struct Tile<'a> {
+    /// Block of the rows `c`.
+    pub partner: Block<'a>,
+    /// First local row of the tile.
+    pub first: usize,
+    /// One past the last local row of the tile.
+    pub end: usize,
+}
+
+impl<'a> Tile<'a> {
+    /// Returns the tile of all rows of `partner`.
+    pub fn whole(partner: Block<'a>) -> Tile<'a> {
+        Tile { partner, first: 0, end: partner.rows() }
+    }
+
+    /// Returns the number of entries.
+    pub fn entries(self) -> usize {
+        (self.partner.offsets[self.end] - self.partner.offsets[self.first]) as usize
+    }
+
+    /// Returns the `part`-th of `parts` tiles into which this tile divides, with about the same number of entries each.
+    pub fn part(self, part: usize, parts: usize) -> Tile<'a> {
+        let offsets = &self.partner.offsets[self.first..=self.end];
+        let start = offsets[0] as usize;
+        let cut = |part: usize| {
+            let entry = start + self.entries() * part / parts;
+            self.first + offsets.partition_point(|&offset| (offset as usize) < entry)
+        };
+        let end = if part + 1 == parts { self.end } else { cut(part + 1) };
+        Tile { first: cut(part), end, ..self }
+    }
+
+    /// Calls `take` with each entry in `ids` (ascending ranges) that has other entries before it.
+    #[inline]
+    pub fn each(self, ids: &[Range<u32>], mut take: impl FnMut(TileEntry)) {
+        for local in self.first..self.end {
+            let (start, row) = (self.partner.offsets[local], self.partner.row(local));
+            if row.len() < 2 || row[row.len() - 1] < ids[0].start {
+                continue;
+            }
+            for ids in ids {
+                let (low, high) = (position(row, ids.start).max(1), position(row, ids.end));
+                for (len, &middle) in row.iter().enumerate().take(high).skip(low) {
+                    take(TileEntry { middle, start, len: len as u32 });
+                }
+            }
+        }
+    }
+}
+
+/// Returns the place of `id` in `row`, or where it would be inserted.
+#[inline]
+pub fn position(row: &[u32], id: u32) -> usize {
+    match (row.first(), row.last()) {
+        (Some(&first), _) if first >= id => 0,
+        (_, Some(&last)) if last < id => row.len(),
+        _ => row.partition_point(|&entry| entry < id),
+    }
+}

@@ -66,7 +66,7 @@ impl Exchange {
         is_last: bool,
         steps: &mut Steps,
     ) -> Result<()> {
-        let (here, ranks) = (self.ranks.ownership().rank(), self.ranks.ownership().ranks());
+        let (here, ranks) = (self.ranks.ownership.rank, self.ranks.ownership.ranks);
         if ranks > 1 && levels.pulls() {
             levels.settle(steps)?;
             self.wait(steps)?;
@@ -139,7 +139,7 @@ impl Exchange {
     /// Errors of the exchange.
     pub fn gather_steps(&mut self, steps: &Steps) -> Result<Vec<Steps>> {
         let words: Vec<u64> = steps.numbers().iter().map(|seconds| seconds.to_bits()).collect();
-        let ranks = self.ranks.ownership().ranks();
+        let ranks = self.ranks.ownership.ranks;
         let (mut all, to) = (vec![Vec::new(); ranks], vec![words.as_slice(); ranks]);
         self.ranks.rounds.exchange(&to, |from, words| {
             all[from].extend(words.iter().map(|&bits| f64::from_bits(bits)));

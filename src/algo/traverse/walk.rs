@@ -44,7 +44,7 @@ impl<L: Levels> Walk<L> {
         }
         tracing::debug!(piece = piece[0], pulls = levels.pulls(), "ready to traverse");
         let mut walk = Walk { ownership, exchange, levels, pairs, piece: piece[0] };
-        if on_gpus && ownership.vertices() > 0 {
+        if on_gpus && ownership.vertices > 0 {
             walk.warm_up()?;
         }
         Ok(walk)

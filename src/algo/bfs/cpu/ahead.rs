@@ -1,6 +1,6 @@
 //! Read-ahead of rows on a disk before a top-down step processes them.
 
-use super::shared::Graph;
+use super::graph::Graph;
 use crate::memory::will_need;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;

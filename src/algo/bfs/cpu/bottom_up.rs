@@ -1,6 +1,7 @@
 //! A bottom-up step: every unreached vertex checks its neighbours in order, up to the first that is reached.
 
-use crate::algo::bfs::cpu::shared::{Graph, ones};
+use crate::algo::bfs::cpu::bitmap::ones;
+use crate::algo::bfs::cpu::graph::Graph;
 use crate::algo::bits::Lookup;
 use crate::memory::will_need;
 use std::sync::atomic::Ordering::Relaxed;

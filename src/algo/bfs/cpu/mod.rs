@@ -7,7 +7,7 @@
 //! | `top_down`, `bottom_up` | a step in either direction |
 //! | `ahead` | read-ahead of rows on a disk before a top-down step processes them |
 //! | `heads` | the first neighbours of own vertices, in one array |
-//! | `shared` | the arrays that all threads use |
+//! | `graph`, `arrays`, `bitmap` | the graph, and the arrays and bitmaps that all threads use |
 //!
 //! Two bitmaps contain the reached vertices: one before the last step, one after it. The frontier is their difference;
 //! a top-down step lists it.
@@ -16,15 +16,20 @@
 //! bitmaps of all vertices. After each step, ranks report to each other what they reached (`super::ranks`).
 
 mod ahead;
+mod arrays;
+pub(super) mod bitmap;
 mod bottom_up;
 pub(super) mod frontier;
+pub(super) mod graph;
 mod heads;
-pub(super) mod shared;
+
 pub(super) mod top_down;
 mod walk;
 
+use self::arrays::Arrays;
+use self::bitmap::ones;
+use self::graph::{Graph, Hubs};
 use self::heads::Heads;
-use self::shared::{Arrays, Graph, Hubs, ones};
 use self::walk::Walk;
 use super::ranks::exchange::Exchange;
 use super::search::{NONE, Search, Searched, Switch};
@@ -74,7 +79,7 @@ pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 /// works, for a graph with `entries` entries in all rows.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let [first, more] = heads::bytes(own.len() as u64);
-    let fewest = first + shared::bytes(own, entries, threads);
+    let fewest = first + arrays::bytes(own, entries, threads);
     [fewest + more, fewest]
 }
 

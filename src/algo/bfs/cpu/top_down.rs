@@ -9,7 +9,8 @@
 //! claims of vertices that it does not own to their owners. Of the parents that arrive this way, the smallest is kept.
 
 use crate::algo::bfs::cpu::ahead::Ahead;
-use crate::algo::bfs::cpu::shared::{Graph, set, set_alone};
+use crate::algo::bfs::cpu::bitmap::{set, set_alone};
+use crate::algo::bfs::cpu::graph::Graph;
 use crate::algo::bfs::search::NONE;
 use crate::algo::bits::is_set;
 use crate::algo::searches::ranks::VertexOwnership;

@@ -1,8 +1,10 @@
 //! A search level by level, by threads that all make the same decisions.
 
+use crate::algo::bfs::cpu::arrays::Arrays;
+use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::bottom_up;
 use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, Sums, share};
-use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set_alone};
+use crate::algo::bfs::cpu::graph::Graph;
 use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
 use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
 use crate::algo::bfs::search::{Level, Searched, Step, Switch};
@@ -100,7 +102,7 @@ impl<'s> Walk<'s> {
             let started = Instant::now();
             let read = || if self.graph.on_disk { disk::bytes_read() } else { 0 };
             let read_before = if thread == 0 { read() } else { 0 };
-            let step = frontier.next_step(self.switch, self.graph.own.vertices());
+            let step = frontier.next_step(self.switch, self.graph.own.vertices);
             if step == Step::TopDown && frontier.is_listed && self.lists(&frontier, self.bound.load(Relaxed)) {
                 frontier = self.narrow(thread, frontier, &mut narrow, parents, exchange.as_deref_mut())?;
                 continue;
@@ -181,7 +183,7 @@ impl<'s> Walk<'s> {
         let mut outcome = Ok(());
         if thread == 0 {
             let goes_on = |frontier: &Frontier, bound: u64| {
-                let step = frontier.next_step(self.switch, self.graph.own.vertices());
+                let step = frontier.next_step(self.switch, self.graph.own.vertices);
                 frontier.vertices > 0 && step == Step::TopDown && self.lists(frontier, bound)
             };
             while outcome.is_ok() && goes_on(&frontier, narrow.bound()) {

@@ -5,8 +5,9 @@
 //! with the sums of its rank. Then comes either a list of vertices, two per word, or a bitmap of the rank's own
 //! vertices, whichever is shorter.
 
+use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::frontier::NARROW;
-use crate::algo::bfs::cpu::shared::{Graph, ones, set_alone};
+use crate::algo::bfs::cpu::graph::Graph;
 use crate::algo::bfs::cpu::top_down::{Found, Parents};
 use crate::algo::bfs::search::{Exchanged, NONE};
 use crate::algo::bits::is_set;
@@ -51,7 +52,7 @@ fn message_words(own: VertexOwnership) -> usize {
 
 /// Returns the bytes of an exchange on a rank that owns these vertices.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
-    let ranks = own.ranks();
+    let ranks = own.ranks;
     RankExchange::bytes(ranks, nodes) + claims_bytes(ranks) + 8 * message_words(own) as u64
 }
 
@@ -97,7 +98,7 @@ impl Exchange {
     /// # Errors
     /// Errors of the exchange.
     pub fn tell_reached(&mut self, reached: &Reached<'_>) -> Result<(Found, Vec<u32>)> {
-        let own = self.ranks.ownership();
+        let own = self.ranks.ownership;
         let words = own.words();
         let Found { vertices: count, edges, checked, bytes } = reached.sums;
         let is_list = reached.list.is_some() || count <= 2 * words as u64;
@@ -118,10 +119,10 @@ impl Exchange {
         };
         let message: &[u64] = &self.message[..HEADER + length];
         let mut sums = [0, count, edges, checked, bytes];
-        let mut incoming = vec![Incoming::default(); own.ranks()];
+        let mut incoming = vec![Incoming::default(); own.ranks];
         let mut shared = Vec::new();
         let started = Instant::now();
-        self.exchanged.sent_bytes += size_of_val(message) as u64 * (own.ranks() as u64 - 1);
+        self.exchanged.sent_bytes += size_of_val(message) as u64 * (own.ranks as u64 - 1);
         self.ranks.send_to_others(message, |from, words| {
             let (place, words) = incoming[from].rest(words, |number, word| sums[number] += word);
             if incoming[from].form == LIST {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// Arithmetic of one kind of distances.
 pub trait Arithmetic: Send + Sync + 'static {
     /// A distance: the sum of the weights along a path.
-    type Sum: Copy + Ord + Debug + Send + Sync;
+    type Sum: Copy + Ord + Debug + Default + Into<u64> + Send + Sync;
     /// A distance that threads share.
     type Cell: Plain + Send + Sync;
     /// A path to a vertex: its length, and its last vertex but one if cells keep parents.
@@ -26,14 +26,10 @@ pub trait Arithmetic: Send + Sync + 'static {
 
     /// Returns `sum` plus `weight`. The result is never smaller than `sum`, and it grows with `sum` and with `weight`.
     fn add(sum: Self::Sum, weight: u32) -> Self::Sum;
-    /// Makes a cell that holds `sum`.
-    fn cell(sum: Self::Sum) -> Self::Cell;
     /// Returns the distance in a cell.
     fn load(cell: &Self::Cell) -> Self::Sum;
     /// Replaces the distance in a cell.
     fn store(cell: &Self::Cell, sum: Self::Sum);
-    /// Lowers the distance in a cell to `sum`. Returns true if it was larger.
-    fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool;
     /// Returns the path of length `sum` whose last edge leaves the vertex `by`, which is at the distance `before`.
     fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::Way;
     /// Returns the length of a path.
@@ -42,6 +38,11 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn is_better(way: Self::Way, cell: &Self::Cell) -> bool;
     /// Replaces the path in a cell if `way` is better. Returns true if the distance became smaller.
     fn improve(cell: &Self::Cell, way: Self::Way) -> bool;
+    /// Lowers the distance in a cell to `sum`. Returns true if it was larger.
+    #[inline(always)]
+    fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool {
+        Self::improve(cell, Self::way(sum, NONE, sum))
+    }
     /// Returns the parent in a cell.
     fn parent(_cell: &Self::Cell) -> u32 {
         NONE
@@ -100,11 +101,6 @@ macro_rules! sums_alone {
         fn is_better(way: Self::Sum, cell: &Self::Cell) -> bool {
             way < Self::load(cell)
         }
-
-        #[inline(always)]
-        fn improve(cell: &Self::Cell, way: Self::Sum) -> bool {
-            Self::lower(cell, way)
-        }
     };
 }
 
@@ -126,10 +122,6 @@ macro_rules! whole {
                 sum.saturating_add(weight.into())
             }
 
-            fn cell(sum: $sum) -> $cell {
-                <$cell>::new(sum)
-            }
-
             #[inline(always)]
             fn load(cell: &$cell) -> $sum {
                 cell.load(Relaxed)
@@ -141,7 +133,7 @@ macro_rules! whole {
             }
 
             #[inline(always)]
-            fn lower(cell: &$cell, sum: $sum) -> bool {
+            fn improve(cell: &$cell, sum: $sum) -> bool {
                 let mut before = cell.load(Relaxed);
                 // Another thread rarely interferes, so the first attempt usually succeeds.
                 while sum < before {
@@ -200,10 +192,6 @@ impl Arithmetic for Decimal {
         (f32::from_bits(sum) + f32::from_bits(weight)).to_bits()
     }
 
-    fn cell(sum: u32) -> AtomicU32 {
-        AtomicU32::new(sum)
-    }
-
     #[inline(always)]
     fn load(cell: &AtomicU32) -> u32 {
         cell.load(Relaxed)
@@ -215,7 +203,7 @@ impl Arithmetic for Decimal {
     }
 
     #[inline(always)]
-    fn lower(cell: &AtomicU32, sum: u32) -> bool {
+    fn improve(cell: &AtomicU32, sum: u32) -> bool {
         cell.fetch_min(sum, Relaxed) > sum
     }
 
@@ -267,10 +255,6 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
         A::add(sum, weight)
     }
 
-    fn cell(sum: u32) -> AtomicU64 {
-        AtomicU64::new(both(sum, NONE))
-    }
-
     #[inline(always)]
     fn load(cell: &AtomicU64) -> u32 {
         Self::sum(cell.load(Relaxed))
@@ -279,11 +263,6 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
     #[inline(always)]
     fn store(cell: &AtomicU64, sum: u32) {
         cell.store(both(sum, NONE), Relaxed);
-    }
-
-    #[inline(always)]
-    fn lower(cell: &AtomicU64, sum: u32) -> bool {
-        Self::improve(cell, both(sum, NONE))
     }
 
     #[inline(always)]

@@ -9,13 +9,12 @@
 //! | `disk` | rows in a file, whose first entries are also in memory |
 //! | `near` | the choice of those entries |
 //! | `arithmetic` | distances as whole numbers and as decimals |
-//! | `search` | a search: its phases, and the state that threads share |
+//! | `search`, `walk` | a search: its phases, and the state that threads share |
 //! | `push` | pushing along the out-edges of vertices that became nearer, bucket by bucket |
 //! | `pull` | pulling along in-edges, when most vertices become nearer at once |
 //! | `bins` | the buckets of a thread |
 //! | `rounds` | rounds over the edges of all vertices: the baseline |
 //! | `parents` | the parents of vertices, once distances are known |
-//! | `plateau` | the parents of vertices that are reached only by edges that add nothing |
 
 pub(super) mod arithmetic;
 pub(super) mod bins;
@@ -23,7 +22,6 @@ mod disk;
 mod near;
 mod packing;
 mod parents;
-mod plateau;
 mod pull;
 mod push;
 mod rounds;
@@ -31,13 +29,14 @@ mod rows;
 mod search;
 mod slices;
 mod sort;
+mod walk;
 
 use self::arithmetic::{Arithmetic, Decimal, Long, Short, Tree, Width};
 use self::bins::Bins;
 use self::packing::Packing;
 use self::rows::Rows;
-use self::search::Walk;
 use self::sort::{RowFile, Sorter};
+use self::walk::PathWalk;
 use super::distances::Distances;
 use super::edges::{self, Edges};
 use super::options::{Method, Sssp};
@@ -204,7 +203,7 @@ impl CpuSearch {
         drop(edges);
         if out.is_on_disk() {
             tracing::info!("rows sorted by weight are in a file: memory is too small for them");
-            if own.ranks() == 1 {
+            if own.ranks == 1 {
                 resources.units.remove_files()?;
             }
         }
@@ -226,7 +225,7 @@ impl CpuSearch {
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if entries < FEW { 1 } else { of_cores(resources.threads) };
         // Pulling and the exchange between ranks transfer distances only, so cells can't keep parents there.
-        let keeps_parents = own.ranks() == 1 && !(has_hubs && method == Method::Auto);
+        let keeps_parents = own.ranks == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
             WeightType::F32 if keeps_parents => Sums::DecimalTree(State::new(vertices, threads, budget)?),
             WeightType::U32 if is_short && keeps_parents => Sums::ShortTree(State::new(vertices, threads, budget)?),
@@ -266,8 +265,8 @@ impl CpuSearch {
         distances: &mut Distances,
         parents: &mut [u32],
     ) -> Result<Searched> {
-        let walk = Walk::<A>::new(&self.graph, &state.cells, root, self.method, &state.bins, ranks);
-        let searched = walk.run(parents)?;
+        let walk = PathWalk::<A>::new(&self.graph, &state.cells, root, self.method, &state.bins, ranks);
+        let searched = search::run(walk, parents)?;
         state.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
         A::copy(&state.cells, distances);
         Ok(searched)
@@ -289,7 +288,7 @@ fn sort_rows(
     resources: &Resources<'_>,
 ) -> Result<(Rows, Option<Rows>)> {
     let Resources { threads, budget, ref units } = *resources;
-    let (direction, vertices, largest) = (edges.direction(), own.vertices() as u32, edges.largest());
+    let (direction, vertices, largest) = (edges.direction(), own.vertices as u32, edges.largest());
     let length = |v: u32, way: Way| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 };
     let here = (0..vertices).map(|v| u64::from(length(v, Way::Out))).sum();
     let size = Size { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
@@ -300,10 +299,10 @@ fn sort_rows(
         let spare = others(vertices.into(), threads) + BUCKETS * u64::from(vertices);
         // Random weights are drawn by ids. The memory of the ids is free after the last direction, unless ranks look
         // weights up in a search.
-        let ids = if own.ranks() == 1 { edges::bytes(weights, vertices.into()) } else { 0 };
+        let ids = if own.ranks == 1 { edges::bytes(weights, vertices.into()) } else { 0 };
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
-        let file = goes_to_file.then(|| RowFile { units, rank: own.rank(), spare, ways });
+        let file = goes_to_file.then(|| RowFile { units, rank: own.rank, spare, ways });
         Sorter { edges, largest, way, budget }.rows((0..vertices).map(|v| length(v, way)), file)
     };
     match direction {

@@ -11,8 +11,8 @@ use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::rounds::relax_all;
 use super::rows::{Entries, Row, Wanted, neighbour, weight};
-use super::search::{ThreadState, Walk};
 use super::slices::{RowSlices, Word};
+use super::walk::{NextRound, PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 use crate::algo::team::narrow::Narrow;
 use crate::memory::prefetch_near;
@@ -60,29 +60,12 @@ pub enum Pushed {
     Wide(u64),
 }
 
-/// The next round, about which all threads agree.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NextRound {
-    /// Number of the bucket plus 1. It is 0 if there is no memory for buckets, and the largest number if no bucket has
-    /// entries.
-    number: u64,
-    /// Edges of the vertices in the bucket. If pushing ends before a wide bucket, this is the sum over all ranks.
-    edges: u64,
-}
-
-impl NextRound {
-    /// Returns true if pushing ends, because there is no memory or no entry up to the bucket of number `last`.
-    fn is_over(&self, last: u64) -> bool {
-        self.number == 0 || self.number > last
-    }
-}
-
 /// Buckets that the first thread uses while it works alone: its own, and those of other threads that have entries.
 type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, Bins<S>>)>;
 
 /// Pushes from the entries in the buckets, as a phase called `kind`. Returns `None` if threads stop. Collective.
 pub fn push<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
     kind: &str,
     options: PushOptions<A::Sum>,
@@ -174,7 +157,7 @@ pub fn push<A: Arithmetic>(
 /// Finds the bucket of the next round, and moves each thread's entries of it to the thread's list. Returns `None` if
 /// threads stop. Collective.
 fn next<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
     narrow: &Narrow,
     last: u64,
@@ -210,7 +193,7 @@ fn next<A: Arithmetic>(
 
 /// Does what [`next`] does on the first thread, while the others wait.
 fn next_alone<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
     all: &mut AllBins<'_, A::Sum>,
     last: u64,
@@ -251,7 +234,7 @@ fn bucket_number<S: Copy>(bins: &Bins<S>) -> u64 {
 /// if pushing ends before a wide bucket. Otherwise it is estimated if entries are many or if no vertex has many more
 /// edges than others.
 fn take_bucket<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     thread: usize,
     bucket: u64,
     bins: &mut Bins<A::Sum>,
@@ -270,7 +253,7 @@ fn take_bucket<A: Arithmetic>(
 /// Continues without buckets, because memory is too small for them: does rounds over all vertices to the end. Returns
 /// `None` if threads stop. Collective.
 fn push_without_buckets<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
     bins: &mut Bins<A::Sum>,
 ) -> Option<Pushed> {
@@ -285,10 +268,10 @@ fn push_without_buckets<A: Arithmetic>(
 }
 
 /// Puts entries back into their bucket, and lowers `least` to the smallest distance among them.
-fn put_back<A: Arithmetic>(walk: &Walk<'_, A>, list: &[Entry<A::Sum>], bins: &mut Bins<A::Sum>, bucket: u64) {
+fn put_back<A: Arithmetic>(walk: &PathWalk<'_, A>, list: &[Entry<A::Sum>], bins: &mut Bins<A::Sum>, bucket: u64) {
     let sum_of = |entry: &Entry<A::Sum>| A::load(&walk.sums[entry.vertex as usize]);
     for &entry in list.iter().filter(|entry| sum_of(entry) == entry.sum) {
-        A::lower(&walk.least, entry.sum);
+        walk.least.fetch_min(A::to_word(entry.sum), Relaxed);
         bins.push(bucket, entry);
     }
 }
@@ -312,7 +295,7 @@ impl<W> Step<W> {
 /// Relaxes those edges of the entries' vertices that make a path shorter than `cap`. Skips vertices that became nearer
 /// since. Returns the number of relaxed edges.
 fn settle<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     bins: &mut Bins<A::Sum>,
     list: &[Entry<A::Sum>],
     cap: A::Sum,
@@ -348,7 +331,7 @@ fn settle<A: Arithmetic>(
 /// Calls `take` with the paths along the edges of the entries' vertices that are shorter than `cap` and may improve a
 /// distance. Skips vertices that became nearer since. Rows are in memory. Returns the number of relaxed edges.
 fn along_words<A: Arithmetic, W: Word>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,
     list: &[Entry<A::Sum>],
     cap: A::Sum,
@@ -413,7 +396,7 @@ fn along_words<A: Arithmetic, W: Word>(
 /// that became nearer since. Rows are on a disk. The rows of many vertices are requested before the thread waits for
 /// any.
 fn along_disk<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     list: &[Entry<A::Sum>],
     cap: A::Sum,
     mut each: impl FnMut(Step<A::Way>),

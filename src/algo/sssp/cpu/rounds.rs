@@ -9,7 +9,7 @@
 use super::arithmetic::Arithmetic;
 use super::bins::Entry;
 use super::rows::{Wanted, neighbour, weight};
-use super::search::{ThreadState, Walk};
+use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
 
 /// The first round that tries the other mode. Later tries are at each doubling of the number of rounds. Graphs that are
@@ -47,7 +47,7 @@ impl RoundMode {
 }
 
 /// Searches by rounds over all vertices. Returns false if threads stop. Collective.
-pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -> bool {
+pub fn relax_all<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0u64, Vec::new());
     let mut order = RoundMode { threads: walk.threads as u64, is_alone: false, last: 0 };

@@ -19,6 +19,7 @@ mod room;
 mod sums;
 mod tuning;
 mod twins;
+mod widths;
 
 pub use programs::PROGRAMS;
 pub use room::{host_bytes, least_bytes};
@@ -149,7 +150,7 @@ impl<'a> GpuSearch<'a> {
         let (kind, sums) = (weights.kind(), Sums::of(weights.kind()));
         let kernel = workspace.kernel(&PROGRAM, sums.kernel())?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
-        let widths = tuning::widths(&placed, kind, method, &tuning);
+        let widths = widths::widths(&placed, kind, method, &tuning);
         let search = twins::Search {
             distances: distances.address(),
             parents: parents.address(),

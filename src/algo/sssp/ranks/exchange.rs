@@ -25,7 +25,7 @@ fn messages_bytes(own: VertexOwnership) -> u64 {
 
 /// Returns the bytes that an exchange takes on a rank that owns `own`.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
-    RankExchange::bytes(own.ranks(), nodes) + messages_bytes(own)
+    RankExchange::bytes(own.ranks, nodes) + messages_bytes(own)
 }
 
 impl Exchange {
@@ -53,9 +53,9 @@ impl Exchange {
         self.message.clear();
         let words = here.iter().flatten().flat_map(|entry| [A::to_word(entry.sum), entry.vertex.into()]);
         self.message.extend(words);
-        let own = self.ranks.ownership();
+        let own = self.ranks.ownership;
         // A message arrives in pieces of any length, so the two words of an entry may be in different pieces.
-        let mut open: Vec<Option<u64>> = vec![None; own.ranks()];
+        let mut open: Vec<Option<u64>> = vec![None; own.ranks];
         let mut arrived: Vec<Entry<A::Sum>> = Vec::new();
         self.ranks.send_to_others(&self.message, |from, words| {
             for &word in words {
@@ -82,8 +82,8 @@ impl Exchange {
     /// # Errors
     /// Errors of the exchange.
     pub fn gather(&mut self, parents: &mut [u32]) -> Result<()> {
-        let own = self.ranks.ownership();
-        if own.rank() == 0 {
+        let own = self.ranks.ownership;
+        if own.rank == 0 {
             return self.ranks.gather_parents([], parents);
         }
         let runs = (0..own.len()).step_by(OwnerRule::Blocks.block()).map(|place| own.run(place, own.len() - place));

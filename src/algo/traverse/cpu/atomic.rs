@@ -29,7 +29,7 @@ pub(super) fn expand(
     steps: &mut Steps,
 ) -> Result<Candidates> {
     let mut lapped = Instant::now();
-    let ranks = ownership.ranks();
+    let ranks = ownership.ranks;
     let next: Vec<AtomicU64> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
     let each = |visit: &(dyn Fn(Range<u64>) + Sync)| {
         let first = expansion.offsets.partition_point(|&before| before <= piece.start).saturating_sub(1);
@@ -50,7 +50,7 @@ pub(super) fn expand(
             });
         })?;
     }
-    let rank = ownership.rank();
+    let rank = ownership.rank;
     next[rank].store(0, Relaxed);
     let mut end = 0;
     for next in &next {
@@ -64,7 +64,7 @@ pub(super) fn expand(
                 claims.claim(place as usize, v);
             } else {
                 let at = next[owner as usize].fetch_add(1, Relaxed);
-                pairs[at as usize].store(pair(owner * ownership.stride() + place, v), Relaxed);
+                pairs[at as usize].store(pair(owner * ownership.stride + place, v), Relaxed);
             }
         });
     })?;

@@ -83,7 +83,7 @@ impl Buckets {
     ) -> Result<(u64, u64, usize)> {
         let mut lapped = Instant::now();
         let own = AtomicU64::new(0);
-        let ranked = ownership.ranks() > 1;
+        let ranked = ownership.ranks > 1;
         team(threads, &|thread| {
             let share = Expansion::share(&piece, thread, threads);
             match ranked {
@@ -147,11 +147,11 @@ impl Buckets {
         // would wait for the previous one.
         let counts = self.places(thread);
         counts.iter().for_each(|count| count.store(0, Relaxed));
-        let first = ownership.rank() as u32 * ownership.stride();
+        let first = ownership.rank as u32 * ownership.stride;
         let (mut own, mut turn) = (0, 0);
         expansion.each(share, |neighbour, _| {
             let key = Self::key::<RANKED>(ownership, neighbour);
-            own += u64::from(!RANKED || key.wrapping_sub(first) < ownership.stride());
+            own += u64::from(!RANKED || key.wrapping_sub(first) < ownership.stride);
             let count = &counts[(key >> self.low) as usize * 2 + turn];
             count.store(count.load(Relaxed) + 1, Relaxed);
             turn ^= 1;

@@ -92,12 +92,12 @@ fn most_piece(entries: u64, ranks: usize) -> u64 {
 pub fn bytes(ownership: &VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let own = ownership.of_rank(0).len() as u64;
     let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(ownership)) + buckets::bytes(ownership.keys(), threads);
-    [most_piece(entries, ownership.ranks()), LEAST_PIECE].map(|piece| fixed + 8 * piece)
+    [most_piece(entries, ownership.ranks), LEAST_PIECE].map(|piece| fixed + 8 * piece)
 }
 
 /// Returns the maximum number of edges of a narrow step.
 fn narrow_edges(ownership: &VertexOwnership) -> u64 {
-    (u64::from(ownership.stride()) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
+    (u64::from(ownership.stride) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
 }
 
 impl<'a> CpuLevels<'a> {
@@ -123,7 +123,7 @@ impl<'a> CpuLevels<'a> {
         populate(&mut offsets);
         let buckets = Buckets::new(ownership.keys(), threads, budget)?;
         let room = budget.free().saturating_sub(spare) / 8;
-        let piece = most_piece(entries, ownership.ranks()).min(room.max(LEAST_PIECE));
+        let piece = most_piece(entries, ownership.ranks).min(room.max(LEAST_PIECE));
         Ok(CpuLevels {
             rows: Adjacency::new(&graph.catalogue, graph.upper()?),
             direction,
@@ -162,11 +162,11 @@ impl<'a> CpuLevels<'a> {
     fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Candidates {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);
-        let rank = self.ownership.rank() as u32;
+        let rank = self.ownership.rank as u32;
         expansion!(self).each(piece, |neighbour, v| {
             let (owner, place) = self.ownership.locate(neighbour);
             own += u64::from(owner == rank);
-            pairs[count] = pair(owner * self.ownership.stride() + place, v);
+            pairs[count] = pair(owner * self.ownership.stride + place, v);
             count += 1;
         });
         lap(&mut lapped, &mut steps.search);
@@ -176,9 +176,9 @@ impl<'a> CpuLevels<'a> {
             found.sort_unstable();
             lap(&mut lapped, &mut steps.sort);
             count = buckets::unique(found);
-        } else if self.ownership.ranks() > 1 {
+        } else if self.ownership.ranks > 1 {
             // Nothing is pruned, but the candidates of one owner must be consecutive.
-            found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.ownership.stride());
+            found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.ownership.stride);
         }
         let to = by_owner(&self.ownership, &pairs[..count]);
         lap(&mut lapped, &mut steps.unique);
@@ -189,10 +189,10 @@ impl<'a> CpuLevels<'a> {
 /// Returns the range of each rank in pairs that are ordered by owner.
 fn by_owner(ownership: &VertexOwnership, pairs: &[u64]) -> Vec<Range<usize>> {
     let end = |rank: usize| {
-        let end = (rank as u64 + 1) * u64::from(ownership.stride());
+        let end = (rank as u64 + 1) * u64::from(ownership.stride);
         pairs.partition_point(|&pair| pair >> 32 < end)
     };
-    let ends: Vec<usize> = (0..ownership.ranks()).map(end).collect();
+    let ends: Vec<usize> = (0..ownership.ranks).map(end).collect();
     let starts = std::iter::once(0).chain(ends.iter().copied());
     starts.zip(&ends).map(|(start, &end)| start..end).collect()
 }
@@ -201,7 +201,7 @@ impl Levels for CpuLevels<'_> {
     fn begin(&mut self, root: u32) -> Result<Frontier> {
         self.update.begin();
         let (owner, place) = self.ownership.locate(root);
-        let is_own = owner as usize == self.ownership.rank();
+        let is_own = owner as usize == self.ownership.rank;
         self.vertices = usize::from(is_own);
         if is_own {
             self.update.root(place as usize, root);
@@ -218,14 +218,14 @@ impl Levels for CpuLevels<'_> {
 
     fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
         let Candidates { to, pruned, away } = self.candidates(piece, pairs, steps)?;
-        let others = to.iter().enumerate().filter(|&(rank, _)| rank != self.ownership.rank());
+        let others = to.iter().enumerate().filter(|&(rank, _)| rank != self.ownership.rank);
         self.sent.add(pruned, others.map(|(_, range)| range.len() as u64).sum(), away);
         Ok(to)
     }
 
     fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
         let mut lapped = Instant::now();
-        let first = self.ownership.rank() as u32 * self.ownership.stride();
+        let first = self.ownership.rank as u32 * self.ownership.stride;
         self.update.take(pairs, first, self.is_narrow, self.threads)?;
         lap(&mut lapped, &mut steps.update);
         Ok(())

@@ -38,7 +38,7 @@ impl Memory {
         let [frontier, parents] = [arena.take_planned(own)?, arena.take_planned(own)?];
         let bits = [arena.take_planned(room.words())?, arena.take_planned(room.words())?];
         let words = arena.take_planned(room.words())?;
-        let ends = arena.take_planned(ownership.ranks() as u64)?;
+        let ends = arena.take_planned(ownership.ranks as u64)?;
         let inbox = arena.take_planned(room.inbox())?;
         let pairs = [arena.take_planned(room.piece)?, arena.take_planned(room.piece)?];
         let counts = arena.take_planned(room.counts())?;
@@ -62,9 +62,9 @@ impl Memory {
             sums: self.arrays.sums.address(),
             reciprocal,
             own: ownership.len() as u32,
-            rank: ownership.rank() as u32,
-            ranks: ownership.ranks() as u32,
-            stride: ownership.stride(),
+            rank: ownership.rank as u32,
+            ranks: ownership.ranks as u32,
+            stride: ownership.stride,
             shift,
             unused: 0,
         }

@@ -97,7 +97,7 @@ impl<'a> GpuLevels<'a> {
         workspace.arena.reset(0);
         let own = ownership.len();
         let entries = starts.last().copied().unwrap_or(0);
-        let least = Room::of(own as u64, entries.into(), ownership.ranks());
+        let least = Room::of(own as u64, entries.into(), ownership.ranks);
         workspace.arena.holds(least.bytes(), PURPOSE)?;
         let room = least.within(workspace.arena.free());
         let memory = Memory::take(&mut workspace.arena, &room, &ownership)?;
@@ -147,12 +147,12 @@ impl<'a> GpuLevels<'a> {
     /// Copies the pairs for other ranks to the same indices of `pairs` in host memory. Returns the range of each rank.
     fn copy_to_host(&self, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
-        let mut ends = vec![0; self.ownership.ranks()];
+        let mut ends = vec![0; self.ownership.ranks];
         queue.read(self.arrays.ends, &mut ends)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let mut to: Vec<_> = starts.zip(&ends).map(|(start, &end)| start as usize..end as usize).collect();
         // Own vertices are already claimed.
-        to[self.ownership.rank()] = 0..0;
+        to[self.ownership.rank] = 0..0;
         for range in to.iter().filter(|range| !range.is_empty()) {
             let part = self.launches.outbox_pairs().part(range.start as u64..range.end as u64);
             queue.read(part, &mut pairs[range.clone()])?;
@@ -169,7 +169,7 @@ impl Levels for GpuLevels<'_> {
         queue.fill(self.parents, 0xff)?;
         self.bits.iter().try_for_each(|&bits| queue.fill(bits, 0))?;
         let (owner, place) = self.ownership.locate(root);
-        self.vertices = u32::from(owner as usize == self.ownership.rank());
+        self.vertices = u32::from(owner as usize == self.ownership.rank);
         let mut edges = 0;
         if self.vertices > 0 {
             self.launches.begin(queue, place, root)?;
@@ -193,7 +193,7 @@ impl Levels for GpuLevels<'_> {
         if self.clock.is_full() {
             self.settle(steps)?;
         }
-        let ranks = self.ownership.ranks();
+        let ranks = self.ownership.ranks;
         if piece.is_empty() {
             // Other ranks may read this outbox, so it must be empty.
             self.gpu.workspace.queue.fill(self.arrays.ends, 0)?;
@@ -253,7 +253,7 @@ impl Levels for GpuLevels<'_> {
     }
 
     fn host_pairs(&self, piece: u64) -> u64 {
-        if self.ownership.ranks() == 1 || self.pulls() { 0 } else { piece }
+        if self.ownership.ranks == 1 || self.pulls() { 0 } else { piece }
     }
 
     fn batch(&self) -> usize {

@@ -1,16 +1,13 @@
-//! The arrays of a search, which all threads read and write.
+//! A graph and what searches of it need in addition to parents.
 
+use crate::algo::bfs::cpu::bitmap::ones;
 use crate::algo::bfs::cpu::heads::Heads;
-use crate::algo::bfs::cpu::top_down::{self, Claims};
 use crate::algo::bits::is_set;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
-use crate::memory::{Budget, Buffer};
 use std::ops::Range;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::AtomicU64;
 
 /// A graph and what searches of it need in addition to parents.
 pub struct Graph<'a> {
@@ -37,7 +34,7 @@ pub struct Hubs {
     /// An upper bound of the vertices with shared rows (exclusive).
     end: u32,
     /// Number of shared rows.
-    count: usize,
+    pub count: usize,
 }
 
 /// Row length above which ranks share a row.
@@ -46,10 +43,10 @@ const LONG: u64 = 1 << 10;
 impl Hubs {
     /// Returns the shared rows of a graph with these row lengths. There are none with a single rank.
     pub fn of(degrees: &[u32], direction: Direction, own: VertexOwnership) -> Hubs {
-        if own.ranks() == 1 {
+        if own.ranks == 1 {
             return Hubs::default();
         }
-        let rows = (0..own.vertices() as u32).map(|v| (v, degrees[direction.row(v, Way::Out) as usize]));
+        let rows = (0..own.vertices as u32).map(|v| (v, degrees[direction.row(v, Way::Out) as usize]));
         let long = rows.filter(|&(_, degree)| u64::from(degree) > LONG);
         long.fold(Hubs::default(), |Hubs { count, .. }, (v, _)| Hubs { end: v + 1, count: count + 1 })
     }
@@ -78,8 +75,8 @@ impl Graph<'_> {
     #[inline]
     pub fn shared_part(&self, v: u32) -> Option<Range<u64>> {
         self.is_shared(v).then(|| {
-            let (length, ranks) = (self.degree(v), self.own.ranks() as u64);
-            let [from, to] = [0, 1].map(|next| length * (self.own.rank() as u64 + next) / ranks);
+            let (length, ranks) = (self.degree(v), self.own.ranks as u64);
+            let [from, to] = [0, 1].map(|next| length * (self.own.rank as u64 + next) / ranks);
             from..to
         })
     }
@@ -157,101 +154,4 @@ pub struct ParentLookup {
     pub checked: u64,
     /// Whether there may be more entries.
     pub goes_on: bool,
-}
-
-/// Sets the bit of `v`. Returns true if it was not set.
-#[inline(always)]
-pub fn set(bits: &[AtomicU64], v: u32) -> bool {
-    let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
-    word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
-}
-
-/// Returns the indices of the bits that are set.
-#[inline]
-pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = bits.trailing_zeros();
-        bits &= bits.wrapping_sub(1);
-        (bit < 64).then_some(bit)
-    })
-}
-
-/// Sets the bit of `v` while no other thread sets any. Returns true if it was not set.
-#[inline(always)]
-pub fn set_alone(bits: &[AtomicU64], v: u32) -> bool {
-    let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
-    let before = word.load(Relaxed);
-    word.store(before | bit, Relaxed);
-    before & bit == 0
-}
-
-/// Two bitmaps of reached vertices, the frontier as a list, and the claims of each thread and of other ranks.
-pub struct Arrays {
-    bits: [Buffer<AtomicU64>; 2],
-    list: Buffer<AtomicU32>,
-    listed: AtomicUsize,
-    /// Bitmap, by place, of the own vertices that other ranks claim in a step; empty in a single process.
-    pub arrived: Buffer<AtomicU64>,
-    /// The claims of each thread; empty with a single thread.
-    pub claims: Vec<Claims>,
-}
-
-/// Returns the bytes of the arrays for searches by `threads` threads of a rank, in a graph with `entries` entries in
-/// all rows.
-pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> u64 {
-    let claims = if threads > 1 { threads as u64 * top_down::bytes(own.vertices() as u64) } else { 0 };
-    let (hubs, arrived) = if own.ranks() > 1 { (Hubs::most(entries), own.words() as u64) } else { (0, 0) };
-    2 * 8 * own.vertices().div_ceil(64) as u64 + 4 * (own.len() as u64 + hubs) + 8 * arrived + claims
-}
-
-impl Arrays {
-    /// Reserves the arrays of a rank.
-    ///
-    /// # Errors
-    /// [`crate::Error::Limit`].
-    pub fn new(own: VertexOwnership, hubs: Hubs, threads: usize, budget: &Budget) -> Result<Arrays> {
-        let bits = || budget.zeroed(own.vertices().div_ceil(64), "the vertices that are reached (a bit each)");
-        let list = budget.zeroed(own.len() + hubs.count, "the frontier (4 bytes a vertex)")?;
-        let arrived = if own.ranks() > 1 { own.words() } else { 0 };
-        let arrived = budget.zeroed(arrived, "vertices that other ranks claim (a bit each)")?;
-        let several = if threads > 1 { threads } else { 0 };
-        let claims = (0..several).map(|_| Claims::new(own.vertices(), budget)).collect::<Result<_>>()?;
-        Ok(Arrays { bits: [bits()?, bits()?], list, listed: AtomicUsize::new(0), arrived, claims })
-    }
-
-    /// Starts a search: only the root is reached, and it is the frontier. Bits after the last vertex count as reached.
-    pub fn begin(&mut self, graph: &Graph<'_>, root: u32) {
-        let vertices = graph.own.vertices();
-        for bits in &mut self.bits {
-            bits.iter_mut().for_each(|word| *word.get_mut() = 0);
-            if let Some(last) = bits.last_mut().filter(|_| !vertices.is_multiple_of(64)) {
-                *last.get_mut() = u64::MAX << (vertices % 64);
-            }
-            set(bits, root);
-        }
-        let is_listed = graph.own.has(root) || graph.is_shared(root);
-        self.write_list(&[root][..usize::from(is_listed)]);
-    }
-
-    /// Returns bitmap number `which`.
-    pub fn bits(&self, which: usize) -> &[AtomicU64] {
-        &self.bits[which & 1]
-    }
-
-    /// Returns the list of the frontier, ascending: the vertices with a row that this rank takes, completely or in
-    /// part.
-    pub fn list(&self) -> &[AtomicU32] {
-        &self.list[..self.listed.load(Relaxed)]
-    }
-
-    /// Sets the length of the list to `length` vertices and returns it for writing.
-    pub fn new_list(&self, length: usize) -> &[AtomicU32] {
-        self.listed.store(length, Relaxed);
-        &self.list[..length]
-    }
-
-    /// Replaces the list.
-    pub fn write_list(&self, vertices: &[u32]) {
-        self.new_list(vertices.len()).iter().zip(vertices).for_each(|(place, &v)| place.store(v, Relaxed));
-    }
 }

@@ -1,7 +1,6 @@
 //! A search and its statistics, for every engine.
 
 use crate::algo::searches::LEVELS;
-use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::{NONE, Search};
@@ -48,20 +47,6 @@ impl Searched {
         if self.depth < LEVELS {
             self.levels.push(level);
         }
-    }
-}
-
-impl LevelFigures for Searched {
-    fn alone() -> Searched {
-        Searched { reached: 1, ..Searched::default() }
-    }
-
-    fn reached_and_depth(&self) -> (u64, u64) {
-        (self.reached, self.depth)
-    }
-
-    fn seconds(&self) -> f64 {
-        self.seconds
     }
 }
 

@@ -10,8 +10,13 @@ use crate::graph::ids::InputId;
 pub const SOURCES: usize = 5;
 
 /// Returns the answer of the table `name`: the number of searches, the harmonic mean of their speeds, and whether the
-/// trees were checked.
-pub fn answer<S, D>(name: &str, output: &SearchOutput<S>, details: Option<&SearchDetails<D>>) -> Answer {
+/// trees were checked. `block` follows the answers of all tables.
+pub fn answer<S, D>(
+    name: &str,
+    output: &SearchOutput<S>,
+    details: Option<&SearchDetails<D>>,
+    block: Option<String>,
+) -> Answer {
     let sources = output.sources.len();
     let teps = details.map_or(0.0, |details| details.harmonic_mean_teps);
     let validated = if output.validated { "validated" } else { "not validated" };
@@ -19,7 +24,7 @@ pub fn answer<S, D>(name: &str, output: &SearchOutput<S>, details: Option<&Searc
     Answer {
         main: format!("{name} {sources} {of_sources}"),
         more: format!("{:.6} GTEPS by harmonic mean  {validated}  searched", teps / 1e9),
-        block: None,
+        block,
     }
 }
 

@@ -4,7 +4,6 @@ use super::output::{SsspDetails, SsspOutput};
 use super::path::Path;
 use crate::algo::searches::figures::{seconds_by_name, speed};
 use crate::algo::searches::results::SearchDetails;
-use crate::algo::searches::sentences::{self, Farthest, Reach, SOURCES};
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::graph::ids::InputId;
 
@@ -18,20 +17,8 @@ pub(super) fn figures(output: &SsspOutput, details: &SearchDetails<SsspDetails>)
     speed(details).into_iter().chain(phases(&details.sources)).chain(distances).collect()
 }
 
-/// Returns sentences about reached vertices and about paths.
-pub(super) fn sentences(output: &SsspOutput) -> Vec<String> {
-    let reach = |of: &super::output::SourceOutput| Reach {
-        source: of.source,
-        reached: of.reached,
-        farthest: Farthest::Distance(of.max_distance.to_string()),
-    };
-    let mut all = sentences::of_searches(&output.sources.iter().map(reach).collect::<Vec<_>>());
-    let with_path = |of: &super::output::SourceOutput| of.path.as_ref().map(|path| path_sentence(of.source, path));
-    all.extend(output.sources.iter().take(SOURCES).filter_map(with_path));
-    all
-}
-
-fn path_sentence(source: InputId, path: &Path) -> String {
+/// Describes the path from a source to the target in a sentence.
+pub(super) fn path_sentence(source: InputId, path: &Path) -> String {
     let target = path.target;
     let Some(length) = path.length else {
         return format!("No path leads from vertex {source} to vertex {target}.");

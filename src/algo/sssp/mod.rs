@@ -25,7 +25,6 @@
 mod cost;
 pub mod cpu;
 mod distances;
-mod driver;
 mod edges;
 mod engine;
 mod fault;
@@ -37,6 +36,7 @@ mod path;
 mod ranks;
 pub mod search;
 mod task;
+mod trees;
 pub mod validate;
 mod verify;
 mod write;

@@ -1,7 +1,6 @@
 //! Options of the table `[sssp]`.
 
 use super::distances::Distances;
-use super::edges;
 use crate::algo::WeightSource;
 use crate::algo::searches::Options;
 use crate::algo::searches::options::{DRAWN, GRAPH500, SEED, VALIDATE, WRITE};
@@ -88,11 +87,6 @@ impl Sssp {
             WeightSource::File => WeightType::U32,
         };
         Distances::bytes(kind, vertices)
-    }
-
-    /// Returns the bytes that looking up the weights of `vertices` vertices takes.
-    pub fn weights_bytes(&self, vertices: u64) -> u64 {
-        edges::bytes(self.weights, vertices)
     }
 
     /// Returns an upper bound of the weights, as far as the table determines one.

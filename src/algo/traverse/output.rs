@@ -1,8 +1,8 @@
 //! Details of `[traverse]` searches, for the report.
 
 use super::search::{Level, RankTimes, Searched, Steps};
-use crate::algo::searches::figures::{self, LevelDetails};
-use crate::algo::searches::results::{SourceDetails, Speed};
+use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
+use crate::algo::searches::tree::LevelSearched;
 use serde::{Deserialize, Serialize};
 
 /// Details of the search from one source, as in [`Searched`].
@@ -37,56 +37,52 @@ pub struct TraverseDetails {
     pub ranks: Option<Vec<RankTimes>>,
 }
 
-impl TraverseDetails {
-    /// Returns the details of a search, with at most `levels` levels.
-    pub(super) fn of(searched: Searched, Speed { seconds, teps }: Speed, levels: usize) -> TraverseDetails {
-        let Searched { compute_seconds, communication_seconds, expanded, sent, steps, .. } = searched;
-        let mut all = searched.levels;
-        all.truncate(levels);
+impl SourceDetails for TraverseDetails {
+    fn speed(&self) -> Speed {
+        Speed { seconds: self.seconds, teps: self.teps }
+    }
+
+    fn levels(&self) -> Vec<LevelFigures> {
+        let level = |level: &Level| {
+            let pruned = level.pruned.map(|pruned| ("pruned", pruned));
+            let counts = [("expanded", level.expanded)].into_iter().chain(pruned).collect();
+            LevelFigures { frontier: level.frontier, counts, seconds: level.seconds, direction: "" }
+        };
+        self.levels.iter().map(level).collect()
+    }
+}
+
+impl LevelSearched for Searched {
+    type Details = TraverseDetails;
+
+    fn alone() -> Searched {
+        Searched { reached: 1, ..Searched::default() }
+    }
+
+    fn reached_and_depth(&self) -> (u64, u64) {
+        (self.reached, self.depth)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    fn details(mut self, Speed { seconds, teps }: Speed, levels: usize) -> TraverseDetails {
+        self.levels.truncate(levels);
+        let Searched { compute_seconds, communication_seconds, expanded, sent, steps, levels, .. } = self;
         TraverseDetails {
             seconds,
             teps,
             compute_seconds,
             communication_seconds,
-            waiting_seconds: steps.map(|_| searched.waiting_seconds),
+            waiting_seconds: steps.map(|_| self.waiting_seconds),
             expanded,
             pruned: sent.pruned,
             sent_bytes: sent.sent_bytes,
             unpruned_bytes: sent.unpruned_bytes,
-            levels: all,
+            levels,
             steps,
-            ranks: steps.map(|_| searched.ranks),
+            ranks: steps.map(|_| self.ranks),
         }
-    }
-}
-
-impl SourceDetails for TraverseDetails {
-    fn speed(&self) -> Speed {
-        Speed { seconds: self.seconds, teps: self.teps }
-    }
-}
-
-impl LevelDetails for TraverseDetails {
-    type Level = Level;
-
-    fn levels(&self) -> &[Level] {
-        &self.levels
-    }
-}
-
-impl figures::Level for Level {
-    fn frontier(&self) -> u64 {
-        self.frontier
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        [("expanded", Some(self.expanded)), ("pruned", self.pruned)]
-            .into_iter()
-            .filter_map(|(name, number)| Some((name, number?)))
-            .collect()
-    }
-
-    fn seconds(&self) -> f64 {
-        self.seconds
     }
 }

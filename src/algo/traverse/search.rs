@@ -1,7 +1,6 @@
 //! A traversal and its statistics, for every engine.
 
 use crate::algo::searches::LEVELS;
-use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::{NONE, Search};
@@ -64,20 +63,6 @@ impl Searched {
             kernel_seconds: steps.kernels,
         };
         self.ranks = ranks.iter().map(times).collect();
-    }
-}
-
-impl LevelFigures for Searched {
-    fn alone() -> Searched {
-        Searched { reached: 1, ..Searched::default() }
-    }
-
-    fn reached_and_depth(&self) -> (u64, u64) {
-        (self.reached, self.depth)
-    }
-
-    fn seconds(&self) -> f64 {
-        self.seconds
     }
 }
 

@@ -1,6 +1,5 @@
 //! Compares the figures that a job reports with those of its columns.
 
-use super::SourceChecked;
 use super::columns::Columns;
 use crate::algo::Results;
 use crate::algo::searches::differs;
@@ -19,14 +18,13 @@ use crate::graph::ids::InputId;
 /// # Errors
 /// [`crate::Error::Validation`].
 pub(super) fn agree(
-    reported: &SourceChecked,
+    found: &SourceOutput,
     tree: Tree<'_>,
     figures: Figures,
     counted: Option<u64>,
     places: &Places,
     results: &Results<'_>,
 ) -> Result<()> {
-    let found = &reported.output;
     if (figures.reached, figures.max_distance) != (found.reached, found.max_distance) {
         let (by_columns, by_job) = ((figures.reached, figures.max_distance), (found.reached, found.max_distance));
         let what = format!(
@@ -104,8 +102,8 @@ fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
 ///
 /// # Errors
 /// [`crate::Error::Validation`].
-pub(super) fn alone(reported: &SourceChecked, columns: &Columns) -> Result<()> {
-    let SourceOutput { source, reached, edges, ref path, .. } = reported.output;
+pub(super) fn alone(reported: &SourceOutput, columns: &Columns) -> Result<()> {
+    let SourceOutput { source, reached, edges, ref path, .. } = *reported;
     let is_path = |path: &Path| match path.target == source {
         true => (path.edges, &path.vertices[..]) == (0, &[source]),
         false => *path == Path::none(path.target),

@@ -53,7 +53,7 @@ impl<'a> Columns<'a> {
                     level_cells[cell(place)].store(level, Relaxed);
                     parent_cells[cell(place)].store(parent, Relaxed);
                 };
-                let root = Reader { places, results, source: sources[number].source, algorithm }.read(put)?;
+                let root = Reader { places, results, source: sources[number].output.source, algorithm }.read(put)?;
                 roots.lock().unwrap_or_else(PoisonError::into_inner)[number] = root;
                 Ok(())
             })
@@ -78,7 +78,7 @@ impl<'a> Columns<'a> {
 
     /// Makes an error of a fault in tree number `number`.
     pub fn wrong(&self, number: usize, fault: Fault) -> Error {
-        fault.of_source(&self.sources[number].source.to_string(), &|place| self.places.name(place))
+        fault.of_source(&self.sources[number].output.source.to_string(), &|place| self.places.name(place))
     }
 
     /// Checks that the level of each vertex is one more than its parent's, and that only the root has level 0. So

@@ -1,25 +1,29 @@
-//! Implementation of [`SearchTask`] for shortest paths.
+//! The trees of the table `[sssp]`: how they are made, checked, kept and reported.
 
 use super::distances::{Distance, Distances};
-use super::output::{SourceOutput, SsspDetails};
+use super::output::{SourceOutput, SsspDetails, SsspOutput};
 use super::path::Path;
 use super::search::{NONE, Searched, ShortestPathTree};
-use super::validate;
-use super::write;
-use super::{Sssp, edges, engine};
-use crate::algo::Run;
+use super::{Sssp, edges, figures, validate, verify, write};
 use crate::algo::searches::graph500::Kernel;
-use crate::algo::searches::results::Speed;
-use crate::algo::searches::{Claim, EngineOf, Kept, Options, SearchTask};
+use crate::algo::searches::results::{SearchDetails, SourceFigures, Speed};
+use crate::algo::searches::sentences::{Farthest, Reach};
+use crate::algo::searches::{Claim, Kept, SearchTask, holds};
 use crate::algo::sources;
+use crate::algo::{EdgeSource, Results, Run};
+use crate::chart::Figure;
 use crate::error::{Error, Result};
 use crate::graph::ids::{InputId, Vertex};
 use crate::memory::{Budget, populate};
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::results::Output;
-use crate::store::map::Mapped;
+use crate::results::about::About;
 use std::collections::BTreeMap;
+
+/// The column of distances.
+const DISTANCE: About =
+    About::new("distance", "sum of weights on the shortest path from the source", "2^64 - 1, or inf: not reached");
 
 /// Data for writing columns and paths: the ids of vertices, and the target with its vertex (`None` if it has no edge).
 pub struct Writer {
@@ -41,28 +45,17 @@ impl Writer {
 }
 
 impl SearchTask for Sssp {
-    type Searched = Searched;
     type SourceOutput = SourceOutput;
     type SourceDetails = SsspDetails;
-    type Tree = Box<ShortestPathTree>;
     type Writer = Writer;
 
-    const CHECKED: usize = validate::MOST;
     const KERNEL: Kernel = Kernel::Sssp;
-
-    fn options(&self) -> &Options {
-        &self.options
-    }
-
-    fn engine<'a>(
-        &self,
-        graph: &'a Graph,
-        degrees: &'a Mapped,
-        run: &Run<'a>,
-        spare: u64,
-    ) -> Result<EngineOf<'a, Sssp>> {
-        engine::choose(self, graph, degrees, run, spare)
-    }
+    const COLUMNS: &'static [About] = &[DISTANCE, About::PARENT];
+    const VALUES: [(u64, u64); 2] = [(8, 20), (8, 20)];
+    const CHECKED: usize = validate::MOST;
+    const PLANNED: usize = 1;
+    const CHECK: f64 = 0.0;
+    const RECORD: u64 = 1024;
 
     fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> Searched {
         tree.distances.forget();
@@ -169,5 +162,52 @@ impl SearchTask for Sssp {
         let Searched { reached, max_distance, relaxations, phases, path, distances, .. } = searched;
         let details = SsspDetails { seconds, teps, relaxations, phases, distances };
         (SourceOutput { source, reached, max_distance, edges, path }, details)
+    }
+
+    fn figures(&SourceOutput { source, reached, edges, .. }: &SourceOutput) -> SourceFigures {
+        SourceFigures { source, reached, edges }
+    }
+
+    fn reach(of: &SourceOutput) -> Reach {
+        let farthest = Farthest::Distance(of.max_distance.to_string());
+        Reach { source: of.source, reached: of.reached, farthest }
+    }
+
+    fn shown(of: &SourceOutput) -> String {
+        format!("(reached, max_distance, edges) {:?}", (of.reached, of.max_distance, of.edges))
+    }
+
+    fn more(of: &SourceOutput) -> Option<[String; 2]> {
+        let path = of.path.as_ref()?;
+        let line = format!("path {} to {}: {path}\n", of.source, path.target);
+        Some([line, figures::path_sentence(of.source, path)])
+    }
+
+    fn charts(output: &SsspOutput, details: &SearchDetails<SsspDetails>) -> Vec<Figure> {
+        figures::figures(output, details)
+    }
+
+    fn agree(found: &SourceOutput, _: &SsspDetails) -> Result<()> {
+        let (source, reached) = (found.source, found.reached);
+        let is_zero = matches!(found.max_distance, Distance::Whole(0) | Distance::Decimal(0.0));
+        holds(source, reached > 1 || is_zero, || format!("distance {} of the source alone", found.max_distance))?;
+        let Some(path) = &found.path else { return Ok(()) };
+        let is_path = match path.length {
+            Some(length) => {
+                length <= found.max_distance && path.edges < reached && path.vertices.first() == Some(&source)
+            }
+            None => path.vertices.is_empty(),
+        };
+        holds(source, is_path, || format!("a path to {} that can't be: {path}", path.target))
+    }
+
+    fn verify_trees(
+        &self,
+        edges: &EdgeSource<'_>,
+        results: &Results<'_>,
+        sources: &[(&SourceOutput, &SsspDetails)],
+    ) -> Result<String> {
+        let outputs: Vec<&SourceOutput> = sources.iter().map(|(output, _)| *output).collect();
+        verify::trees(edges, self.weights, results, &outputs)
     }
 }

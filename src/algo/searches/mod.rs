@@ -45,5 +45,13 @@ pub use record::verify_units;
 pub use roots::Root;
 pub use task::{Claim, Engine, EngineOf, Kept, Search, SearchCost, SearchTable, SearchTask};
 
+use crate::prepare::input_ids;
+use crate::prepare::prepared::Graph;
+
 /// The parent of an unreached vertex.
 pub const NONE: u32 = u32::MAX;
+
+/// Returns the input's id of a vertex, for messages. A fault is reported even if the order of vertices can't be read.
+pub(in crate::algo) fn vertex_name(graph: &Graph, v: u32) -> String {
+    input_ids::name(graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
+}

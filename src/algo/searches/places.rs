@@ -4,16 +4,23 @@
 //! If edges come from the input, degrees are counted in it and the order is computed from them, independently of how
 //! preparation does it. Blocks already number vertices by place, and the stored order maps ids to places.
 
+use super::differs;
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Input, Signals, Visitor};
+use crate::graph::ids::InputId;
 use crate::graph::order::DegreeRuns;
 use crate::memory::Buffer;
 use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::relabel::ISOLATED;
+use crate::process::signals;
+use crate::results::Value;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Number of rows between two checks for signals.
+const STRIDE: u64 = 1 << 20;
 
 /// The place of every vertex.
 pub struct Places {
@@ -86,6 +93,34 @@ impl Places {
         let mut visitors: Vec<_> = checks.into_iter().map(visitor).collect();
         input.scan(&mut visitors, &Signals)?;
         Ok(visitors.into_iter().map(|visitor| visitor.check).collect())
+    }
+
+    /// Calls `each` with the row of every vertex, its parent and its value in the column `other`, as they are written for
+    /// a source. `missing` is the value of an unreached vertex.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] for columns that no search writes; errors of reading and of `each`; [`Error::Stopped`].
+    pub fn each_row<T: Value + PartialEq>(
+        &self,
+        results: &Results<'_>,
+        (algorithm, source): (&str, InputId),
+        (other, missing): (&str, T),
+        mut each: impl FnMut(u64, i64, T) -> Result<()>,
+    ) -> Result<()> {
+        let folder = format!("out/{algorithm}/{source}");
+        let mut parents = results.column(&format!("{folder}/parent"), &self.ids, -1i64)?;
+        let mut values = results.column(&format!("{folder}/{other}"), &self.ids, missing)?;
+        for row in 0.. {
+            match (parents.next().transpose()?, values.next().transpose()?) {
+                (Some(parent), Some(value)) => each(row, parent, value)?,
+                (None, None) => break,
+                _ => return Err(differs(source, &format!("its columns of parents and {other}s differ in length"))),
+            }
+            if (row + 1) % STRIDE == 0 {
+                signals::check()?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the id of the vertex at a place, for messages.

@@ -1,6 +1,8 @@
 //! Cost of searches. Memory comes from the functions that size the arrays, and time from measured rates.
 
-use super::{Sssp, cpu, edges, gpu, ranks};
+use super::ranks::exchange;
+use super::weights::EdgeWeights;
+use super::{Sssp, cpu, gpu};
 use crate::algo::searches::ranks::{OwnerRule, VertexOwnership};
 use crate::algo::searches::{SearchCost, SearchTable};
 use crate::algo::{Crew, GraphSize};
@@ -26,7 +28,7 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost
         false => {
             let own = VertexOwnership::blocks(vertices as usize, 0, crew.ranks);
             let here = graph.entries_of_rank(OwnerRule::Blocks.block() as u64, crew.ranks);
-            let others = if crew.ranks > 1 { ranks::bytes(own, crew.nodes) } else { 0 };
+            let others = if crew.ranks > 1 { exchange::bytes(own, crew.nodes) } else { 0 };
             // A whole row may be longer by one entry for each vertex. Its 8 bytes are less than what searches take once
             // rows are sorted.
             let (longest, largest) = (graph.longest_row, table.largest_weight());
@@ -39,7 +41,7 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost
     let nanoseconds =
         if crew.on_gpu { [SORT_ON_GPU, SEARCH_ON_GPU] } else { [SORT, SEARCH].map(|time| time / crew.all_threads()) };
     SearchCost {
-        bytes: bytes.map(|bytes| bytes + edges::bytes(table.weights, vertices)),
+        bytes: bytes.map(|bytes| bytes + EdgeWeights::bytes(table.weights, vertices)),
         file,
         cached: graph.rows_bytes(table.reads_weights()) + if crew.on_gpu { 0 } else { file },
         sent: EXCHANGED * vertices * (crew.ranks as u64 - 1),

@@ -55,6 +55,14 @@ impl Distances {
         Ok(distances)
     }
 
+    /// Returns the type of the weights that the distances are sums of.
+    pub fn kind(&self) -> WeightType {
+        match self {
+            Distances::Whole(_) => WeightType::U32,
+            Distances::Decimal(_) => WeightType::F32,
+        }
+    }
+
     /// Returns the distance of vertex `v`, or `None` if it is unreached.
     pub fn of(&self, v: u32) -> Option<Distance> {
         match self {

@@ -1,7 +1,7 @@
 //! Choice of the engine: the GPU of a rank, the threads of one process, or the threads of all ranks.
 
 use super::Sssp;
-use super::cpu::{CpuSearch, Resources};
+use super::cpu::CpuSearch;
 use super::edges::Edges;
 use super::gpu::GpuSearch;
 use super::ranks::RankedSearch;
@@ -37,10 +37,9 @@ pub(super) fn choose<'a>(
     };
     let on_cpus = || -> Result<Engine<'a, ShortestPathTree, Searched>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
-        let resources = Resources { threads: run.threads, budget: run.budget, units: run.units };
         match comm.ranks() {
-            1 => Ok(Box::new(CpuSearch::new(graph, table, degrees, &resources)?)),
-            _ => Ok(Box::new(RankedSearch::new(comm, graph, table, degrees, &resources)?)),
+            1 => Ok(Box::new(CpuSearch::new(graph, table, degrees, run)?)),
+            _ => Ok(Box::new(RankedSearch::new(graph, table, degrees, run)?)),
         }
     };
     Ok(OnRank0::or(comm, run.devices.choose(true, on_gpu, on_cpus)?, |_| false))

@@ -39,7 +39,7 @@ mod task;
 mod trees;
 pub mod validate;
 mod verify;
-mod write;
+mod weights;
 
 pub use distances::{Distance, Distances};
 pub use edges::Edges;

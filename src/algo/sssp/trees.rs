@@ -4,10 +4,11 @@ use super::distances::{Distance, Distances};
 use super::output::{SourceOutput, SsspDetails, SsspOutput};
 use super::path::Path;
 use super::search::{NONE, Searched, ShortestPathTree};
-use super::{Sssp, edges, figures, validate, verify, write};
+use super::{Sssp, edges, figures, validate, verify};
 use crate::algo::searches::graph500::Kernel;
 use crate::algo::searches::results::{SearchDetails, SourceFigures, Speed};
 use crate::algo::searches::sentences::{Farthest, Reach};
+use crate::algo::searches::tree::put_parents;
 use crate::algo::searches::{Claim, Kept, SearchTask, holds};
 use crate::algo::sources;
 use crate::algo::{EdgeSource, Results, Run};
@@ -32,10 +33,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Returns the path from a root to the target, if the table names a target. `own` is the distance of a root from
-    /// itself.
-    fn path(&self, kept: &Kept<'_, Box<ShortestPathTree>>, own: Distance) -> Option<Path> {
+    /// Returns the path from a root to the target, if the table names a target.
+    fn path(&self, kept: &Kept<'_, Box<ShortestPathTree>>) -> Option<Path> {
         let (target, vertex) = self.target?;
+        let own = Distance::zero(kept.tree.distances.kind());
         Some(match vertex {
             Some(Vertex(v)) => Path::follow(target, v, &kept.tree.distances, &kept.tree.parents, &self.ids),
             None if target == kept.root.id => Path { target, length: Some(own), edges: 0, vertices: vec![target] },
@@ -123,15 +124,21 @@ impl SearchTask for Sssp {
         searched: &mut Searched,
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>> {
-        let zero = match kept.tree.distances {
-            Distances::Whole(_) => Distance::Whole(0),
-            Distances::Decimal(_) => Distance::Decimal(0.0),
-        };
-        searched.path = writer.path(&kept, zero);
-        match kept.writes {
-            true => write::write(&mut run.columns, kept.root, (&kept.tree.distances, &kept.tree.parents), &writer.ids),
-            false => Ok(BTreeMap::new()),
+        searched.path = writer.path(&kept);
+        if !kept.writes {
+            return Ok(BTreeMap::new());
         }
+        let (columns, root, own) = (&mut run.columns, kept.root, kept.root.vertex.is_none());
+        match &kept.tree.distances {
+            Distances::Whole(of) => {
+                columns.put_of_source(root.id, "distance", u64::MAX, own.then_some(0), |v| of[v.index()])?;
+            }
+            Distances::Decimal(of) => {
+                columns.put_of_source(root.id, "distance", f32::INFINITY, own.then_some(0.0), |v| of[v.index()])?;
+            }
+        }
+        put_parents(columns, root, &kept.tree.parents, &writer.ids)?;
+        Ok(columns.of_source(root.id))
     }
 
     fn check(&self, graph: &Graph, claims: &[Claim<'_, Searched, Self::Tree>], run: &Run<'_>) -> Result<()> {

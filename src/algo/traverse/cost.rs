@@ -23,7 +23,7 @@ pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> Search
     }
     let entries = graph.entries();
     let [own, own_entries] = own(table, graph, crew.ranks);
-    let links = exchange::bytes(crew.ranks, crew.nodes, cpu::batch());
+    let links = exchange::bytes(crew.ranks, crew.nodes);
     let bytes = match crew.on_gpu {
         true => gpu::host_bytes(own, own_entries, crew.ranks, crew.gpu_memory),
         false => cpu::bytes(&ownership(table, graph, crew.ranks), entries, crew.threads),

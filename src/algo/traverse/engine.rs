@@ -1,7 +1,7 @@
 //! Chooses the engine of a traversal: the engines of `[bfs]`, or all ranks level by level.
 
 use super::auto::Auto;
-use super::cpu::{self, CpuLevels};
+use super::cpu::CpuLevels;
 use super::exchange;
 use super::gpu::GpuLevels;
 use super::options::{Strategy, Traverse};
@@ -39,7 +39,7 @@ pub(super) fn choose<'a>(
         )));
     }
     // Links are opened after the levels have reserved their memory.
-    let spare = spare + exchange::bytes(comm.ranks(), comm.nodes(), cpu::batch());
+    let spare = spare + exchange::bytes(comm.ranks(), comm.nodes());
     let on_cpu = || CpuLevels::new(graph, degrees, ownership, table.strategy, run.on_cpu(spare));
     let on_gpu = |lease| GpuLevels::new(graph, degrees, ownership, table.strategy, lease, run.budget, &signals::check);
     match run.devices.choose(true, on_gpu, on_cpu)? {

@@ -1,6 +1,6 @@
 //! Communication of a search by ranks: candidates to their owners, sums of each level, and times and parents to rank 0.
 
-use super::levels::{Frontier, Levels, lap};
+use super::levels::{BATCH, Frontier, Levels, lap};
 use super::search::{Sent, Steps};
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
 use crate::comm::Comm;
@@ -17,22 +17,19 @@ pub struct Exchange {
     inbox: Buffer<u64>,
 }
 
-/// Returns the bytes of an exchange among `ranks` ranks on `nodes` machines that process `batch` pairs at a time.
-pub fn bytes(ranks: usize, nodes: usize, batch: usize) -> u64 {
-    match ranks {
-        1 => 0,
-        _ => RankExchange::bytes(ranks, nodes) + 8 * batch as u64,
-    }
+/// Returns the bytes of an exchange among `ranks` ranks on `nodes` machines.
+pub fn bytes(ranks: usize, nodes: usize) -> u64 {
+    if ranks == 1 { 0 } else { RankExchange::bytes(ranks, nodes) + 8 * BATCH as u64 }
 }
 
 impl Exchange {
-    /// Opens links between the ranks. This rank processes `batch` pairs at a time. Collective.
+    /// Opens links between the ranks. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn open(comm: &Comm, ownership: VertexOwnership, batch: usize, budget: &Budget) -> Result<Exchange> {
+    pub fn open(comm: &Comm, ownership: VertexOwnership, budget: &Budget) -> Result<Exchange> {
         let ranks = RankExchange::open(comm, ownership, 0, budget)?;
-        let inbox = budget.zeroed(if comm.ranks() == 1 { 0 } else { batch }, "candidates of other ranks")?;
+        let inbox = budget.zeroed(if comm.ranks() == 1 { 0 } else { BATCH }, "candidates of other ranks")?;
         Ok(Exchange { ranks, inbox })
     }
 
@@ -145,6 +142,6 @@ impl Exchange {
             all[from].extend(words.iter().map(|&bits| f64::from_bits(bits)));
             Ok(())
         })?;
-        Ok(all.iter().map(|numbers| Steps::of(numbers)).collect())
+        Ok(all.into_iter().map(|numbers| Steps::of(numbers.try_into().unwrap_or_default())).collect())
     }
 }

@@ -5,6 +5,9 @@ use crate::error::Result;
 use std::ops::Range;
 use std::time::Instant;
 
+/// Number of pairs of other ranks that a rank processes at a time.
+pub const BATCH: usize = 1 << 16;
+
 /// A frontier, or a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Frontier {
@@ -66,9 +69,6 @@ pub trait Levels {
     fn host_pairs(&self, piece: u64) -> u64 {
         piece
     }
-
-    /// Returns how many pairs of other ranks this implementation prefers to process at a time.
-    fn batch(&self) -> usize;
 
     /// Returns true if a GPU computes.
     fn is_on_gpu(&self) -> bool {

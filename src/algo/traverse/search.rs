@@ -53,9 +53,8 @@ impl Searched {
         self.compute_seconds = slowest.compute();
         self.communication_seconds = slowest.exchange + slowest.waiting;
         self.waiting_seconds = slowest.waiting;
-        let mut mean = Steps::default();
-        ranks.iter().for_each(|steps| mean.add(steps, 1.0 / ranks.len() as f64));
-        self.steps = Some(mean);
+        let mean = |mean: Steps, steps: &Steps| mean.plus(steps, 1.0 / ranks.len() as f64);
+        self.steps = Some(ranks.iter().fold(Steps::default(), mean));
         let times = |steps: &Steps| RankTimes {
             compute_seconds: steps.compute(),
             exchange_seconds: steps.exchange,
@@ -133,39 +132,26 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// How many numbers represent the steps of one rank.
-    pub const WORDS: usize = 8;
-
     /// Returns the compute seconds.
     pub fn compute(&self) -> f64 {
         self.prefix_sum + self.search + self.sort + self.unique + self.update
     }
 
-    /// Adds `other`, multiplied by `factor`.
-    fn add(&mut self, other: &Steps, factor: f64) {
-        let sums: Vec<f64> = self.numbers().into_iter().zip(other.numbers()).map(|(a, b)| a + factor * b).collect();
-        *self = Steps::of(&sums);
+    /// Returns the sum of these steps and of `other`, multiplied by `factor`.
+    fn plus(&self, other: &Steps, factor: f64) -> Steps {
+        let (own, more) = (self.numbers(), other.numbers());
+        Steps::of(std::array::from_fn(|at| own[at] + factor * more[at]))
     }
 
     /// Returns all numbers, in a fixed order.
-    pub fn numbers(&self) -> [f64; Steps::WORDS] {
+    pub fn numbers(&self) -> [f64; 8] {
         let Steps { prefix_sum, search, sort, unique, exchange, waiting, update, kernels } = *self;
         [prefix_sum, search, sort, unique, exchange, waiting, update, kernels]
     }
 
     /// Returns the steps from the result of [`Self::numbers`].
-    pub fn of(numbers: &[f64]) -> Steps {
-        let number = |at: usize| numbers.get(at).copied().unwrap_or(0.0);
-        Steps {
-            prefix_sum: number(0),
-            search: number(1),
-            sort: number(2),
-            unique: number(3),
-            exchange: number(4),
-            waiting: number(5),
-            update: number(6),
-            kernels: number(7),
-        }
+    pub fn of([prefix_sum, search, sort, unique, exchange, waiting, update, kernels]: [f64; 8]) -> Steps {
+        Steps { prefix_sum, search, sort, unique, exchange, waiting, update, kernels }
     }
 }
 
@@ -190,7 +176,7 @@ mod tests {
     fn times_are_those_of_the_rank_that_computes_longest() {
         let [first, second] = [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [2.0, 3.0, 3.0, 4.0, 1.0, 0.5, 9.0, 0.0]];
         let mut searched = Searched::default();
-        searched.time(&[Steps::of(&first), Steps::of(&second)]);
+        searched.time(&[Steps::of(first), Steps::of(second)]);
         assert_eq!((searched.compute_seconds, searched.communication_seconds), (21.0, 1.5));
         assert_eq!(searched.waiting_seconds, 0.5);
         assert_eq!(searched.steps.map(|steps| steps.numbers()), Some([1.5, 2.5, 3.0, 4.0, 3.0, 3.25, 8.0, 4.0]));

@@ -29,7 +29,7 @@ impl<L: Levels> Walk<L> {
     /// # Errors
     /// [`Error::Limit`].
     pub fn new(comm: &Comm, ownership: VertexOwnership, levels: L, budget: &Budget) -> Result<Walk<L>> {
-        let mut exchange = Exchange::open(comm, ownership, levels.batch(), budget)?;
+        let mut exchange = Exchange::open(comm, ownership, budget)?;
         let mut piece = [levels.room()];
         comm.all_min(&mut piece);
         let mut pairs = budget.zeroed(levels.host_pairs(piece[0]) as usize, "candidates of a level (8 bytes each)")?;

@@ -45,7 +45,7 @@ fn most_claims(vertices: u64) -> u64 {
 
 /// Sums over a set of edges.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
+pub struct StepCounts {
     /// Number of newly reached vertices.
     pub vertices: u64,
     /// Number of edges that leave the newly reached vertices.
@@ -54,6 +54,13 @@ pub struct Found {
     pub checked: u64,
     /// Number of bytes read from the disk.
     pub bytes: u64,
+}
+
+impl StepCounts {
+    /// Returns the numbers, in a fixed order.
+    pub fn numbers(self) -> [u64; 4] {
+        [self.vertices, self.edges, self.checked, self.bytes]
+    }
 }
 
 /// Parents of own vertices during a step.
@@ -101,8 +108,8 @@ pub fn alone<const RANKS: bool>(
     parents: Parents<'_>,
     mut new: Option<&mut Vec<u32>>,
     mut away: impl FnMut(u32, u32) -> Result<()>,
-) -> Result<Found> {
-    let (mut found, mut ahead) = (Found::default(), Ahead::default());
+) -> Result<StepCounts> {
+    let (mut found, mut ahead) = (StepCounts::default(), Ahead::default());
     for (at, v) in listed.iter().enumerate() {
         ahead.go(graph, listed, at);
         let v = v.load(Relaxed);
@@ -193,8 +200,8 @@ impl Claims {
         before: &[Claims],
         reached: &[AtomicU64],
         parents: Parents<'_>,
-    ) -> Found {
-        let mut found = Found::default();
+    ) -> StepCounts {
+        let mut found = StepCounts::default();
         let pairs = &self.pairs[..2 * claimed];
         for (at, pair) in pairs.chunks_exact(2).enumerate() {
             if let Some(ahead) = pairs.get(2 * (at + PREFETCH_DISTANCE)) {

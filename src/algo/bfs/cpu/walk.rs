@@ -5,7 +5,7 @@ use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::bottom_up;
 use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, Sums, share};
 use crate::algo::bfs::cpu::graph::Graph;
-use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
+use crate::algo::bfs::cpu::top_down::{self, Parents, Slices, StepCounts};
 use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
 use crate::algo::bfs::search::{Level, Searched, Step, Switch};
 use crate::algo::bits::Lookup;
@@ -115,7 +115,10 @@ impl<'s> Walk<'s> {
             let sums = &self.sums[round & 1];
             let stepped = match step {
                 Step::TopDown => self.top_down(thread, &mut frontier, sums, parents, exchange.as_deref_mut()),
-                Step::BottomUp => Ok(self.bottom_up(thread, &frontier, sums, parents)),
+                Step::BottomUp => {
+                    self.bottom_up(thread, &frontier, sums, parents);
+                    Ok(false)
+                }
             };
             let (is_listed, mut outcome) = stepped.map_or_else(|e| (false, Err(e)), |is_listed| (is_listed, Ok(())));
             if thread == 0 {
@@ -124,7 +127,7 @@ impl<'s> Walk<'s> {
             }
             self.barrier.wait();
             if thread == 0 {
-                sums.add(Found { bytes: read() - read_before, ..Found::default() });
+                sums.add(StepCounts { bytes: read() - read_before, ..StepCounts::default() });
             }
             if self.exchange.is_some() {
                 if let Some(exchange) = exchange.as_deref_mut().filter(|_| outcome.is_ok()) {
@@ -140,7 +143,7 @@ impl<'s> Walk<'s> {
             if thread == 0 {
                 self.record(&frontier, step, found, started);
                 // No thread adds to these before the next barrier.
-                self.sums[(round + 1) & 1].set(Found::default());
+                self.sums[(round + 1) & 1].set(StepCounts::default());
                 self.parts.store(0, Relaxed);
                 self.bound.store(narrow.bound(), Relaxed);
             }
@@ -152,7 +155,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Records a level; called by the first thread.
-    fn record(&self, frontier: &Frontier, step: Step, Found { checked, bytes, .. }: Found, started: Instant) {
+    fn record(&self, frontier: &Frontier, step: Step, StepCounts { checked, bytes, .. }: StepCounts, started: Instant) {
         let seconds = started.elapsed().as_secs_f64();
         let level = Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -384,7 +387,7 @@ impl<'s> Walk<'s> {
             let claimed = claims.claim(self.graph, &list[at..], (skip, to - from), reached);
             self.barrier.wait();
             let found = claims.reach::<RANKS>(self.graph, claimed, &self.arrays.claims[..thread], reached, parents);
-            sums.add(Found { checked: to - from, ..found });
+            sums.add(StepCounts { checked: to - from, ..found });
             self.barrier.wait();
             let away = claims.forget::<RANKS>(claimed, self.graph.own);
             if RANKS {
@@ -427,15 +430,15 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Takes a bottom-up step. Returns false, because the next frontier is not listed.
-    fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) -> bool {
+    /// Takes a bottom-up step. The next frontier is not listed.
+    fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) {
         // Vertices up to the frontier are known now. The other bitmap is rewritten.
         let (all, known) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
         let own = self.graph.own;
         for at in share(known.len(), thread, self.threads).filter(|&at| !own.has_word(at)) {
             all[at].store(known[at].load(Relaxed), Relaxed);
         }
-        let mut found = bottom_up::Found::default();
+        let mut found = StepCounts::default();
         loop {
             let first = self.parts.fetch_add(bottom_up::PART, Relaxed);
             if first >= own.words() {
@@ -446,7 +449,6 @@ impl<'s> Walk<'s> {
             found.vertices += part.vertices;
             found.checked += part.checked;
         }
-        sums.add(Found { vertices: found.vertices, checked: found.checked, ..Found::default() });
-        false
+        sums.add(found);
     }
 }

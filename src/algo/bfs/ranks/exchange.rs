@@ -8,7 +8,7 @@
 use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::frontier::NARROW;
 use crate::algo::bfs::cpu::graph::Graph;
-use crate::algo::bfs::cpu::top_down::{Found, Parents};
+use crate::algo::bfs::cpu::top_down::{Parents, StepCounts};
 use crate::algo::bfs::search::{Exchanged, NONE};
 use crate::algo::bits::is_set;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
@@ -86,7 +86,7 @@ impl Exchange {
         is_narrow: bool,
     ) -> Result<ClaimRound<'x>> {
         let list = is_narrow.then(Vec::new);
-        let arriving = Arriving { graph, reached, parents, found: Found::default(), list };
+        let arriving = Arriving { graph, reached, parents, found: StepCounts::default(), list };
         let (pieces, exchanged) = (&mut self.pieces, &mut self.exchanged);
         Ok(ClaimRound { round: self.ranks.rounds.begin()?, pieces, arriving, exchanged })
     }
@@ -97,10 +97,10 @@ impl Exchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn tell_reached(&mut self, reached: &Reached<'_>) -> Result<(Found, Vec<u32>)> {
+    pub fn tell_reached(&mut self, reached: &Reached<'_>) -> Result<(StepCounts, Vec<u32>)> {
         let own = self.ranks.ownership;
         let words = own.words();
-        let Found { vertices: count, edges, checked, bytes } = reached.sums;
+        let StepCounts { vertices: count, edges, checked, bytes } = reached.sums;
         let is_list = reached.list.is_some() || count <= 2 * words as u64;
         self.message[..HEADER].copy_from_slice(&[if is_list { LIST } else { BITS }, count, edges, checked, bytes]);
         let content = &mut self.message[HEADER..];
@@ -145,7 +145,7 @@ impl Exchange {
         })?;
         self.exchanged.seconds += started.elapsed().as_secs_f64();
         let [_, vertices, edges, checked, bytes] = sums;
-        Ok((Found { vertices, edges, checked, bytes }, shared))
+        Ok((StepCounts { vertices, edges, checked, bytes }, shared))
     }
 }
 
@@ -154,7 +154,7 @@ pub struct Reached<'s> {
     /// The graph.
     pub graph: &'s Graph<'s>,
     /// Sums of the step on this rank.
-    pub sums: Found,
+    pub sums: StepCounts,
     /// Bitmap of the vertices reached before the step; if `list` is given, of all reached vertices.
     pub before: &'s [AtomicU64],
     /// Bitmap of all vertices reached so far.
@@ -198,7 +198,7 @@ impl ClaimRound<'_> {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn finish(mut self) -> Result<(Found, Option<Vec<u32>>)> {
+    pub fn finish(mut self) -> Result<(StepCounts, Option<Vec<u32>>)> {
         (0..self.pieces.len()).try_for_each(|owner| self.flush(owner))?;
         let started = Instant::now();
         let mut arriving = self.arriving;
@@ -213,7 +213,7 @@ struct Arriving<'x> {
     graph: &'x Graph<'x>,
     reached: &'x [AtomicU64],
     parents: Parents<'x>,
-    found: Found,
+    found: StepCounts,
     list: Option<Vec<u32>>,
 }
 

@@ -10,14 +10,12 @@
 
 use super::fault::Fault;
 use crate::algo::searches::NONE;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::least;
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Plain, byte_cells, cells};
-use crate::process::signals;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 /// Parents of one search, as searches write them.
 #[derive(Debug, Clone, Copy)]
@@ -133,12 +131,9 @@ pub(super) fn mark<M: Mark, const W: usize>(
         width: W,
         trees,
         deep: trees.iter().map(|_| AtomicBool::new(false)).collect(),
-        wrong: Mutex::default(),
-        wrong_part: AtomicUsize::new(usize::MAX),
     };
-    let parts = Parts::new(vertices, PART);
-    team(threads, &|_| parts.each(|part| marking.part(part)))?;
-    if let Some((_, tree, fault)) = marking.wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    // The fault of the first part that has one is reported.
+    if let Some((_, tree, fault)) = least(threads, vertices, PART, |part| marking.part(part))? {
         return Ok(Marked::Wrong { tree, fault });
     }
     let deep: Vec<bool> = marking.deep.into_iter().map(AtomicBool::into_inner).collect();
@@ -151,9 +146,6 @@ struct Marking<'a, M: Mark> {
     width: usize,
     trees: &'a [Tree<'a>],
     deep: Vec<AtomicBool>,
-    /// The fault in the first part that has one, with the first vertex of the part and the number of the tree.
-    wrong: Mutex<Option<(usize, usize, Fault)>>,
-    wrong_part: AtomicUsize,
 }
 
 /// Why a vertex gets no mark.
@@ -163,11 +155,9 @@ enum Unmarked {
 }
 
 impl<M: Mark> Marking<'_, M> {
-    fn part(&self, part: Range<usize>) -> Result<()> {
-        signals::check()?;
-        if self.wrong_part.load(Relaxed) < part.start {
-            return Ok(());
-        }
+    /// Marks a part of the vertices. Returns the first fault with the first vertex of the part and the number of the
+    /// tree.
+    fn part(&self, part: Range<usize>) -> Option<(usize, usize, Fault)> {
         for (number, tree) in self.trees.iter().enumerate() {
             if self.deep[number].load(Relaxed) {
                 continue;
@@ -180,16 +170,7 @@ impl<M: Mark> Marking<'_, M> {
                 match self.mark(number, tree, vertices) {
                     Ok(()) => {}
                     Err(Unmarked::Deep) => self.deep[number].store(true, Relaxed),
-                    Err(Unmarked::Wrong(fault)) => {
-                        // Threads finish the parts before this one, so that the reported fault does not depend on
-                        // timing.
-                        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                        if wrong.is_none_or(|(first, _, _)| part.start < first) {
-                            *wrong = Some((part.start, number, fault));
-                        }
-                        self.wrong_part.fetch_min(part.start, Relaxed);
-                        return Ok(());
-                    }
+                    Err(Unmarked::Wrong(fault)) => return Some((part.start, number, fault)),
                 }
             }
         }
@@ -198,7 +179,7 @@ impl<M: Mark> Marking<'_, M> {
                 M::UNREACHED.write(&self.cells[v * self.width + place]);
             }
         }
-        Ok(())
+        None
     }
 
     fn cell(&self, number: usize, v: usize) -> Option<&M::Cell> {

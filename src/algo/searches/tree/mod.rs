@@ -12,7 +12,7 @@ mod write;
 
 pub use task::LevelSearched;
 pub use verify::SourceOutput;
-pub use write::TreeWriter;
+pub use write::{TreeWriter, put_parents};
 
 use super::Options;
 

@@ -42,12 +42,7 @@ impl TreeWriter {
         parents: &[u32],
         (threads, budget): (usize, &Budget),
     ) -> Result<BTreeMap<String, Output>> {
-        let own = root.vertex.is_none();
-        let parent = |Vertex(v): Vertex| match parents.get(v as usize) {
-            Some(&NONE) | None => UNREACHED,
-            Some(&parent) => self.0.of(Vertex(parent)).0 as i64,
-        };
-        columns.put_of_source(root.id, "parent", UNREACHED, own.then_some(root.id.0 as i64), parent)?;
+        put_parents(columns, root, parents, &self.0)?;
         let levels = match root.vertex {
             Some(root) => Some(levels(Tree { root: Vertex(root), parents }, threads, budget)?),
             None => None,
@@ -56,7 +51,20 @@ impl TreeWriter {
             Some(NONE) | None => UNREACHED as i32,
             Some(level) => level as i32,
         };
-        columns.put_of_source(root.id, "level", UNREACHED as i32, own.then_some(0), level)?;
+        columns.put_of_source(root.id, "level", UNREACHED as i32, root.vertex.is_none().then_some(0), level)?;
         Ok(columns.of_source(root.id))
     }
+}
+
+/// Writes the column `parent` of a source. `ids` are the input's ids of vertices.
+///
+/// # Errors
+/// [`crate::Error::DiskFull`], [`crate::Error::Io`], a stop.
+pub fn put_parents(columns: &mut Columns<'_>, root: Root, parents: &[u32], ids: &InputIds) -> Result<()> {
+    let parent = |v: Vertex| match parents[v.index()] {
+        NONE => UNREACHED,
+        parent => ids.of(Vertex(parent)).0 as i64,
+    };
+    let own = root.vertex.is_none().then_some(root.id.0 as i64);
+    columns.put_of_source(root.id, "parent", UNREACHED, own, parent)
 }

@@ -40,7 +40,7 @@ impl DiskEntries {
     /// Returns the row of vertex `v`, whose entries are at `places` in the file.
     #[inline(always)]
     pub fn row(&self, v: u32, places: Range<u64>) -> DiskRow<'_> {
-        let size = self.packing.bytes();
+        let size = self.packing.bytes;
         let near = self.near(v);
         DiskRow {
             packing: self.packing,
@@ -62,7 +62,7 @@ impl DiskEntries {
 
     /// Requests the entries at `places` from the disk.
     fn ask(&self, places: &Range<u64>) {
-        let size = self.packing.bytes() as u64;
+        let size = self.packing.bytes as u64;
         will_need(&self.file[(places.start * size) as usize..(places.end * size) as usize]);
     }
 
@@ -75,7 +75,7 @@ impl DiskEntries {
         wanted: impl Fn(T) -> Range<u64>,
         mut each: impl FnMut(T),
     ) {
-        let size = self.packing.bytes() as u64;
+        let size = self.packing.bytes as u64;
         let (most, gap) = (MOST_ASKED / size, GAP / size);
         let mut together = Vec::with_capacity(MOST_ROWS);
         let (mut asked, mut sum) = (0..0, 0);
@@ -142,5 +142,5 @@ impl DiskRow<'_> {
 
 /// Returns the bytes of `entries` packed entries, in memory or in a file.
 pub fn bytes(packing: Packing, entries: u64) -> u64 {
-    packing.bytes() as u64 * entries + PADDING as u64
+    packing.bytes as u64 * entries + PADDING as u64
 }

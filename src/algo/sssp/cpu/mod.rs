@@ -38,14 +38,14 @@ use self::rows::Rows;
 use self::sort::{RowFile, Sorter};
 use self::walk::PathWalk;
 use super::distances::Distances;
-use super::edges::{self, Edges};
+use super::edges::Edges;
 use super::options::{Method, Sssp};
 use super::ranks::exchange::Exchange;
 use super::search::{Search, Searched, ShortestPathTree};
-use crate::algo::WeightSource;
-use crate::algo::run::Units;
+use super::weights::EdgeWeights;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
 use crate::algo::team::of_cores;
+use crate::algo::{Run, WeightSource};
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::graph::direction::{Direction, Way};
@@ -163,23 +163,13 @@ pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Directio
     disk::bytes(Packing::of(vertices, largest), entries) << direction.shift()
 }
 
-/// The resources of searches on CPUs.
-pub struct Resources<'a> {
-    /// Number of threads.
-    pub threads: usize,
-    /// Budget of host memory.
-    pub budget: &'a Budget,
-    /// Place of the file for sorted rows, if memory is too small for them.
-    pub units: Units<'a>,
-}
-
 impl CpuSearch {
     /// Prepares a graph for searches with the weights and the method of a table.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if [`bytes()`] do not fit; errors of the graph and of the disk; a stop.
-    pub fn new(graph: &Graph, table: &Sssp, degrees: &Mapped, resources: &Resources<'_>) -> Result<CpuSearch> {
-        Self::of_part(graph, table, degrees, resources, VertexOwnership::all(graph.info.connected as usize), None)
+    pub fn new(graph: &Graph, table: &Sssp, degrees: &Mapped, run: &Run<'_>) -> Result<CpuSearch> {
+        Self::of_part(graph, table, degrees, run, VertexOwnership::all(graph.info.connected as usize), None)
     }
 
     /// Prepares the part of a graph that a rank owns for searches, together with the other ranks if there are any.
@@ -191,25 +181,25 @@ impl CpuSearch {
         graph: &Graph,
         table: &Sssp,
         degrees: &Mapped,
-        resources: &Resources<'_>,
+        run: &Run<'_>,
         own: VertexOwnership,
         exchange: Option<&mut RankExchange>,
     ) -> Result<CpuSearch> {
-        let (method, budget) = (table.method, resources.budget);
+        let (method, budget) = (table.method, run.budget);
         let degrees = degrees.body_as_u32()?;
         let edges = Edges::new(graph, table.weights, budget)?;
-        let (kind, direction, vertices) = (edges.kind(), edges.direction(), graph.info.connected as u32);
-        let (out, into) = sort_rows(&edges, table.weights, degrees, own, resources)?;
+        let (kind, direction, vertices) = (edges.kind, edges.direction, graph.info.connected as u32);
+        let (out, into) = sort_rows(&edges, table.weights, degrees, own, run)?;
         drop(edges);
         if out.is_on_disk() {
             tracing::info!("rows sorted by weight are in a file: memory is too small for them");
             if own.ranks == 1 {
-                resources.units.remove_files()?;
+                run.units.remove_files()?;
             }
         }
         let is_tail = |v: &u32| direction == Direction::Undirected && degrees[*v as usize] == 1;
         let tails = vertices - (0..vertices).rev().take_while(is_tail).count() as u32;
-        let (mut weights, mut is_on_disk) = (out.weights(), out.is_on_disk());
+        let (mut weights, mut is_on_disk) = (out.weights, out.is_on_disk());
         if let Some(exchange) = exchange {
             weights = weights.of_all(kind, exchange)?;
             is_on_disk = exchange.sum(is_on_disk.into())? > 0;
@@ -223,7 +213,7 @@ impl CpuSearch {
         let farthest = rows::number(kind, weights.largest) * f64::from(vertices);
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
-        let threads = if entries < FEW { 1 } else { of_cores(resources.threads) };
+        let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
         // Pulling and the exchange between ranks transfer distances only, so cells can't keep parents there.
         let keeps_parents = own.ranks == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
@@ -285,10 +275,10 @@ fn sort_rows(
     weights: WeightSource,
     degrees: &[u32],
     own: VertexOwnership,
-    resources: &Resources<'_>,
+    run: &Run<'_>,
 ) -> Result<(Rows, Option<Rows>)> {
-    let Resources { threads, budget, ref units } = *resources;
-    let (direction, vertices, largest) = (edges.direction(), own.vertices as u32, edges.largest());
+    let Run { threads, budget, ref units, .. } = *run;
+    let (direction, vertices, largest) = (edges.direction, own.vertices as u32, edges.largest());
     let length = |v: u32, way: Way| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 };
     let here = (0..vertices).map(|v| u64::from(length(v, Way::Out))).sum();
     let size = Size { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
@@ -299,7 +289,7 @@ fn sort_rows(
         let spare = others(vertices.into(), threads) + BUCKETS * u64::from(vertices);
         // Random weights are drawn by ids. The memory of the ids is free after the last direction, unless ranks look
         // weights up in a search.
-        let ids = if own.ranks == 1 { edges::bytes(weights, vertices.into()) } else { 0 };
+        let ids = if own.ranks == 1 { EdgeWeights::bytes(weights, vertices.into()) } else { 0 };
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
         let file = goes_to_file.then(|| RowFile { units, rank: own.rank, spare, ways });

@@ -151,7 +151,7 @@ impl Bounds {
         window: &mut Buffer<u64>,
         budget: &Budget,
     ) -> Result<DiskEntries> {
-        let size = packing.bytes();
+        let size = packing.bytes;
         let most = (room.saturating_sub(PADDING as u64) / size as u64).min(u32::MAX.into());
         let (kept, steps) = self.counts.fit(most).unwrap_or_default();
         let vertices = starts.len() - 1;
@@ -249,7 +249,7 @@ mod tests {
                 assert_eq!(row.last_near(), near.last().copied());
                 kept += near.len() as u64;
             }
-            assert!(kept * packing.bytes() as u64 <= room && kept >= kept_before, "{kept} in {room} bytes");
+            assert!(kept * packing.bytes as u64 <= room && kept >= kept_before, "{kept} in {room} bytes");
             kept_before = kept;
         }
         assert_eq!(kept_before, all);

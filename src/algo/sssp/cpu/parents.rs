@@ -51,7 +51,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
         let is_in_memory = !into.is_on_disk();
         let needs_row = |v: u32| {
             let sum = A::load(&sums[v as usize]);
-            sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
+            sum != A::UNREACHED && A::add(nearest, into.lightest[v as usize]) <= sum
         };
         let end = part.end;
         let mut look = |v: u32, only_memory: bool| {
@@ -62,7 +62,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
                 first = NONE;
             } else if v == walk.root {
                 first = v;
-            } else if A::add(nearest, into.lightest(v)) <= sum {
+            } else if A::add(nearest, into.lightest[v as usize]) <= sum {
                 let Some((tight, looked)) = first_of_row::<A>(sums, into.row(v), nearest, sum, only_memory) else {
                     return false;
                 };

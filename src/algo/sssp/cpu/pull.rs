@@ -107,7 +107,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);
-    own >= cap && A::add(nearest, walk.graph.into().lightest(v)) < own
+    own >= cap && A::add(nearest, walk.graph.into().lightest[v as usize]) < own
 }
 
 /// Returns the length of the shortest path to `v` over vertices at the distance `nearest` or farther, or `own` if that

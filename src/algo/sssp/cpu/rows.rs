@@ -155,12 +155,6 @@ impl Rows {
         }
     }
 
-    /// Returns the smallest weight in the row of a vertex.
-    #[inline(always)]
-    pub fn lightest(&self, v: u32) -> u32 {
-        self.lightest[v as usize]
-    }
-
     /// Returns the number of entries in the row of a vertex.
     #[inline(always)]
     pub fn degree(&self, v: u32) -> u64 {
@@ -169,11 +163,6 @@ impl Rows {
             Entries::Long(words) => words.slices().row(v).len() as u64,
             Entries::OnDisk(starts, _) => starts[v as usize + 1] - starts[v as usize],
         }
-    }
-
-    /// Returns the statistics of all weights.
-    pub fn weights(&self) -> Weights {
-        self.weights
     }
 
     /// Returns true if entries are read from a disk when they are used.

@@ -64,8 +64,8 @@ impl Word for u32 {
 /// positions.
 pub fn short_bits(vertices: u64, entries: u64, largest: u32) -> Option<u32> {
     let packing = Packing::of(vertices, largest);
-    let fit = packing.bytes() <= size_of::<u32>() && packing.neighbour_bits() < u32::BITS && entries < 1 << u32::BITS;
-    fit.then_some(packing.neighbour_bits())
+    let fit = packing.bytes <= size_of::<u32>() && packing.neighbour_bits < u32::BITS && entries < 1 << u32::BITS;
+    fit.then_some(packing.neighbour_bits)
 }
 
 /// Returns the bytes of the words of `entries` entries, and of the positions of rows.

@@ -108,7 +108,7 @@ impl Sorter<'_> {
         let longest = u64::from(lengths.iter().max().copied().unwrap_or(0));
         drop(lengths);
         let packing = Packing::of(vertices as u64, self.largest);
-        let mut bounds = Bounds::new(vertices, self.edges.kind(), self.largest, budget)?;
+        let mut bounds = Bounds::new(vertices, self.edges.kind, self.largest, budget)?;
         let name = if self.way == Way::Out { "out" } else { "in" };
         let path = units.files()?.join(format!("{name}.{rank}"));
         let sum = starts[vertices];
@@ -123,7 +123,7 @@ impl Sorter<'_> {
             let range = first as u32..end as u32;
             weights = weights.and(self.sort((&starts, u32::BITS), range.clone(), some, &mut lightest[first..end])?);
             bounds.add(range, &starts[first..=end], some);
-            placed.write(packing.pack(bytes_of_mut(some)), begin * packing.bytes() as u64)?;
+            placed.write(packing.pack(bytes_of_mut(some)), begin * packing.bytes as u64)?;
             first = end;
         }
         let (places, later) = near::bytes(vertices as u64);
@@ -144,7 +144,7 @@ impl Sorter<'_> {
         lightest: &mut [u32],
     ) -> Result<Weights> {
         let parts = parts(starts, vertices, entries, lightest);
-        let (edges, way, kind) = (self.edges, self.way, self.edges.kind());
+        let (edges, way, kind) = (self.edges, self.way, self.edges.kind);
         let of_parts = parts.into_par_iter().map(|(first, part, lightest)| {
             signals::check()?;
             let mut weights = Weights::default();

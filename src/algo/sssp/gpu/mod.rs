@@ -29,6 +29,7 @@ use super::distances::Distances;
 use super::edges::Edges;
 use super::options::Method;
 use super::search::{Search, Searched, ShortestPathTree};
+use super::weights::EdgeWeights;
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{GoOn, fetch};
 use crate::error::{Error, Result};
@@ -77,9 +78,7 @@ pub struct GpuSearch<'a> {
     sums: Sums,
     method: Method,
     search: twins::Search,
-    distances: DeviceSlice<u64>,
-    parents: DeviceSlice<u32>,
-    pending: DeviceSlice<u32>,
+    memory: Memory,
     /// Memory of Moore's algorithm and of the baseline.
     arrays: Arrays,
     state: DeviceSlice<State>,
@@ -104,9 +103,10 @@ impl<'a> GpuSearch<'a> {
     ) -> Result<Self> {
         let halves = [&graph.catalogue, graph.upper()?];
         let id;
-        let weights = match edges.drawn() {
-            None => Weights::Stored(edges.kind()),
-            Some((drawn, ids)) => {
+        let weights = match &edges.weights {
+            EdgeWeights::Stored => Weights::Stored(edges.kind),
+            EdgeWeights::Unit => Weights::Drawn(DrawnWeights::Unit, &|_| 0),
+            EdgeWeights::Drawn(drawn, ids, _) => {
                 id = move |v| ids.raw(v).0;
                 Weights::Drawn(*drawn, &id)
             }
@@ -146,17 +146,17 @@ impl<'a> GpuSearch<'a> {
         workspace.arena.holds(room.bytes(), PURPOSE)?;
         let state = workspace.arena.take_planned(1)?;
         let placed = place::place(workspace, halves, &room, &weights, &tuning, budget, go_on)?;
-        let Memory { distances, parents, pending, queues, piles, words } = Memory::take(&mut workspace.arena, &room)?;
+        let memory = Memory::take(&mut workspace.arena, &room)?;
         let (kind, sums) = (weights.kind(), Sums::of(weights.kind()));
         let kernel = workspace.kernel(&PROGRAM, sums.kernel())?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let widths = widths::widths(&placed, kind, method, &tuning);
         let search = twins::Search {
-            distances: distances.address(),
-            parents: parents.address(),
-            pending: pending.address(),
-            queues,
-            piles,
+            distances: memory.distances.address(),
+            parents: memory.parents.address(),
+            pending: memory.pending.address(),
+            queues: memory.queues,
+            piles: memory.piles,
             state: DeviceSlice::address(state),
             threshold: widths.threshold,
             coarse: widths.coarse,
@@ -171,11 +171,11 @@ impl<'a> GpuSearch<'a> {
             hops: if placed.longest <= tuning.short && widths.threshold == u64::MAX { tuning.hops } else { 0 },
             unused: 0,
         };
-        workspace.queue.fill(pending, 0)?;
+        workspace.queue.fill(memory.pending, 0)?;
         let arrays = Arrays {
             graph: placed.graph,
-            distances,
-            words,
+            distances: memory.distances,
+            words: memory.words,
             reach: widths.reach,
             many: tuning.many,
             blocks: tuning.blocks,
@@ -186,21 +186,7 @@ impl<'a> GpuSearch<'a> {
         let bytes = workspace.arena.mark();
         let on_host = placed.on_host.is_some();
         tracing::debug!(blocks, bytes, on_host, ?placed, ?widths, "a weighted graph on the GPU");
-        Ok(GpuSearch {
-            gpu: lease,
-            go_on,
-            blocks,
-            placed,
-            sums,
-            method,
-            search,
-            distances,
-            parents,
-            pending,
-            arrays,
-            state,
-            clock,
-        })
+        Ok(GpuSearch { gpu: lease, go_on, blocks, placed, sums, method, search, memory, arrays, state, clock })
     }
 
     /// Searches, and repeats the search with 64-bit sums if a sum does not fit. Returns the final state.
@@ -211,7 +197,7 @@ impl<'a> GpuSearch<'a> {
         }
         self.sums = self.sums.wider();
         // The failed search may have left bits of vertices set.
-        self.gpu.workspace.queue.fill(self.pending, 0)?;
+        self.gpu.workspace.queue.fill(self.memory.pending, 0)?;
         self.search_once(root)
     }
 
@@ -236,8 +222,8 @@ impl<'a> GpuSearch<'a> {
         let queue = &self.gpu.workspace.queue;
         let bytes = 4 * self.sums.words() * u64::from(self.placed.graph.vertices);
         queue.fill(self.state.as_bytes(), 0)?;
-        queue.fill(self.distances.as_bytes().part(0..bytes), 0xff)?;
-        queue.fill(self.parents, 0xff)?;
+        queue.fill(self.memory.distances.as_bytes().part(0..bytes), 0xff)?;
+        queue.fill(self.memory.parents, 0xff)?;
         queue.mark(&self.clock[0])
     }
 
@@ -273,8 +259,8 @@ impl<'a> GpuSearch<'a> {
     /// Copies distances to the host.
     fn fetch(&mut self, distances: &mut Distances) -> Result<()> {
         let uploader = &mut self.gpu.workspace.uploader;
-        let vertices = self.distances.len();
-        let words = DeviceSlice::at(self.distances.address(), self.sums.words() * vertices);
+        let vertices = self.memory.distances.len();
+        let words = DeviceSlice::at(self.memory.distances.address(), self.sums.words() * vertices);
         match distances {
             Distances::Whole(to) if self.sums.is_wide() => fetch(uploader, words, 2, to, |words, to| {
                 for (pair, to) in words.chunks_exact(2).zip(to) {
@@ -316,7 +302,9 @@ impl Search for GpuSearch<'_> {
         let state = self.search_all(root)?;
         let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
         self.fetch(distances)?;
-        fetch(&mut self.gpu.workspace.uploader, self.parents, 1, parents, |words, to| to.copy_from_slice(words))?;
+        fetch(&mut self.gpu.workspace.uploader, self.memory.parents, 1, parents, |words, to| {
+            to.copy_from_slice(words)
+        })?;
         let mut searched = report::of(&state, self.sums, seconds);
         if !matches!(self.method, Method::Auto | Method::DeltaStepping) {
             searched.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();

@@ -23,7 +23,8 @@ fn messages_bytes(own: VertexOwnership) -> u64 {
     NEARER * own.len() as u64
 }
 
-/// Returns the bytes that an exchange takes on a rank that owns `own`.
+/// Returns the bytes that an exchange takes on a rank that owns `own`: what searches of rank 0 take in addition to its
+/// sorted rows and its trees. Other ranks have arrays of parents in place of trees.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     RankExchange::bytes(own.ranks, nodes) + messages_bytes(own)
 }

@@ -9,11 +9,11 @@ pub(super) mod exchange;
 
 use self::exchange::Exchange;
 use super::Sssp;
-use super::cpu::{CpuSearch, Resources};
+use super::cpu::CpuSearch;
 use super::edges::Edges;
 use super::search::{Search, Searched, ShortestPathTree};
+use crate::algo::Run;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::ids::Vertex;
@@ -31,31 +31,20 @@ pub struct RankedSearch<'a> {
     parents: Buffer<u32>,
 }
 
-/// Returns the bytes that searches take on rank 0 in addition to its sorted rows and its trees. `own` are the vertices
-/// that the rank owns. Other ranks have arrays of parents in place of trees.
-pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
-    exchange::bytes(own, nodes)
-}
-
 impl<'a> RankedSearch<'a> {
     /// Prepares a graph for searches with the weights and the method of a table. Collective.
     ///
     /// # Errors
     /// Errors of [`CpuSearch::new`].
-    pub fn new(
-        comm: &Comm,
-        graph: &'a Graph,
-        table: &Sssp,
-        degrees: &Mapped,
-        resources: &Resources<'_>,
-    ) -> Result<RankedSearch<'a>> {
+    pub fn new(graph: &'a Graph, table: &Sssp, degrees: &Mapped, run: &Run<'_>) -> Result<RankedSearch<'a>> {
+        let comm = run.comm;
         let vertices = graph.info.connected as usize;
         let own = VertexOwnership::blocks(vertices, comm.rank(), comm.ranks());
-        let mut exchange = Exchange::open(comm, own, resources.budget)?;
+        let mut exchange = Exchange::open(comm, own, run.budget)?;
         let parents = if comm.leads() { 0 } else { vertices };
-        let parents = resources.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
-        let search = CpuSearch::of_part(graph, table, degrees, resources, own, Some(&mut exchange.ranks))?;
-        let edges = Edges::new(graph, table.weights, resources.budget)?;
+        let parents = run.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
+        let search = CpuSearch::of_part(graph, table, degrees, run, own, Some(&mut exchange.ranks))?;
+        let edges = Edges::new(graph, table.weights, run.budget)?;
         Ok(RankedSearch { search, exchange, edges, parents })
     }
 }

@@ -17,10 +17,10 @@ mod steps;
 mod sum;
 #[cfg(test)]
 mod tests;
-mod weights;
 
 use super::distances::{Distance, Distances};
 use super::fault::Fault;
+use super::weights::EdgeWeights;
 use crate::algo::WeightSource;
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
@@ -32,7 +32,6 @@ pub use batch::{TreeBatch, Wrong};
 use claims::{TypedTree, claims};
 use rows::Rows;
 pub use sum::Sum;
-use weights::Weights;
 
 /// Distances and parents of one search, as [`super::search::Search`] writes them.
 #[derive(Clone, Copy)]
@@ -89,7 +88,7 @@ pub fn bytes(vertices: u64, trees: usize, weights: WeightSource) -> u64 {
         WeightSource::Drawn(DrawnWeights::Whole { least, .. }) => least > 0,
         WeightSource::Drawn(DrawnWeights::Decimal { .. }) | WeightSource::File => false,
     };
-    vertices * (lines + 4 + if adds { 0 } else { 4 }) + Weights::bytes(weights, vertices)
+    vertices * (lines + 4 + if adds { 0 } else { 4 }) + EdgeWeights::bytes(weights, vertices)
 }
 
 fn width(trees: usize) -> usize {

@@ -3,13 +3,13 @@
 use super::EdgePass;
 use super::batch::{TreeBatch, Wrong};
 use super::sum::Sum;
-use super::weights::{Piece, Weights};
 use crate::algo::WeightSource;
 use crate::algo::row_parts::{RowPart, check_rows};
+use crate::algo::searches::vertex_name;
+use crate::algo::sssp::weights::{EdgeWeights, Piece};
 use crate::error::Result;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::Budget;
-use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
 /// How many entries ahead distances are prefetched.
@@ -20,7 +20,7 @@ const MADE: usize = 1024;
 /// The edges of a graph, read from the lower half of its rows.
 pub struct Rows<'a> {
     graph: &'a Graph,
-    weights: Weights,
+    weights: EdgeWeights,
 }
 
 impl<'a> Rows<'a> {
@@ -29,7 +29,7 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
     pub fn new(graph: &'a Graph, weights: WeightSource, budget: &Budget) -> Result<Rows<'a>> {
-        Ok(Rows { graph, weights: Weights::new(graph, weights, budget)? })
+        Ok(Rows { graph, weights: EdgeWeights::open(graph, weights, budget)? })
     }
 
     fn part<S: Sum, const W: usize>(
@@ -75,8 +75,7 @@ impl EdgePass for Rows<'_> {
     }
 
     fn name(&self, v: u32) -> String {
-        // The fault is reported even if the order can't be read.
-        input_ids::name(self.graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
+        vertex_name(self.graph, v)
     }
 }
 

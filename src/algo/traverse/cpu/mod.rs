@@ -12,7 +12,7 @@ mod update;
 
 use super::levels::{Frontier, Levels, lap, pair};
 use super::options::Strategy;
-use super::search::{NONE, Sent, Steps};
+use super::search::{Sent, Steps};
 use crate::algo::CpuResources;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
@@ -34,9 +34,6 @@ const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
 /// Maximum and minimum number of entries of a piece.
 const MOST_PIECE: u64 = 1 << 28;
 const LEAST_PIECE: u64 = 1 << 16;
-
-/// Number of pairs of other ranks that are processed at a time.
-const BATCH: usize = 1 << 16;
 
 /// The candidates of a piece, as pairs of key and parent.
 struct Candidates {
@@ -252,15 +249,4 @@ impl Levels for CpuLevels<'_> {
     fn room(&self) -> u64 {
         self.piece
     }
-
-    fn batch(&self) -> usize {
-        BATCH
-    }
 }
-
-/// Returns the number of pairs that one rank processes at a time, for plans.
-pub fn batch() -> usize {
-    BATCH
-}
-
-const _: () = assert!(NONE == u32::MAX);

@@ -17,25 +17,25 @@ mod twins;
 
 pub use room::{host_bytes, least_bytes};
 
-use super::levels::{Frontier, Levels, lap};
+use super::levels::{BATCH, Frontier, Levels, lap};
 use super::options::Strategy;
 use super::search::{Sent, Steps};
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{GoOn, fetch};
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
-use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN};
+use crate::gpu::{COMMON, Peers, ProgramSource, SCAN};
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 use clock::Clock;
-use launches::{Arrays, Launches};
+use launches::Launches;
 use memory::Memory;
 use peers::PeerOutboxes;
 use place::OwnRows;
-use room::{BATCH, LEAST_PIECE, Room, SUMS};
+use room::{LEAST_PIECE, Room, SUMS};
 use sort::Sorter;
 use std::ops::Range;
 use std::time::Instant;
@@ -55,15 +55,12 @@ pub struct GpuLevels<'a> {
     gpu: Lease<'a>,
     go_on: GoOn<'a>,
     launches: Launches,
-    arrays: Arrays,
+    memory: Memory,
     ownership: VertexOwnership,
     strategy: Strategy,
     direction: Direction,
     degrees: &'a [u32],
     piece: u64,
-    parents: DeviceSlice<u32>,
-    bits: [DeviceSlice<u32>; 2],
-    inbox: DeviceSlice<u64>,
     /// The outboxes of other ranks, if all GPUs can access each other's memory.
     outboxes: Option<PeerOutboxes<'a>>,
     /// Number of vertices of the frontier.
@@ -108,20 +105,16 @@ impl<'a> GpuLevels<'a> {
         let sorter = Sorter::load(workspace, memory.pairs, memory.counts, ownership.keys())?;
         let owned = memory.owned(&ownership);
         let launches = Launches::load(workspace, strategy, room.piece, owned, sorter, memory.arrays)?;
-        let Memory { arrays, parents, bits, inbox, .. } = memory;
         Ok(GpuLevels {
             gpu: lease,
             go_on,
             launches,
-            arrays,
+            memory,
             ownership,
             strategy,
             direction,
             degrees,
             piece: room.piece,
-            parents,
-            bits,
-            inbox,
             outboxes: None,
             vertices: 0,
             candidates: 0,
@@ -148,7 +141,7 @@ impl<'a> GpuLevels<'a> {
     fn copy_to_host(&self, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
         let mut ends = vec![0; self.ownership.ranks];
-        queue.read(self.arrays.ends, &mut ends)?;
+        queue.read(self.memory.arrays.ends, &mut ends)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let mut to: Vec<_> = starts.zip(&ends).map(|(start, &end)| start as usize..end as usize).collect();
         // Own vertices are already claimed.
@@ -166,8 +159,8 @@ impl Levels for GpuLevels<'_> {
     fn begin(&mut self, root: u32) -> Result<Frontier> {
         (self.go_on)()?;
         let queue = &self.gpu.workspace.queue;
-        queue.fill(self.parents, 0xff)?;
-        self.bits.iter().try_for_each(|&bits| queue.fill(bits, 0))?;
+        queue.fill(self.memory.parents, 0xff)?;
+        self.memory.bits.iter().try_for_each(|&bits| queue.fill(bits, 0))?;
         let (owner, place) = self.ownership.locate(root);
         self.vertices = u32::from(owner as usize == self.ownership.rank);
         let mut edges = 0;
@@ -183,7 +176,7 @@ impl Levels for GpuLevels<'_> {
         let queue = &self.gpu.workspace.queue;
         self.candidates = 0;
         self.clock.begin(queue)?;
-        queue.fill(self.arrays.sums, 0)?;
+        queue.fill(self.memory.arrays.sums, 0)?;
         self.launches.number(queue, self.vertices)?;
         self.clock.end(queue, |steps| &mut steps.prefix_sum)
     }
@@ -196,7 +189,7 @@ impl Levels for GpuLevels<'_> {
         let ranks = self.ownership.ranks;
         if piece.is_empty() {
             // Other ranks may read this outbox, so it must be empty.
-            self.gpu.workspace.queue.fill(self.arrays.ends, 0)?;
+            self.gpu.workspace.queue.fill(self.memory.arrays.ends, 0)?;
             return Ok(vec![0..0; ranks]);
         }
         let queue = &self.gpu.workspace.queue;
@@ -215,10 +208,10 @@ impl Levels for GpuLevels<'_> {
         let mut lapped = Instant::now();
         for some in pairs.chunks(BATCH) {
             let queue = &self.gpu.workspace.queue;
-            queue.write(some, self.inbox)?;
+            queue.write(some, self.memory.inbox)?;
             lap(&mut lapped, &mut steps.exchange);
             self.clock.begin(queue)?;
-            self.launches.update(queue, self.inbox.part(0..some.len() as u64))?;
+            self.launches.update(queue, self.memory.inbox.part(0..some.len() as u64))?;
             self.clock.end(queue, |steps| &mut steps.update)?;
             self.settle(steps)?;
             lapped = Instant::now();
@@ -232,7 +225,7 @@ impl Levels for GpuLevels<'_> {
         self.launches.advance(queue)?;
         self.clock.end(queue, |steps| &mut steps.update)?;
         let mut sums = [0; SUMS as usize];
-        queue.read(self.arrays.sums, &mut sums)?;
+        queue.read(self.memory.arrays.sums, &mut sums)?;
         self.settle(steps)?;
         let [vertices, edges, _, unpruned, left, pairs] = sums;
         self.vertices = vertices as u32;
@@ -244,7 +237,7 @@ impl Levels for GpuLevels<'_> {
 
     fn parents(&mut self) -> Result<&[u32]> {
         let uploader = &mut self.gpu.workspace.uploader;
-        fetch(uploader, self.parents, 1, &mut self.fetched, |words, to| to.copy_from_slice(words))?;
+        fetch(uploader, self.memory.parents, 1, &mut self.fetched, |words, to| to.copy_from_slice(words))?;
         Ok(&self.fetched)
     }
 
@@ -254,10 +247,6 @@ impl Levels for GpuLevels<'_> {
 
     fn host_pairs(&self, piece: u64) -> u64 {
         if self.ownership.ranks == 1 || self.pulls() { 0 } else { piece }
-    }
-
-    fn batch(&self) -> usize {
-        BATCH
     }
 
     fn is_on_gpu(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Sizes of what a traversal keeps in GPU memory. Plans and runs call the same functions.
 
 use super::TEXT;
+use crate::algo::traverse::levels::BATCH;
 use crate::gpu::{Scan, constant, slice_bytes};
 
 /// Number of pairs that a block sorts.
@@ -16,8 +17,6 @@ pub(super) const MOST_ENTRIES: u64 = 1 << 31;
 /// Minimum and maximum number of entries of a piece.
 pub(super) const LEAST_PIECE: u64 = 1 << 14;
 const MOST_PIECE: u64 = 1 << 30;
-/// Number of pairs of other ranks that are processed at a time.
-pub(super) const BATCH: usize = 1 << 16;
 /// Bytes of a pair in both arrays of a sort, plus its share of the counts.
 const SLOT: u64 = 17;
 

@@ -11,7 +11,6 @@
 //! is smaller, because the tree leads to the root by edges of the graph. By rule 4 no reachable vertex is missing.
 
 mod line;
-mod names;
 mod rows;
 mod sums;
 #[cfg(test)]
@@ -21,10 +20,10 @@ pub use super::levels::Tree;
 
 use super::fault::Fault;
 use super::levels::{Mark, Marked, mark};
+use crate::algo::searches::vertex_name;
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
-use names::to_error;
 use rows::Pass;
 
 /// Figures of a tree that passed the checks.
@@ -38,9 +37,6 @@ pub struct Figures {
     /// direction, at its tail.
     pub entries: u64,
 }
-
-/// Maximum number of trees in one pass, if marks have one byte each.
-pub const MOST: usize = 64;
 
 /// Possible sizes of a vertex's line in bytes, in ascending order.
 const LINES: [usize; 3] = [4, 16, 64];
@@ -130,7 +126,10 @@ impl Checks<'_> {
         }
         let mut marks: Buffer<M> = self.budget.zeroed(vertices * W, "levels of trees that are checked")?;
         let (lines, _) = marks.as_chunks_mut::<W>();
-        let wrong = |tree: usize, fault: Fault| Err(to_error(self.graph, trees[tree].root, fault));
+        let wrong = |tree: usize, fault: Fault| {
+            let name = |v: u32| vertex_name(self.graph, v);
+            Err(fault.of_source(&name(trees[tree].root.0), &name))
+        };
         match mark(lines, &trees, self.threads)? {
             Marked::All => {}
             Marked::Deep(deep) => return Ok(Checked::Deep(deep)),

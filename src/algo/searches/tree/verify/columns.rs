@@ -1,7 +1,7 @@
 //! Columns of parents and levels of several sources, read side by side for each vertex, in the order of places.
 
 use super::SourceChecked;
-use super::reader::{Reader, UNREACHED};
+use super::reader::{self, UNREACHED};
 use crate::algo::Results;
 use crate::algo::searches::places::Places;
 use crate::algo::searches::tree::fault::Fault;
@@ -53,7 +53,7 @@ impl<'a> Columns<'a> {
                     level_cells[cell(place)].store(level, Relaxed);
                     parent_cells[cell(place)].store(parent, Relaxed);
                 };
-                let root = Reader { places, results, source: sources[number].output.source, algorithm }.read(put)?;
+                let root = reader::read(places, results, (algorithm, sources[number].output.source), put)?;
                 roots.lock().unwrap_or_else(PoisonError::into_inner)[number] = root;
                 Ok(())
             })

@@ -18,10 +18,6 @@ use crate::rows::Rows;
 use crate::support::{Dice, random_edges};
 use crate::workspace::{self, budget};
 
-fn go_on() -> Result<(), Error> {
-    Ok(())
-}
-
 /// Runs `body` in an order of threads that is not the natural one.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
     workspace::in_orders(name, &PROGRAMS, &["29"], body);
@@ -136,12 +132,10 @@ impl Weighted {
         let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
         let halves = [&self.rows.halves[0], &self.rows.halves[1]];
         match &self.drawn {
-            None => {
-                GpuSearch::with_tuning(halves, Weights::Stored(self.kind), lease, method, tuning, &budget(), &go_on)
-            }
+            None => GpuSearch::with_tuning(halves, Weights::Stored(self.kind), lease, method, tuning, &budget()),
             Some((drawn, ids)) => {
                 let id = |v: Vertex| ids[v.0 as usize];
-                GpuSearch::with_tuning(halves, Weights::Drawn(*drawn, &id), lease, method, tuning, &budget(), &go_on)
+                GpuSearch::with_tuning(halves, Weights::Drawn(*drawn, &id), lease, method, tuning, &budget())
             }
         }
     }

@@ -1,27 +1,28 @@
 //! The table `[bfs]`.
 
+use super::options::{ALPHA, BETA, KEYS};
 use super::search::Searched;
-use super::{Bfs, cost, engine, gpu, options};
-use crate::algo::searches::{EngineOf, Options, SearchCost, SearchTable};
-use crate::algo::{Crew, GraphSize, Run};
+use super::{Bfs, cost, engine, gpu};
+use crate::algo::searches::{EngineInput, EngineOf, Options, SearchCost, SearchTable};
+use crate::algo::{Crew, GraphSize};
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::memory::Buffer;
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 
 impl SearchTable for Bfs {
     const NAME: &'static str = "bfs";
     const ABOUT: &'static str = "searches breadth-first from many sources";
-    const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
+    const KEYS: &'static [&'static dyn AnyKey] = KEYS;
 
     type Tree = Buffer<u32>;
     type Searched = Searched;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Bfs> {
-        Bfs::read(table, diagnostics)
+        let options = Options::parse(table, diagnostics);
+        let (alpha, beta) = (ALPHA.read(table, diagnostics), BETA.read(table, diagnostics));
+        Some(Bfs { options: options?, alpha: alpha?, beta: beta? })
     }
 
     fn options(&self) -> &Options {
@@ -44,13 +45,7 @@ impl SearchTable for Bfs {
         cost::of("bfs", graph, crew)
     }
 
-    fn engine<'a>(
-        &self,
-        graph: &'a Graph,
-        degrees: &'a Mapped,
-        run: &Run<'a>,
-        spare: u64,
-    ) -> Result<EngineOf<'a, Bfs>> {
-        engine::choose([self.alpha, self.beta], graph, degrees, run, spare)
+    fn engine<'a>(&self, input: EngineInput<'a, '_>) -> Result<EngineOf<'a, Bfs>> {
+        engine::choose([self.alpha, self.beta], input)
     }
 }

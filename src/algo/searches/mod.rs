@@ -38,12 +38,12 @@ pub mod tree;
 
 pub use agreement::{differs, holds};
 pub use driver::drive;
-pub use ledger::{LEVELS, SearchTrial, telling_bytes};
+pub use ledger::{LEVELS, telling_bytes};
 pub use options::{MOST_ROOTS, Options};
 pub use ranks::OnRank0;
 pub use record::verify_units;
 pub use roots::Root;
-pub use task::{Claim, Engine, EngineOf, Kept, Search, SearchCost, SearchTable, SearchTask};
+pub use task::{Claim, Engine, EngineInput, EngineOf, Search, SearchCost, SearchTable, SearchTask};
 
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;

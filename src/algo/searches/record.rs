@@ -48,8 +48,7 @@ impl<S> Default for SourceState<S> {
 /// # Errors
 /// None in practice: numbers and names can be written as JSON.
 pub fn of_search<S: Serialize>(source: usize, done: &SourceDone<S>) -> Result<Record> {
-    let result = serde_json::to_vec(done).map_err(|e| Error::internal("note a search", e))?;
-    Ok(Record { unit: source as u64, result: result.into_boxed_slice() })
+    as_json(source as u64, done)
 }
 
 /// Makes the record of a check of the tree of source number `source`.
@@ -62,8 +61,12 @@ pub fn of_check(source: usize, seconds: f64) -> Record {
 /// # Errors
 /// None in practice: numbers can be written as JSON.
 pub fn of_energy(energy: &Energy) -> Result<Record> {
-    let result = serde_json::to_vec(energy).map_err(|e| Error::internal("note the energy of searches", e))?;
-    Ok(Record { unit: ENERGY, result: result.into_boxed_slice() })
+    as_json(ENERGY, energy)
+}
+
+fn as_json(unit: u64, noted: &impl Serialize) -> Result<Record> {
+    let result = serde_json::to_vec(noted).map_err(|e| Error::internal("note a search", e))?;
+    Ok(Record { unit, result: result.into_boxed_slice() })
 }
 
 /// Reads the record of the energy, if there is one.

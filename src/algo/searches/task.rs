@@ -14,7 +14,6 @@ use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use crate::results::Output;
 use crate::results::about::About;
-use crate::store::map::Mapped;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -96,18 +95,24 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
     /// Returns the cost of the searches alone.
     fn search_cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost;
 
-    /// Prepares the engine on the devices that the job and all ranks choose. `spare` bytes of host memory stay free.
-    /// Collective.
+    /// Prepares the engine on the devices that the job and all ranks choose. Collective.
     ///
     /// # Errors
     /// Errors of the device and of reading the graph.
-    fn engine<'a>(
-        &self,
-        graph: &'a Graph,
-        degrees: &'a Mapped,
-        run: &Run<'a>,
-        spare: u64,
-    ) -> Result<EngineOf<'a, Self>>;
+    fn engine<'a>(&self, input: EngineInput<'a, '_>) -> Result<EngineOf<'a, Self>>;
+}
+
+/// What an engine is prepared from.
+#[derive(Clone, Copy)]
+pub struct EngineInput<'a, 'r> {
+    /// The graph, with both halves of its rows.
+    pub graph: &'a Graph,
+    /// The degrees of all vertices; if the graph is directed, of all rows.
+    pub degrees: &'a [u32],
+    /// What the job lends.
+    pub run: &'r Run<'a>,
+    /// Bytes of host memory that must stay free.
+    pub spare: u64,
 }
 
 /// Cost of the searches of a table, without trees, checks and columns.
@@ -179,8 +184,8 @@ pub trait SearchTask: SearchTable {
     /// Returns the seconds of a search.
     fn seconds(searched: &Self::Searched) -> f64;
 
-    /// Returns the writer that [`Self::keep`] uses, or `None` if nothing is kept of trees. Columns are kept if `writes`
-    /// is true.
+    /// Returns the writer that [`Self::keep`] uses, or `None` if nothing is kept of trees. Columns are written if
+    /// `writes` is true.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
@@ -194,8 +199,8 @@ pub trait SearchTask: SearchTable {
     fn keep(
         &self,
         writer: &Self::Writer,
-        kept: Kept<'_, Self::Tree>,
-        searched: &mut Self::Searched,
+        root: Root,
+        searched: (&Self::Tree, &mut Self::Searched),
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>>;
 
@@ -250,16 +255,6 @@ pub trait SearchTask: SearchTable {
         results: &Results<'_>,
         sources: &[(&Self::SourceOutput, &Self::SourceDetails)],
     ) -> Result<String>;
-}
-
-/// A tree of which something is to be kept.
-pub struct Kept<'t, T> {
-    /// Root of the search.
-    pub root: Root,
-    /// What the search found.
-    pub tree: &'t T,
-    /// Whether to write its columns.
-    pub writes: bool,
 }
 
 /// A tree to check, with the figures that its search claims.

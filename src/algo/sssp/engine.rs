@@ -6,40 +6,30 @@ use super::edges::Edges;
 use super::gpu::GpuSearch;
 use super::ranks::RankedSearch;
 use super::search::{Searched, ShortestPathTree};
-use crate::algo::Run;
-use crate::algo::searches::{Engine, OnRank0};
+use crate::algo::searches::{Engine, EngineInput, OnRank0};
 use crate::error::Result;
-use crate::prepare::prepared::Graph;
-use crate::process::signals;
-use crate::store::map::Mapped;
 
-/// Prepares the engine on the device that the job and all ranks choose. `spare` bytes of host memory stay free.
-/// Collective.
+/// Prepares the engine on the device that the job and all ranks choose. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading the graph.
-pub(super) fn choose<'a>(
-    table: &Sssp,
-    graph: &'a Graph,
-    degrees: &'a Mapped,
-    run: &Run<'a>,
-    spare: u64,
-) -> Result<Engine<'a, ShortestPathTree, Searched>> {
+pub(super) fn choose<'a>(table: &Sssp, input: EngineInput<'a, '_>) -> Result<Engine<'a, ShortestPathTree, Searched>> {
+    let EngineInput { graph, run, spare, .. } = input;
     let comm = run.comm;
     let leads = comm.leads();
     // One GPU is faster than the CPUs of many ranks, so the other ranks only receive the result.
     let on_gpu = |lease| {
         let search = leads.then(|| {
             let edges = Edges::new(graph, table.weights, run.budget)?;
-            GpuSearch::new(graph, &edges, lease, table.method, run.budget, &signals::check)
+            GpuSearch::new(graph, &edges, lease, table.method, run.budget)
         });
         search.transpose()
     };
     let on_cpus = || -> Result<Engine<'a, ShortestPathTree, Searched>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
         match comm.ranks() {
-            1 => Ok(Box::new(CpuSearch::new(graph, table, degrees, run)?)),
-            _ => Ok(Box::new(RankedSearch::new(graph, table, degrees, run)?)),
+            1 => Ok(Box::new(CpuSearch::new(table, input)?)),
+            _ => Ok(Box::new(RankedSearch::new(table, input)?)),
         }
     };
     Ok(OnRank0::or(comm, run.devices.choose(true, on_gpu, on_cpus)?, |_| false))

@@ -37,6 +37,14 @@ pub struct Searched {
     pub distances: Vec<DistanceBin>,
 }
 
+impl Searched {
+    /// Returns the results and statistics of a search with these phases.
+    pub fn new(reached: u64, max_distance: Distance, phases: Vec<Phase>, seconds: f64) -> Searched {
+        let relaxations = phases.iter().map(|phase| phase.relaxations).sum();
+        Searched { reached, max_distance, relaxations, seconds, phases, path: None, distances: Vec::new() }
+    }
+}
+
 /// Statistics of one phase of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {

@@ -1,26 +1,28 @@
 //! The table `[sssp]`.
 
+use super::options::{KEYS, METHOD, TARGET, WEIGHTS};
 use super::search::{Searched, ShortestPathTree};
-use super::{Sssp, cost, engine, gpu, options};
-use crate::algo::searches::{EngineOf, Options, SearchCost, SearchTable};
-use crate::algo::{Crew, GraphSize, Run, WeightSource};
+use super::{Sssp, cost, engine, gpu};
+use crate::algo::searches::{EngineInput, EngineOf, Options, SearchCost, SearchTable};
+use crate::algo::{Crew, GraphSize, WeightSource};
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::ids::InputId;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 
 impl SearchTable for Sssp {
     const NAME: &'static str = "sssp";
     const ABOUT: &'static str = "finds shortest paths from many sources";
-    const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
+    const KEYS: &'static [&'static dyn AnyKey] = KEYS;
 
     type Tree = Box<ShortestPathTree>;
     type Searched = Searched;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sssp> {
-        Sssp::read(table, diagnostics)
+        let options = Options::parse(table, diagnostics);
+        let (method, weights) = (METHOD.read(table, diagnostics), WEIGHTS.read(table, diagnostics));
+        let target = TARGET.read(table, diagnostics);
+        Some(Sssp { options: options?, method: method?, weights: weights?, target: target? })
     }
 
     fn options(&self) -> &Options {
@@ -47,13 +49,7 @@ impl SearchTable for Sssp {
         cost::of(self, graph, crew)
     }
 
-    fn engine<'a>(
-        &self,
-        graph: &'a Graph,
-        degrees: &'a Mapped,
-        run: &Run<'a>,
-        spare: u64,
-    ) -> Result<EngineOf<'a, Sssp>> {
-        engine::choose(self, graph, degrees, run, spare)
+    fn engine<'a>(&self, input: EngineInput<'a, '_>) -> Result<EngineOf<'a, Sssp>> {
+        engine::choose(self, input)
     }
 }

@@ -9,7 +9,7 @@ use crate::algo::searches::graph500::Kernel;
 use crate::algo::searches::results::{SearchDetails, SourceFigures, Speed};
 use crate::algo::searches::sentences::{Farthest, Reach};
 use crate::algo::searches::tree::put_parents;
-use crate::algo::searches::{Claim, Kept, SearchTask, holds};
+use crate::algo::searches::{Claim, Root, SearchTask, holds};
 use crate::algo::sources;
 use crate::algo::{EdgeSource, Results, Run};
 use crate::chart::Figure;
@@ -34,12 +34,12 @@ pub struct Writer {
 
 impl Writer {
     /// Returns the path from a root to the target, if the table names a target.
-    fn path(&self, kept: &Kept<'_, Box<ShortestPathTree>>) -> Option<Path> {
+    fn path(&self, root: Root, tree: &ShortestPathTree) -> Option<Path> {
         let (target, vertex) = self.target?;
-        let own = Distance::zero(kept.tree.distances.kind());
+        let own = Distance::zero(tree.distances.kind());
         Some(match vertex {
-            Some(Vertex(v)) => Path::follow(target, v, &kept.tree.distances, &kept.tree.parents, &self.ids),
-            None if target == kept.root.id => Path { target, length: Some(own), edges: 0, vertices: vec![target] },
+            Some(Vertex(v)) => Path::follow(target, v, &tree.distances, &tree.parents, &self.ids),
+            None if target == root.id => Path { target, length: Some(own), edges: 0, vertices: vec![target] },
             None => Path::none(target),
         })
     }
@@ -61,16 +61,7 @@ impl SearchTask for Sssp {
     fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> Searched {
         tree.distances.forget();
         tree.parents.fill(NONE);
-        let max_distance = Distance::zero(edges::kind(self.weights, graph));
-        Searched {
-            reached: 1,
-            max_distance,
-            relaxations: 0,
-            seconds: 0.0,
-            phases: Vec::new(),
-            path: None,
-            distances: Vec::new(),
-        }
+        Searched::new(1, Distance::zero(edges::kind(self.weights, graph)), Vec::new(), 0.0)
     }
 
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree> {
@@ -95,11 +86,7 @@ impl SearchTask for Sssp {
     }
 
     fn describe(tree: &Self::Tree, searched: &mut Searched) {
-        let largest = match searched.max_distance {
-            Distance::Whole(sum) => sum as f64,
-            Distance::Decimal(sum) => f64::from(sum),
-        };
-        searched.distances = tree.distances.bins(largest);
+        searched.distances = tree.distances.bins(searched.max_distance.number());
     }
 
     fn seconds(searched: &Searched) -> f64 {
@@ -120,16 +107,16 @@ impl SearchTask for Sssp {
     fn keep(
         &self,
         writer: &Writer,
-        kept: Kept<'_, Self::Tree>,
-        searched: &mut Searched,
+        root: Root,
+        (tree, searched): (&Self::Tree, &mut Searched),
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>> {
-        searched.path = writer.path(&kept);
-        if !kept.writes {
+        searched.path = writer.path(root, tree);
+        if !self.options.write || !run.is_last {
             return Ok(BTreeMap::new());
         }
-        let (columns, root, own) = (&mut run.columns, kept.root, kept.root.vertex.is_none());
-        match &kept.tree.distances {
+        let (columns, own) = (&mut run.columns, root.vertex.is_none());
+        match &tree.distances {
             Distances::Whole(of) => {
                 columns.put_of_source(root.id, "distance", u64::MAX, own.then_some(0), |v| of[v.index()])?;
             }
@@ -137,7 +124,7 @@ impl SearchTask for Sssp {
                 columns.put_of_source(root.id, "distance", f32::INFINITY, own.then_some(0.0), |v| of[v.index()])?;
             }
         }
-        put_parents(columns, root, &kept.tree.parents, &writer.ids)?;
+        put_parents(columns, root, &tree.parents, &writer.ids)?;
         Ok(columns.of_source(root.id))
     }
 

@@ -1,13 +1,10 @@
 //! The fastest strategy: the engines of `[bfs]`, which use bottom-up steps and exchange bitmaps.
 
 use super::search::{Level, Search, Searched, Sent};
-use crate::algo::Run;
 use crate::algo::bfs;
-use crate::algo::searches::Engine;
+use crate::algo::searches::{Engine, EngineInput};
 use crate::error::Result;
 use crate::graph::ids::Vertex;
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 
 /// The engine of `[bfs]` that suits the devices, with a graph.
 pub struct Auto<'a> {
@@ -21,9 +18,9 @@ impl<'a> Auto<'a> {
     ///
     /// # Errors
     /// Errors of [`bfs::engine::choose`].
-    pub fn new(graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Auto<'a>> {
-        let search = bfs::engine::choose([None; 2], graph, degrees, run, spare)?;
-        Ok(Auto { search, is_alone: run.comm.ranks() == 1 })
+    pub fn new(input: EngineInput<'a, '_>) -> Result<Auto<'a>> {
+        let is_alone = input.run.comm.ranks() == 1;
+        Ok(Auto { search: bfs::engine::choose([None; 2], input)?, is_alone })
     }
 }
 

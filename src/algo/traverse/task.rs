@@ -1,29 +1,29 @@
 //! The table `[traverse]`.
 
-use super::options::Strategy;
+use super::options::{KEYS, OWNER, STRATEGY, Strategy};
 use super::search::Searched;
-use super::{Traverse, cost, engine, gpu, options};
+use super::{Traverse, cost, engine, gpu};
 use crate::algo::bfs;
-use crate::algo::searches::{EngineOf, Options, SearchCost, SearchTable};
-use crate::algo::{Crew, GraphSize, Run};
+use crate::algo::searches::{EngineInput, EngineOf, Options, SearchCost, SearchTable};
+use crate::algo::{Crew, GraphSize};
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::memory::Buffer;
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 
 impl SearchTable for Traverse {
     const NAME: &'static str = "traverse";
     const ABOUT: &'static str = "searches breadth-first by ranks that own vertices";
-    const KEYS: &'static [&'static dyn AnyKey] = options::KEYS;
+    const KEYS: &'static [&'static dyn AnyKey] = KEYS;
 
     type Tree = Buffer<u32>;
     type Searched = Searched;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Traverse> {
-        Traverse::read(table, diagnostics)
+        let options = Options::parse(table, diagnostics);
+        let (strategy, owner) = (STRATEGY.read(table, diagnostics), OWNER.read(table, diagnostics));
+        Some(Traverse { options: options?, strategy: strategy?, owner: owner? })
     }
 
     fn options(&self) -> &Options {
@@ -53,13 +53,7 @@ impl SearchTable for Traverse {
         cost::of(self, graph, crew)
     }
 
-    fn engine<'a>(
-        &self,
-        graph: &'a Graph,
-        degrees: &'a Mapped,
-        run: &Run<'a>,
-        spare: u64,
-    ) -> Result<EngineOf<'a, Traverse>> {
-        engine::choose(self, graph, degrees, run, spare)
+    fn engine<'a>(&self, input: EngineInput<'a, '_>) -> Result<EngineOf<'a, Traverse>> {
+        engine::choose(self, input)
     }
 }

@@ -85,9 +85,9 @@ fn in_rows(
 ) -> u64 {
     let mut hits = 0;
     for bit in ones(rest) {
-        let looked = graph.in_row(begin + bit, known);
-        found.checked += looked.checked;
-        if let Some(parent) = looked.parent {
+        let (parent, checked) = graph.in_row(begin + bit, known);
+        found.checked += checked;
+        if let Some(parent) = parent {
             parents[bit as usize].store(parent, Relaxed);
             hits |= 1 << bit;
         }

@@ -132,17 +132,18 @@ impl Graph<'_> {
         self.rows.row_from(self.direction.row(v, Way::In), skip)
     }
 
-    /// Searches the row of the own vertex `v` after the heads for a neighbour that is in `known`.
+    /// Searches the row of the own vertex `v` after the heads for a neighbour that is in `known`. Returns it, and the
+    /// number of entries checked.
     #[inline]
-    pub fn in_row(&self, v: u32, known: &[AtomicU64]) -> ParentLookup {
+    pub fn in_row(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
         let mut checked = 0;
         for &neighbour in self.behind_heads(v).into_iter().flatten() {
             checked += 1;
             if is_set(known, neighbour) {
-                return ParentLookup { parent: Some(neighbour), checked, goes_on: false };
+                return (Some(neighbour), checked);
             }
         }
-        ParentLookup { parent: None, checked, goes_on: false }
+        (None, checked)
     }
 }
 

@@ -33,16 +33,14 @@ use self::heads::Heads;
 use self::walk::Walk;
 use super::ranks::exchange::Exchange;
 use super::search::{NONE, Search, Searched, Switch};
-use crate::algo::CpuResources;
 use crate::algo::bits::Lookup;
+use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::{of_cores, team};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use crate::memory::cells;
-use crate::store::map::Mapped;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
@@ -84,24 +82,21 @@ pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Prepares to search a graph with these rows and degrees. This rank owns the vertices `own`.
+    /// Prepares to search a graph. This rank owns the vertices `own`.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if [`bytes()`] does not fit; [`crate::Error::Corrupt`] if the degrees are damaged.
+    /// [`crate::Error::Limit`] if [`bytes()`] does not fit; errors of the graph.
     pub fn new(
-        rows: Adjacency<'a>,
-        direction: Direction,
+        EngineInput { graph, degrees, run, spare }: EngineInput<'a, '_>,
         own: VertexOwnership,
-        degrees: &'a Mapped,
         WalkOptions { switch, on_disk }: WalkOptions,
-        CpuResources { threads, budget, spare }: CpuResources<'_>,
     ) -> Result<CpuSearch<'a>> {
-        let degrees = degrees.body_as_u32()?;
+        let (direction, rows) = (graph.info.direction, Adjacency::new(&graph.catalogue, graph.upper()?));
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let threads = if entries < FEW { 1 } else { of_cores(threads) };
+        let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
         let hubs = Hubs::of(degrees, direction, own);
-        let arrays = Arrays::new(own, hubs, threads, budget)?;
-        let heads = Heads::of(&rows, direction, own, spare, budget)?;
+        let arrays = Arrays::new(own, hubs, threads, run.budget)?;
+        let heads = Heads::of(&rows, direction, own, spare, run.budget)?;
         if on_disk {
             rows.expect_random_access();
         }
@@ -125,8 +120,7 @@ impl<'a> CpuSearch<'a> {
         if own.has(root) {
             parents[own.place(root)] = root;
         }
-        let how = (self.switch, self.entries);
-        let walk = Walk::new(&self.graph, &self.arrays, exchange, how, self.threads, self.lookup);
+        let walk = Walk::new(self, exchange);
         let cells = cells(parents);
         team(self.threads, &|thread| walk.go(thread, root, cells))?;
         let (searched, bits) = walk.into_searched();

@@ -134,7 +134,7 @@ impl<'a> GpuSearch<'a> {
         if search.room.vertices > 0 && together.is_some() == search.is_shared() {
             let launched = search.launch_all(Vertex(0));
             // Other ranks wait for this one, even if it failed.
-            search.beside.iter().for_each(Beside::wait);
+            search.beside.iter().for_each(|beside| beside.comm.barrier());
             launched?;
         }
         Ok(search)
@@ -332,7 +332,7 @@ impl Search for GpuSearch<'_> {
     }
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
-        let wanted = if self.beside.as_ref().is_none_or(Beside::leads) { self.room.vertices } else { 0 };
+        let wanted = if self.beside.as_ref().is_none_or(|beside| beside.comm.leads()) { self.room.vertices } else { 0 };
         if u64::from(root.0) >= self.room.vertices || parents.len() as u64 != wanted {
             return Err(Error::internal("search on the GPU", "another graph's root or parents"));
         }

@@ -36,7 +36,8 @@ impl Together<'_> {
 
 /// The other GPUs that search with this one.
 pub(super) struct Beside<'a> {
-    comm: &'a Comm,
+    /// The ranks whose GPUs search.
+    pub comm: &'a Comm,
     peers: Peers,
     /// Address of the parents on the GPU of rank 0.
     gathered: u64,
@@ -60,16 +61,6 @@ impl<'a> Beside<'a> {
         let reported = memory.comm.all_gather(offsets.as_ref().map_or(&[][..], |offsets| bytes_of(offsets)));
         let all: Option<Vec<Offsets>> = reported.iter().map(|reported| offsets_of(reported)).collect();
         mine.zip(all).map(|(search, all)| Beside::of(memory, &all, search))
-    }
-
-    /// Waits for all ranks. Collective.
-    pub fn wait(&self) {
-        self.comm.barrier();
-    }
-
-    /// Returns true if the parents are gathered on this GPU.
-    pub fn leads(&self) -> bool {
-        self.comm.leads()
     }
 
     fn of(memory: PeerMemory<'a>, all: &[Offsets], mine: &GpuSearch<'_>) -> Result<Beside<'a>> {

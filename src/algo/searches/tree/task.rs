@@ -1,16 +1,17 @@
 //! Implementation of [`SearchTask`] for all searches by levels, which produce the same trees.
 
 use super::verify::{self, SourceChecked, SourceOutput};
-use super::{BATCH, TreeWriter, bytes, validate};
+use super::{BATCH, validate, write};
 use crate::algo::searches::graph500::Kernel;
 use crate::algo::searches::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
 use crate::algo::searches::sentences::{Farthest, Reach};
-use crate::algo::searches::{Claim, Kept, NONE, SearchTable, SearchTask, figures, holds};
+use crate::algo::searches::{Claim, NONE, Root, SearchTable, SearchTask, figures, holds};
 use crate::algo::{EdgeSource, Results, Run};
 use crate::chart::Figure;
 use crate::error::{Error, Result};
 use crate::graph::ids::InputId;
 use crate::memory::{Budget, Buffer, populate};
+use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::results::Output;
 use crate::results::about::About;
@@ -43,7 +44,7 @@ where
 {
     type SourceOutput = SourceOutput;
     type SourceDetails = <T::Searched as LevelSearched>::Details;
-    type Writer = TreeWriter;
+    type Writer = InputIds;
 
     const KERNEL: Kernel = Kernel::Bfs;
     const COLUMNS: &'static [About] = &[About::PARENT, About::LEVEL];
@@ -66,7 +67,10 @@ where
     }
 
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
-        bytes(self.options(), vertices, trees)
+        let options = self.options();
+        let checks = if options.validate { validate::bytes(vertices, trees, 0) } else { 0 };
+        let writes = if options.write { write::bytes(vertices) } else { 0 };
+        4 * vertices * trees as u64 + checks + writes
     }
 
     fn parents(parents: &Buffer<u32>) -> &[u32] {
@@ -77,18 +81,18 @@ where
         searched.seconds()
     }
 
-    fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<TreeWriter>> {
-        writes.then(|| TreeWriter::new(graph, budget)).transpose()
+    fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<InputIds>> {
+        writes.then(|| InputIds::open(graph, budget)).transpose()
     }
 
     fn keep(
         &self,
-        writer: &TreeWriter,
-        kept: Kept<'_, Buffer<u32>>,
-        _: &mut T::Searched,
+        ids: &InputIds,
+        root: Root,
+        (parents, _): (&Buffer<u32>, &mut T::Searched),
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>> {
-        writer.write(&mut run.columns, kept.root, kept.tree, (run.threads, run.budget))
+        write::write(&mut run.columns, root, parents, ids, (run.threads, run.budget))
     }
 
     fn check(&self, graph: &Graph, claims: &[Claim<'_, T::Searched, Buffer<u32>>], run: &Run<'_>) -> Result<()> {

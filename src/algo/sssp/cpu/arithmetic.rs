@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// Arithmetic of one kind of distances.
 pub trait Arithmetic: Send + Sync + 'static {
     /// A distance: the sum of the weights along a path.
-    type Sum: Copy + Ord + Debug + Default + Into<u64> + Send + Sync;
+    type Sum: Copy + Ord + Debug + Default + Into<u64> + TryFrom<u64> + Send + Sync;
     /// A distance that threads share.
     type Cell: Plain + Send + Sync;
     /// A path to a vertex: its length, and its last vertex but one if cells keep parents.
@@ -52,9 +52,15 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Returns the smallest distance in bucket `bucket` or a later one.
     fn least(bucket: u64, width: Width) -> Self::Sum;
     /// Returns a distance as a number. The order of numbers is the order of distances.
-    fn to_word(sum: Self::Sum) -> u64;
+    #[inline]
+    fn to_word(sum: Self::Sum) -> u64 {
+        sum.into()
+    }
     /// Returns the distance that [`Self::to_word`] turned into `word`.
-    fn of_word(word: u64) -> Self::Sum;
+    #[inline]
+    fn of_word(word: u64) -> Self::Sum {
+        Self::Sum::try_from(word).unwrap_or(Self::UNREACHED)
+    }
     /// Returns a distance in the form of results.
     fn distance(sum: Self::Sum) -> Distance;
 
@@ -155,16 +161,6 @@ macro_rules! whole {
                 <$sum>::try_from(least).unwrap_or(<$sum>::MAX)
             }
 
-            #[inline]
-            fn to_word(sum: $sum) -> u64 {
-                sum.into()
-            }
-
-            #[inline]
-            fn of_word(word: u64) -> $sum {
-                word as $sum
-            }
-
             fn distance(sum: $sum) -> Distance {
                 Distance::Whole(sum.into())
             }
@@ -219,16 +215,6 @@ impl Arithmetic for Decimal {
             least += 1;
         }
         least
-    }
-
-    #[inline]
-    fn to_word(sum: u32) -> u64 {
-        sum.into()
-    }
-
-    #[inline]
-    fn of_word(word: u64) -> u32 {
-        word as u32
     }
 
     fn distance(sum: u32) -> Distance {
@@ -305,16 +291,6 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
 
     fn least(bucket: u64, width: Width) -> u32 {
         A::least(bucket, width)
-    }
-
-    #[inline]
-    fn to_word(sum: u32) -> u64 {
-        A::to_word(sum)
-    }
-
-    #[inline]
-    fn of_word(word: u64) -> u32 {
-        A::of_word(word)
     }
 
     fn distance(sum: u32) -> Distance {

@@ -32,7 +32,7 @@ pub struct Bins<S> {
     /// The first bucket in `far`.
     far_first: u64,
     /// Entries that are sent to other ranks before they come into a bucket.
-    unsent: Vec<Entry<S>>,
+    pub unsent: Vec<Entry<S>>,
     /// Empty lists with the memory of lists that were taken. A bucket that gets its first entry reuses one, because it
     /// is likely in a cache.
     spare: Vec<Vec<Entry<S>>>,
@@ -152,17 +152,6 @@ impl<S: Copy> Bins<S> {
             self.far_first = self.far_first.min(bucket);
             self.far.push((bucket, entry));
         }
-    }
-
-    /// Adds an entry that is to be sent to other ranks.
-    #[inline(always)]
-    pub fn push_unsent(&mut self, entry: Entry<S>) {
-        self.unsent.push(entry);
-    }
-
-    /// Takes the entries that are to be sent to other ranks.
-    pub fn take_unsent(&mut self) -> Vec<Entry<S>> {
-        std::mem::take(&mut self.unsent)
     }
 
     /// Returns the first bucket that has an entry.

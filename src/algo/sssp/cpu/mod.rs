@@ -43,6 +43,7 @@ use super::options::{Method, Sssp};
 use super::ranks::exchange::Exchange;
 use super::search::{Search, Searched, ShortestPathTree};
 use super::weights::EdgeWeights;
+use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
 use crate::algo::team::of_cores;
 use crate::algo::{Run, WeightSource};
@@ -51,8 +52,6 @@ use crate::formats::WeightType;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Reservation, populate};
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 use std::sync::{Mutex, PoisonError};
 
 /// Entries of all rows below which one thread searches alone, because it would be done before other threads had begun.
@@ -168,8 +167,8 @@ impl CpuSearch {
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if [`bytes()`] do not fit; errors of the graph and of the disk; a stop.
-    pub fn new(graph: &Graph, table: &Sssp, degrees: &Mapped, run: &Run<'_>) -> Result<CpuSearch> {
-        Self::of_part(graph, table, degrees, run, VertexOwnership::all(graph.info.connected as usize), None)
+    pub fn new(table: &Sssp, input: EngineInput<'_, '_>) -> Result<CpuSearch> {
+        Self::of_part(table, input, VertexOwnership::all(input.graph.info.connected as usize), None)
     }
 
     /// Prepares the part of a graph that a rank owns for searches, together with the other ranks if there are any.
@@ -178,15 +177,12 @@ impl CpuSearch {
     /// # Errors
     /// Errors of [`Self::new`] and of the exchange.
     pub fn of_part(
-        graph: &Graph,
         table: &Sssp,
-        degrees: &Mapped,
-        run: &Run<'_>,
+        EngineInput { graph, degrees, run, .. }: EngineInput<'_, '_>,
         own: VertexOwnership,
         exchange: Option<&mut RankExchange>,
     ) -> Result<CpuSearch> {
         let (method, budget) = (table.method, run.budget);
-        let degrees = degrees.body_as_u32()?;
         let edges = Edges::new(graph, table.weights, budget)?;
         let (kind, direction, vertices) = (edges.kind, edges.direction, graph.info.connected as u32);
         let (out, into) = sort_rows(&edges, table.weights, degrees, own, run)?;

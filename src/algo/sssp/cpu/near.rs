@@ -34,22 +34,20 @@ pub struct Bounds {
     is_begun: bool,
 }
 
-/// Number of entries by excess, of rows by the excess of their last entry, and of rows in all.
+/// Number of entries by excess, without the last entry of each row, and number of rows that have entries.
 #[derive(Clone)]
 struct Counts {
     entries: Vec<u64>,
-    lasts: Vec<u64>,
     rows: u64,
 }
 
 impl Counts {
     fn new() -> Counts {
-        Counts { entries: vec![0; STEPS + 1], lasts: vec![0; STEPS + 1], rows: 0 }
+        Counts { entries: vec![0; STEPS + 1], rows: 0 }
     }
 
     fn and(mut self, other: &Counts) -> Counts {
         self.entries.iter_mut().zip(&other.entries).for_each(|(sum, more)| *sum += more);
-        self.lasts.iter_mut().zip(&other.lasts).for_each(|(sum, more)| *sum += more);
         self.rows += other.rows;
         self
     }
@@ -57,17 +55,13 @@ impl Counts {
     /// Returns how many entries are kept, and how many steps of excess that takes, if at most `most` entries may be
     /// kept. Returns `None` if not even the first entry of each row fits.
     fn fit(&self, most: u64) -> Option<(u64, usize)> {
-        let (mut kept, mut best) = (self.rows, None);
-        for steps in 0..=STEPS + 1 {
-            if kept > most {
-                break;
-            }
-            best = Some((kept, steps));
-            if steps <= STEPS {
-                kept += self.entries[steps] - self.lasts[steps];
-            }
-        }
-        best
+        let kept_before = self.entries.iter().scan(self.rows, |kept, entries| {
+            let before = *kept;
+            *kept += entries;
+            Some(before)
+        });
+        let all = self.rows + self.entries.iter().sum::<u64>();
+        kept_before.chain([all]).take_while(|&kept| kept <= most).zip(0..).last()
     }
 }
 
@@ -114,11 +108,8 @@ impl Bounds {
         let count = |(part, bounds): (usize, &[f32])| {
             let mut counts = Counts::new();
             for (nth, &bound) in (part * PART..).zip(bounds) {
-                let row = row(nth);
-                let step = |entry: &u64| this.step(weight(*entry), bound);
-                row.iter().for_each(|entry| counts.entries[step(entry)] += 1);
-                if let Some(last) = row.last() {
-                    counts.lasts[step(last)] += 1;
+                if let Some((_, others)) = row(nth).split_last() {
+                    others.iter().for_each(|&entry| counts.entries[this.step(weight(entry), bound)] += 1);
                     counts.rows += 1;
                 }
             }

@@ -141,7 +141,7 @@ pub fn push<A: Arithmetic>(
             }
         }
         if walk.is_shared() {
-            let mut nearer = bins.take_unsent();
+            let mut nearer = std::mem::take(&mut bins.unsent);
             if !walk.share(here, &mut nearer, |entry| bins.push(bucket_of(entry.sum), entry)) {
                 return None;
             }
@@ -308,7 +308,7 @@ fn settle<A: Arithmetic>(
             if A::is_better(way, cell) && A::improve(cell, way) {
                 let entry = Entry { sum: A::sum(way), vertex };
                 // An entry for other ranks comes into a bucket when it is sent.
-                if walk.is_shared() { bins.push_unsent(entry) } else { bins.push(bucket_of(entry.sum), entry) }
+                if walk.is_shared() { bins.unsent.push(entry) } else { bins.push(bucket_of(entry.sum), entry) }
             }
         }
     };

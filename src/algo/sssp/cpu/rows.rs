@@ -45,21 +45,11 @@ impl Weights {
     /// Errors of the exchange.
     pub fn of_all(self, kind: WeightType, exchange: &mut RankExchange) -> Result<Weights> {
         let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
-        let sum = exchange.sum(self.in_parts_of(kind, largest))?;
-        Ok(Weights { largest, sum: of_parts(kind, largest, sum) })
+        // Ranks add up whole numbers of units of the largest weight, so that all agree on the total, and small weights
+        // are as exact as large ones. If all weights are 0, the quotient is NaN, which the cast turns into 0.
+        let parts = exchange.sum((self.sum / number(kind, largest) * PARTS) as u64)?;
+        Ok(Weights { largest, sum: parts as f64 / PARTS * number(kind, largest) })
     }
-
-    /// Returns the sum in fixed-point units of `largest`. Whole numbers make all ranks agree on the total, and are as
-    /// exact for small weights as for large ones.
-    fn in_parts_of(self, kind: WeightType, largest: u32) -> u64 {
-        // If all weights are 0, the quotient is NaN, which the cast turns into 0.
-        (self.sum / number(kind, largest) * PARTS) as u64
-    }
-}
-
-/// Converts a sum in fixed-point units of the largest weight back to a number.
-fn of_parts(kind: WeightType, largest: u32, parts: u64) -> f64 {
-    parts as f64 / PARTS * number(kind, largest)
 }
 
 /// Returns a weight as a number.

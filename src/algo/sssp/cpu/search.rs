@@ -43,15 +43,8 @@ pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<
         let seconds = found_without.elapsed().as_secs_f64();
         phases.push(Phase { kind: "plateau".into(), rounds: 1, relaxations: 0, seconds });
     }
-    Ok(Searched {
-        reached: reached.vertices,
-        max_distance: A::distance(reached.farthest),
-        relaxations: phases.iter().map(|phase| phase.relaxations).sum(),
-        seconds: begun.elapsed().as_secs_f64(),
-        phases,
-        path: None,
-        distances: Vec::new(),
-    })
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(Searched::new(reached.vertices, A::distance(reached.farthest), phases, seconds))
 }
 
 /// Runs one thread's share of all phases.

@@ -31,7 +31,7 @@ use super::options::Method;
 use super::search::{Search, Searched, ShortestPathTree};
 use super::weights::EdgeWeights;
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{GoOn, fetch};
+use crate::algo::searches::gpu::fetch;
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel};
@@ -40,6 +40,7 @@ use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
+use crate::process::signals;
 use memory::Memory;
 use moore::Arrays;
 use place::Placed;
@@ -71,7 +72,6 @@ impl Weights<'_> {
 /// A graph prepared for searches on a GPU.
 pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
-    go_on: GoOn<'a>,
     blocks: u32,
     placed: Placed,
     /// Kind of sums. It changes to 64 bits when a sum does not fit 32.
@@ -92,15 +92,8 @@ impl<'a> GpuSearch<'a> {
     ///
     /// # Errors
     /// [`Error::Limit`] with the smallest number of bytes that suffices, if GPU memory is too small; [`Error::Usage`]
-    /// if the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks and of `go_on`.
-    pub fn new(
-        graph: &Graph,
-        edges: &Edges<'_>,
-        lease: Lease<'a>,
-        method: Method,
-        budget: &Budget,
-        go_on: GoOn<'a>,
-    ) -> Result<Self> {
+    /// if the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks; a stop.
+    pub fn new(graph: &Graph, edges: &Edges<'_>, lease: Lease<'a>, method: Method, budget: &Budget) -> Result<Self> {
         let halves = [&graph.catalogue, graph.upper()?];
         let id;
         let weights = match &edges.weights {
@@ -111,7 +104,7 @@ impl<'a> GpuSearch<'a> {
                 Weights::Drawn(*drawn, &id)
             }
         };
-        let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), budget, go_on)?;
+        let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), budget)?;
         // The first launch of a kernel takes longer, so search once before anything is timed. Graph500's reference does
         // so too.
         if search.placed.graph.vertices > 0 {
@@ -131,7 +124,6 @@ impl<'a> GpuSearch<'a> {
         method: Method,
         tuning: Tuning,
         budget: &Budget,
-        go_on: GoOn<'a>,
     ) -> Result<Self> {
         if !halves.iter().all(|half| half.is_local()) {
             return Err(Error::internal("search on the GPU", "rows that are not here"));
@@ -145,7 +137,7 @@ impl<'a> GpuSearch<'a> {
         workspace.arena.reset(0);
         workspace.arena.holds(room.bytes(), PURPOSE)?;
         let state = workspace.arena.take_planned(1)?;
-        let placed = place::place(workspace, halves, &room, &weights, &tuning, budget, go_on)?;
+        let placed = place::place(workspace, halves, &room, &weights, &tuning, budget)?;
         let memory = Memory::take(&mut workspace.arena, &room)?;
         let (kind, sums) = (weights.kind(), Sums::of(weights.kind()));
         let kernel = workspace.kernel(&PROGRAM, sums.kernel())?;
@@ -186,7 +178,7 @@ impl<'a> GpuSearch<'a> {
         let bytes = workspace.arena.mark();
         let on_host = placed.on_host.is_some();
         tracing::debug!(blocks, bytes, on_host, ?placed, ?widths, "a weighted graph on the GPU");
-        Ok(GpuSearch { gpu: lease, go_on, blocks, placed, sums, method, search, memory, arrays, state, clock })
+        Ok(GpuSearch { gpu: lease, blocks, placed, sums, method, search, memory, arrays, state, clock })
     }
 
     /// Searches, and repeats the search with 64-bit sums if a sum does not fit. Returns the final state.
@@ -208,7 +200,7 @@ impl<'a> GpuSearch<'a> {
         }
         let workspace = &*self.gpu.workspace;
         let rounds = if self.method == Method::Moore { moore::queued } else { moore::masked };
-        let found = rounds(workspace, &self.arrays, self.sums, root, [&self.clock[0], &self.clock[2]], self.go_on)?;
+        let found = rounds(workspace, &self.arrays, self.sums, root, [&self.clock[0], &self.clock[2]])?;
         if found.overflowed {
             return Ok(State { overflowed: 1, ..State::default() });
         }
@@ -233,7 +225,7 @@ impl<'a> GpuSearch<'a> {
         let queue = &workspace.queue;
         let kernel: Kernel = workspace.kernel(&PROGRAM, self.sums.kernel())?;
         for launch in 0u64.. {
-            (self.go_on)()?;
+            signals::check()?;
             if launch > 0 {
                 queue.fill(self.state.as_bytes().part(0..BARRIER_BYTES), 0)?;
             }

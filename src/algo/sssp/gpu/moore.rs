@@ -2,13 +2,14 @@
 //! After each launch the host decides on the kind of the next one.
 #![allow(unsafe_code)] // kernel launches
 
+use super::MOORE;
 use super::programs::MOORE_HEADER;
 use super::sums::Sums;
 use super::twins::{BARRIER_BYTES, Graph, Masked, Moore, MooreState};
-use super::{GoOn, MOORE};
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Workspace, constant};
 use crate::graph::ids::Vertex;
+use crate::process::signals;
 
 /// Threads of a block, if several blocks run and if one block runs alone.
 const THREADS: u32 = of_kernels("MOORE_THREADS");
@@ -89,7 +90,6 @@ pub(super) fn queued(
     sums: Sums,
     root: Vertex,
     [begun, known]: [&Event; 2],
-    go_on: GoOn<'_>,
 ) -> Result<Rounds> {
     let queue = &workspace.queue;
     let vertices = u64::from(arrays.graph.vertices);
@@ -137,7 +137,7 @@ pub(super) fn queued(
             let MooreState { rounds, relaxations, overflowed, .. } = state_now;
             return Ok(Rounds { rounds, relaxations, overflowed: overflowed != 0 });
         }
-        go_on()?;
+        signals::check()?;
         let most_tasks = if tasks <= most_of_one { most_of_one } else { MOST_OF_SEVERAL };
         let arguments = (arrays.graph, Moore { most_tasks, ..moore });
         // SAFETY: as above.
@@ -164,7 +164,6 @@ pub(super) fn masked(
     sums: Sums,
     root: Vertex,
     [begun, known]: [&Event; 2],
-    go_on: GoOn<'_>,
 ) -> Result<Rounds> {
     let queue = &workspace.queue;
     let vertices = u64::from(arrays.graph.vertices);
@@ -194,7 +193,7 @@ pub(super) fn masked(
     queue.mark(begun)?;
     let mut totals = Rounds::default();
     loop {
-        go_on()?;
+        signals::check()?;
         queue.fill(flags.part(0..1), 0)?;
         // SAFETY: the arguments match the kernels'. Every array has an element for each vertex.
         unsafe {

@@ -22,23 +22,17 @@ pub(super) fn of(state: &State, sums: Sums, seconds: f64) -> Searched {
     let phase = |kind: &str, rounds, relaxations, seconds| Phase { kind: kind.into(), rounds, relaxations, seconds };
     let others = state.relaxations;
     let steps = state.steps.saturating_sub(2 * state.rounds);
-    let mut phases = Vec::new();
-    if state.rounds > 0 {
-        phases.push(phase("push", steps, state.pushed, between(BEGUN, CAPPED)));
-        phases.push(phase("pull", state.rounds, others, between(CAPPED, PULLED)));
-        phases.push(phase("push", 0, 0, between(PULLED, KNOWN)));
-        phases.push(phase("parents", 1, 0, between(KNOWN, ENDED)));
-    } else {
-        phases.push(phase("push", steps, state.pushed, between(BEGUN, KNOWN)));
-        phases.push(phase("parents", 1, others, between(KNOWN, ENDED)));
-    }
-    Searched {
-        reached: state.reached,
-        max_distance,
-        relaxations: state.pushed + state.relaxations,
-        seconds,
-        phases,
-        path: None,
-        distances: Vec::new(),
-    }
+    let phases = match state.rounds {
+        0 => vec![
+            phase("push", steps, state.pushed, between(BEGUN, KNOWN)),
+            phase("parents", 1, others, between(KNOWN, ENDED)),
+        ],
+        rounds => vec![
+            phase("push", steps, state.pushed, between(BEGUN, CAPPED)),
+            phase("pull", rounds, others, between(CAPPED, PULLED)),
+            phase("push", 0, 0, between(PULLED, KNOWN)),
+            phase("parents", 1, 0, between(KNOWN, ENDED)),
+        ],
+    };
+    Searched::new(state.reached, max_distance, phases, seconds)
 }

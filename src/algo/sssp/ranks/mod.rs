@@ -12,14 +12,12 @@ use super::Sssp;
 use super::cpu::CpuSearch;
 use super::edges::Edges;
 use super::search::{Search, Searched, ShortestPathTree};
-use crate::algo::Run;
+use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::ids::Vertex;
 use crate::memory::Buffer;
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 
 /// A graph prepared for searches by all ranks together.
 pub struct RankedSearch<'a> {
@@ -36,14 +34,15 @@ impl<'a> RankedSearch<'a> {
     ///
     /// # Errors
     /// Errors of [`CpuSearch::new`].
-    pub fn new(graph: &'a Graph, table: &Sssp, degrees: &Mapped, run: &Run<'_>) -> Result<RankedSearch<'a>> {
+    pub fn new(table: &Sssp, input: EngineInput<'a, '_>) -> Result<RankedSearch<'a>> {
+        let EngineInput { graph, run, .. } = input;
         let comm = run.comm;
         let vertices = graph.info.connected as usize;
         let own = VertexOwnership::blocks(vertices, comm.rank(), comm.ranks());
         let mut exchange = Exchange::open(comm, own, run.budget)?;
         let parents = if comm.leads() { 0 } else { vertices };
         let parents = run.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
-        let search = CpuSearch::of_part(graph, table, degrees, run, own, Some(&mut exchange.ranks))?;
+        let search = CpuSearch::of_part(table, input, own, Some(&mut exchange.ranks))?;
         let edges = Edges::new(graph, table.weights, run.budget)?;
         Ok(RankedSearch { search, exchange, edges, parents })
     }

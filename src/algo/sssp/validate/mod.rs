@@ -44,22 +44,6 @@ pub struct Tree<'a> {
     pub parents: &'a [u32],
 }
 
-impl<'a> Tree<'a> {
-    fn whole(&self) -> Option<&'a [u64]> {
-        match self.distances {
-            Distances::Whole(distances) => Some(distances),
-            Distances::Decimal(_) => None,
-        }
-    }
-
-    fn decimal(&self) -> Option<&'a [f32]> {
-        match self.distances {
-            Distances::Decimal(distances) => Some(distances),
-            Distances::Whole(_) => None,
-        }
-    }
-}
-
 /// Figures of a tree that passed the checks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
@@ -126,20 +110,18 @@ pub fn validate(
     check(&Rows::new(graph, weights, budget)?, trees, threads, budget)
 }
 
-/// Checks trees against any source of edges.
+/// Checks trees, which have distances of one type, against any source of edges.
 ///
 /// # Errors
 /// Errors of [`validate`] and of reading the edges.
 pub fn check<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
     let checks = Checks { edges, threads, budget };
     let mut figures = Vec::new();
-    let mut rest = trees;
-    while let [first, ..] = rest {
-        let is_whole = first.whole().is_some();
-        let alike = rest.iter().take_while(|tree| tree.whole().is_some() == is_whole).count();
-        let some = &rest[..alike.min(MOST)];
-        figures.extend(if is_whole { checks.whole(some)? } else { checks.decimal(some)? });
-        rest = &rest[some.len()..];
+    for some in trees.chunks(MOST) {
+        figures.extend(match some[0].distances {
+            Distances::Whole(_) => checks.whole(some)?,
+            Distances::Decimal(_) => checks.decimal(some)?,
+        });
     }
     Ok(figures)
 }
@@ -153,7 +135,7 @@ struct Checks<'a, E> {
 
 impl<E: EdgePass> Checks<'_, E> {
     fn whole(&self, trees: &[Tree<'_>]) -> Result<Vec<Figures>> {
-        let (trees, figures) = self.each(trees, Tree::whole)?;
+        let (trees, figures) = self.each(trees, |of| if let Distances::Whole(of) = of { Some(of) } else { None })?;
         let is_narrow = figures.iter().all(|figures| match figures.max_distance {
             Distance::Whole(most) => most < u64::from(u32::MAX) - 1,
             Distance::Decimal(_) => false,
@@ -165,7 +147,7 @@ impl<E: EdgePass> Checks<'_, E> {
     }
 
     fn decimal(&self, trees: &[Tree<'_>]) -> Result<Vec<Figures>> {
-        let (trees, figures) = self.each(trees, Tree::decimal)?;
+        let (trees, figures) = self.each(trees, |of| if let Distances::Decimal(of) = of { Some(of) } else { None })?;
         self.together(&trees, Some(|sum| sum))?;
         Ok(figures)
     }
@@ -197,12 +179,13 @@ impl<E: EdgePass> Checks<'_, E> {
     fn each<'t, S: Sum>(
         &self,
         trees: &[Tree<'t>],
-        of: impl Fn(&Tree<'t>) -> Option<&'t [S]>,
+        of: impl Fn(&'t Distances) -> Option<&'t Buffer<S>>,
     ) -> Result<(Vec<TypedTree<'t, S>>, Vec<Figures>)> {
         let vertices = self.edges.vertices();
         let (mut ofs, mut figures) = (Vec::new(), Vec::new());
         for tree in trees {
-            let Some(distances) = of(tree).filter(|of| of.len() == vertices && tree.parents.len() == vertices) else {
+            let alike = |of: &&Buffer<S>| of.len() == vertices && tree.parents.len() == vertices;
+            let Some(distances) = of(tree.distances).filter(alike) else {
                 return Err(Error::internal("check trees", "arrays of other vertices than the graph has"));
             };
             let of = TypedTree { root: tree.root, parents: tree.parents, distances, has_plateaus: false };

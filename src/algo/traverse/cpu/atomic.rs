@@ -32,8 +32,8 @@ pub(super) fn expand(
     let ranks = ownership.ranks;
     let next: Vec<AtomicU64> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
     let each = |visit: &(dyn Fn(Range<u64>) + Sync)| {
-        let first = expansion.offsets.partition_point(|&before| before <= piece.start).saturating_sub(1);
-        let end = expansion.offsets.partition_point(|&before| before < piece.end).max(first);
+        let first = expansion.offsets().partition_point(|&before| before <= piece.start).saturating_sub(1);
+        let end = expansion.offsets().partition_point(|&before| before < piece.end).max(first);
         let parts = Parts::new(end - first, PART);
         team(threads, &|_| {
             parts.each(|part| {

@@ -13,14 +13,12 @@ mod update;
 use super::levels::{Frontier, Levels, lap, pair};
 use super::options::Strategy;
 use super::search::{Sent, Steps};
-use crate::algo::CpuResources;
+use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::{Direction, Way};
-use crate::memory::{Buffer, populate, word_cells};
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
+use crate::graph::direction::Way;
+use crate::memory::{populate, word_cells};
 use buckets::Buckets;
 use rows::Expansion;
 use std::ops::Range;
@@ -47,35 +45,18 @@ struct Candidates {
 
 /// The own vertices of a rank and their state.
 pub struct CpuLevels<'a> {
-    rows: Adjacency<'a>,
-    direction: Direction,
     degrees: &'a [u32],
     ownership: VertexOwnership,
     strategy: Strategy,
     threads: usize,
     update: Update,
-    /// The frontier: vertices, ascending, and the number of edges before each.
-    frontier: Buffer<u32>,
-    offsets: Buffer<u64>,
-    vertices: usize,
+    frontier: Expansion<'a>,
     buckets: Buckets,
     piece: u64,
     /// Whether the step is narrow.
     is_narrow: bool,
     /// Traffic of the step.
     sent: Sent,
-}
-
-/// Builds the expansion of the frontier. A macro, because it borrows only these fields.
-macro_rules! expansion {
-    ($levels:expr) => {
-        Expansion {
-            rows: &$levels.rows,
-            direction: $levels.direction,
-            vertices: &$levels.frontier[..$levels.vertices],
-            offsets: &$levels.offsets[..=$levels.vertices],
-        }
-    };
 }
 
 /// Returns the largest useful piece, in entries, for one of `ranks` ranks on a graph with `entries` entries in all
@@ -101,37 +82,31 @@ impl<'a> CpuLevels<'a> {
     /// Reserves memory for searches of a graph by the ranks that own its vertices.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; [`crate::Error::Corrupt`] if the degrees are damaged.
+    /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; errors of the graph.
     pub fn new(
-        graph: &'a Graph,
-        degrees: &'a Mapped,
+        EngineInput { graph, degrees, run, spare }: EngineInput<'a, '_>,
         ownership: VertexOwnership,
         strategy: Strategy,
-        CpuResources { threads, budget, spare }: CpuResources<'_>,
     ) -> Result<CpuLevels<'a>> {
-        let degrees = degrees.body_as_u32()?;
-        let direction = graph.info.direction;
+        let (threads, budget, direction) = (run.threads, run.budget, graph.info.direction);
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
         let own = ownership.len();
         let update = Update::new(own, narrow_edges(&ownership), budget)?;
-        let mut frontier = budget.zeroed(own, "the frontier (4 bytes a vertex)")?;
+        let mut vertices = budget.zeroed(own, "the frontier (4 bytes a vertex)")?;
         let mut offsets = budget.zeroed(own + 1, "edges of the frontier (8 bytes a vertex)")?;
-        populate(&mut frontier);
+        populate(&mut vertices);
         populate(&mut offsets);
+        let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
         let buckets = Buckets::new(ownership.keys(), threads, budget)?;
         let room = budget.free().saturating_sub(spare) / 8;
         let piece = most_piece(entries, ownership.ranks).min(room.max(LEAST_PIECE));
         Ok(CpuLevels {
-            rows: Adjacency::new(&graph.catalogue, graph.upper()?),
-            direction,
             degrees,
             ownership,
             strategy,
             threads,
             update,
-            frontier,
-            offsets,
-            vertices: 0,
+            frontier: Expansion { rows, direction, vertices, offsets, count: 0 },
             buckets,
             piece,
             is_narrow: true,
@@ -144,14 +119,13 @@ impl<'a> CpuLevels<'a> {
         if self.is_narrow {
             return Ok(self.narrow(piece, pairs, steps));
         }
-        let expansion = expansion!(self);
         let pairs_cells = word_cells(pairs);
         if self.strategy == Strategy::Atomic {
             let claims = self.update.claims();
-            return atomic::expand(&expansion, &self.ownership, claims, piece, pairs_cells, self.threads, steps);
+            return atomic::expand(&self.frontier, &self.ownership, claims, piece, pairs_cells, self.threads, steps);
         }
         let (pruned, away, count) =
-            self.buckets.fill(&expansion, &self.ownership, piece, pairs_cells, self.threads, steps)?;
+            self.buckets.fill(&self.frontier, &self.ownership, piece, pairs_cells, self.threads, steps)?;
         Ok(Candidates { to: by_owner(&self.ownership, &pairs[..count]), pruned, away })
     }
 
@@ -160,7 +134,7 @@ impl<'a> CpuLevels<'a> {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);
         let rank = self.ownership.rank as u32;
-        expansion!(self).each(piece, |neighbour, v| {
+        self.frontier.each(piece, |neighbour, v| {
             let (owner, place) = self.ownership.locate(neighbour);
             own += u64::from(owner == rank);
             pairs[count] = pair(owner * self.ownership.stride + place, v);
@@ -199,13 +173,14 @@ impl Levels for CpuLevels<'_> {
         self.update.begin();
         let (owner, place) = self.ownership.locate(root);
         let is_own = owner as usize == self.ownership.rank;
-        self.vertices = usize::from(is_own);
+        let frontier = &mut self.frontier;
+        frontier.count = usize::from(is_own);
         if is_own {
             self.update.root(place as usize, root);
-            self.frontier[0] = root;
-            self.offsets[1] = self.degrees[self.direction.row(root, Way::Out) as usize].into();
+            frontier.vertices[0] = root;
+            frontier.offsets[1] = self.degrees[frontier.direction.row(root, Way::Out) as usize].into();
         }
-        Ok(Frontier { vertices: self.vertices as u64, edges: self.offsets[self.vertices] })
+        Ok(Frontier { vertices: frontier.count as u64, edges: frontier.offsets[frontier.count] })
     }
 
     fn step(&mut self, all: Frontier) -> Result<()> {
@@ -231,15 +206,16 @@ impl Levels for CpuLevels<'_> {
     fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)> {
         let mut lapped = Instant::now();
         let threads = if self.is_narrow { 1 } else { self.threads };
-        let ownership = self.ownership;
+        let (ownership, degrees) = (self.ownership, self.degrees);
         let vertex = |place: u32| ownership.vertex(place);
-        self.vertices = self.update.advance(&mut self.frontier, vertex, self.is_narrow, threads)?;
+        let Expansion { direction, vertices, offsets, count, .. } = &mut self.frontier;
+        *count = self.update.advance(vertices, vertex, self.is_narrow, threads)?;
         lap(&mut lapped, &mut steps.update);
-        let degree = |v: u32| self.degrees[self.direction.row(v, Way::Out) as usize].into();
-        let threads = if self.vertices < 1 << 14 { 1 } else { threads };
-        let edges = rows::prefix_sum(&self.frontier[..self.vertices], degree, &mut self.offsets, threads)?;
+        let degree = |v: u32| degrees[direction.row(v, Way::Out) as usize].into();
+        let threads = if *count < 1 << 14 { 1 } else { threads };
+        let edges = rows::prefix_sum(&vertices[..*count], degree, offsets, threads)?;
         lap(&mut lapped, &mut steps.prefix_sum);
-        Ok((Frontier { vertices: self.vertices as u64, edges }, std::mem::take(&mut self.sent)))
+        Ok((Frontier { vertices: *count as u64, edges }, std::mem::take(&mut self.sent)))
     }
 
     fn parents(&mut self) -> Result<&[u32]> {

@@ -21,15 +21,15 @@ use super::levels::{BATCH, Frontier, Levels, lap};
 use super::options::Strategy;
 use super::search::{Sent, Steps};
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{GoOn, fetch};
+use crate::algo::searches::EngineInput;
+use crate::algo::searches::gpu::fetch;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, Peers, ProgramSource, SCAN};
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
-use crate::memory::{Budget, Buffer};
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
+use crate::memory::Buffer;
+use crate::process::signals;
 use clock::Clock;
 use launches::Launches;
 use memory::Memory;
@@ -53,7 +53,6 @@ const PURPOSE: &str = "[traverse] on this graph";
 /// The own vertices of a rank, on its GPU.
 pub struct GpuLevels<'a> {
     gpu: Lease<'a>,
-    go_on: GoOn<'a>,
     launches: Launches,
     memory: Memory,
     ownership: VertexOwnership,
@@ -77,17 +76,14 @@ impl<'a> GpuLevels<'a> {
     ///
     /// # Errors
     /// [`Error::Limit`] naming the smallest limit that works, if GPU or host memory is too small; [`Error::Usage`] for more entries than a GPU takes;
-    /// [`Error::Lost`], errors of the graph and of `go_on`.
+    /// [`Error::Lost`], errors of the graph; a stop.
     pub fn new(
-        graph: &'a Graph,
-        degrees: &'a Mapped,
+        EngineInput { graph, degrees, run, .. }: EngineInput<'a, '_>,
         ownership: VertexOwnership,
         strategy: Strategy,
         mut lease: Lease<'a>,
-        budget: &Budget,
-        go_on: GoOn<'a>,
     ) -> Result<GpuLevels<'a>> {
-        let (degrees, direction) = (degrees.body_as_u32()?, graph.info.direction);
+        let (budget, direction) = (run.budget, graph.info.direction);
         let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
         let starts = place::starts(&ownership, degrees, direction, budget)?;
         let workspace = &mut *lease.workspace;
@@ -100,14 +96,13 @@ impl<'a> GpuLevels<'a> {
         let memory = Memory::take(&mut workspace.arena, &room, &ownership)?;
         workspace.queue.write(&starts, memory.starts)?;
         let rows = OwnRows { rows: &rows, ownership: &ownership, direction, starts: &starts };
-        rows.upload(workspace, memory.targets, go_on)?;
+        rows.upload(workspace, memory.targets)?;
         let fetched = budget.zeroed(own, "the parents of a rank's vertices (4 bytes each)")?;
         let sorter = Sorter::load(workspace, memory.pairs, memory.counts, ownership.keys())?;
         let owned = memory.owned(&ownership);
         let launches = Launches::load(workspace, strategy, room.piece, owned, sorter, memory.arrays)?;
         Ok(GpuLevels {
             gpu: lease,
-            go_on,
             launches,
             memory,
             ownership,
@@ -157,7 +152,7 @@ impl<'a> GpuLevels<'a> {
 
 impl Levels for GpuLevels<'_> {
     fn begin(&mut self, root: u32) -> Result<Frontier> {
-        (self.go_on)()?;
+        signals::check()?;
         let queue = &self.gpu.workspace.queue;
         queue.fill(self.memory.parents, 0xff)?;
         self.memory.bits.iter().try_for_each(|&bits| queue.fill(bits, 0))?;
@@ -182,7 +177,7 @@ impl Levels for GpuLevels<'_> {
     }
 
     fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
-        (self.go_on)()?;
+        signals::check()?;
         if self.clock.is_full() {
             self.settle(steps)?;
         }
@@ -264,7 +259,7 @@ impl Levels for GpuLevels<'_> {
     fn pull(&mut self) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
         self.clock.begin(queue)?;
-        for &outbox in self.outboxes.iter().flat_map(PeerOutboxes::all) {
+        for &outbox in self.outboxes.iter().flat_map(|outboxes| &outboxes.all) {
             self.launches.claim_from(queue, outbox)?;
         }
         self.clock.end(queue, |steps| &mut steps.exchange)

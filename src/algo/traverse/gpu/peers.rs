@@ -17,7 +17,8 @@ pub(super) struct Outbox {
 
 /// The outboxes of all other ranks.
 pub(super) struct PeerOutboxes<'a> {
-    outboxes: Vec<Outbox>,
+    /// One for each other rank.
+    pub all: Vec<Outbox>,
     /// The memory that contains the outboxes.
     _memory: PeerMemory<'a>,
 }
@@ -34,11 +35,6 @@ impl<'a> PeerOutboxes<'a> {
         };
         // Each rank starts with a different peer, so that not all read from the same one.
         let others = (1..comm.ranks()).map(|turn| (comm.rank() + turn) % comm.ranks());
-        Some(PeerOutboxes { outboxes: others.map(outbox).collect::<Option<_>>()?, _memory: memory })
-    }
-
-    /// Returns all outboxes.
-    pub fn all(&self) -> &[Outbox] {
-        &self.outboxes
+        Some(PeerOutboxes { all: others.map(outbox).collect::<Option<_>>()?, _memory: memory })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use gpugraph::Error;
 use gpugraph::algo::Lease;
 use gpugraph::algo::sssp::gpu::{GpuSearch, PROGRAMS, Tuning, Weights};
-use gpugraph::algo::sssp::search::{NONE, Search, Searched, ShortestPathTree};
+use gpugraph::algo::sssp::search::{NONE, Search, ShortestPathTree, SsspSearched};
 use gpugraph::algo::sssp::{Distance, Distances, Method};
 use gpugraph::formats::WeightType;
 use gpugraph::gpu::Workspace;
@@ -142,7 +142,7 @@ impl Weighted {
 
     /// Searches from all roots in each of these ways.
     #[track_caller]
-    fn check(&self, gpu: &Mutex<Workspace>, roots: &[u32], tunings: &[(&str, Method, Tuning)]) -> Vec<Searched> {
+    fn check(&self, gpu: &Mutex<Workspace>, roots: &[u32], tunings: &[(&str, Method, Tuning)]) -> Vec<SsspSearched> {
         let mut all = Vec::new();
         let known: Vec<_> = roots.iter().map(|&root| self.search(root)).collect();
         for (what, method, tuning) in tunings {

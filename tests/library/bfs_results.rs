@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::PathBuf;
 
-use gpugraph::algo::bfs::search::{Level, Step};
+use gpugraph::algo::bfs::search::{BfsLevel, Step};
 use gpugraph::algo::bfs::{Bfs, BfsDetails};
 use gpugraph::algo::searches::Options;
 use gpugraph::algo::searches::results::{SearchDetails, SearchOutput, Speed};
@@ -316,7 +316,7 @@ fn reported(told: &[SourceTold]) -> (SearchOutput<SourceOutput>, SearchDetails<B
     let output =
         |of: &SourceTold| SourceOutput { source: of.source, reached: of.reached, depth: of.depth, edges: of.edges };
     let level =
-        |&frontier: &u64| Level { frontier, edges_checked: 0, direction: Step::TopDown, seconds: 0.0, bytes: 0 };
+        |&frontier: &u64| BfsLevel { frontier, edges_checked: 0, direction: Step::TopDown, seconds: 0.0, bytes: 0 };
     let details = |of: &SourceTold| BfsDetails {
         seconds: of.speed.seconds,
         teps: of.speed.teps,

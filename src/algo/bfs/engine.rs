@@ -4,7 +4,7 @@ use crate::algo::Lease;
 use crate::algo::bfs::cpu::{self, CpuSearch, WalkOptions};
 use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
-use crate::algo::bfs::search::{Searched, Switch};
+use crate::algo::bfs::search::{BfsSearched, Switch};
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::searches::{Engine, EngineInput, OnRank0};
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::process::signals;
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of the graph.
-pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], Searched>> {
+pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsSearched>> {
     let EngineInput { graph, run, .. } = input;
     let comm = run.comm;
     let leads = comm.leads();
@@ -40,7 +40,7 @@ fn switch([alpha, beta]: Switches, otherwise: Switch) -> Switch {
 }
 
 /// Prepares a search on the CPUs of all ranks. Collective.
-fn on_cpu<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], Searched>> {
+fn on_cpu<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsSearched>> {
     let EngineInput { graph, run, .. } = input;
     let bytes = (graph.catalogue.bytes() + graph.upper()?.bytes()) / run.comm.ranks() as u64;
     // All ranks must use the same options.

@@ -1,6 +1,6 @@
 //! Details of `[bfs]` searches, for the report.
 
-use super::search::{Level, Searched, Step};
+use super::search::{BfsLevel, BfsSearched, Step};
 use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
 use crate::algo::searches::tree::LevelSearched;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct BfsDetails {
     /// Traversed edges per second.
     pub teps: f64,
     /// The first levels in order.
-    pub levels: Vec<Level>,
+    pub levels: Vec<BfsLevel>,
 }
 
 impl SourceDetails for BfsDetails {
@@ -22,7 +22,7 @@ impl SourceDetails for BfsDetails {
     }
 
     fn levels(&self) -> Vec<LevelFigures> {
-        let level = |level: &Level| LevelFigures {
+        let level = |level: &BfsLevel| LevelFigures {
             frontier: level.frontier,
             counts: vec![("edges checked", level.edges_checked)],
             seconds: level.seconds,
@@ -35,11 +35,11 @@ impl SourceDetails for BfsDetails {
     }
 }
 
-impl LevelSearched for Searched {
+impl LevelSearched for BfsSearched {
     type Details = BfsDetails;
 
-    fn alone() -> Searched {
-        Searched { reached: 1, ..Searched::default() }
+    fn alone() -> BfsSearched {
+        BfsSearched { reached: 1, ..BfsSearched::default() }
     }
 
     fn reached_and_depth(&self) -> (u64, u64) {

@@ -1,7 +1,7 @@
 //! The table `[bfs]`.
 
 use super::options::{ALPHA, BETA, KEYS};
-use super::search::Searched;
+use super::search::BfsSearched;
 use super::{Bfs, cost, engine, gpu};
 use crate::algo::searches::{EngineInput, EngineOf, Options, SearchCost, SearchTable};
 use crate::algo::{Crew, GraphSize};
@@ -17,7 +17,7 @@ impl SearchTable for Bfs {
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
 
     type Tree = Buffer<u32>;
-    type Searched = Searched;
+    type Searched = BfsSearched;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Bfs> {
         let options = Options::parse(table, diagnostics);

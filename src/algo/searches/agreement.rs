@@ -1,7 +1,7 @@
 //! Checks that all kinds of searches share: of figures against each other, which needs neither columns nor edges, and
 //! of trees if the columns and the edges are available.
 
-use super::graph500::{self, Block, Fields, Sample, Size};
+use super::graph500::{self, Fields, Graph500Block, Graph500Size, SearchSample};
 use super::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
 use super::{SearchTable, SearchTask};
 use crate::algo::{Results, Verdict};
@@ -75,8 +75,8 @@ fn agree_together<T: SearchTask>(
         return wrong(format!("validated {validated}, but the table says {}", options.validate));
     }
     let with_edges = figures.iter().zip(&details.sources).filter(|(of, _)| of.edges > 0);
-    let samples: Vec<Sample> = with_edges
-        .map(|(of, details)| Sample { seconds: details.speed().seconds, edges: of.edges, validate: 0.0 })
+    let samples: Vec<SearchSample> = with_edges
+        .map(|(of, details)| SearchSample { seconds: details.speed().seconds, edges: of.edges, validate: 0.0 })
         .collect();
     let mean = graph500::harmonic_mean_teps(&samples);
     if !are_close(reported_mean, mean) {
@@ -84,8 +84,11 @@ fn agree_together<T: SearchTask>(
     }
     let Some(reported) = &details.graph500 else { return Ok(()) };
     let (ranks, construction) = (reported.get("num_mpi_processes"), reported.get("construction_time"));
-    let size = Size { construction: construction.unwrap_or(0.0), ..Size::of(info, ranks.unwrap_or(1.0) as u64) };
-    let fields = Block::new(T::KERNEL, size, &samples).map(|block| block.fields());
+    let size = Graph500Size {
+        construction: construction.unwrap_or(0.0),
+        ..Graph500Size::of(info, ranks.unwrap_or(1.0) as u64)
+    };
+    let fields = Graph500Block::new(T::KERNEL, size, &samples).map(|block| block.fields());
     // The time of checks occurs only in these fields, so there is nothing to compare it with.
     let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
     for (name, value) in fields {

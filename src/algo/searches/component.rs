@@ -21,20 +21,20 @@ use crate::store::map::as_u64;
 use rayon::prelude::*;
 
 /// Counter of the edges in components.
-pub struct Components<'a> {
+pub struct ComponentEdges<'a> {
     graph: &'a Graph,
     runs: DegreeRuns,
     /// For each component that was counted: its root and its number of edges.
     counted: Vec<(u32, u64)>,
 }
 
-impl<'a> Components<'a> {
+impl<'a> ComponentEdges<'a> {
     /// Begins with no component counted.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading the order of vertices.
-    pub fn new(graph: &'a Graph) -> Result<Components<'a>> {
-        Ok(Components { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
+    pub fn new(graph: &'a Graph) -> Result<ComponentEdges<'a>> {
+        Ok(ComponentEdges { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
     }
 
     /// Returns the number of the input's edges between vertices that are reached from `root`, where repeats count and

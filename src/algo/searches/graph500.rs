@@ -30,11 +30,11 @@ fn one_blank(name: &str) -> String {
 }
 
 /// Fields in the reference's order. Each has its printed name, its value and its number of digits for C's `%g`.
-pub struct Block(Vec<(String, f64, usize)>);
+pub struct Graph500Block(Vec<(String, f64, usize)>);
 
 /// Size of a graph, and the time of building it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Size {
+pub struct Graph500Size {
     /// Binary logarithm of the number of vertices, rounded up.
     pub scale: u32,
     /// Edges of the input per vertex.
@@ -46,20 +46,20 @@ pub struct Size {
     pub construction: f64,
 }
 
-impl Size {
+impl Graph500Size {
     /// Returns the size of an input's graph. The construction time is 0.
-    pub fn of(info: &InputInfo, ranks: u64) -> Size {
+    pub fn of(info: &InputInfo, ranks: u64) -> Graph500Size {
         // The scale comes from the bits of the largest id. Smaller sparse ids need not all be vertices.
         let largest = info.largest.unwrap_or(0).max(info.vertices.saturating_sub(1));
         let scale = u64::BITS - largest.leading_zeros();
         let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
-        Size { scale, edge_factor, ranks, construction: 0.0 }
+        Graph500Size { scale, edge_factor, ranks, construction: 0.0 }
     }
 }
 
 /// Measurements of one search.
 #[derive(Debug, Clone, Copy)]
-pub struct Sample {
+pub struct SearchSample {
     /// Seconds of the search.
     pub seconds: f64,
     /// Number of edges in the component.
@@ -86,19 +86,19 @@ fn statistics(values: impl Iterator<Item = f64>) -> [f64; 7] {
 
 /// A kernel of Graph500 that consists of searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kernel {
+pub enum Graph500Kernel {
     /// The second kernel: breadth-first search.
     Bfs,
     /// The third kernel: shortest paths.
     Sssp,
 }
 
-impl Kernel {
+impl Graph500Kernel {
     /// Returns the prefix of the kernel's field names.
     fn prefix(self) -> &'static str {
         match self {
-            Kernel::Bfs => "bfs  ",
-            Kernel::Sssp => "sssp ",
+            Graph500Kernel::Bfs => "bfs  ",
+            Graph500Kernel::Sssp => "sssp ",
         }
     }
 }
@@ -111,7 +111,7 @@ const OF_TEPS: [&str; 7] =
 const HEAD: [&str; 6] = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
 
 /// Returns the names of all fields, with the number of digits of each.
-fn names(kernel: Kernel) -> impl Iterator<Item = (String, usize)> {
+fn names(kernel: Graph500Kernel) -> impl Iterator<Item = (String, usize)> {
     let of = move |prefix: &'static str, statistics: [&'static str; 7], of: &'static str, digits: usize| {
         statistics.into_iter().map(move |statistic| (format!("{prefix}{statistic}_{of}"), digits))
     };
@@ -125,14 +125,14 @@ fn names(kernel: Kernel) -> impl Iterator<Item = (String, usize)> {
 }
 
 /// Returns the harmonic mean of traversed edges per second over the searches, or 0 if there are none.
-pub fn harmonic_mean_teps(samples: &[Sample]) -> f64 {
+pub fn harmonic_mean_teps(samples: &[SearchSample]) -> f64 {
     let seconds: f64 = samples.iter().map(|sample| sample.seconds / sample.edges as f64).sum();
     if seconds > 0.0 { samples.len() as f64 / seconds } else { 0.0 }
 }
 
-impl Block {
+impl Graph500Block {
     /// Returns the block of these searches, or `None` if there are none. Every search must have traversed an edge.
-    pub fn new(kernel: Kernel, size: Size, samples: &[Sample]) -> Option<Block> {
+    pub fn new(kernel: Graph500Kernel, size: Graph500Size, samples: &[SearchSample]) -> Option<Graph500Block> {
         if samples.is_empty() {
             return None;
         }
@@ -150,7 +150,7 @@ impl Block {
         let teps = [1.0 / max, 1.0 / third, 1.0 / median, 1.0 / first, 1.0 / min, 1.0 / mean, error];
         let checks = statistics(samples.iter().map(|sample| sample.validate));
         let values = head.into_iter().chain(times).chain(edges).chain(teps).chain(checks);
-        Some(Block(names(kernel).zip(values).map(|((name, digits), value)| (name, value, digits)).collect()))
+        Some(Graph500Block(names(kernel).zip(values).map(|((name, digits), value)| (name, value, digits)).collect()))
     }
 
     /// Returns the fields by name, for the report. Fields that are not finite are left out, because JSON can't
@@ -164,13 +164,13 @@ impl Block {
     }
 
     /// Returns the block with these fields, or `None` if one is missing.
-    pub fn of(kernel: Kernel, fields: &Fields) -> Option<Block> {
+    pub fn of(kernel: Graph500Kernel, fields: &Fields) -> Option<Graph500Block> {
         let field = |(name, digits): (String, usize)| fields.get(&one_blank(&name)).map(|value| (name, value, digits));
-        names(kernel).map(field).collect::<Option<Vec<_>>>().map(Block)
+        names(kernel).map(field).collect::<Option<Vec<_>>>().map(Graph500Block)
     }
 }
 
-impl fmt::Display for Block {
+impl fmt::Display for Graph500Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value, digits) in &self.0 {
             let colon = format!("{name}:");
@@ -185,7 +185,7 @@ impl fmt::Display for Block {
 }
 
 /// Returns lines with the energy of searches, in the format of the other lines. The reference has no such lines.
-pub fn energy_lines(kernel: Kernel, energy: &Energy) -> String {
+pub fn energy_lines(kernel: Graph500Kernel, energy: &Energy) -> String {
     let prefix = kernel.prefix();
     let all = format!("{prefix}joules_of_all:");
     match (energy.joules_per_round, energy.mteps_per_watt) {
@@ -254,12 +254,12 @@ mod tests {
 
     #[test]
     fn the_block_is_the_same_after_it_was_in_the_report() {
-        let size = Size { scale: 20, edge_factor: 16, ranks: 1, construction: 1.25 };
-        let sample = |seconds| Sample { seconds, edges: 1000, validate: 0.5 };
+        let size = Graph500Size { scale: 20, edge_factor: 16, ranks: 1, construction: 1.25 };
+        let sample = |seconds| SearchSample { seconds, edges: 1000, validate: 0.5 };
         let samples = [0.5, 0.25].map(sample);
-        let block = Block::new(Kernel::Bfs, size, &samples).unwrap();
+        let block = Graph500Block::new(Graph500Kernel::Bfs, size, &samples).unwrap();
         let text = block.to_string();
-        let again = Block::of(Kernel::Bfs, &block.fields()).unwrap();
+        let again = Graph500Block::of(Graph500Kernel::Bfs, &block.fields()).unwrap();
         assert_eq!(again.to_string(), text);
         assert!(
             text.starts_with("SCALE:                          20\nedgefactor:                     16\nNBFS:"),
@@ -269,8 +269,8 @@ mod tests {
         assert!(text.contains("\nconstruction_time:              1.25\n"), "{text}");
         assert!((harmonic_mean_teps(&samples) - 2000.0 / 0.75).abs() < 1e-9);
         assert_eq!(text.lines().count(), 6 + 4 * 7);
-        assert!(Block::new(Kernel::Bfs, size, &[]).is_none());
-        let text = Block::new(Kernel::Sssp, size, &samples).unwrap().to_string();
+        assert!(Graph500Block::new(Graph500Kernel::Bfs, size, &[]).is_none());
+        let text = Graph500Block::new(Graph500Kernel::Sssp, size, &samples).unwrap().to_string();
         assert!(text.contains("\nsssp harmonic_mean_TEPS:     !  2666.67\nsssp harmonic_stddev_TEPS:      "), "{text}");
     }
 }

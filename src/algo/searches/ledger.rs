@@ -1,7 +1,7 @@
 //! Results of every source, on rank 0, with a journal of searches and checks.
 
-use super::component::Components;
-use super::graph500::{Block, Sample, Size, harmonic_mean_teps};
+use super::component::ComponentEdges;
+use super::graph500::{Graph500Block, Graph500Size, SearchSample, harmonic_mean_teps};
 use super::record::{self, SourceDone, SourceState};
 use super::results::{SearchDetails, SearchOutput, Speed};
 use super::roots::Root;
@@ -22,7 +22,7 @@ pub struct Ledger<'a, T: SearchTask> {
     roots: &'a [Root],
     journal: Journal,
     states: Vec<SourceState<T::Searched>>,
-    components: Components<'a>,
+    components: ComponentEdges<'a>,
     /// Energy of all searches, if it was measured.
     pub energy: Option<Energy>,
 }
@@ -43,7 +43,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
                 *state = SourceState::default();
             }
         }
-        let components = Components::new(graph)?;
+        let components = ComponentEdges::new(graph)?;
         let energy = record::energy(&records);
         Ok(Ledger { table, graph, roots, journal, states, components, energy })
     }
@@ -146,11 +146,14 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             seconds += own;
             if edges > 0 {
                 // The reference prints -1 if nothing was checked.
-                samples.push(Sample { seconds: own, edges, validate: state.checked.unwrap_or(-1.0) });
+                samples.push(SearchSample { seconds: own, edges, validate: state.checked.unwrap_or(-1.0) });
             }
         }
-        let size = Size { construction: run.construction, ..Size::of(&self.graph.info, run.comm.ranks() as u64) };
-        let block = Block::new(T::KERNEL, size, &samples).filter(|_| self.table.options().roots > 0);
+        let size = Graph500Size {
+            construction: run.construction,
+            ..Graph500Size::of(&self.graph.info, run.comm.ranks() as u64)
+        };
+        let block = Graph500Block::new(T::KERNEL, size, &samples).filter(|_| self.table.options().roots > 0);
         let details = SearchDetails {
             sources: details,
             harmonic_mean_teps: harmonic_mean_teps(&samples),

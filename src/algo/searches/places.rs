@@ -192,8 +192,8 @@ fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";
     let degrees: Buffer<AtomicU32> = results.budget.zeroed(info.ids as usize, purpose)?;
-    let counter = || Counter { ids, degrees: &degrees, tally: Tally::default() };
-    let mut counters: Vec<Counter<'_>> = (0..results.threads.max(1)).map(|_| counter()).collect();
+    let counter = || DegreeCounter { ids, degrees: &degrees, tally: Tally::default() };
+    let mut counters: Vec<DegreeCounter<'_>> = (0..results.threads.max(1)).map(|_| counter()).collect();
     let scan = input.scan(&mut counters, &Signals)?;
     Tally::check(counters.iter().map(|counter| counter.tally), &scan, input, ids, info)?;
     drop(counters);
@@ -222,13 +222,13 @@ fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u
 }
 
 /// Counts degrees over the edges of one thread.
-struct Counter<'a> {
+struct DegreeCounter<'a> {
     ids: &'a Ids,
     degrees: &'a [AtomicU32],
     tally: Tally,
 }
 
-impl Counter<'_> {
+impl DegreeCounter<'_> {
     #[inline]
     fn edge(&mut self, ends: [u64; 2]) {
         let rows = self.tally.edge(self.ids, ends);
@@ -238,7 +238,7 @@ impl Counter<'_> {
     }
 }
 
-impl Visitor for Counter<'_> {
+impl Visitor for DegreeCounter<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => edges.iter().for_each(|edge| self.edge(edge.map(u64::from))),

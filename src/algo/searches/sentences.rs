@@ -1,6 +1,6 @@
 //! Results of searches as text.
 
-use super::graph500::{Block, Kernel, energy_lines};
+use super::graph500::{Graph500Block, Graph500Kernel, energy_lines};
 use super::results::{SearchDetails, SearchOutput};
 use crate::algo::Answer;
 use crate::chart::unit::group;
@@ -29,8 +29,8 @@ pub fn answer<S, D>(
 }
 
 /// Returns the block of Graph500, and the energy if it was measured.
-pub fn block<D>(kernel: Kernel, details: &SearchDetails<D>) -> Option<String> {
-    let block = Block::of(kernel, details.graph500.as_ref()?)?.to_string();
+pub fn block<D>(kernel: Graph500Kernel, details: &SearchDetails<D>) -> Option<String> {
+    let block = Graph500Block::of(kernel, details.graph500.as_ref()?)?.to_string();
     Some(block + &details.energy.as_ref().map_or_else(String::new, |energy| energy_lines(kernel, energy)))
 }
 

@@ -1,6 +1,6 @@
 //! The traits of a table of searches: what its searches are, and what is kept of them.
 
-use super::graph500::Kernel;
+use super::graph500::Graph500Kernel;
 use super::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
 use super::sentences::Reach;
 use super::{Options, Root};
@@ -142,7 +142,7 @@ pub trait SearchTask: SearchTable {
     type Writer;
 
     /// Kernel of Graph500 to which a search belongs.
-    const KERNEL: Kernel;
+    const KERNEL: Graph500Kernel;
     /// The two columns of a source.
     const COLUMNS: &'static [About];
     /// Bytes of a value of each column in binary files, and digits in text.

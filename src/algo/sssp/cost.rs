@@ -32,7 +32,7 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost
             // A whole row may be longer by one entry for each vertex. Its 8 bytes are less than what searches take once
             // rows are sorted.
             let (longest, largest) = (graph.longest_row, table.largest_weight());
-            let size = cpu::Size { vertices, entries: here, longest, largest, direction: graph.direction };
+            let size = cpu::RowsSize { vertices, entries: here, longest, largest, direction: graph.direction };
             cpu::bytes(&size, crew.threads).map(|bytes| bytes + others)
         }
     };

@@ -11,7 +11,7 @@ use crate::prepare::prepared::Graph;
 use rayon::prelude::*;
 
 /// Rows of a graph, with the weight of each edge.
-pub struct Edges<'a> {
+pub struct WeightedEdges<'a> {
     halves: [&'a Catalogue; 2],
     /// Direction of the edges.
     pub direction: Direction,
@@ -32,15 +32,15 @@ pub fn kind(weights: WeightSource, graph: &Graph) -> WeightType {
     }
 }
 
-impl<'a> Edges<'a> {
+impl<'a> WeightedEdges<'a> {
     /// Returns the edges of a graph, which must have both halves of its rows.
     ///
     /// # Errors
     /// Errors of [`EdgeWeights::open`].
-    pub fn new(graph: &'a Graph, source: WeightSource, budget: &Budget) -> Result<Edges<'a>> {
+    pub fn new(graph: &'a Graph, source: WeightSource, budget: &Budget) -> Result<WeightedEdges<'a>> {
         let (weights, halves) = (EdgeWeights::open(graph, source, budget)?, [&graph.catalogue, graph.upper()?]);
         let most = if let WeightSource::Drawn(drawn) = source { drawn.largest() } else { 0 };
-        Ok(Edges { halves, direction: graph.info.direction, kind: kind(source, graph), weights, most })
+        Ok(WeightedEdges { halves, direction: graph.info.direction, kind: kind(source, graph), weights, most })
     }
 
     /// Returns an upper bound of the weights.

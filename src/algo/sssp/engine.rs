@@ -2,10 +2,10 @@
 
 use super::Sssp;
 use super::cpu::CpuSearch;
-use super::edges::Edges;
+use super::edges::WeightedEdges;
 use super::gpu::GpuSearch;
 use super::ranks::RankedSearch;
-use super::search::{Searched, ShortestPathTree};
+use super::search::{ShortestPathTree, SsspSearched};
 use crate::algo::searches::{Engine, EngineInput, OnRank0};
 use crate::error::Result;
 
@@ -13,19 +13,22 @@ use crate::error::Result;
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading the graph.
-pub(super) fn choose<'a>(table: &Sssp, input: EngineInput<'a, '_>) -> Result<Engine<'a, ShortestPathTree, Searched>> {
+pub(super) fn choose<'a>(
+    table: &Sssp,
+    input: EngineInput<'a, '_>,
+) -> Result<Engine<'a, ShortestPathTree, SsspSearched>> {
     let EngineInput { graph, run, spare, .. } = input;
     let comm = run.comm;
     let leads = comm.leads();
     // One GPU is faster than the CPUs of many ranks, so the other ranks only receive the result.
     let on_gpu = |lease| {
         let search = leads.then(|| {
-            let edges = Edges::new(graph, table.weights, run.budget)?;
+            let edges = WeightedEdges::new(graph, table.weights, run.budget)?;
             GpuSearch::new(graph, &edges, lease, table.method, run.budget)
         });
         search.transpose()
     };
-    let on_cpus = || -> Result<Engine<'a, ShortestPathTree, Searched>> {
+    let on_cpus = || -> Result<Engine<'a, ShortestPathTree, SsspSearched>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
         match comm.ranks() {
             1 => Ok(Box::new(CpuSearch::new(table, input)?)),

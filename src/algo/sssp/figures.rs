@@ -75,12 +75,12 @@ fn phases(sources: &[SsspDetails]) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::super::distances::Distance;
-    use super::super::search::Phase;
+    use super::super::search::SearchPhase;
     use super::*;
 
     #[test]
     fn phases_are_summed_over_searches() {
-        let phase = |kind: &str, seconds| Phase { kind: kind.to_owned(), rounds: 3, relaxations: 0, seconds };
+        let phase = |kind: &str, seconds| SearchPhase { kind: kind.to_owned(), rounds: 3, relaxations: 0, seconds };
         let source = |phases| SsspDetails { seconds: 1.0, teps: 1.0, relaxations: 0, phases, distances: Vec::new() };
         let sources = [source(vec![phase("push", 1.0), phase("pull", 2.0)]), source(vec![phase("push", 0.5)])];
         let csv: String = phases(&sources).iter().map(|figure| figure.table().csv()).collect();

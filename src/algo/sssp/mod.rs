@@ -42,5 +42,5 @@ mod verify;
 mod weights;
 
 pub use distances::{Distance, Distances};
-pub use edges::Edges;
+pub use edges::WeightedEdges;
 pub use options::{Method, Sssp};

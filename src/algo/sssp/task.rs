@@ -1,7 +1,7 @@
 //! The table `[sssp]`.
 
 use super::options::{KEYS, METHOD, TARGET, WEIGHTS};
-use super::search::{Searched, ShortestPathTree};
+use super::search::{ShortestPathTree, SsspSearched};
 use super::{Sssp, cost, engine, gpu};
 use crate::algo::searches::{EngineInput, EngineOf, Options, SearchCost, SearchTable};
 use crate::algo::{Crew, GraphSize, WeightSource};
@@ -16,7 +16,7 @@ impl SearchTable for Sssp {
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
 
     type Tree = Box<ShortestPathTree>;
-    type Searched = Searched;
+    type Searched = SsspSearched;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sssp> {
         let options = Options::parse(table, diagnostics);

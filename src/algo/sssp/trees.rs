@@ -1,11 +1,11 @@
 //! The trees of the table `[sssp]`: how they are made, checked, kept and reported.
 
 use super::distances::{Distance, Distances};
-use super::output::{SourceOutput, SsspDetails, SsspOutput};
+use super::output::{SsspDetails, SsspOutput, SsspSource};
 use super::path::Path;
-use super::search::{NONE, Searched, ShortestPathTree};
+use super::search::{NONE, ShortestPathTree, SsspSearched};
 use super::{Sssp, edges, figures, validate, verify};
-use crate::algo::searches::graph500::Kernel;
+use crate::algo::searches::graph500::Graph500Kernel;
 use crate::algo::searches::results::{SearchDetails, SourceFigures, Speed};
 use crate::algo::searches::sentences::{Farthest, Reach};
 use crate::algo::searches::tree::put_parents;
@@ -46,11 +46,11 @@ impl Writer {
 }
 
 impl SearchTask for Sssp {
-    type SourceOutput = SourceOutput;
+    type SourceOutput = SsspSource;
     type SourceDetails = SsspDetails;
     type Writer = Writer;
 
-    const KERNEL: Kernel = Kernel::Sssp;
+    const KERNEL: Graph500Kernel = Graph500Kernel::Sssp;
     const COLUMNS: &'static [About] = &[DISTANCE, About::PARENT];
     const VALUES: [(u64, u64); 2] = [(8, 20), (8, 20)];
     const CHECKED: usize = validate::MOST;
@@ -58,10 +58,10 @@ impl SearchTask for Sssp {
     const CHECK: f64 = 0.0;
     const RECORD: u64 = 1024;
 
-    fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> Searched {
+    fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> SsspSearched {
         tree.distances.forget();
         tree.parents.fill(NONE);
-        Searched::new(1, Distance::zero(edges::kind(self.weights, graph)), Vec::new(), 0.0)
+        SsspSearched::new(1, Distance::zero(edges::kind(self.weights, graph)), Vec::new(), 0.0)
     }
 
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree> {
@@ -81,15 +81,15 @@ impl SearchTask for Sssp {
         &tree.parents
     }
 
-    fn reaches_all(searched: &Searched) -> bool {
+    fn reaches_all(searched: &SsspSearched) -> bool {
         !searched.max_distance.may_overflow()
     }
 
-    fn describe(tree: &Self::Tree, searched: &mut Searched) {
+    fn describe(tree: &Self::Tree, searched: &mut SsspSearched) {
         searched.distances = tree.distances.bins(searched.max_distance.number());
     }
 
-    fn seconds(searched: &Searched) -> f64 {
+    fn seconds(searched: &SsspSearched) -> f64 {
         searched.seconds
     }
 
@@ -108,7 +108,7 @@ impl SearchTask for Sssp {
         &self,
         writer: &Writer,
         root: Root,
-        (tree, searched): (&Self::Tree, &mut Searched),
+        (tree, searched): (&Self::Tree, &mut SsspSearched),
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>> {
         searched.path = writer.path(root, tree);
@@ -128,8 +128,8 @@ impl SearchTask for Sssp {
         Ok(columns.of_source(root.id))
     }
 
-    fn check(&self, graph: &Graph, claims: &[Claim<'_, Searched, Self::Tree>], run: &Run<'_>) -> Result<()> {
-        let of = claims.iter().map(|claim| validate::Tree {
+    fn check(&self, graph: &Graph, claims: &[Claim<'_, SsspSearched, Self::Tree>], run: &Run<'_>) -> Result<()> {
+        let of = claims.iter().map(|claim| validate::PathTree {
             root: claim.root,
             distances: &claim.tree.distances,
             parents: &claim.tree.parents,
@@ -149,29 +149,29 @@ impl SearchTask for Sssp {
     fn results(
         source: InputId,
         edges: u64,
-        searched: Searched,
+        searched: SsspSearched,
         Speed { seconds, teps }: Speed,
         _: usize,
-    ) -> (SourceOutput, SsspDetails) {
-        let Searched { reached, max_distance, relaxations, phases, path, distances, .. } = searched;
+    ) -> (SsspSource, SsspDetails) {
+        let SsspSearched { reached, max_distance, relaxations, phases, path, distances, .. } = searched;
         let details = SsspDetails { seconds, teps, relaxations, phases, distances };
-        (SourceOutput { source, reached, max_distance, edges, path }, details)
+        (SsspSource { source, reached, max_distance, edges, path }, details)
     }
 
-    fn figures(&SourceOutput { source, reached, edges, .. }: &SourceOutput) -> SourceFigures {
+    fn figures(&SsspSource { source, reached, edges, .. }: &SsspSource) -> SourceFigures {
         SourceFigures { source, reached, edges }
     }
 
-    fn reach(of: &SourceOutput) -> Reach {
+    fn reach(of: &SsspSource) -> Reach {
         let farthest = Farthest::Distance(of.max_distance.to_string());
         Reach { source: of.source, reached: of.reached, farthest }
     }
 
-    fn shown(of: &SourceOutput) -> String {
+    fn shown(of: &SsspSource) -> String {
         format!("(reached, max_distance, edges) {:?}", (of.reached, of.max_distance, of.edges))
     }
 
-    fn more(of: &SourceOutput) -> Option<[String; 2]> {
+    fn more(of: &SsspSource) -> Option<[String; 2]> {
         let path = of.path.as_ref()?;
         let line = format!("path {} to {}: {path}\n", of.source, path.target);
         Some([line, figures::path_sentence(of.source, path)])
@@ -181,7 +181,7 @@ impl SearchTask for Sssp {
         figures::figures(output, details)
     }
 
-    fn agree(found: &SourceOutput, _: &SsspDetails) -> Result<()> {
+    fn agree(found: &SsspSource, _: &SsspDetails) -> Result<()> {
         let (source, reached) = (found.source, found.reached);
         let is_zero = matches!(found.max_distance, Distance::Whole(0) | Distance::Decimal(0.0));
         holds(source, reached > 1 || is_zero, || format!("distance {} of the source alone", found.max_distance))?;
@@ -199,9 +199,9 @@ impl SearchTask for Sssp {
         &self,
         edges: &EdgeSource<'_>,
         results: &Results<'_>,
-        sources: &[(&SourceOutput, &SsspDetails)],
+        sources: &[(&SsspSource, &SsspDetails)],
     ) -> Result<String> {
-        let outputs: Vec<&SourceOutput> = sources.iter().map(|(output, _)| *output).collect();
+        let outputs: Vec<&SsspSource> = sources.iter().map(|(output, _)| *output).collect();
         verify::trees(edges, self.weights, results, &outputs)
     }
 }

@@ -22,7 +22,7 @@ pub enum EdgeWeights {
 }
 
 /// A row, or a piece of one.
-pub struct Piece<'a> {
+pub struct RowPiece<'a> {
     /// The vertex of the row.
     pub v: u32,
     /// Direction of the row's edges. It has no meaning if the graph is undirected.
@@ -60,7 +60,7 @@ impl EdgeWeights {
     }
 
     /// Returns the weights of a piece of a row of `rows`. Weights that are not stored are written to `made`.
-    pub fn of<'r>(&self, rows: &'r Catalogue, piece: &Piece<'_>, made: &'r mut [u32]) -> &'r [u32] {
+    pub fn of<'r>(&self, rows: &'r Catalogue, piece: &RowPiece<'_>, made: &'r mut [u32]) -> &'r [u32] {
         if let EdgeWeights::Stored = self {
             return &rows.weights(piece.number)[piece.entries.clone()];
         }

@@ -1,6 +1,6 @@
 //! The fastest strategy: the engines of `[bfs]`, which use bottom-up steps and exchange bitmaps.
 
-use super::search::{Level, Search, Searched, Sent};
+use super::search::{Search, Sent, TraverseLevel, TraverseSearched};
 use crate::algo::bfs;
 use crate::algo::searches::{Engine, EngineInput};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::graph::ids::Vertex;
 
 /// The engine of `[bfs]` that suits the devices, with a graph.
 pub struct Auto<'a> {
-    search: Engine<'a, [u32], bfs::search::Searched>,
+    search: Engine<'a, [u32], bfs::search::BfsSearched>,
     /// Whether this is a single process, which sends nothing.
     is_alone: bool,
 }
@@ -26,12 +26,13 @@ impl<'a> Auto<'a> {
 
 impl Search for Auto<'_> {
     type Tree = [u32];
-    type Searched = Searched;
+    type Searched = TraverseSearched;
 
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
-        let bfs::search::Searched { reached, depth, seconds, exchanged, levels } = self.search.search(root, parents)?;
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<TraverseSearched> {
+        let bfs::search::BfsSearched { reached, depth, seconds, exchanged, levels } =
+            self.search.search(root, parents)?;
         let none = self.is_alone.then_some(0);
-        let level = |level: &bfs::search::Level| Level {
+        let level = |level: &bfs::search::BfsLevel| TraverseLevel {
             frontier: level.frontier,
             expanded: level.edges_checked,
             pruned: none,
@@ -39,8 +40,8 @@ impl Search for Auto<'_> {
             unpruned_bytes: none,
             seconds: level.seconds,
         };
-        let levels: Vec<Level> = levels.iter().map(level).collect();
-        Ok(Searched {
+        let levels: Vec<TraverseLevel> = levels.iter().map(level).collect();
+        Ok(TraverseSearched {
             reached,
             depth,
             seconds,
@@ -49,7 +50,7 @@ impl Search for Auto<'_> {
             expanded: levels.iter().map(|level| level.expanded).sum(),
             sent: Sent { sent_bytes: exchanged.sent_bytes, unpruned_bytes: exchanged.sent_bytes, pruned: 0 },
             levels,
-            ..Searched::default()
+            ..TraverseSearched::default()
         })
     }
 

@@ -5,8 +5,8 @@ use super::cpu::CpuLevels;
 use super::exchange;
 use super::gpu::GpuLevels;
 use super::options::{Strategy, Traverse};
-use super::search::Searched;
-use super::walk::Walk;
+use super::search::TraverseSearched;
+use super::walk::Traversal;
 use crate::algo::Chosen;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::searches::{Engine, EngineInput};
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`], errors of the graph; [`Error::Usage`] for more vertices than ranks have keys for.
-pub(super) fn choose<'a>(table: &Traverse, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], Searched>> {
+pub(super) fn choose<'a>(table: &Traverse, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], TraverseSearched>> {
     if table.strategy == Strategy::Auto {
         return Ok(Box::new(Auto::new(input)?));
     }
@@ -35,13 +35,13 @@ pub(super) fn choose<'a>(table: &Traverse, input: EngineInput<'a, '_>) -> Result
     let on_cpu = || CpuLevels::new(input, ownership, table.strategy);
     let on_gpu = |lease| GpuLevels::new(input, ownership, table.strategy, lease);
     match run.devices.choose(true, on_gpu, on_cpu)? {
-        Chosen::Cpu(levels) => Ok(Box::new(Walk::new(comm, ownership, levels, run.budget)?)),
+        Chosen::Cpu(levels) => Ok(Box::new(Traversal::new(comm, ownership, levels, run.budget)?)),
         Chosen::Gpu(mut levels) => {
             levels.join(run.devices.peers);
             levels.keep_within(run.budget.free().saturating_sub(spare));
-            Ok(Box::new(Walk::new(comm, ownership, levels, run.budget)?))
+            Ok(Box::new(Traversal::new(comm, ownership, levels, run.budget)?))
         }
         // A rank without a GPU still owns vertices.
-        Chosen::Nothing => Ok(Box::new(Walk::new(comm, ownership, on_cpu()?, run.budget)?)),
+        Chosen::Nothing => Ok(Box::new(Traversal::new(comm, ownership, on_cpu()?, run.budget)?)),
     }
 }

@@ -1,6 +1,6 @@
 //! A rank's part of a search level by level, for CPUs and GPUs.
 
-use super::search::{Sent, Steps};
+use super::search::{Sent, StepTimes};
 use crate::error::Result;
 use std::ops::Range;
 use std::time::Instant;
@@ -42,19 +42,19 @@ pub trait Levels {
     ///
     /// # Errors
     /// Errors of the device.
-    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>>;
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>>;
 
     /// Claims own vertices: each vertex that is not reached yet keeps its smallest parent.
     ///
     /// # Errors
     /// Errors of the device.
-    fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()>;
+    fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()>;
 
     /// Makes the newly reached vertices the frontier. Returns it, and the traffic of the step.
     ///
     /// # Errors
     /// Errors of the device.
-    fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)>;
+    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)>;
 
     /// Returns the parents of the own vertices, by place.
     ///
@@ -84,7 +84,7 @@ pub trait Levels {
     ///
     /// # Errors
     /// Errors of the device.
-    fn settle(&mut self, _: &mut Steps) -> Result<()> {
+    fn settle(&mut self, _: &mut StepTimes) -> Result<()> {
         Ok(())
     }
 

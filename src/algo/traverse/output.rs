@@ -1,11 +1,11 @@
 //! Details of `[traverse]` searches, for the report.
 
-use super::search::{Level, RankTimes, Searched, Steps};
+use super::search::{RankTimes, StepTimes, TraverseLevel, TraverseSearched};
 use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
 use crate::algo::searches::tree::LevelSearched;
 use serde::{Deserialize, Serialize};
 
-/// Details of the search from one source, as in [`Searched`].
+/// Details of the search from one source, as in [`TraverseSearched`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraverseDetails {
     /// Duration in seconds.
@@ -28,10 +28,10 @@ pub struct TraverseDetails {
     /// Number of bytes that ranks would have sent without pruning.
     pub unpruned_bytes: u64,
     /// The first levels in order.
-    pub levels: Vec<Level>,
+    pub levels: Vec<TraverseLevel>,
     /// Seconds by step, as the mean over ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steps: Option<Steps>,
+    pub steps: Option<StepTimes>,
     /// Times of each rank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<RankTimes>>,
@@ -43,7 +43,7 @@ impl SourceDetails for TraverseDetails {
     }
 
     fn levels(&self) -> Vec<LevelFigures> {
-        let level = |level: &Level| {
+        let level = |level: &TraverseLevel| {
             let pruned = level.pruned.map(|pruned| ("pruned", pruned));
             let counts = [("expanded", level.expanded)].into_iter().chain(pruned).collect();
             LevelFigures { frontier: level.frontier, counts, seconds: level.seconds, direction: "" }
@@ -52,11 +52,11 @@ impl SourceDetails for TraverseDetails {
     }
 }
 
-impl LevelSearched for Searched {
+impl LevelSearched for TraverseSearched {
     type Details = TraverseDetails;
 
-    fn alone() -> Searched {
-        Searched { reached: 1, ..Searched::default() }
+    fn alone() -> TraverseSearched {
+        TraverseSearched { reached: 1, ..TraverseSearched::default() }
     }
 
     fn reached_and_depth(&self) -> (u64, u64) {
@@ -69,7 +69,7 @@ impl LevelSearched for Searched {
 
     fn details(mut self, Speed { seconds, teps }: Speed, levels: usize) -> TraverseDetails {
         self.levels.truncate(levels);
-        let Searched { compute_seconds, communication_seconds, expanded, sent, steps, levels, .. } = self;
+        let TraverseSearched { compute_seconds, communication_seconds, expanded, sent, steps, levels, .. } = self;
         TraverseDetails {
             seconds,
             teps,

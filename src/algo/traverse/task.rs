@@ -1,7 +1,7 @@
 //! The table `[traverse]`.
 
 use super::options::{KEYS, OWNER, STRATEGY, Strategy};
-use super::search::Searched;
+use super::search::TraverseSearched;
 use super::{Traverse, cost, engine, gpu};
 use crate::algo::bfs;
 use crate::algo::searches::{EngineInput, EngineOf, Options, SearchCost, SearchTable};
@@ -18,7 +18,7 @@ impl SearchTable for Traverse {
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
 
     type Tree = Buffer<u32>;
-    type Searched = Searched;
+    type Searched = TraverseSearched;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Traverse> {
         let options = Options::parse(table, diagnostics);

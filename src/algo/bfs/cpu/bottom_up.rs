@@ -1,7 +1,7 @@
 //! A bottom-up step: every unreached vertex checks its neighbours in order, up to the first that is reached.
 
 use crate::algo::bfs::cpu::bitmap::ones;
-use crate::algo::bfs::cpu::graph::Graph;
+use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::cpu::top_down::StepCounts;
 use crate::algo::bits::Lookup;
 use crate::memory::will_need;
@@ -16,7 +16,7 @@ const ASKED: usize = 1 << 12;
 /// Finds parents for the vertices of the own words `words`. `known` has the vertices reached before; `all` receives
 /// these and the newly reached ones. Only these words of `all` belong to this thread.
 pub fn part(
-    graph: &Graph<'_>,
+    graph: &CpuGraph<'_>,
     lookup: Lookup,
     known: &[AtomicU64],
     words: std::ops::Range<usize>,
@@ -76,7 +76,7 @@ pub fn part(
 /// that found a parent.
 #[inline]
 fn in_rows(
-    graph: &Graph<'_>,
+    graph: &CpuGraph<'_>,
     known: &[AtomicU64],
     begin: u32,
     rest: u64,

@@ -59,9 +59,9 @@ impl Frontier {
 
 /// Sums over what threads did in a step: vertices, edges, checked entries and bytes of [`StepCounts`].
 #[derive(Default)]
-pub struct Sums([AtomicU64; 4]);
+pub struct StepSums([AtomicU64; 4]);
 
-impl Sums {
+impl StepSums {
     /// Returns the sums.
     pub fn get(&self) -> StepCounts {
         let [vertices, edges, checked, bytes] = self.0.each_ref().map(|sum| sum.load(Relaxed));

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 /// A graph and what searches of it need in addition to parents.
-pub struct Graph<'a> {
+pub struct CpuGraph<'a> {
     /// The adjacency rows.
     pub rows: Adjacency<'a>,
     /// Whether edges are directed.
@@ -57,7 +57,7 @@ impl Hubs {
     }
 }
 
-impl Graph<'_> {
+impl CpuGraph<'_> {
     /// Returns the number of edges that leave a vertex.
     #[inline]
     pub fn degree(&self, v: u32) -> u64 {

@@ -26,13 +26,13 @@ mod heads;
 pub(super) mod top_down;
 mod walk;
 
-use self::arrays::Arrays;
+use self::arrays::BfsArrays;
 use self::bitmap::ones;
-use self::graph::{Graph, Hubs};
+use self::graph::{CpuGraph, Hubs};
 use self::heads::Heads;
-use self::walk::Walk;
-use super::ranks::exchange::Exchange;
-use super::search::{NONE, Search, Searched, Switch};
+use self::walk::BfsWalk;
+use super::ranks::exchange::ClaimExchange;
+use super::search::{BfsSearched, NONE, Search, Switch};
 use crate::algo::bits::Lookup;
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
@@ -50,8 +50,8 @@ const FEW: u64 = 1 << 12;
 
 /// A graph, or a part of it, that the threads of this process search.
 pub struct CpuSearch<'a> {
-    graph: Graph<'a>,
-    arrays: Arrays,
+    graph: CpuGraph<'a>,
+    arrays: BfsArrays,
     switch: Switch,
     threads: usize,
     lookup: Lookup,
@@ -95,12 +95,12 @@ impl<'a> CpuSearch<'a> {
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
         let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
         let hubs = Hubs::of(degrees, direction, own);
-        let arrays = Arrays::new(own, hubs, threads, run.budget)?;
+        let arrays = BfsArrays::new(own, hubs, threads, run.budget)?;
         let heads = Heads::of(&rows, direction, own, spare, run.budget)?;
         if on_disk {
             rows.expect_random_access();
         }
-        let graph = Graph { rows, direction, own, heads, degrees, on_disk, hubs };
+        let graph = CpuGraph { rows, direction, own, heads, degrees, on_disk, hubs };
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 
@@ -112,15 +112,15 @@ impl<'a> CpuSearch<'a> {
     pub fn search_with(
         &mut self,
         Vertex(root): Vertex,
-        exchange: Option<&mut Exchange>,
+        exchange: Option<&mut ClaimExchange>,
         parents: &mut [u32],
-    ) -> Result<Searched> {
+    ) -> Result<BfsSearched> {
         let own = self.graph.own;
         self.arrays.begin(&self.graph, root);
         if own.has(root) {
             parents[own.place(root)] = root;
         }
-        let walk = Walk::new(self, exchange);
+        let walk = BfsWalk::new(self, exchange);
         let cells = cells(parents);
         team(self.threads, &|thread| walk.go(thread, root, cells))?;
         let (searched, bits) = walk.into_searched();
@@ -140,9 +140,9 @@ impl<'a> CpuSearch<'a> {
 
 impl Search for CpuSearch<'_> {
     type Tree = [u32];
-    type Searched = Searched;
+    type Searched = BfsSearched;
 
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
         let started = Instant::now();
         let mut searched = self.search_with(root, None, parents)?;
         searched.seconds = started.elapsed().as_secs_f64();

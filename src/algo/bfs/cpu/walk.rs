@@ -3,10 +3,10 @@
 use crate::algo::bfs::cpu::CpuSearch;
 use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::bottom_up;
-use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, Sums, share};
+use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, StepSums, share};
 use crate::algo::bfs::cpu::top_down::{self, Parents, Slices, StepCounts};
-use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
-use crate::algo::bfs::search::{Level, Searched, Step};
+use crate::algo::bfs::ranks::exchange::{ClaimExchange, ClaimRound, StepReached};
+use crate::algo::bfs::search::{BfsLevel, BfsSearched, Step};
 use crate::algo::team::barrier::Barrier;
 use crate::algo::team::narrow::{self, Narrow};
 use crate::error::Result;
@@ -20,11 +20,11 @@ use std::time::Instant;
 const SLICES: usize = 64;
 
 /// A search in progress.
-pub struct Walk<'s> {
+pub struct BfsWalk<'s> {
     /// The graph, its arrays, and how to search it.
     search: &'s CpuSearch<'s>,
     /// Links to the other ranks, if there are any. The first thread communicates with them.
-    exchange: Option<Mutex<&'s mut Exchange>>,
+    exchange: Option<Mutex<&'s mut ClaimExchange>>,
     barrier: Barrier,
     /// Number of bitmap words that threads have taken in a bottom-up step.
     parts: AtomicUsize,
@@ -33,21 +33,21 @@ pub struct Walk<'s> {
     /// Number of edges of the frontier before each slice.
     sums_of_slices: Vec<AtomicU64>,
     /// Sums of this step and of the next.
-    sums: [Sums; 2],
+    sums: [StepSums; 2],
     stopped: AtomicBool,
     /// Number of edges from which on all threads take part in a level.
     bound: AtomicU64,
     /// The frontier after narrow levels, on which all threads agree.
     agreed: Mutex<Option<Frontier>>,
     /// The levels, and the number of the bitmap that contains all reached vertices. The first thread updates them.
-    progress: Mutex<(Searched, usize)>,
+    progress: Mutex<(BfsSearched, usize)>,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> BfsWalk<'s> {
     /// Starts a search, whose frontier is the root.
-    pub fn new(search: &'s CpuSearch<'s>, exchange: Option<&'s mut Exchange>) -> Walk<'s> {
+    pub fn new(search: &'s CpuSearch<'s>, exchange: Option<&'s mut ClaimExchange>) -> BfsWalk<'s> {
         let threads = search.threads;
-        Walk {
+        BfsWalk {
             search,
             exchange: exchange.map(Mutex::new),
             barrier: Barrier::new(threads),
@@ -63,7 +63,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Returns the levels, and the number of the bitmap that contains all reached vertices.
-    pub fn into_searched(self) -> (Searched, usize) {
+    pub fn into_searched(self) -> (BfsSearched, usize) {
         self.progress.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -140,7 +140,7 @@ impl<'s> Walk<'s> {
     /// Records a level; called by the first thread.
     fn record(&self, frontier: &Frontier, step: Step, StepCounts { checked, bytes, .. }: StepCounts, started: Instant) {
         let seconds = started.elapsed().as_secs_f64();
-        let level = Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
+        let level = BfsLevel { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.0.note(level);
         progress.1 = frontier.known;
@@ -164,7 +164,7 @@ impl<'s> Walk<'s> {
         mut frontier: Frontier,
         narrow: &mut Narrow,
         cells: &[AtomicU32],
-        mut exchange: Option<&mut Exchange>,
+        mut exchange: Option<&mut ClaimExchange>,
     ) -> Result<Frontier> {
         let mut outcome = Ok(());
         if thread == 0 {
@@ -174,7 +174,7 @@ impl<'s> Walk<'s> {
             };
             while outcome.is_ok() && goes_on(&frontier, narrow.bound()) {
                 narrow.begin(frontier.edges, true);
-                let (started, sums) = (Instant::now(), Sums::default());
+                let (started, sums) = (Instant::now(), StepSums::default());
                 outcome = self.narrow_level(&frontier, &sums, cells, exchange.as_deref_mut());
                 self.record(&frontier, Step::TopDown, sums.get(), started);
                 frontier = frontier.after(Step::TopDown, sums.get(), true);
@@ -199,9 +199,9 @@ impl<'s> Walk<'s> {
     fn narrow_level(
         &self,
         frontier: &Frontier,
-        sums: &Sums,
+        sums: &StepSums,
         cells: &[AtomicU32],
-        mut exchange: Option<&mut Exchange>,
+        mut exchange: Option<&mut ClaimExchange>,
     ) -> Result<()> {
         let parents = Parents { cells, arrived: &self.search.arrays.arrived };
         let reached = self.search.arrays.bits(frontier.known + 1);
@@ -221,14 +221,14 @@ impl<'s> Walk<'s> {
         frontier: &Frontier,
         step: Step,
         is_listed: bool,
-        sums: &Sums,
-        exchange: &mut Exchange,
+        sums: &StepSums,
+        exchange: &mut ClaimExchange,
     ) -> Result<()> {
         let bits = |which: usize| self.search.arrays.bits(frontier.known + which);
         let (before, now) = if step == Step::TopDown { (bits(0), bits(1)) } else { (bits(1), bits(0)) };
         let list = is_listed.then(|| self.search.arrays.list());
         let (all, shared) =
-            exchange.tell_reached(&Reached { graph: &self.search.graph, sums: sums.get(), before, now, list })?;
+            exchange.tell_reached(&StepReached { graph: &self.search.graph, sums: sums.get(), before, now, list })?;
         sums.set(all);
         if let Some(list) = list.filter(|_| !shared.is_empty()) {
             let mut list: Vec<u32> = list.iter().map(|v| v.load(Relaxed)).chain(shared).collect();
@@ -290,9 +290,9 @@ impl<'s> Walk<'s> {
         &self,
         thread: usize,
         frontier: &mut Frontier,
-        sums: &Sums,
+        sums: &StepSums,
         cells: &[AtomicU32],
-        exchange: Option<&mut Exchange>,
+        exchange: Option<&mut ClaimExchange>,
     ) -> Result<bool> {
         self.list(thread, frontier);
         let bound = self.bound.load(Relaxed);
@@ -314,7 +314,7 @@ impl<'s> Walk<'s> {
         &self,
         lists: bool,
         frontier: &Frontier,
-        sums: &Sums,
+        sums: &StepSums,
         parents: Parents<'_>,
         claims: Option<ClaimRound<'_>>,
     ) -> Result<()> {
@@ -355,7 +355,7 @@ impl<'s> Walk<'s> {
         &self,
         thread: usize,
         reached: &[AtomicU64],
-        sums: &Sums,
+        sums: &StepSums,
         parents: Parents<'_>,
         claims: Result<Option<ClaimRound<'_>>>,
     ) -> Result<()> {
@@ -424,7 +424,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Takes a bottom-up step. The next frontier is not listed.
-    fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) {
+    fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &StepSums, parents: &[AtomicU32]) {
         // Vertices up to the frontier are known now. The other bitmap is rewritten.
         let (all, known) = (self.search.arrays.bits(frontier.known), self.search.arrays.bits(frontier.known + 1));
         let own = self.search.graph.own;

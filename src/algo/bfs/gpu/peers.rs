@@ -3,8 +3,8 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::programs::{PEERS, SPREAD};
-use super::spread::{Member, Parts};
-use super::twins::{MOST_GPUS, Meeting, Peers, Search, SharedSearch, Spread};
+use super::spread::{GpuMember, RowParts};
+use super::twins::{MOST_GPUS, Meeting, Peers, Search, SharedSearch, SpreadRows};
 use super::{GpuSearch, room};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -28,9 +28,9 @@ pub struct Together<'a> {
 
 impl Together<'_> {
     /// Returns the position of this rank's GPU if rows are spread over the GPUs or must be (`spread`).
-    pub(super) fn member(&self, spread: bool) -> Option<Member> {
+    pub(super) fn member(&self, spread: bool) -> Option<GpuMember> {
         let comm = self.memory.comm;
-        (self.is_spread || spread).then(|| Member { rank: comm.rank(), gpus: comm.ranks() })
+        (self.is_spread || spread).then(|| GpuMember { rank: comm.rank(), gpus: comm.ranks() })
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Beside<'a> {
     /// Address of the parents on the GPU of rank 0.
     gathered: u64,
     /// Location of the rows, if they are spread over the GPUs.
-    pub spread: Option<[Spread; 2]>,
+    pub spread: Option<[SpreadRows; 2]>,
     meet: Kernel,
     gather: Kernel,
 }
@@ -158,7 +158,7 @@ pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Cata
     if has_room(halves.map(Catalogue::edges)) {
         return Some(Together { memory, is_spread: false });
     }
-    if has_room(halves.map(|half| Parts::of(half, comm.ranks()).most())) {
+    if has_room(halves.map(|half| RowParts::of(half, comm.ranks()).most())) {
         if comm.leads() {
             tracing::info!("rows are spread over {} GPUs: none has room for all", comm.ranks());
         }

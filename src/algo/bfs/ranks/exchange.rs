@@ -7,9 +7,9 @@
 
 use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::frontier::NARROW;
-use crate::algo::bfs::cpu::graph::Graph;
+use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::cpu::top_down::{Parents, StepCounts};
-use crate::algo::bfs::search::{Exchanged, NONE};
+use crate::algo::bfs::search::{NONE, RankTraffic};
 use crate::algo::bits::is_set;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
 use crate::comm::{Comm, Round};
@@ -30,14 +30,14 @@ const PREFETCH_DISTANCE: usize = 16;
 const PIECE: usize = 1 << 8;
 
 /// The links of a rank to the other ranks.
-pub struct Exchange {
+pub struct ClaimExchange {
     /// The links.
     pub ranks: RankExchange,
     /// Claims collected for each rank.
     pieces: Vec<Vec<u64>>,
     /// Buffer of a message to all ranks.
     message: Buffer<u64>,
-    exchanged: Exchanged,
+    exchanged: RankTraffic,
 }
 
 /// Returns the bytes of the claims that are collected for `ranks` ranks.
@@ -56,20 +56,20 @@ pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     RankExchange::bytes(ranks, nodes) + claims_bytes(ranks) + 8 * message_words(own) as u64
 }
 
-impl Exchange {
+impl ClaimExchange {
     /// Opens links between the ranks. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn open(comm: &Comm, own: VertexOwnership, budget: &Budget) -> Result<Exchange> {
+    pub fn open(comm: &Comm, own: VertexOwnership, budget: &Budget) -> Result<ClaimExchange> {
         let ranks = RankExchange::open(comm, own, claims_bytes(comm.ranks()), budget)?;
         let message = budget.zeroed(message_words(own), "what a rank has reached (a bit a vertex)")?;
         let pieces = vec![Vec::new(); comm.ranks()];
-        Ok(Exchange { ranks, pieces, message, exchanged: Exchanged::default() })
+        Ok(ClaimExchange { ranks, pieces, message, exchanged: RankTraffic::default() })
     }
 
     /// Returns the traffic since the last call.
-    pub fn take_exchanged(&mut self) -> Exchanged {
+    pub fn take_exchanged(&mut self) -> RankTraffic {
         std::mem::take(&mut self.exchanged)
     }
 
@@ -80,13 +80,13 @@ impl Exchange {
     /// Errors of the exchange.
     pub fn claims<'x>(
         &'x mut self,
-        graph: &'x Graph<'x>,
+        graph: &'x CpuGraph<'x>,
         reached: &'x [AtomicU64],
         parents: Parents<'x>,
         is_narrow: bool,
     ) -> Result<ClaimRound<'x>> {
         let list = is_narrow.then(Vec::new);
-        let arriving = Arriving { graph, reached, parents, found: StepCounts::default(), list };
+        let arriving = ArrivingClaims { graph, reached, parents, found: StepCounts::default(), list };
         let (pieces, exchanged) = (&mut self.pieces, &mut self.exchanged);
         Ok(ClaimRound { round: self.ranks.rounds.begin()?, pieces, arriving, exchanged })
     }
@@ -97,7 +97,7 @@ impl Exchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn tell_reached(&mut self, reached: &Reached<'_>) -> Result<(StepCounts, Vec<u32>)> {
+    pub fn tell_reached(&mut self, reached: &StepReached<'_>) -> Result<(StepCounts, Vec<u32>)> {
         let own = self.ranks.ownership;
         let words = own.words();
         let StepCounts { vertices: count, edges, checked, bytes } = reached.sums;
@@ -150,9 +150,9 @@ impl Exchange {
 }
 
 /// The result of a step on this rank.
-pub struct Reached<'s> {
+pub struct StepReached<'s> {
     /// The graph.
-    pub graph: &'s Graph<'s>,
+    pub graph: &'s CpuGraph<'s>,
     /// Sums of the step on this rank.
     pub sums: StepCounts,
     /// Bitmap of the vertices reached before the step; if `list` is given, of all reached vertices.
@@ -167,8 +167,8 @@ pub struct Reached<'s> {
 pub struct ClaimRound<'x> {
     round: Round<'x, u64>,
     pieces: &'x mut [Vec<u64>],
-    arriving: Arriving<'x>,
-    exchanged: &'x mut Exchanged,
+    arriving: ArrivingClaims<'x>,
+    exchanged: &'x mut RankTraffic,
 }
 
 impl ClaimRound<'_> {
@@ -209,17 +209,17 @@ impl ClaimRound<'_> {
 }
 
 /// Claims of own vertices by other ranks.
-struct Arriving<'x> {
-    graph: &'x Graph<'x>,
+struct ArrivingClaims<'x> {
+    graph: &'x CpuGraph<'x>,
     reached: &'x [AtomicU64],
     parents: Parents<'x>,
     found: StepCounts,
     list: Option<Vec<u32>>,
 }
 
-impl Arriving<'_> {
+impl ArrivingClaims<'_> {
     fn take(&mut self, claims: &[u64]) -> Result<()> {
-        let Graph { own, direction, degrees, .. } = self.graph;
+        let CpuGraph { own, direction, degrees, .. } = self.graph;
         for (at, &claim) in claims.iter().enumerate() {
             if let Some(&ahead) = claims.get(at + PREFETCH_DISTANCE) {
                 prefetch(self.parents.cells, own.place(ahead as u32));

@@ -12,9 +12,9 @@
 
 pub(super) mod exchange;
 
-use self::exchange::Exchange;
+use self::exchange::ClaimExchange;
 use super::cpu::{self, CpuSearch, WalkOptions};
-use super::search::{Search, Searched};
+use super::search::{BfsSearched, Search};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ use std::time::Instant;
 /// A graph that all ranks search together.
 pub struct RankedSearch<'a> {
     search: CpuSearch<'a>,
-    exchange: Exchange,
+    exchange: ClaimExchange,
     /// The parents of the own vertices.
     parents: Buffer<u32>,
 }
@@ -46,7 +46,7 @@ impl<'a> RankedSearch<'a> {
     pub fn new(input: EngineInput<'a, '_>, walk: WalkOptions) -> Result<RankedSearch<'a>> {
         let (comm, budget) = (input.run.comm, input.run.budget);
         let own = VertexOwnership::blocks(input.graph.info.connected as usize, comm.rank(), comm.ranks());
-        let exchange = Exchange::open(comm, own, budget)?;
+        let exchange = ClaimExchange::open(comm, own, budget)?;
         let mut parents = budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
         populate(&mut parents);
         let search = CpuSearch::new(input, own, walk)?;
@@ -56,9 +56,9 @@ impl<'a> RankedSearch<'a> {
 
 impl Search for RankedSearch<'_> {
     type Tree = [u32];
-    type Searched = Searched;
+    type Searched = BfsSearched;
 
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
         failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
         self.exchange.ranks.wait_for_all()?;
         self.exchange.take_exchanged();

@@ -8,7 +8,7 @@
 //! The levels of several trees lie side by side, in a *line* for each vertex, because checks of edges need the levels
 //! of all trees at both ends.
 
-use super::fault::Fault;
+use super::fault::TreeFault;
 use crate::algo::searches::NONE;
 use crate::algo::team::least;
 use crate::error::{Error, Result};
@@ -100,7 +100,7 @@ pub(super) enum Marked {
         /// Number of the tree.
         tree: usize,
         /// Fault in the tree.
-        fault: Fault,
+        fault: TreeFault,
     },
 }
 
@@ -122,7 +122,10 @@ pub(super) fn mark<M: Mark, const W: usize>(
     for (tree, of) in trees.iter().enumerate() {
         let parent = of.parents.get(of.root.index()).copied();
         if parent != Some(of.root.0) {
-            return Ok(Marked::Wrong { tree, fault: Fault::Root { parent: parent.filter(|&parent| parent != NONE) } });
+            return Ok(Marked::Wrong {
+                tree,
+                fault: TreeFault::Root { parent: parent.filter(|&parent| parent != NONE) },
+            });
         }
         lines[of.root.index()][tree] = M::of_level(0);
     }
@@ -151,13 +154,13 @@ struct Marking<'a, M: Mark> {
 /// Why a vertex gets no mark.
 enum Unmarked {
     Deep,
-    Wrong(Fault),
+    Wrong(TreeFault),
 }
 
 impl<M: Mark> Marking<'_, M> {
     /// Marks a part of the vertices. Returns the first fault with the first vertex of the part and the number of the
     /// tree.
-    fn part(&self, part: Range<usize>) -> Option<(usize, usize, Fault)> {
+    fn part(&self, part: Range<usize>) -> Option<(usize, usize, TreeFault)> {
         for (number, tree) in self.trees.iter().enumerate() {
             if self.deep[number].load(Relaxed) {
                 continue;
@@ -211,18 +214,18 @@ impl<M: Mark> Marking<'_, M> {
         let above = loop {
             let (vertex, parent) = (at as u32, tree.parents[at]);
             let read = match self.cell(number, parent as usize) {
-                None => return Err(Unmarked::Wrong(Fault::NoVertex { vertex, parent: parent.into() })),
+                None => return Err(Unmarked::Wrong(TreeFault::NoVertex { vertex, parent: parent.into() })),
                 Some(cell) => M::read(cell),
             };
             steps += 1;
             if read == M::UNREACHED || tree.parents[parent as usize] == NONE {
-                return Err(Unmarked::Wrong(Fault::LostParent { vertex, parent }));
+                return Err(Unmarked::Wrong(TreeFault::LostParent { vertex, parent }));
             }
             if read != M::default() {
                 break u64::from(read.level());
             }
             if parent as usize == waiting {
-                return Err(Unmarked::Wrong(Fault::Cycle { vertex: v as u32 }));
+                return Err(Unmarked::Wrong(TreeFault::Cycle { vertex: v as u32 }));
             }
             if steps == until {
                 (waiting, until) = (parent as usize, 2 * until);

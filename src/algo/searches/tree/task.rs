@@ -2,7 +2,7 @@
 
 use super::verify::{self, SourceChecked, SourceOutput};
 use super::{BATCH, validate, write};
-use crate::algo::searches::graph500::Kernel;
+use crate::algo::searches::graph500::Graph500Kernel;
 use crate::algo::searches::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
 use crate::algo::searches::sentences::{Farthest, Reach};
 use crate::algo::searches::{Claim, NONE, Root, SearchTable, SearchTask, figures, holds};
@@ -46,7 +46,7 @@ where
     type SourceDetails = <T::Searched as LevelSearched>::Details;
     type Writer = InputIds;
 
-    const KERNEL: Kernel = Kernel::Bfs;
+    const KERNEL: Graph500Kernel = Graph500Kernel::Bfs;
     const COLUMNS: &'static [About] = &[About::PARENT, About::LEVEL];
     const VALUES: [(u64, u64); 2] = [(8, 20), (4, 11)];
     const CHECKED: usize = BATCH;

@@ -225,9 +225,9 @@ impl Arithmetic for Decimal {
 /// Distances of 32 bits, in cells that also keep a parent. The parent is the smallest vertex among those that are
 /// nearer and through which a path of that length leads. It is final once all edges of the vertices at smaller
 /// distances were relaxed.
-pub struct Tree<A>(PhantomData<A>);
+pub struct WithParents<A>(PhantomData<A>);
 
-impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
+impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
     type Sum = u32;
     /// A distance in the upper half, and a vertex or [`NONE`] in the lower half.
     type Cell = AtomicU64;

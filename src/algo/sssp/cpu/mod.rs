@@ -31,17 +31,17 @@ mod slices;
 mod sort;
 mod walk;
 
-use self::arithmetic::{Arithmetic, Decimal, Long, Short, Tree, Width};
-use self::bins::Bins;
-use self::packing::Packing;
-use self::rows::Rows;
-use self::sort::{RowFile, Sorter};
+use self::arithmetic::{Arithmetic, Decimal, Long, Short, Width, WithParents};
+use self::bins::DistanceBins;
+use self::packing::EntryPacking;
+use self::rows::SortedRows;
+use self::sort::{RowFile, RowSorter};
 use self::walk::PathWalk;
 use super::distances::Distances;
-use super::edges::Edges;
+use super::edges::WeightedEdges;
 use super::options::{Method, Sssp};
-use super::ranks::exchange::Exchange;
-use super::search::{Search, Searched, ShortestPathTree};
+use super::ranks::exchange::NearerExchange;
+use super::search::{Search, ShortestPathTree, SsspSearched};
 use super::weights::EdgeWeights;
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
@@ -68,16 +68,16 @@ const HUB: f64 = 32.0;
 /// A graph prepared for searches by the threads of this process.
 pub struct CpuSearch {
     graph: SortedGraph,
-    sums: Sums,
+    sums: SsspArrays,
     method: Method,
 }
 
 /// A graph whose rows are sorted by weight.
 pub struct SortedGraph {
     /// Rows of out-edges.
-    out: Rows,
+    out: SortedRows,
     /// Rows of in-edges, if the graph is directed.
-    into: Option<Rows>,
+    into: Option<SortedRows>,
     /// Number of vertices.
     vertices: u32,
     /// First of the vertices with a single edge, which are the last in order. The edge has no direction, so no shortest
@@ -97,42 +97,42 @@ pub struct SortedGraph {
 
 impl SortedGraph {
     /// Returns the rows of in-edges.
-    fn into(&self) -> &Rows {
+    fn into(&self) -> &SortedRows {
         self.into.as_ref().unwrap_or(&self.out)
     }
 }
 
 /// The distances of vertices during a search.
-enum Sums {
-    Short(State<Short>),
-    Long(State<Long>),
-    Decimal(State<Decimal>),
-    ShortTree(State<Tree<Short>>),
-    DecimalTree(State<Tree<Decimal>>),
+enum SsspArrays {
+    Short(ArraysOf<Short>),
+    Long(ArraysOf<Long>),
+    Decimal(ArraysOf<Decimal>),
+    ShortTree(ArraysOf<WithParents<Short>>),
+    DecimalTree(ArraysOf<WithParents<Decimal>>),
 }
 
 /// The arrays of a search in one arithmetic.
-struct State<A: Arithmetic> {
+struct ArraysOf<A: Arithmetic> {
     cells: Buffer<A::Cell>,
     /// The buckets of each thread.
-    bins: Vec<Mutex<Bins<A::Sum>>>,
+    bins: Vec<Mutex<DistanceBins<A::Sum>>>,
     /// Memory for vertices that become nearer in a round.
     _nearer: Reservation,
 }
 
-impl<A: Arithmetic> State<A> {
-    fn new(vertices: u32, threads: usize, budget: &Budget) -> Result<State<A>> {
+impl<A: Arithmetic> ArraysOf<A> {
+    fn new(vertices: u32, threads: usize, budget: &Budget) -> Result<ArraysOf<A>> {
         let mut cells = budget.zeroed(vertices as usize, "distances while they are looked for")?;
         populate(&mut cells);
-        let bins = (0..threads).map(|_| Bins::new(vertices, budget).map(Mutex::new)).collect::<Result<_>>()?;
+        let bins = (0..threads).map(|_| DistanceBins::new(vertices, budget).map(Mutex::new)).collect::<Result<_>>()?;
         let nearer = budget.reserve(NEARER * u64::from(vertices), "vertices that become nearer in a round")?;
-        Ok(State { cells, bins, _nearer: nearer })
+        Ok(ArraysOf { cells, bins, _nearer: nearer })
     }
 }
 
 /// Size of a graph's rows.
 #[derive(Debug, Clone, Copy)]
-pub struct Size {
+pub struct RowsSize {
     /// Number of vertices.
     pub vertices: u64,
     /// Entries of all rows of one direction.
@@ -147,8 +147,8 @@ pub struct Size {
 
 /// Returns the bytes that searches by `threads` threads take in addition to distances and parents, and the smallest
 /// number that suffices if sorted rows go to a file.
-pub fn bytes(size: &Size, threads: usize) -> [u64; 2] {
-    let Size { vertices, entries, longest, largest, direction } = *size;
+pub fn bytes(size: &RowsSize, threads: usize) -> [u64; 2] {
+    let RowsSize { vertices, entries, longest, largest, direction } = *size;
     sort::bytes(vertices, entries, longest, largest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
 }
 
@@ -159,7 +159,7 @@ fn others(vertices: u64, threads: usize) -> u64 {
 
 /// Returns the size in bytes of the file of sorted rows, for weights up to `largest`.
 pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Direction) -> u64 {
-    disk::bytes(Packing::of(vertices, largest), entries) << direction.shift()
+    disk::bytes(EntryPacking::of(vertices, largest), entries) << direction.shift()
 }
 
 impl CpuSearch {
@@ -183,7 +183,7 @@ impl CpuSearch {
         exchange: Option<&mut RankExchange>,
     ) -> Result<CpuSearch> {
         let (method, budget) = (table.method, run.budget);
-        let edges = Edges::new(graph, table.weights, budget)?;
+        let edges = WeightedEdges::new(graph, table.weights, budget)?;
         let (kind, direction, vertices) = (edges.kind, edges.direction, graph.info.connected as u32);
         let (out, into) = sort_rows(&edges, table.weights, degrees, own, run)?;
         drop(edges);
@@ -213,11 +213,13 @@ impl CpuSearch {
         // Pulling and the exchange between ranks transfer distances only, so cells can't keep parents there.
         let keeps_parents = own.ranks == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
-            WeightType::F32 if keeps_parents => Sums::DecimalTree(State::new(vertices, threads, budget)?),
-            WeightType::U32 if is_short && keeps_parents => Sums::ShortTree(State::new(vertices, threads, budget)?),
-            WeightType::F32 => Sums::Decimal(State::new(vertices, threads, budget)?),
-            WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
-            WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
+            WeightType::F32 if keeps_parents => SsspArrays::DecimalTree(ArraysOf::new(vertices, threads, budget)?),
+            WeightType::U32 if is_short && keeps_parents => {
+                SsspArrays::ShortTree(ArraysOf::new(vertices, threads, budget)?)
+            }
+            WeightType::F32 => SsspArrays::Decimal(ArraysOf::new(vertices, threads, budget)?),
+            WeightType::U32 if is_short => SsspArrays::Short(ArraysOf::new(vertices, threads, budget)?),
+            WeightType::U32 => SsspArrays::Long(ArraysOf::new(vertices, threads, budget)?),
         };
         let graph = SortedGraph { out, into, vertices, tails, own, entries, width, has_hubs, is_on_disk };
         Ok(CpuSearch { graph, sums, method })
@@ -230,27 +232,27 @@ impl CpuSearch {
     pub fn search_with(
         &mut self,
         root: Vertex,
-        ranks: Option<(&mut Exchange, &Edges<'_>)>,
+        ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
         distances: &mut Distances,
         parents: &mut [u32],
-    ) -> Result<Searched> {
+    ) -> Result<SsspSearched> {
         match &self.sums {
-            Sums::Short(state) => self.run(state, root, ranks, distances, parents),
-            Sums::Long(state) => self.run(state, root, ranks, distances, parents),
-            Sums::Decimal(state) => self.run(state, root, ranks, distances, parents),
-            Sums::ShortTree(state) => self.run(state, root, ranks, distances, parents),
-            Sums::DecimalTree(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::Short(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::Long(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::Decimal(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::ShortTree(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::DecimalTree(state) => self.run(state, root, ranks, distances, parents),
         }
     }
 
     fn run<A: Arithmetic>(
         &self,
-        state: &State<A>,
+        state: &ArraysOf<A>,
         root: Vertex,
-        ranks: Option<(&mut Exchange, &Edges<'_>)>,
+        ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
         distances: &mut Distances,
         parents: &mut [u32],
-    ) -> Result<Searched> {
+    ) -> Result<SsspSearched> {
         let walk = PathWalk::<A>::new(&self.graph, &state.cells, root, self.method, &state.bins, ranks);
         let searched = search::run(walk, parents)?;
         state.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
@@ -267,17 +269,17 @@ fn entries(degrees: &[u32], direction: Direction) -> u64 {
 /// Sorts the rows of owned vertices by weight: the rows of out-edges and, if the graph is directed, those of in-edges.
 /// They go to files if memory is too small.
 fn sort_rows(
-    edges: &Edges<'_>,
+    edges: &WeightedEdges<'_>,
     weights: WeightSource,
     degrees: &[u32],
     own: VertexOwnership,
     run: &Run<'_>,
-) -> Result<(Rows, Option<Rows>)> {
+) -> Result<(SortedRows, Option<SortedRows>)> {
     let Run { threads, budget, ref units, .. } = *run;
     let (direction, vertices, largest) = (edges.direction, own.vertices as u32, edges.largest());
     let length = |v: u32, way: Way| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 };
     let here = (0..vertices).map(|v| u64::from(length(v, Way::Out))).sum();
-    let size = Size { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
+    let size = RowsSize { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
     let [in_memory, _] = bytes(&size, threads);
     let goes_to_file = in_memory > budget.free();
     // `later` is the number of bytes for the rows of the other direction, which are sorted afterwards.
@@ -289,7 +291,7 @@ fn sort_rows(
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
         let file = goes_to_file.then(|| RowFile { units, rank: own.rank, spare, ways });
-        Sorter { edges, largest, way, budget }.rows((0..vertices).map(|v| length(v, way)), file)
+        RowSorter { edges, largest, way, budget }.rows((0..vertices).map(|v| length(v, way)), file)
     };
     match direction {
         Direction::Undirected => Ok((rows(Way::Out, 0)?, None)),
@@ -316,9 +318,9 @@ fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
 
 impl Search for CpuSearch {
     type Tree = ShortestPathTree;
-    type Searched = Searched;
+    type Searched = SsspSearched;
 
-    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
         self.search_with(root, None, &mut tree.distances, &mut tree.parents)
     }
 }

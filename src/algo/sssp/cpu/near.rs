@@ -8,7 +8,7 @@
 //! disk is read, never the answer.
 
 use super::disk::{self, DiskEntries};
-use super::packing::{PADDING, Packing};
+use super::packing::{EntryPacking, PADDING};
 use super::rows::{neighbour, number, weight};
 use crate::error::Result;
 use crate::formats::WeightType;
@@ -30,23 +30,23 @@ pub struct Bounds {
     kind: WeightType,
     largest: f64,
     of: Buffer<f32>,
-    counts: Counts,
+    counts: ExcessCounts,
     is_begun: bool,
 }
 
 /// Number of entries by excess, without the last entry of each row, and number of rows that have entries.
 #[derive(Clone)]
-struct Counts {
+struct ExcessCounts {
     entries: Vec<u64>,
     rows: u64,
 }
 
-impl Counts {
-    fn new() -> Counts {
-        Counts { entries: vec![0; STEPS + 1], rows: 0 }
+impl ExcessCounts {
+    fn new() -> ExcessCounts {
+        ExcessCounts { entries: vec![0; STEPS + 1], rows: 0 }
     }
 
-    fn and(mut self, other: &Counts) -> Counts {
+    fn and(mut self, other: &ExcessCounts) -> ExcessCounts {
         self.entries.iter_mut().zip(&other.entries).for_each(|(sum, more)| *sum += more);
         self.rows += other.rows;
         self
@@ -78,7 +78,7 @@ impl Bounds {
     /// [`crate::Error::Limit`].
     pub fn new(vertices: usize, kind: WeightType, largest: u32, budget: &Budget) -> Result<Bounds> {
         let of = budget.zeroed(vertices, "bounds of ways, by which the first entries of rows are kept")?;
-        Ok(Bounds { kind, largest: number(kind, largest), of, counts: Counts::new(), is_begun: false })
+        Ok(Bounds { kind, largest: number(kind, largest), of, counts: ExcessCounts::new(), is_begun: false })
     }
 
     /// Finds the bounds of the next vertices and counts their entries. `starts` holds the positions of their sorted
@@ -106,7 +106,7 @@ impl Bounds {
         }
         let (bounds, this) = (&self.of[vertices.start as usize..vertices.end as usize], &*self);
         let count = |(part, bounds): (usize, &[f32])| {
-            let mut counts = Counts::new();
+            let mut counts = ExcessCounts::new();
             for (nth, &bound) in (part * PART..).zip(bounds) {
                 if let Some((_, others)) = row(nth).split_last() {
                     others.iter().for_each(|&entry| counts.entries[this.step(weight(entry), bound)] += 1);
@@ -116,7 +116,7 @@ impl Bounds {
             counts
         };
         let parts = bounds.par_chunks(PART).enumerate().map(count);
-        let counts = parts.reduce(Counts::new, |some, others| some.and(&others));
+        let counts = parts.reduce(ExcessCounts::new, |some, others| some.and(&others));
         self.counts = counts.and(&self.counts);
     }
 
@@ -137,7 +137,7 @@ impl Bounds {
         self,
         file: &Placed,
         starts: &[u64],
-        packing: Packing,
+        packing: EntryPacking,
         room: u64,
         window: &mut Buffer<u64>,
         budget: &Budget,
@@ -208,7 +208,7 @@ mod tests {
         let all = entries.len() as u64;
         let budget = Budget::new(1 << 30, 1).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let packing = Packing::of(60, 255);
+        let packing = EntryPacking::of(60, 255);
         let mut kept_before = 0;
         for room in [0, 60, 200, 300, 500, 700, 1 << 20] {
             let file = Placed::create(folder.path().join("rows"), disk::bytes(packing, all)).unwrap();

@@ -2,9 +2,9 @@
 //! and from which a tight edge leads to it. An edge is tight if it lies on a shortest path.
 
 use super::arithmetic::Arithmetic;
-use super::rows::{Entries, Row, Wanted, neighbour, weight};
+use super::rows::{Entries, SortedRow, Wanted, neighbour, weight};
 use super::slices::{RowSlices, RowWords, Word};
-use super::walk::{PathWalk, Reached, ThreadState};
+use super::walk::{PathWalk, ReachedVertices, ThreadState};
 use crate::algo::sssp::search::NONE;
 use crate::error::Result;
 use crate::graph::direction::Way;
@@ -32,7 +32,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
         sum if sum == A::UNREACHED || walk.is_shared() => A::ZERO,
         sum => sum,
     };
-    let mut reached = Reached::default();
+    let mut reached = ReachedVertices::default();
     let claimed = if nearest > A::ZERO { claim_all(walk, here, nearest, parents) } else { Some(0) };
     let Some(mut relaxed) = claimed else { return false };
     // Vertices of which memory has too few entries.
@@ -96,7 +96,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
 /// Copies the parents that cells keep. Returns false if threads stop. Collective.
 fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (sums, root) = (walk.sums, walk.root);
-    let mut reached = Reached::default();
+    let mut reached = ReachedVertices::default();
     let done = walk.round(here, 0..walk.graph.tails, |part| {
         let mut found = std::mem::take(&mut reached);
         for v in part {
@@ -126,7 +126,7 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     rows: RowSlices<'_, W>,
     part: Range<u32>,
     parents: &[AtomicU32],
-    reached: &mut Reached<A::Sum>,
+    reached: &mut ReachedVertices<A::Sum>,
 ) -> u64 {
     let (graph, sums) = (walk.graph, walk.sums);
     // These values are kept in locals because deep graphs have only a few entries per vertex.
@@ -160,15 +160,15 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
     sums: &[A::Cell],
-    row: Row<'_>,
+    row: SortedRow<'_>,
     nearest: A::Sum,
     sum: A::Sum,
     only_memory: bool,
 ) -> Option<(u32, u64)> {
     let row = match row {
-        Row::Short(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
-        Row::Long(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
-        Row::OnDisk(row) => row,
+        SortedRow::Short(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
+        SortedRow::Long(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
+        SortedRow::OnDisk(row) => row,
     };
     let (mut first, mut relaxed) = (NONE, 0);
     let is_complete = row.along(only_memory, |entry| {

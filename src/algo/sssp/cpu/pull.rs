@@ -10,7 +10,7 @@
 //! are. Other parents are found by pulling from the wide bucket on, as distances are.
 
 use super::arithmetic::Arithmetic;
-use super::bins::Entry;
+use super::bins::NearerVertex;
 use super::push::{PushOptions, Pushed, push};
 use super::rows::{Wanted, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
@@ -67,7 +67,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
                     changed += 1;
                     // More than a few need not be known, except to other ranks.
                     if rounds > 0 && nearer.len() < few || walk.is_shared() {
-                        nearer.push(Entry { sum, vertex: v });
+                        nearer.push(NearerVertex { sum, vertex: v });
                     }
                 }
                 true

@@ -7,7 +7,7 @@
 //! in which more vertices become nearer.
 
 use super::arithmetic::Arithmetic;
-use super::bins::Entry;
+use super::bins::NearerVertex;
 use super::rows::{Wanted, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
@@ -68,7 +68,7 @@ pub fn relax_all<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) 
                         if A::is_better(way, to) && A::improve(to, way) {
                             changed += 1;
                             if walk.is_shared() {
-                                nearer.push(Entry { sum, vertex });
+                                nearer.push(NearerVertex { sum, vertex });
                             }
                         }
                         true

@@ -1,13 +1,13 @@
 //! One search by several threads: its phases, one after the other.
 
 use super::arithmetic::Arithmetic;
-use super::bins::Entry;
+use super::bins::NearerVertex;
 use super::push::PushOptions;
 use super::rows::{Wanted, neighbour, weight};
-use super::walk::{Findings, PathWalk, Reached, ThreadState};
+use super::walk::{Findings, PathWalk, ReachedVertices, ThreadState};
 use super::{parents, pull, push, rounds};
 use crate::algo::sssp::options::Method;
-use crate::algo::sssp::search::{NONE, Phase, Searched};
+use crate::algo::sssp::search::{NONE, SearchPhase, SsspSearched};
 use crate::algo::team::team;
 use crate::error::Result;
 use crate::memory::cells;
@@ -19,7 +19,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// A stop; [`crate::Error::Limit`] if parents on plateaus take more memory than is free.
-pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<Searched> {
+pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<SsspSearched> {
     let begun = Instant::now();
     let cells = cells(parents);
     team(walk.threads, &|thread| {
@@ -41,10 +41,10 @@ pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<
     if !reached.without.is_empty() {
         parents::on_plateaus(&walk, &reached.without, parents)?;
         let seconds = found_without.elapsed().as_secs_f64();
-        phases.push(Phase { kind: "plateau".into(), rounds: 1, relaxations: 0, seconds });
+        phases.push(SearchPhase { kind: "plateau".into(), rounds: 1, relaxations: 0, seconds });
     }
     let seconds = begun.elapsed().as_secs_f64();
-    Ok(Searched::new(reached.vertices, A::distance(reached.farthest), phases, seconds))
+    Ok(SsspSearched::new(reached.vertices, A::distance(reached.farthest), phases, seconds))
 }
 
 /// Runs one thread's share of all phases.
@@ -59,7 +59,7 @@ fn run_thread<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, par
         return;
     }
     if here.thread == 0 && walk.graph.own.has(walk.root) {
-        walk.bins(0).push(0, Entry { sum: A::ZERO, vertex: walk.root });
+        walk.bins(0).push(0, NearerVertex { sum: A::ZERO, vertex: walk.root });
     }
     let found = match walk.method {
         Method::BellmanFord => rounds::relax_all(walk, here),
@@ -78,7 +78,7 @@ fn run_thread<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, par
 /// threads stop. Collective.
 fn settle_leaves<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
-    let (mut relaxed, mut reached, mut nearer) = (0, Reached::default(), Vec::new());
+    let (mut relaxed, mut reached, mut nearer) = (0, ReachedVertices::default(), Vec::new());
     let done = walk.round(here, graph.tails..graph.vertices, |part| {
         relaxed += part.len() as u64;
         let first = |v| Some(Wanted::First(v)).filter(|_| graph.out.lacks_first(v));
@@ -100,7 +100,7 @@ fn settle_leaves<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, 
             parent.store(neighbour(entry), Relaxed);
             reached.note(sum);
             if walk.is_shared() {
-                nearer.push(Entry { sum, vertex: v });
+                nearer.push(NearerVertex { sum, vertex: v });
             }
         });
         0

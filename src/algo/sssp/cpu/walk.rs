@@ -2,12 +2,12 @@
 
 use super::SortedGraph;
 use super::arithmetic::Arithmetic;
-use super::bins::{Bins, Entry};
+use super::bins::{DistanceBins, NearerVertex};
 use crate::algo::searches::ranks::RankExchange;
-use crate::algo::sssp::Edges;
+use crate::algo::sssp::WeightedEdges;
 use crate::algo::sssp::options::Method;
-use crate::algo::sssp::ranks::exchange::Exchange;
-use crate::algo::sssp::search::Phase;
+use crate::algo::sssp::ranks::exchange::NearerExchange;
+use crate::algo::sssp::search::SearchPhase;
 use crate::algo::team::barrier::Barrier;
 use crate::algo::team::narrow;
 use crate::error::Result;
@@ -34,9 +34,9 @@ pub struct PathWalk<'s, A: Arithmetic> {
     /// The number of threads.
     pub threads: usize,
     /// The buckets of each thread.
-    bins: &'s [Mutex<Bins<A::Sum>>],
+    bins: &'s [Mutex<DistanceBins<A::Sum>>],
     /// For each thread, the entries that it has in the bucket of this round.
-    pub lists: Vec<List<A::Sum>>,
+    pub lists: Vec<BucketList<A::Sum>>,
     /// For this round and for the next: the number of the first bucket that has an entry, plus 1.
     pub next: [AtomicU64; 2],
     /// For this round and for the next: the edges of the vertices in the bucket.
@@ -58,36 +58,36 @@ pub struct PathWalk<'s, A: Arithmetic> {
     changed: [AtomicU64; 2],
     relaxations: AtomicU64,
     pub(super) findings: Mutex<Findings<A::Sum>>,
-    pub(super) ranks: Option<Ranks<'s, A::Sum>>,
+    pub(super) ranks: Option<OtherRanks<'s, A::Sum>>,
 }
 
 /// Access to the other ranks, which only the first thread uses.
-pub(super) struct Ranks<'s, S> {
-    pub exchange: Mutex<&'s mut Exchange>,
-    pub edges: &'s Edges<'s>,
+pub(super) struct OtherRanks<'s, S> {
+    pub exchange: Mutex<&'s mut NearerExchange>,
+    pub edges: &'s WeightedEdges<'s>,
     /// For each thread, the vertices that it moved nearer.
-    nearer: Mutex<Vec<Vec<Entry<S>>>>,
+    nearer: Mutex<Vec<Vec<NearerVertex<S>>>>,
 }
 
 /// The entries of one thread in one bucket. All threads take parts of them.
-pub struct List<S> {
+pub struct BucketList<S> {
     /// The entries of the thread.
-    pub entries: RwLock<Vec<Entry<S>>>,
+    pub entries: RwLock<Vec<NearerVertex<S>>>,
     /// Number of entries that are taken.
     pub taken: AtomicUsize,
 }
 
 /// Findings that threads report during a search.
 pub(super) struct Findings<S> {
-    pub phases: Vec<Phase>,
+    pub phases: Vec<SearchPhase>,
     begun: Instant,
     relaxations: u64,
-    pub reached: Reached<S>,
+    pub reached: ReachedVertices<S>,
 }
 
 impl<S: Default> Findings<S> {
     fn new() -> Findings<S> {
-        Findings { phases: Vec::new(), begun: Instant::now(), relaxations: 0, reached: Reached::default() }
+        Findings { phases: Vec::new(), begun: Instant::now(), relaxations: 0, reached: ReachedVertices::default() }
     }
 }
 
@@ -127,11 +127,11 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         sums: &'s [A::Cell],
         Vertex(root): Vertex,
         method: Method,
-        bins: &'s [Mutex<Bins<A::Sum>>],
-        ranks: Option<(&'s mut Exchange, &'s Edges<'s>)>,
+        bins: &'s [Mutex<DistanceBins<A::Sum>>],
+        ranks: Option<(&'s mut NearerExchange, &'s WeightedEdges<'s>)>,
     ) -> PathWalk<'s, A> {
         let threads = bins.len();
-        let ranks = ranks.map(|(exchange, edges)| Ranks {
+        let ranks = ranks.map(|(exchange, edges)| OtherRanks {
             exchange: Mutex::new(exchange),
             edges,
             nearer: Mutex::new((0..threads).map(|_| Vec::new()).collect()),
@@ -142,7 +142,9 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
             root,
             threads,
             bins,
-            lists: (0..threads).map(|_| List { entries: RwLock::default(), taken: AtomicUsize::new(0) }).collect(),
+            lists: (0..threads)
+                .map(|_| BucketList { entries: RwLock::default(), taken: AtomicUsize::new(0) })
+                .collect(),
             next: [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)],
             edges: Default::default(),
             bound: AtomicU64::new(narrow::LEAST),
@@ -160,7 +162,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
     }
 
     /// Returns the buckets of a thread. While the first thread works alone, it uses the buckets of all.
-    pub fn bins(&self, thread: usize) -> MutexGuard<'_, Bins<A::Sum>> {
+    pub fn bins(&self, thread: usize) -> MutexGuard<'_, DistanceBins<A::Sum>> {
         self.bins[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -218,8 +220,8 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
     pub fn share(
         &self,
         here: &mut ThreadState,
-        nearer: &mut Vec<Entry<A::Sum>>,
-        current: impl FnMut(Entry<A::Sum>),
+        nearer: &mut Vec<NearerVertex<A::Sum>>,
+        current: impl FnMut(NearerVertex<A::Sum>),
     ) -> bool {
         let Some(ranks) = &self.ranks else { return true };
         let lock = || ranks.nearer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -301,7 +303,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
             let all = self.relaxations.load(Relaxed);
             let relaxations = all - std::mem::replace(&mut findings.relaxations, all);
             let seconds = std::mem::replace(&mut findings.begun, Instant::now()).elapsed().as_secs_f64();
-            findings.phases.push(Phase { kind: kind.into(), rounds, relaxations, seconds });
+            findings.phases.push(SearchPhase { kind: kind.into(), rounds, relaxations, seconds });
         }
         self.wait(here)
     }
@@ -312,7 +314,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
     }
 
     /// Adds what a thread found in the search for parents.
-    pub fn add(&self, reached: Reached<A::Sum>) {
+    pub fn add(&self, reached: ReachedVertices<A::Sum>) {
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
         findings.reached.add(reached);
     }
@@ -337,7 +339,7 @@ impl NextRound {
 
 /// What a thread found among its vertices.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reached<S> {
+pub struct ReachedVertices<S> {
     /// Number of reached vertices.
     pub vertices: u64,
     /// Largest distance of a reached vertex.
@@ -346,7 +348,7 @@ pub struct Reached<S> {
     pub without: Vec<u32>,
 }
 
-impl<S: Copy + Ord> Reached<S> {
+impl<S: Copy + Ord> ReachedVertices<S> {
     /// Counts a vertex at distance `sum`.
     #[inline]
     pub fn note(&mut self, sum: S) {
@@ -358,7 +360,11 @@ impl<S: Copy + Ord> Reached<S> {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn of_all<A: Arithmetic<Sum = S>>(&mut self, exchange: &mut RankExchange, phases: &mut [Phase]) -> Result<()> {
+    pub fn of_all<A: Arithmetic<Sum = S>>(
+        &mut self,
+        exchange: &mut RankExchange,
+        phases: &mut [SearchPhase],
+    ) -> Result<()> {
         self.vertices = exchange.sum(self.vertices)?;
         self.farthest = A::of_word(u64::MAX - exchange.least(u64::MAX - A::to_word(self.farthest))?);
         for phase in phases {
@@ -368,7 +374,7 @@ impl<S: Copy + Ord> Reached<S> {
     }
 
     /// Adds what another thread found.
-    pub fn add(&mut self, other: Reached<S>) {
+    pub fn add(&mut self, other: ReachedVertices<S>) {
         self.vertices += other.vertices;
         self.farthest = self.farthest.max(other.farthest);
         self.without.extend(other.without);

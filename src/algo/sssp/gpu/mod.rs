@@ -26,9 +26,9 @@ pub use room::{host_bytes, least_bytes};
 pub use tuning::Tuning;
 
 use super::distances::Distances;
-use super::edges::Edges;
+use super::edges::WeightedEdges;
 use super::options::Method;
-use super::search::{Search, Searched, ShortestPathTree};
+use super::search::{Search, ShortestPathTree, SsspSearched};
 use super::weights::EdgeWeights;
 use crate::algo::Lease;
 use crate::algo::searches::gpu::fetch;
@@ -41,13 +41,13 @@ use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
-use memory::Memory;
-use moore::Arrays;
-use place::Placed;
+use memory::SsspMemory;
+use moore::MooreArrays;
+use place::SsspPlaced;
 use programs::{MOORE, PREPARE, PROGRAM};
-use room::{Room, THREADS};
-use sums::Sums;
-use twins::{BARRIER_BYTES, State};
+use room::{SsspRoom, THREADS};
+use sums::SumKind;
+use twins::{BARRIER_BYTES, SsspState};
 
 /// Purpose of the memory, for errors.
 const PURPOSE: &str = "[sssp] on this graph";
@@ -73,15 +73,15 @@ impl Weights<'_> {
 pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
     blocks: u32,
-    placed: Placed,
+    placed: SsspPlaced,
     /// Kind of sums. It changes to 64 bits when a sum does not fit 32.
-    sums: Sums,
+    sums: SumKind,
     method: Method,
     search: twins::Search,
-    memory: Memory,
+    memory: SsspMemory,
     /// Memory of Moore's algorithm and of the baseline.
-    arrays: Arrays,
-    state: DeviceSlice<State>,
+    arrays: MooreArrays,
+    state: DeviceSlice<SsspState>,
     /// Times of the beginning and the end of a search, and of the moment when distances are known, if separate launches
     /// find parents.
     clock: [Event; 3],
@@ -93,7 +93,13 @@ impl<'a> GpuSearch<'a> {
     /// # Errors
     /// [`Error::Limit`] with the smallest number of bytes that suffices, if GPU memory is too small; [`Error::Usage`]
     /// if the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks; a stop.
-    pub fn new(graph: &Graph, edges: &Edges<'_>, lease: Lease<'a>, method: Method, budget: &Budget) -> Result<Self> {
+    pub fn new(
+        graph: &Graph,
+        edges: &WeightedEdges<'_>,
+        lease: Lease<'a>,
+        method: Method,
+        budget: &Budget,
+    ) -> Result<Self> {
         let halves = [&graph.catalogue, graph.upper()?];
         let id;
         let weights = match &edges.weights {
@@ -130,7 +136,7 @@ impl<'a> GpuSearch<'a> {
         }
         let direction = halves[0].layout.direction();
         let vertices = halves[0].layout.rows() >> direction.shift();
-        let mut room = Room::of(vertices, direction);
+        let mut room = SsspRoom::of(vertices, direction);
         room.queued = room.queued.min(tuning.queued).max(32);
         room.piled = room.piled.min(tuning.queued).max(32);
         let workspace = &mut *lease.workspace;
@@ -138,8 +144,8 @@ impl<'a> GpuSearch<'a> {
         workspace.arena.holds(room.bytes(), PURPOSE)?;
         let state = workspace.arena.take_planned(1)?;
         let placed = place::place(workspace, halves, &room, &weights, &tuning, budget)?;
-        let memory = Memory::take(&mut workspace.arena, &room)?;
-        let (kind, sums) = (weights.kind(), Sums::of(weights.kind()));
+        let memory = SsspMemory::take(&mut workspace.arena, &room)?;
+        let (kind, sums) = (weights.kind(), SumKind::of(weights.kind()));
         let kernel = workspace.kernel(&PROGRAM, sums.kernel())?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let widths = widths::widths(&placed, kind, method, &tuning);
@@ -164,7 +170,7 @@ impl<'a> GpuSearch<'a> {
             unused: 0,
         };
         workspace.queue.fill(memory.pending, 0)?;
-        let arrays = Arrays {
+        let arrays = MooreArrays {
             graph: placed.graph,
             distances: memory.distances,
             words: memory.words,
@@ -182,7 +188,7 @@ impl<'a> GpuSearch<'a> {
     }
 
     /// Searches, and repeats the search with 64-bit sums if a sum does not fit. Returns the final state.
-    fn search_all(&mut self, root: Vertex) -> Result<State> {
+    fn search_all(&mut self, root: Vertex) -> Result<SsspState> {
         let state = self.search_once(root)?;
         if state.overflowed == 0 {
             return Ok(state);
@@ -193,7 +199,7 @@ impl<'a> GpuSearch<'a> {
         self.search_once(root)
     }
 
-    fn search_once(&mut self, root: Vertex) -> Result<State> {
+    fn search_once(&mut self, root: Vertex) -> Result<SsspState> {
         self.clear()?;
         if matches!(self.method, Method::Auto | Method::DeltaStepping) {
             return self.launch_all(root, BEGINS);
@@ -202,7 +208,7 @@ impl<'a> GpuSearch<'a> {
         let rounds = if self.method == Method::Moore { moore::queued } else { moore::masked };
         let found = rounds(workspace, &self.arrays, self.sums, root, [&self.clock[0], &self.clock[2]])?;
         if found.overflowed {
-            return Ok(State { overflowed: 1, ..State::default() });
+            return Ok(SsspState { overflowed: 1, ..SsspState::default() });
         }
         let mut state = self.launch_all(root, KNOWN)?;
         (state.pushed, state.steps) = (found.relaxations, found.rounds);
@@ -220,7 +226,7 @@ impl<'a> GpuSearch<'a> {
     }
 
     /// Launches the kernel until the search is finished. `from` says where the first launch begins.
-    fn launch_all(&self, root: Vertex, from: u32) -> Result<State> {
+    fn launch_all(&self, root: Vertex, from: u32) -> Result<SsspState> {
         let workspace = &*self.gpu.workspace;
         let queue = &workspace.queue;
         let kernel: Kernel = workspace.kernel(&PROGRAM, self.sums.kernel())?;
@@ -235,7 +241,7 @@ impl<'a> GpuSearch<'a> {
             // the sizes in `room`.
             unsafe { queue.launch_together(&kernel, grid, (self.placed.graph, search))? };
             queue.mark(&self.clock[1])?;
-            let mut state = [State::default()];
+            let mut state = [SsspState::default()];
             queue.read(self.state, &mut state)?;
             let [state] = state;
             if state.broken != 0 {
@@ -279,13 +285,13 @@ const KNOWN: u32 = 2;
 
 impl Search for GpuSearch<'_> {
     type Tree = ShortestPathTree;
-    type Searched = Searched;
+    type Searched = SsspSearched;
 
     fn repeat(&mut self, root: Vertex, _: &mut ShortestPathTree) -> Result<()> {
         self.search_all(root).map(drop)
     }
 
-    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
         let ShortestPathTree { distances, parents } = tree;
         let vertices = self.placed.graph.vertices;
         if root.0 >= vertices || parents.len() != vertices as usize {

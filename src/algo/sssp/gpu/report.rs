@@ -1,9 +1,9 @@
 //! Results and statistics of a search, taken from its final state.
 
-use super::sums::Sums;
-use super::twins::State;
+use super::sums::SumKind;
+use super::twins::SsspState;
 use crate::algo::sssp::distances::Distance;
-use crate::algo::sssp::search::{Phase, Searched};
+use crate::algo::sssp::search::{SearchPhase, SsspSearched};
 
 // Indices of clock readings, in the order of `kernels/sssp.cu`.
 const BEGUN: usize = 0;
@@ -13,13 +13,14 @@ const KNOWN: usize = 6;
 const ENDED: usize = 7;
 
 /// Returns the results and statistics of a search with sums of this kind.
-pub(super) fn of(state: &State, sums: Sums, seconds: f64) -> Searched {
+pub(super) fn of(state: &SsspState, sums: SumKind, seconds: f64) -> SsspSearched {
     let max_distance = match sums {
-        Sums::Whole | Sums::Wide => Distance::Whole(state.farthest),
-        Sums::Decimal => Distance::Decimal(f32::from_bits(state.farthest as u32)),
+        SumKind::Whole | SumKind::Wide => Distance::Whole(state.farthest),
+        SumKind::Decimal => Distance::Decimal(f32::from_bits(state.farthest as u32)),
     };
     let between = |from: usize, to: usize| state.marks[to].saturating_sub(state.marks[from]) as f64 / 1e9;
-    let phase = |kind: &str, rounds, relaxations, seconds| Phase { kind: kind.into(), rounds, relaxations, seconds };
+    let phase =
+        |kind: &str, rounds, relaxations, seconds| SearchPhase { kind: kind.into(), rounds, relaxations, seconds };
     let others = state.relaxations;
     let steps = state.steps.saturating_sub(2 * state.rounds);
     let phases = match state.rounds {
@@ -34,5 +35,5 @@ pub(super) fn of(state: &State, sums: Sums, seconds: f64) -> Searched {
             phase("parents", 1, 0, between(KNOWN, ENDED)),
         ],
     };
-    Searched::new(state.reached, max_distance, phases, seconds)
+    SsspSearched::new(state.reached, max_distance, phases, seconds)
 }

@@ -1,6 +1,6 @@
 //! Widths of buckets, which depend on the graph and the method.
 
-use super::place::Placed;
+use super::place::SsspPlaced;
 use super::tuning::Tuning;
 use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
@@ -40,7 +40,7 @@ pub(super) struct Widths {
 }
 
 /// Returns the widths for a graph.
-pub(super) fn widths(placed: &Placed, kind: WeightType, method: Method, tuning: &Tuning) -> Widths {
+pub(super) fn widths(placed: &SsspPlaced, kind: WeightType, method: Method, tuning: &Tuning) -> Widths {
     let rows = f64::from(placed.graph.vertices.max(1));
     let mean_row = (placed.entries as f64 / rows).max(1.0);
     let has_core = f64::from(placed.longest) >= CORE * mean_row && method == Method::Auto;

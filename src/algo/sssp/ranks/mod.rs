@@ -7,11 +7,11 @@
 
 pub(super) mod exchange;
 
-use self::exchange::Exchange;
+use self::exchange::NearerExchange;
 use super::Sssp;
 use super::cpu::CpuSearch;
-use super::edges::Edges;
-use super::search::{Search, Searched, ShortestPathTree};
+use super::edges::WeightedEdges;
+use super::search::{Search, ShortestPathTree, SsspSearched};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
@@ -22,9 +22,9 @@ use crate::memory::Buffer;
 /// A graph prepared for searches by all ranks together.
 pub struct RankedSearch<'a> {
     search: CpuSearch,
-    exchange: Exchange,
+    exchange: NearerExchange,
     /// The edges of all vertices. Rank 0 uses them at the end to find the parents on plateaus.
-    edges: Edges<'a>,
+    edges: WeightedEdges<'a>,
     /// Parents of vertices on ranks other than 0, where the caller has no array for them.
     parents: Buffer<u32>,
 }
@@ -39,20 +39,20 @@ impl<'a> RankedSearch<'a> {
         let comm = run.comm;
         let vertices = graph.info.connected as usize;
         let own = VertexOwnership::blocks(vertices, comm.rank(), comm.ranks());
-        let mut exchange = Exchange::open(comm, own, run.budget)?;
+        let mut exchange = NearerExchange::open(comm, own, run.budget)?;
         let parents = if comm.leads() { 0 } else { vertices };
         let parents = run.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
         let search = CpuSearch::of_part(table, input, own, Some(&mut exchange.ranks))?;
-        let edges = Edges::new(graph, table.weights, run.budget)?;
+        let edges = WeightedEdges::new(graph, table.weights, run.budget)?;
         Ok(RankedSearch { search, exchange, edges, parents })
     }
 }
 
 impl Search for RankedSearch<'_> {
     type Tree = ShortestPathTree;
-    type Searched = Searched;
+    type Searched = SsspSearched;
 
-    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
         failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
         self.exchange.ranks.wait_for_all()?;
         let parents = if tree.parents.is_empty() { &mut self.parents } else { &mut tree.parents };

@@ -19,7 +19,7 @@ mod sum;
 mod tests;
 
 use super::distances::{Distance, Distances};
-use super::fault::Fault;
+use super::fault::PathFault;
 use super::weights::EdgeWeights;
 use crate::algo::WeightSource;
 use crate::error::{Error, Result};
@@ -30,12 +30,12 @@ use crate::prepare::prepared::Graph;
 use batch::CheckedTree;
 pub use batch::{TreeBatch, Wrong};
 use claims::{TypedTree, claims};
-use rows::Rows;
-pub use sum::Sum;
+use rows::RowPass;
+pub use sum::TreeSum;
 
 /// Distances and parents of one search, as [`super::search::Search`] writes them.
 #[derive(Clone, Copy)]
-pub struct Tree<'a> {
+pub struct PathTree<'a> {
     /// Root of the search.
     pub root: Vertex,
     /// Distance of every vertex.
@@ -46,7 +46,7 @@ pub struct Tree<'a> {
 
 /// Figures of a tree that passed the checks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figures {
+pub struct PathFigures {
     /// Number of reached vertices, including the root.
     pub reached: u64,
     /// Largest distance of a reached vertex.
@@ -89,7 +89,11 @@ pub trait EdgePass {
     ///
     /// # Errors
     /// Errors of reading; [`Error::Stopped`].
-    fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>>;
+    fn pass<S: TreeSum, const W: usize>(
+        &self,
+        batch: &TreeBatch<'_, S, W>,
+        threads: usize,
+    ) -> Result<Result<(), Wrong>>;
 
     /// Returns the input's id of a vertex, for messages.
     fn name(&self, v: u32) -> String;
@@ -103,19 +107,24 @@ pub trait EdgePass {
 pub fn validate(
     graph: &Graph,
     weights: WeightSource,
-    trees: &[Tree<'_>],
+    trees: &[PathTree<'_>],
     threads: usize,
     budget: &Budget,
-) -> Result<Vec<Figures>> {
-    check(&Rows::new(graph, weights, budget)?, trees, threads, budget)
+) -> Result<Vec<PathFigures>> {
+    check(&RowPass::new(graph, weights, budget)?, trees, threads, budget)
 }
 
 /// Checks trees, which have distances of one type, against any source of edges.
 ///
 /// # Errors
 /// Errors of [`validate`] and of reading the edges.
-pub fn check<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
-    let checks = Checks { edges, threads, budget };
+pub fn check<E: EdgePass>(
+    edges: &E,
+    trees: &[PathTree<'_>],
+    threads: usize,
+    budget: &Budget,
+) -> Result<Vec<PathFigures>> {
+    let checks = PathChecks { edges, threads, budget };
     let mut figures = Vec::new();
     for some in trees.chunks(MOST) {
         figures.extend(match some[0].distances {
@@ -127,14 +136,14 @@ pub fn check<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget:
 }
 
 /// Source of edges and resources for checks of trees, which may take several passes.
-struct Checks<'a, E> {
+struct PathChecks<'a, E> {
     edges: &'a E,
     threads: usize,
     budget: &'a Budget,
 }
 
-impl<E: EdgePass> Checks<'_, E> {
-    fn whole(&self, trees: &[Tree<'_>]) -> Result<Vec<Figures>> {
+impl<E: EdgePass> PathChecks<'_, E> {
+    fn whole(&self, trees: &[PathTree<'_>]) -> Result<Vec<PathFigures>> {
         let (trees, figures) = self.each(trees, |of| if let Distances::Whole(of) = of { Some(of) } else { None })?;
         let is_narrow = figures.iter().all(|figures| match figures.max_distance {
             Distance::Whole(most) => most < u64::from(u32::MAX) - 1,
@@ -146,7 +155,7 @@ impl<E: EdgePass> Checks<'_, E> {
         Ok(figures)
     }
 
-    fn decimal(&self, trees: &[Tree<'_>]) -> Result<Vec<Figures>> {
+    fn decimal(&self, trees: &[PathTree<'_>]) -> Result<Vec<PathFigures>> {
         let (trees, figures) = self.each(trees, |of| if let Distances::Decimal(of) = of { Some(of) } else { None })?;
         self.together(&trees, Some(|sum| sum))?;
         Ok(figures)
@@ -154,7 +163,7 @@ impl<E: EdgePass> Checks<'_, E> {
 
     /// Checks trees against all edges in as few passes as memory allows. If distances can't be narrowed, each tree
     /// takes a pass.
-    fn together<S: Sum, N: Sum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
+    fn together<S: TreeSum, N: TreeSum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
         let (first, ..) = match trees {
             [] => return Ok(()),
             // A single tree is checked where its distances are, without a copy.
@@ -176,11 +185,11 @@ impl<E: EdgePass> Checks<'_, E> {
     }
 
     /// Checks each tree by itself.
-    fn each<'t, S: Sum>(
+    fn each<'t, S: TreeSum>(
         &self,
-        trees: &[Tree<'t>],
+        trees: &[PathTree<'t>],
         of: impl Fn(&'t Distances) -> Option<&'t Buffer<S>>,
-    ) -> Result<(Vec<TypedTree<'t, S>>, Vec<Figures>)> {
+    ) -> Result<(Vec<TypedTree<'t, S>>, Vec<PathFigures>)> {
         let vertices = self.edges.vertices();
         let (mut ofs, mut figures) = (Vec::new(), Vec::new());
         for tree in trees {
@@ -197,7 +206,11 @@ impl<E: EdgePass> Checks<'_, E> {
     }
 
     /// Copies the distances of trees side by side, and checks the trees against all edges.
-    fn copied<S: Sum, N: Sum, const W: usize>(&self, trees: &[TypedTree<'_, S>], narrow: fn(S) -> N) -> Result<()> {
+    fn copied<S: TreeSum, N: TreeSum, const W: usize>(
+        &self,
+        trees: &[TypedTree<'_, S>],
+        narrow: fn(S) -> N,
+    ) -> Result<()> {
         let vertices = self.edges.vertices();
         let mut distances: Buffer<N> = self.budget.zeroed(vertices * W, "distances in trees that are checked")?;
         let (lines, _) = distances.as_chunks_mut::<W>();
@@ -206,7 +219,7 @@ impl<E: EdgePass> Checks<'_, E> {
         self.pass::<S, N, W>(trees, lines)
     }
 
-    fn pass<S: Sum, N: Sum, const W: usize>(&self, trees: &[TypedTree<'_, S>], lines: &[[N; W]]) -> Result<()> {
+    fn pass<S: TreeSum, N: TreeSum, const W: usize>(&self, trees: &[TypedTree<'_, S>], lines: &[[N; W]]) -> Result<()> {
         let mut marked = Vec::new();
         for tree in trees {
             marked.push(match tree.has_plateaus {
@@ -226,7 +239,7 @@ impl<E: EdgePass> Checks<'_, E> {
     }
 
     /// Makes an error of a fault in the tree of `root`. The error names vertices by the input's ids.
-    fn to_error(&self, root: Vertex, fault: Fault) -> Error {
+    fn to_error(&self, root: Vertex, fault: PathFault) -> Error {
         let name = |v: u32| self.edges.name(v);
         fault.of_source(&name(root.0), &name)
     }

@@ -14,7 +14,7 @@ use crate::prepare::relabel::ISOLATED;
 use crate::results::Value;
 
 /// The columns of a source.
-pub(super) struct Columns {
+pub(super) struct PathColumns {
     /// Place of the source; `None` if the source has no edge.
     pub root: Option<u32>,
     pub distances: Distances,
@@ -22,12 +22,12 @@ pub(super) struct Columns {
     pub parents: Buffer<u32>,
 }
 
-impl Columns {
+impl PathColumns {
     /// Reads the columns of a source.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for columns that no search writes; [`crate::Error::Limit`]; errors of reading.
-    pub fn read(places: &Places, results: &Results<'_>, source: InputId, kind: WeightType) -> Result<Columns> {
+    pub fn read(places: &Places, results: &Results<'_>, source: InputId, kind: WeightType) -> Result<PathColumns> {
         let vertices = places.vertices() as usize;
         let mut distances = Distances::new(kind, vertices, results.budget)?;
         let mut parents = results.budget.zeroed(vertices, "parents to verify (4 bytes a vertex and source)")?;
@@ -38,7 +38,7 @@ impl Columns {
                 read(places, results, source, (f32::INFINITY, 0.0, is_sum), (of, &mut parents))?
             }
         };
-        Ok(Columns { root, distances, parents })
+        Ok(PathColumns { root, distances, parents })
     }
 
     /// Returns true if no vertex with an edge was reached.

@@ -1,13 +1,13 @@
 //! Compares the figures that a job reports with those of its columns.
 
-use super::columns::Columns;
+use super::columns::PathColumns;
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
-use crate::algo::sssp::output::SourceOutput;
+use crate::algo::sssp::output::SsspSource;
 use crate::algo::sssp::path::{MOST_REPORTED, Path};
 use crate::algo::sssp::search::NONE;
-use crate::algo::sssp::validate::{Figures, Tree};
+use crate::algo::sssp::validate::{PathFigures, PathTree};
 use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
@@ -18,9 +18,9 @@ use crate::graph::ids::InputId;
 /// # Errors
 /// [`crate::Error::Validation`].
 pub(super) fn agree(
-    found: &SourceOutput,
-    tree: Tree<'_>,
-    figures: Figures,
+    found: &SsspSource,
+    tree: PathTree<'_>,
+    figures: PathFigures,
     counted: Option<u64>,
     places: &Places,
     results: &Results<'_>,
@@ -68,7 +68,7 @@ pub(super) fn agree(
 
 /// Returns true if a reported path is the path in the tree, from parent to child, and as long as the distance of its
 /// target.
-fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
+fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     let place = |id: InputId| {
         let row = places.ids.row_of(id)?;
         places.of_rows().ok()?.get(row as usize).copied().filter(|&place| (place as usize) < tree.parents.len())
@@ -102,8 +102,8 @@ fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
 ///
 /// # Errors
 /// [`crate::Error::Validation`].
-pub(super) fn alone(reported: &SourceOutput, columns: &Columns) -> Result<()> {
-    let SourceOutput { source, reached, edges, ref path, .. } = *reported;
+pub(super) fn alone(reported: &SsspSource, columns: &PathColumns) -> Result<()> {
+    let SsspSource { source, reached, edges, ref path, .. } = *reported;
     let is_path = |path: &Path| match path.target == source {
         true => (path.edges, &path.vertices[..]) == (0, &[source]),
         false => *path == Path::none(path.target),

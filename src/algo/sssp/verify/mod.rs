@@ -9,15 +9,15 @@ mod columns;
 mod counted;
 mod input;
 
-use super::output::SourceOutput;
-use super::validate::{self, Figures, Tree};
+use super::output::SsspSource;
+use super::validate::{self, PathFigures, PathTree};
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, WeightSource};
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::graph::ids::Vertex;
 use crate::results::read;
-use columns::Columns;
+use columns::PathColumns;
 use input::InputEdges;
 
 /// Bytes of the buffers through which columns are read.
@@ -31,7 +31,7 @@ pub fn trees(
     edges: &EdgeSource<'_>,
     weights: WeightSource,
     results: &Results<'_>,
-    found: &[&SourceOutput],
+    found: &[&SsspSource],
 ) -> Result<String> {
     let (budget, threads) = (results.budget, results.threads);
     let kind = match weights {
@@ -50,14 +50,14 @@ pub fn trees(
     let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
     let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
     for sources in found.chunks(batch) {
-        let read = |reported: &&SourceOutput| Columns::read(&places, results, reported.source, kind);
-        let columns = sources.iter().map(read).collect::<Result<Vec<Columns>>>()?;
+        let read = |reported: &&SsspSource| PathColumns::read(&places, results, reported.source, kind);
+        let columns = sources.iter().map(read).collect::<Result<Vec<PathColumns>>>()?;
         let (mut reported, mut of) = (Vec::new(), Vec::new());
         for (columns, source) in columns.iter().zip(sources) {
             match columns.root {
                 Some(root) => {
                     reported.push(*source);
-                    of.push(Tree { root: Vertex(root), distances: &columns.distances, parents: &columns.parents });
+                    of.push(PathTree { root: Vertex(root), distances: &columns.distances, parents: &columns.parents });
                 }
                 None => counted::alone(source, columns)?,
             }
@@ -81,9 +81,9 @@ fn check(
     edges: &EdgeSource<'_>,
     (weights, kind): (WeightSource, WeightType),
     (places, may_leave): (&Places, bool),
-    trees: &[Tree<'_>],
+    trees: &[PathTree<'_>],
     results: &Results<'_>,
-) -> Result<(Vec<Figures>, Vec<u64>)> {
+) -> Result<(Vec<PathFigures>, Vec<u64>)> {
     let (budget, threads) = (results.budget, results.threads);
     match edges {
         EdgeSource::Blocks(graph) => Ok((validate::validate(graph, weights, trees, threads, budget)?, Vec::new())),

@@ -4,11 +4,11 @@
 
 use super::Candidates;
 use super::rows::Expansion;
-use super::update::Claims;
+use super::update::SharedClaims;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::{Parts, team};
 use crate::algo::traverse::levels::{lap, pair};
-use crate::algo::traverse::search::Steps;
+use crate::algo::traverse::search::StepTimes;
 use crate::error::Result;
 use crate::process::signals;
 use std::ops::Range;
@@ -22,11 +22,11 @@ const PART: usize = 64;
 pub(super) fn expand(
     expansion: &Expansion<'_>,
     ownership: &VertexOwnership,
-    claims: Claims<'_>,
+    claims: SharedClaims<'_>,
     piece: Range<u64>,
     pairs: &[AtomicU64],
     threads: usize,
-    steps: &mut Steps,
+    steps: &mut StepTimes,
 ) -> Result<Candidates> {
     let mut lapped = Instant::now();
     let ranks = ownership.ranks;

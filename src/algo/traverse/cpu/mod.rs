@@ -12,14 +12,14 @@ mod update;
 
 use super::levels::{Frontier, Levels, lap, pair};
 use super::options::Strategy;
-use super::search::{Sent, Steps};
+use super::search::{Sent, StepTimes};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::Way;
 use crate::memory::{populate, word_cells};
-use buckets::Buckets;
+use buckets::KeyBuckets;
 use rows::Expansion;
 use std::ops::Range;
 use std::time::Instant;
@@ -51,7 +51,7 @@ pub struct CpuLevels<'a> {
     threads: usize,
     update: Update,
     frontier: Expansion<'a>,
-    buckets: Buckets,
+    buckets: KeyBuckets,
     piece: u64,
     /// Whether the step is narrow.
     is_narrow: bool,
@@ -97,7 +97,7 @@ impl<'a> CpuLevels<'a> {
         populate(&mut vertices);
         populate(&mut offsets);
         let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
-        let buckets = Buckets::new(ownership.keys(), threads, budget)?;
+        let buckets = KeyBuckets::new(ownership.keys(), threads, budget)?;
         let room = budget.free().saturating_sub(spare) / 8;
         let piece = most_piece(entries, ownership.ranks).min(room.max(LEAST_PIECE));
         Ok(CpuLevels {
@@ -115,7 +115,7 @@ impl<'a> CpuLevels<'a> {
     }
 
     /// Expands a piece with the strategy of the table.
-    fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates> {
+    fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Candidates> {
         if self.is_narrow {
             return Ok(self.narrow(piece, pairs, steps));
         }
@@ -130,7 +130,7 @@ impl<'a> CpuLevels<'a> {
     }
 
     /// Expands, sorts and prunes a piece on one thread.
-    fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Candidates {
+    fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Candidates {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);
         let rank = self.ownership.rank as u32;
@@ -188,14 +188,14 @@ impl Levels for CpuLevels<'_> {
         Ok(())
     }
 
-    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         let Candidates { to, pruned, away } = self.candidates(piece, pairs, steps)?;
         let others = to.iter().enumerate().filter(|&(rank, _)| rank != self.ownership.rank);
         self.sent.add(pruned, others.map(|(_, range)| range.len() as u64).sum(), away);
         Ok(to)
     }
 
-    fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
+    fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()> {
         let mut lapped = Instant::now();
         let first = self.ownership.rank as u32 * self.ownership.stride;
         self.update.take(pairs, first, self.is_narrow, self.threads)?;
@@ -203,7 +203,7 @@ impl Levels for CpuLevels<'_> {
         Ok(())
     }
 
-    fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)> {
+    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
         let mut lapped = Instant::now();
         let threads = if self.is_narrow { 1 } else { self.threads };
         let (ownership, degrees) = (self.ownership, self.degrees);

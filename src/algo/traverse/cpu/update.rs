@@ -59,8 +59,8 @@ impl Update {
     }
 
     /// Returns the parents and bitmaps for claims by several threads.
-    pub fn claims(&mut self) -> Claims<'_> {
-        Claims { parents: cells(&mut self.parents), reached: &self.reached, new: &self.new }
+    pub fn claims(&mut self) -> SharedClaims<'_> {
+        SharedClaims { parents: cells(&mut self.parents), reached: &self.reached, new: &self.new }
     }
 
     /// Claims the vertices of `pairs`. `first` is the key of the first own vertex.
@@ -162,13 +162,13 @@ impl Update {
 
 /// Own vertices that threads can claim.
 #[derive(Clone, Copy)]
-pub(super) struct Claims<'a> {
+pub(super) struct SharedClaims<'a> {
     parents: &'a [AtomicU32],
     reached: &'a [AtomicU64],
     new: &'a [AtomicU64],
 }
 
-impl Claims<'_> {
+impl SharedClaims<'_> {
     /// Claims a vertex for a parent, unless it was reached before the step. The smallest parent is kept.
     #[inline(always)]
     pub fn claim(self, place: usize, parent: u32) {

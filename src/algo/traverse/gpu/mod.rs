@@ -19,7 +19,7 @@ pub use room::{host_bytes, least_bytes};
 
 use super::levels::{BATCH, Frontier, Levels, lap};
 use super::options::Strategy;
-use super::search::{Sent, Steps};
+use super::search::{Sent, StepTimes};
 use crate::algo::Lease;
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::gpu::fetch;
@@ -30,13 +30,13 @@ use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::Buffer;
 use crate::process::signals;
-use clock::Clock;
+use clock::StepClock;
 use launches::Launches;
-use memory::Memory;
+use memory::TraverseMemory;
 use peers::PeerOutboxes;
 use place::OwnRows;
-use room::{LEAST_PIECE, Room, SUMS};
-use sort::Sorter;
+use room::{LEAST_PIECE, SUMS, TraverseRoom};
+use sort::PairSorter;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -54,7 +54,7 @@ const PURPOSE: &str = "[traverse] on this graph";
 pub struct GpuLevels<'a> {
     gpu: Lease<'a>,
     launches: Launches,
-    memory: Memory,
+    memory: TraverseMemory,
     ownership: VertexOwnership,
     strategy: Strategy,
     direction: Direction,
@@ -68,7 +68,7 @@ pub struct GpuLevels<'a> {
     candidates: u64,
     /// Host buffer for the parents.
     fetched: Buffer<u32>,
-    clock: Clock,
+    clock: StepClock,
 }
 
 impl<'a> GpuLevels<'a> {
@@ -90,15 +90,15 @@ impl<'a> GpuLevels<'a> {
         workspace.arena.reset(0);
         let own = ownership.len();
         let entries = starts.last().copied().unwrap_or(0);
-        let least = Room::of(own as u64, entries.into(), ownership.ranks);
+        let least = TraverseRoom::of(own as u64, entries.into(), ownership.ranks);
         workspace.arena.holds(least.bytes(), PURPOSE)?;
         let room = least.within(workspace.arena.free());
-        let memory = Memory::take(&mut workspace.arena, &room, &ownership)?;
+        let memory = TraverseMemory::take(&mut workspace.arena, &room, &ownership)?;
         workspace.queue.write(&starts, memory.starts)?;
         let rows = OwnRows { rows: &rows, ownership: &ownership, direction, starts: &starts };
         rows.upload(workspace, memory.targets)?;
         let fetched = budget.zeroed(own, "the parents of a rank's vertices (4 bytes each)")?;
-        let sorter = Sorter::load(workspace, memory.pairs, memory.counts, ownership.keys())?;
+        let sorter = PairSorter::load(workspace, memory.pairs, memory.counts, ownership.keys())?;
         let owned = memory.owned(&ownership);
         let launches = Launches::load(workspace, strategy, room.piece, owned, sorter, memory.arrays)?;
         Ok(GpuLevels {
@@ -114,7 +114,7 @@ impl<'a> GpuLevels<'a> {
             vertices: 0,
             candidates: 0,
             fetched,
-            clock: Clock::new(),
+            clock: StepClock::new(),
         })
     }
 
@@ -133,7 +133,7 @@ impl<'a> GpuLevels<'a> {
     }
 
     /// Copies the pairs for other ranks to the same indices of `pairs` in host memory. Returns the range of each rank.
-    fn copy_to_host(&self, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
+    fn copy_to_host(&self, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
         let mut ends = vec![0; self.ownership.ranks];
         queue.read(self.memory.arrays.ends, &mut ends)?;
@@ -176,7 +176,7 @@ impl Levels for GpuLevels<'_> {
         self.clock.end(queue, |steps| &mut steps.prefix_sum)
     }
 
-    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         signals::check()?;
         if self.clock.is_full() {
             self.settle(steps)?;
@@ -199,7 +199,7 @@ impl Levels for GpuLevels<'_> {
         self.copy_to_host(pairs, steps)
     }
 
-    fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
+    fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()> {
         let mut lapped = Instant::now();
         for some in pairs.chunks(BATCH) {
             let queue = &self.gpu.workspace.queue;
@@ -214,7 +214,7 @@ impl Levels for GpuLevels<'_> {
         Ok(())
     }
 
-    fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)> {
+    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
         let queue = &self.gpu.workspace.queue;
         self.clock.begin(queue)?;
         self.launches.advance(queue)?;
@@ -252,7 +252,7 @@ impl Levels for GpuLevels<'_> {
         self.outboxes.is_some()
     }
 
-    fn settle(&mut self, steps: &mut Steps) -> Result<()> {
+    fn settle(&mut self, steps: &mut StepTimes) -> Result<()> {
         self.clock.settle(&self.gpu.workspace.queue, steps)
     }
 

@@ -2,12 +2,12 @@
 //! figures of its columns.
 
 use super::SourceChecked;
-use super::columns::Columns;
+use super::columns::TreeColumns;
 use super::edges::PassResult;
 use super::reader::UNREACHED;
 use crate::algo::Results;
 use crate::algo::searches::differs;
-use crate::algo::searches::tree::fault::Fault;
+use crate::algo::searches::tree::fault::TreeFault;
 use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::process::signals;
@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 ///
 /// # Errors
 /// [`Error::Validation`].
-pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
+pub(super) fn agree(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
     let mut wrong = seen.wrong;
     let mut figures: Vec<TreeCounts> = columns.sources.iter().map(TreeCounts::new).collect();
     let mut vertices = 0..columns.places.vertices() as u32;
@@ -27,7 +27,7 @@ pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &PassRes
             {
                 figures[number].add(level, degree);
                 if columns.roots[number] != Some(vertex) && !seen.parent(vertex, number) {
-                    let found = (number, Fault::NoEdge { vertex, parent: columns.parents(vertex)[number] });
+                    let found = (number, TreeFault::NoEdge { vertex, parent: columns.parents(vertex)[number] });
                     wrong = Some(wrong.map_or(found, |wrong| wrong.min(found)));
                 }
             }

@@ -15,7 +15,7 @@ use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::results::read;
-use columns::Columns;
+use columns::TreeColumns;
 use serde::{Deserialize, Serialize};
 
 /// The result of one source.
@@ -67,7 +67,7 @@ pub(super) fn trees(
     let of_eight = 65 * places.vertices().max(1);
     let batch = (budget.free().saturating_mul(8) / of_eight).clamp(1, MOST as u64) as usize;
     for sources in found.chunks(batch) {
-        let columns = Columns::read(&places, results, sources, algorithm)?;
+        let columns = TreeColumns::read(&places, results, sources, algorithm)?;
         columns.lead_to_roots(threads)?;
         let seen = edges::pass(edges, &places, &columns, results)?;
         counted::agree(&columns, results, &seen)?;

@@ -3,7 +3,7 @@
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
-use crate::algo::searches::tree::fault::{Fault, breaks};
+use crate::algo::searches::tree::fault::{TreeFault, breaks};
 use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
@@ -23,7 +23,7 @@ pub(super) fn read(
 ) -> Result<Option<u32>> {
     let of_rows = places.of_rows()?;
     let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
-    let wrong = |fault: Fault| fault.of_source(&source.to_string(), &|place| places.name(place));
+    let wrong = |fault: TreeFault| fault.of_source(&source.to_string(), &|place| places.name(place));
     let refuse = |rule: u32, what: String| Err(breaks(&source.to_string(), rule, &what));
     let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
     places.each_row(results, (algorithm, source), ("level", -1i32), |row, parent, level| {
@@ -31,7 +31,7 @@ pub(super) fn read(
         let parent_id = places.ids.named(parent, level >= 0);
         let is_root = row == root;
         let (level, above) = match (parent_id, u32::try_from(level)) {
-            (None, _) if is_root => return Err(wrong(Fault::Root { parent: None })),
+            (None, _) if is_root => return Err(wrong(TreeFault::Root { parent: None })),
             (Some(parent), _) if is_root && parent != source => {
                 return refuse(1, format!("the parent of the root is {parent} and not the root"));
             }

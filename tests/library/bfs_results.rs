@@ -543,8 +543,9 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
             threads: 1,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        let table = reported(&options, &right);
-        verify("bfs", &table, &results, &right, &mut verdict).expect("no stop");
+        let (output, details) = reported(&right);
+        let table = Bfs { options, alpha: None, beta: None };
+        table.verify(&results, (&output, &details), &mut verdict).expect("no stop");
         let outcomes: Vec<_> = verdict.checks.iter().map(|check| check.outcome).collect();
         assert_eq!(outcomes, [Outcome::Ok, Outcome::Skipped]);
         assert!(verdict.checks[1].found.contains(why), "{}", verdict.checks[1]);

@@ -6,7 +6,7 @@ use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{BfsSearched, Switch};
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::algo::searches::{Engine, EngineInput, OnRank0};
+use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
 use crate::process::signals;
 
@@ -28,7 +28,7 @@ pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engi
         search.transpose()
     };
     let on_cpu = || on_cpu(switches, input);
-    Ok(OnRank0::or(comm, run.devices.choose(true, on_gpu, on_cpu)?, GpuSearch::is_shared))
+    Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpu)?, GpuSearch::is_shared))
 }
 
 /// Alpha and beta, if they are given.

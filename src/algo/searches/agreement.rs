@@ -36,7 +36,7 @@ pub fn agree<T: SearchTask>(
 
 /// Checks that the figures of a source are possible for a search of this input.
 fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &InputInfo) -> Result<()> {
-    let SourceFigures { source, reached, edges } = figures;
+    let SourceFigures { source, reached, edges, .. } = figures;
     let vertices = info.connected.max(1);
     holds(source, (1..=vertices).contains(&reached), || {
         format!("{reached} vertices reached, of {vertices} that have edges")

@@ -90,7 +90,7 @@ impl<T: SearchTask> Algorithm for T {
     }
 
     fn sentences(output: &Self::Output) -> Vec<String> {
-        let mut all = sentences::of_searches(&output.sources.iter().map(T::reach).collect::<Vec<_>>());
+        let mut all = sentences::of_searches(&output.sources.iter().map(T::figures).collect::<Vec<_>>());
         all.extend(output.sources.iter().take(SOURCES).filter_map(T::more).map(|[_, sentence]| sentence));
         all
     }

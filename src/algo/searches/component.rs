@@ -123,18 +123,13 @@ struct Within<'a, F> {
     edges: u64,
 }
 
-impl<F: Fn(u64) -> bool + Sync> Within<'_, F> {
-    fn edge(&mut self, u: u64, v: u64) {
-        self.edges += u64::from(u != v && (self.is_reached)(u) && (self.is_reached)(v));
-    }
-}
-
 impl<F: Fn(u64) -> bool + Sync> Visitor for Within<'_, F> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => edges.iter().for_each(|&[u, v]| self.edge(u.into(), v.into())),
-            Edges::Wide(edges) => edges.iter().for_each(|&[u, v]| self.edge(u, v)),
-        }
+        let is_within = |&[u, v]: &[u64; 2]| u != v && (self.is_reached)(u) && (self.is_reached)(v);
+        self.edges += match edges {
+            Edges::Narrow(edges) => edges.iter().filter(|edge| is_within(&edge.map(u64::from))).count() as u64,
+            Edges::Wide(edges) => edges.iter().filter(|edge| is_within(edge)).count() as u64,
+        };
         Ok(())
     }
 }

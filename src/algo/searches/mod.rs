@@ -40,7 +40,7 @@ pub use agreement::{differs, holds};
 pub use driver::drive;
 pub use ledger::{LEVELS, telling_bytes};
 pub use options::{MOST_ROOTS, Options};
-pub use ranks::OnRank0;
+pub(in crate::algo) use ranks::on_rank0_or;
 pub use record::verify_units;
 pub use roots::Root;
 pub use task::{Claim, Engine, EngineInput, EngineOf, Search, SearchCost, SearchTable, SearchTask};

@@ -60,7 +60,7 @@ pub trait SourceDetails: Debug + Serialize + DeserializeOwned {
 }
 
 /// Figures of the search from one source that every kind of search has.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SourceFigures {
     /// The source.
     pub source: InputId,
@@ -68,6 +68,17 @@ pub struct SourceFigures {
     pub reached: u64,
     /// Number of edges by which the speed is measured.
     pub edges: u64,
+    /// How far away the farthest vertex is.
+    pub farthest: Farthest,
+}
+
+/// Distance of the farthest vertex.
+#[derive(Debug, Clone)]
+pub enum Farthest {
+    /// Number of steps.
+    Steps(u64),
+    /// Sum of weights, as printed.
+    Distance(String),
 }
 
 /// Figures of one level of a search.

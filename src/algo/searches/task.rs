@@ -2,7 +2,6 @@
 
 use super::graph500::Graph500Kernel;
 use super::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
-use super::sentences::Reach;
 use super::{Options, Root};
 use crate::algo::{Crew, EdgeSource, GraphSize, Results, Run};
 use crate::chart::Figure;
@@ -20,32 +19,28 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 
-/// An engine with a graph that is ready to be searched on some device.
-pub trait Search {
-    /// Arrays that a search fills.
-    type Tree: ?Sized;
-    /// Results and statistics of one search.
-    type Searched;
-
+/// An engine with a graph that is ready to be searched on some device. A search fills arrays of type `T`, and returns
+/// results and statistics of type `S`.
+pub trait Search<T: ?Sized, S> {
     /// Searches from `root`, and writes the tree. All ranks call this together. The arrays have an element for each
     /// vertex on rank 0, and none on other ranks. The reported seconds do not include copying results from a device or
     /// from other ranks into the arrays. Collective.
     ///
     /// # Errors
     /// Errors of the device and of other ranks, and a stop.
-    fn search(&mut self, root: Vertex, tree: &mut Self::Tree) -> Result<Self::Searched>;
+    fn search(&mut self, root: Vertex, tree: &mut T) -> Result<S>;
 
     /// Repeats a search, to measure it. The tree need not be written. Collective.
     ///
     /// # Errors
     /// Errors of [`Self::search`].
-    fn repeat(&mut self, root: Vertex, tree: &mut Self::Tree) -> Result<()> {
+    fn repeat(&mut self, root: Vertex, tree: &mut T) -> Result<()> {
         self.search(root, tree).map(drop)
     }
 }
 
 /// An engine that fills trees of type `T` and returns statistics of type `S`.
-pub type Engine<'a, T, S> = Box<dyn Search<Tree = T, Searched = S> + 'a>;
+pub type Engine<'a, T, S> = Box<dyn Search<T, S> + 'a>;
 
 /// The engine of the table `T`.
 pub type EngineOf<'a, T> = Engine<'a, <<T as SearchTable>::Tree as Deref>::Target, <T as SearchTable>::Searched>;
@@ -223,9 +218,6 @@ pub trait SearchTask: SearchTable {
 
     /// Returns the figures of a source that every kind of search has.
     fn figures(source: &Self::SourceOutput) -> SourceFigures;
-
-    /// Returns how far a search reached, for a sentence.
-    fn reach(source: &Self::SourceOutput) -> Reach;
 
     /// Returns the figures of a source that its journal has as well, for messages.
     fn shown(source: &Self::SourceOutput) -> String;

@@ -6,7 +6,7 @@ use super::edges::WeightedEdges;
 use super::gpu::GpuSearch;
 use super::ranks::RankedSearch;
 use super::search::{ShortestPathTree, SsspSearched};
-use crate::algo::searches::{Engine, EngineInput, OnRank0};
+use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
 
 /// Prepares the engine on the device that the job and all ranks choose. Collective.
@@ -35,5 +35,5 @@ pub(super) fn choose<'a>(
             _ => Ok(Box::new(RankedSearch::new(table, input)?)),
         }
     };
-    Ok(OnRank0::or(comm, run.devices.choose(true, on_gpu, on_cpus)?, |_| false))
+    Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpus)?, |_| false))
 }

@@ -6,8 +6,7 @@ use super::path::Path;
 use super::search::{NONE, ShortestPathTree, SsspSearched};
 use super::{Sssp, edges, figures, validate, verify};
 use crate::algo::searches::graph500::Graph500Kernel;
-use crate::algo::searches::results::{SearchDetails, SourceFigures, Speed};
-use crate::algo::searches::sentences::{Farthest, Reach};
+use crate::algo::searches::results::{Farthest, SearchDetails, SourceFigures, Speed};
 use crate::algo::searches::tree::put_parents;
 use crate::algo::searches::{Claim, Root, SearchTask, holds};
 use crate::algo::sources;
@@ -158,13 +157,8 @@ impl SearchTask for Sssp {
         (SsspSource { source, reached, max_distance, edges, path }, details)
     }
 
-    fn figures(&SsspSource { source, reached, edges, .. }: &SsspSource) -> SourceFigures {
-        SourceFigures { source, reached, edges }
-    }
-
-    fn reach(of: &SsspSource) -> Reach {
-        let farthest = Farthest::Distance(of.max_distance.to_string());
-        Reach { source: of.source, reached: of.reached, farthest }
+    fn figures(&SsspSource { source, reached, edges, max_distance, .. }: &SsspSource) -> SourceFigures {
+        SourceFigures { source, reached, edges, farthest: Farthest::Distance(max_distance.to_string()) }
     }
 
     fn shown(of: &SsspSource) -> String {

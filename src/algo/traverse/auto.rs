@@ -24,10 +24,7 @@ impl<'a> Auto<'a> {
     }
 }
 
-impl Search for Auto<'_> {
-    type Tree = [u32];
-    type Searched = TraverseSearched;
-
+impl Search<[u32], TraverseSearched> for Auto<'_> {
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<TraverseSearched> {
         let bfs::search::BfsSearched { reached, depth, seconds, exchanged, levels } =
             self.search.search(root, parents)?;

@@ -76,10 +76,7 @@ impl<L: Levels> Traversal<L> {
     }
 }
 
-impl<L: Levels> Search for Traversal<L> {
-    type Tree = [u32];
-    type Searched = TraverseSearched;
-
+impl<L: Levels> Search<[u32], TraverseSearched> for Traversal<L> {
     fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<TraverseSearched> {
         let (mut searched, mut steps) = (TraverseSearched::default(), StepTimes::default());
         let mut own = self.levels.begin(root)?;

@@ -17,7 +17,7 @@
 
 mod ahead;
 mod arrays;
-pub(super) mod bitmap;
+pub(in crate::algo) mod bitmap;
 mod bottom_up;
 pub(super) mod frontier;
 pub(super) mod graph;
@@ -138,10 +138,7 @@ impl<'a> CpuSearch<'a> {
     }
 }
 
-impl Search for CpuSearch<'_> {
-    type Tree = [u32];
-    type Searched = BfsSearched;
-
+impl Search<[u32], BfsSearched> for CpuSearch<'_> {
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
         let started = Instant::now();
         let mut searched = self.search_with(root, None, parents)?;

@@ -100,7 +100,7 @@ pub struct GpuSearch<'a> {
     placed: BfsPlaced<'a>,
     room: BfsRoom,
     direction: Direction,
-    search: twins::Search,
+    search: twins::BfsArguments,
     memory: BfsMemory,
     /// The GPUs of the other ranks, if they search together.
     beside: Option<Beside<'a>>,
@@ -212,7 +212,7 @@ impl<'a> GpuSearch<'a> {
         };
         let kernel = workspace.kernel(program, "bfs_search")?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
-        let search = twins::Search {
+        let search = twins::BfsArguments {
             reached: memory.reached.map(DeviceSlice::address),
             parents: memory.parents.address(),
             queues: memory.queues,
@@ -261,7 +261,7 @@ impl<'a> GpuSearch<'a> {
                 self.beside.as_ref().map_or(Ok(()), |beside| beside.meet(&self.gpu.workspace, self.search))?;
                 queue.mark(&self.clock[0])?;
             }
-            let search = twins::Search { root: root.0, begins: u32::from(launch == 0), ..self.search };
+            let search = twins::BfsArguments { root: root.0, begins: u32::from(launch == 0), ..self.search };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
             let graph = self.placed.graph;
             // SAFETY: the arguments match the kernel's; all memory that they name belongs only to this search, and has the sizes in `room`.
@@ -323,10 +323,7 @@ impl<'a> GpuSearch<'a> {
     }
 }
 
-impl Search for GpuSearch<'_> {
-    type Tree = [u32];
-    type Searched = BfsSearched;
-
+impl Search<[u32], BfsSearched> for GpuSearch<'_> {
     fn repeat(&mut self, root: Vertex, _: &mut [u32]) -> Result<()> {
         self.launch_all(root).map(drop)
     }

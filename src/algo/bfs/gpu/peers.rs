@@ -4,7 +4,7 @@
 
 use super::programs::{PEERS, SPREAD};
 use super::spread::{GpuMember, RowParts};
-use super::twins::{MOST_GPUS, Meeting, Peers, Search, SharedSearch, SpreadRows};
+use super::twins::{BfsArguments, MOST_GPUS, Meeting, PeerAddresses, SharedSearch, SpreadRows};
 use super::{GpuSearch, room};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -38,7 +38,7 @@ impl Together<'_> {
 pub(super) struct Beside<'a> {
     /// The ranks whose GPUs search.
     pub comm: &'a Comm,
-    peers: Peers,
+    peers: PeerAddresses,
     /// Address of the parents on the GPU of rank 0.
     gathered: u64,
     /// Location of the rows, if they are spread over the GPUs.
@@ -66,7 +66,8 @@ impl<'a> Beside<'a> {
     fn of(memory: PeerMemory<'a>, all: &[Offsets], mine: &GpuSearch<'_>) -> Result<Beside<'a>> {
         let comm = memory.comm;
         let workspace = &mine.gpu.workspace;
-        let mut peers = Peers { rank: comm.rank() as u32, gpus: comm.ranks() as u32, ..Peers::default() };
+        let mut peers =
+            PeerAddresses { rank: comm.rank() as u32, gpus: comm.ranks() as u32, ..PeerAddresses::default() };
         let mut gathered = 0;
         let mut entries = [Vec::new(), Vec::new()];
         for (rank, offsets) in all.iter().enumerate() {
@@ -88,7 +89,7 @@ impl<'a> Beside<'a> {
     }
 
     /// Returns the search parameters of this GPU for the kernels of several GPUs.
-    pub fn shared(&self, search: Search) -> SharedSearch {
+    pub fn shared(&self, search: BfsArguments) -> SharedSearch {
         SharedSearch { search, peers: self.peers }
     }
 
@@ -96,7 +97,7 @@ impl<'a> Beside<'a> {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn meet(&self, workspace: &Workspace, search: Search) -> Result<()> {
+    pub fn meet(&self, workspace: &Workspace, search: BfsArguments) -> Result<()> {
         let grid = Grid { blocks: 1, threads: 1, shared: 0 };
         // SAFETY: the argument matches the kernel's; ranks keep the memory that it names until all have searched.
         unsafe { workspace.queue.launch(&self.meet, grid, (self.shared(search),)) }
@@ -107,7 +108,13 @@ impl<'a> Beside<'a> {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn gather(&self, workspace: &Workspace, search: Search, vertices: u64, took: Duration) -> Result<Duration> {
+    pub fn gather(
+        &self,
+        workspace: &Workspace,
+        search: BfsArguments,
+        vertices: u64,
+        took: Duration,
+    ) -> Result<Duration> {
         let mut longest = [took.as_nanos() as u64];
         // GPUs that are behind still claim vertices of others.
         self.comm.all_max(&mut longest);

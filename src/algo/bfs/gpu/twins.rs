@@ -56,7 +56,7 @@ pub(super) struct BfsQueue {
 /// Memory and parameters of a search.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct Search {
+pub(super) struct BfsArguments {
     pub reached: [u64; 2],
     pub parents: u64,
     pub queues: [BfsQueue; 2],
@@ -124,7 +124,7 @@ pub(super) struct Meeting {
 /// Memory of the GPUs that search together.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Peers {
+pub(super) struct PeerAddresses {
     pub reached: [[u64; 2]; MOST_GPUS],
     pub meetings: [u64; MOST_GPUS],
     pub rank: u32,
@@ -135,8 +135,8 @@ pub(super) struct Peers {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SharedSearch {
-    pub search: Search,
-    pub peers: Peers,
+    pub search: BfsArguments,
+    pub peers: PeerAddresses,
 }
 
 /// Number of bytes of the state that are zeroed before each launch: its barrier.
@@ -149,7 +149,7 @@ unsafe impl Plain for LevelRecord {}
 // SAFETY: as above.
 unsafe impl Plain for Meeting {}
 
-const _: () = assert!(size_of::<BfsGraph>() == 288 && size_of::<Search>() == 136);
+const _: () = assert!(size_of::<BfsGraph>() == 288 && size_of::<BfsArguments>() == 136);
 const _: () = assert!(size_of::<SpreadRows>() == 96 && size_of::<SpreadGraph>() == 288 + 2 * 96);
 const _: () = assert!(size_of::<Meeting>() == 1232 && size_of::<SharedSearch>() == 136 + 200);
 const _: () = assert!(size_of::<BfsState>() == 264 && size_of::<LevelRecord>() == 40);

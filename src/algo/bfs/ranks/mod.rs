@@ -54,10 +54,7 @@ impl<'a> RankedSearch<'a> {
     }
 }
 
-impl Search for RankedSearch<'_> {
-    type Tree = [u32];
-    type Searched = BfsSearched;
-
+impl Search<[u32], BfsSearched> for RankedSearch<'_> {
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
         failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
         self.exchange.ranks.wait_for_all()?;

@@ -3,8 +3,7 @@
 use super::verify::{self, SourceChecked, SourceOutput};
 use super::{BATCH, validate, write};
 use crate::algo::searches::graph500::Graph500Kernel;
-use crate::algo::searches::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
-use crate::algo::searches::sentences::{Farthest, Reach};
+use crate::algo::searches::results::{Farthest, SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
 use crate::algo::searches::{Claim, NONE, Root, SearchTable, SearchTask, figures, holds};
 use crate::algo::{EdgeSource, Results, Run};
 use crate::chart::Figure;
@@ -119,12 +118,8 @@ where
         (SourceOutput { source, reached, depth, edges }, searched.details(speed, levels))
     }
 
-    fn figures(&SourceOutput { source, reached, edges, .. }: &SourceOutput) -> SourceFigures {
-        SourceFigures { source, reached, edges }
-    }
-
-    fn reach(of: &SourceOutput) -> Reach {
-        Reach { source: of.source, reached: of.reached, farthest: Farthest::Steps(of.depth) }
+    fn figures(&SourceOutput { source, reached, depth, edges }: &SourceOutput) -> SourceFigures {
+        SourceFigures { source, reached, edges, farthest: Farthest::Steps(depth) }
     }
 
     fn shown(of: &SourceOutput) -> String {

@@ -316,10 +316,7 @@ fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     Width { shift: wanted.max(1.0).log2().round() as u32, reciprocal }
 }
 
-impl Search for CpuSearch {
-    type Tree = ShortestPathTree;
-    type Searched = SsspSearched;
-
+impl Search<ShortestPathTree, SsspSearched> for CpuSearch {
     fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
         self.search_with(root, None, &mut tree.distances, &mut tree.parents)
     }

@@ -77,7 +77,7 @@ pub struct GpuSearch<'a> {
     /// Kind of sums. It changes to 64 bits when a sum does not fit 32.
     sums: SumKind,
     method: Method,
-    search: twins::Search,
+    search: twins::SsspArguments,
     memory: SsspMemory,
     /// Memory of Moore's algorithm and of the baseline.
     arrays: MooreArrays,
@@ -149,7 +149,7 @@ impl<'a> GpuSearch<'a> {
         let kernel = workspace.kernel(&PROGRAM, sums.kernel())?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let widths = widths::widths(&placed, kind, method, &tuning);
-        let search = twins::Search {
+        let search = twins::SsspArguments {
             distances: memory.distances.address(),
             parents: memory.parents.address(),
             pending: memory.pending.address(),
@@ -235,7 +235,8 @@ impl<'a> GpuSearch<'a> {
             if launch > 0 {
                 queue.fill(self.state.as_bytes().part(0..BARRIER_BYTES), 0)?;
             }
-            let search = twins::Search { root: root.0, begins: if launch == 0 { from } else { 0 }, ..self.search };
+            let search =
+                twins::SsspArguments { root: root.0, begins: if launch == 0 { from } else { 0 }, ..self.search };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
             // SAFETY: the arguments match the kernel's. All memory that they name is used by this search only, and has
             // the sizes in `room`.
@@ -283,10 +284,7 @@ impl<'a> GpuSearch<'a> {
 const BEGINS: u32 = 1;
 const KNOWN: u32 = 2;
 
-impl Search for GpuSearch<'_> {
-    type Tree = ShortestPathTree;
-    type Searched = SsspSearched;
-
+impl Search<ShortestPathTree, SsspSearched> for GpuSearch<'_> {
     fn repeat(&mut self, root: Vertex, _: &mut ShortestPathTree) -> Result<()> {
         self.search_all(root).map(drop)
     }

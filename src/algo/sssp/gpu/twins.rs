@@ -44,7 +44,7 @@ pub(super) struct Pile {
 /// Memory and settings of a search.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Search {
+pub(super) struct SsspArguments {
     pub distances: u64,
     pub parents: u64,
     pub pending: u64,
@@ -155,7 +155,8 @@ unsafe impl Plain for SsspState {}
 // SAFETY: as above.
 unsafe impl Plain for MooreState {}
 
-const _: () = assert!(size_of::<SsspGraph>() == 104 && size_of::<Search>() == 192 && size_of::<RowPlacing>() == 56);
+const _: () =
+    assert!(size_of::<SsspGraph>() == 104 && size_of::<SsspArguments>() == 192 && size_of::<RowPlacing>() == 56);
 const _: () = assert!(
     size_of::<SsspState>() == 384
         && size_of::<Moore>() == 72

@@ -48,10 +48,7 @@ impl<'a> RankedSearch<'a> {
     }
 }
 
-impl Search for RankedSearch<'_> {
-    type Tree = ShortestPathTree;
-    type Searched = SsspSearched;
-
+impl Search<ShortestPathTree, SsspSearched> for RankedSearch<'_> {
     fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
         failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
         self.exchange.ranks.wait_for_all()?;

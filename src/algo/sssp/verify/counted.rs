@@ -26,10 +26,9 @@ pub(super) fn agree(
     results: &Results<'_>,
 ) -> Result<()> {
     if (figures.reached, figures.max_distance) != (found.reached, found.max_distance) {
-        let (by_columns, by_job) = ((figures.reached, figures.max_distance), (found.reached, found.max_distance));
         let what = format!(
             "its columns have {} vertices and a largest distance of {}, the job reports {} and {}",
-            by_columns.0, by_columns.1, by_job.0, by_job.1
+            figures.reached, figures.max_distance, found.reached, found.max_distance
         );
         return Err(differs(found.source, &what));
     }

@@ -47,7 +47,7 @@ pub use algorithm::{Algorithm, Answer, Needs, Trial, TrialOf};
 pub use cost::{Cost, Crew, GraphSize, ListSize};
 pub use device::{Chosen, Devices, Lease};
 pub use input::{ByInput, Input, InputRef, ResultsRef, SizeRef};
-pub use run::{CpuResources, Run};
+pub use run::Run;
 pub use sources::Sources;
 pub use task::{Entry, Outcome, Task, task};
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};

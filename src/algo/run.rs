@@ -41,24 +41,6 @@ pub struct Run<'a> {
     pub meters: Option<&'a Meters>,
 }
 
-/// Threads and host memory of a rank that computes on its CPU.
-#[derive(Clone, Copy)]
-pub struct CpuResources<'a> {
-    /// Number of threads.
-    pub threads: usize,
-    /// Budget of host memory.
-    pub budget: &'a Budget,
-    /// Bytes of the budget that must stay free.
-    pub spare: u64,
-}
-
-impl<'a> Run<'a> {
-    /// Returns the resources of this rank's CPU. `spare` bytes of host memory stay free.
-    pub fn on_cpu(&self, spare: u64) -> CpuResources<'a> {
-        CpuResources { threads: self.threads, budget: self.budget, spare }
-    }
-}
-
 /// The journal and the checkpoint of a trial. Both belong to one graph, one table and one trial.
 #[derive(Debug, Clone, Copy)]
 pub struct Units<'a> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use gpugraph::algo::bfs::gpu::Tuning;
-use gpugraph::algo::bfs::search::{NONE, Searched, Step, Switch};
+use gpugraph::algo::bfs::search::{BfsSearched, NONE, Step, Switch};
 use gpugraph::graph::direction;
 
 use crate::rows::Rows;
@@ -36,7 +36,7 @@ impl Rows {
 
     /// Holds what a GPU found against the plain search.
     #[track_caller]
-    pub fn check(&self, root: u32, found: &Searched, parents: &[u32], what: &str) {
+    pub fn check(&self, root: u32, found: &BfsSearched, parents: &[u32], what: &str) {
         let (levels, known) = self.search(root);
         for (v, (found, known)) in parents.iter().zip(&known).enumerate() {
             assert_eq!(found, known, "{what}: parent of {v} in a search from {root}");

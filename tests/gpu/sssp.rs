@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use gpugraph::Error;
 use gpugraph::algo::Lease;
 use gpugraph::algo::sssp::gpu::{GpuSearch, PROGRAMS, Tuning, Weights};
-use gpugraph::algo::sssp::search::{NONE, Search, Searched, ShortestPathTree};
+use gpugraph::algo::sssp::search::{NONE, Search, ShortestPathTree, SsspSearched};
 use gpugraph::algo::sssp::{Distance, Distances, Method};
 use gpugraph::formats::WeightType;
 use gpugraph::gpu::Workspace;
@@ -17,10 +17,6 @@ use gpugraph::graph::weights::drawn::DrawnWeights;
 use crate::rows::Rows;
 use crate::support::{Dice, random_edges};
 use crate::workspace::{self, budget};
-
-fn go_on() -> Result<(), Error> {
-    Ok(())
-}
 
 /// Runs `body` in an order of threads that is not the natural one.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
@@ -136,19 +132,17 @@ impl Weighted {
         let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
         let halves = [&self.rows.halves[0], &self.rows.halves[1]];
         match &self.drawn {
-            None => {
-                GpuSearch::with_tuning(halves, Weights::Stored(self.kind), lease, method, tuning, &budget(), &go_on)
-            }
+            None => GpuSearch::with_tuning(halves, Weights::Stored(self.kind), lease, method, tuning, &budget()),
             Some((drawn, ids)) => {
                 let id = |v: Vertex| ids[v.0 as usize];
-                GpuSearch::with_tuning(halves, Weights::Drawn(*drawn, &id), lease, method, tuning, &budget(), &go_on)
+                GpuSearch::with_tuning(halves, Weights::Drawn(*drawn, &id), lease, method, tuning, &budget())
             }
         }
     }
 
     /// Searches from all roots in each of these ways.
     #[track_caller]
-    fn check(&self, gpu: &Mutex<Workspace>, roots: &[u32], tunings: &[(&str, Method, Tuning)]) -> Vec<Searched> {
+    fn check(&self, gpu: &Mutex<Workspace>, roots: &[u32], tunings: &[(&str, Method, Tuning)]) -> Vec<SsspSearched> {
         let mut all = Vec::new();
         let known: Vec<_> = roots.iter().map(|&root| self.search(root)).collect();
         for (what, method, tuning) in tunings {

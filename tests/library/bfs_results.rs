@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::PathBuf;
 
+use gpugraph::algo::bfs::search::{BfsLevel, Step};
+use gpugraph::algo::bfs::{Bfs, BfsDetails};
 use gpugraph::algo::searches::Options;
-use gpugraph::algo::searches::agreement::Reported;
-use gpugraph::algo::searches::graph500::Kernel;
-use gpugraph::algo::searches::results::Speed;
-use gpugraph::algo::searches::tree::verify::{SourceChecked, verify};
+use gpugraph::algo::searches::results::{SearchDetails, SearchOutput, Speed};
+use gpugraph::algo::searches::tree::SourceOutput;
 use gpugraph::algo::verify::{Check, Outcome};
-use gpugraph::algo::{EdgeSource, Results, Sources, Verdict};
+use gpugraph::algo::{Algorithm, EdgeSource, Results, Sources, Verdict};
 use gpugraph::error::Result;
 use gpugraph::formats::{Edges, Input, Look, Unwatched, Visitor};
 use gpugraph::graph::degrees::DegreeSummary;
@@ -46,6 +46,17 @@ struct Case {
     tails: BTreeMap<u64, BTreeSet<u64>>,
     /// Vertices that have edges, in their order, and their degrees.
     order: Vec<(u64, u32)>,
+}
+
+/// What a job reports of a search.
+#[derive(Clone)]
+struct SourceTold {
+    source: InputId,
+    reached: u64,
+    depth: u64,
+    edges: u64,
+    speed: Speed,
+    frontiers: Vec<u64>,
 }
 
 /// A column of parents and one of levels, by row.
@@ -176,7 +187,7 @@ impl Case {
         (parents, levels)
     }
 
-    fn told(&self, source: u64, (_, levels): &Columns) -> SourceChecked {
+    fn told(&self, source: u64, (_, levels): &Columns) -> SourceTold {
         let depth = *levels.iter().max().expect("a level");
         let frontier = |level| levels.iter().filter(|other| **other == level).count() as u64;
         let is_reached = |id: u64| levels[self.row(id)] >= 0;
@@ -187,7 +198,7 @@ impl Case {
             edges.dedup();
         }
         let edges = edges.len() as u64;
-        SourceChecked {
+        SourceTold {
             source: InputId(source),
             reached: levels.iter().filter(|level| **level >= 0).count() as u64,
             depth: depth as u64,
@@ -261,7 +272,7 @@ impl Case {
     }
 
     /// Verifies what is told of some sources against what is written of them.
-    fn verify(&self, columns: &[(u64, Columns)], told: &[SourceChecked], how: How) -> Vec<Check> {
+    fn verify(&self, columns: &[(u64, Columns)], told: &[SourceTold], how: How) -> Vec<Check> {
         let files = columns.iter().flat_map(|(source, columns)| self.write(*source, columns, how.csv));
         let outputs = files.collect();
         let (input, graph) = (self.input(), how.blocks.then(|| self.graph()));
@@ -284,24 +295,38 @@ impl Case {
             threads: how.threads,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        let table = reported(&options, told);
-        verify("bfs", &table, &results, told, &mut verdict).expect("no stop");
+        let (output, details) = reported(told);
+        let table = Bfs { options, alpha: None, beta: None };
+        table.verify(&results, (&output, &details), &mut verdict).expect("no stop");
         verdict.checks
     }
 }
 
 /// Returns the keys of a table that asks for these sources.
-fn options(told: &[SourceChecked], write: bool) -> Options {
+fn options(told: &[SourceTold], write: bool) -> Options {
     let sources = Sources(told.iter().map(|of| of.source).collect());
     Options { roots: 0, seed: 1, sources, validate: true, write, graph500: false }
 }
 
 /// Returns what a job reports of searches with these figures.
-fn reported<'a>(options: &'a Options, told: &[SourceChecked]) -> Reported<'a> {
+fn reported(told: &[SourceTold]) -> (SearchOutput<SourceOutput>, SearchDetails<BfsDetails>) {
     let with_edges = told.iter().filter(|of| of.edges > 0);
     let per_edge: Vec<f64> = with_edges.map(|of| of.speed.seconds / of.edges as f64).collect();
     let mean = if per_edge.is_empty() { 0.0 } else { per_edge.len() as f64 / per_edge.iter().sum::<f64>() };
-    Reported { options, kernel: Kernel::Bfs, validated: true, harmonic_mean_teps: mean, graph500: None }
+    let output =
+        |of: &SourceTold| SourceOutput { source: of.source, reached: of.reached, depth: of.depth, edges: of.edges };
+    let level =
+        |&frontier: &u64| BfsLevel { frontier, edges_checked: 0, direction: Step::TopDown, seconds: 0.0, bytes: 0 };
+    let details = |of: &SourceTold| BfsDetails {
+        seconds: of.speed.seconds,
+        teps: of.speed.teps,
+        levels: of.frontiers.iter().map(level).collect(),
+    };
+    let sources = told.iter().map(details).collect();
+    (
+        SearchOutput { sources: told.iter().map(output).collect(), validated: true },
+        SearchDetails { sources, harmonic_mean_teps: mean, graph500: None, energy: None },
+    )
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -440,13 +465,13 @@ fn figures_are_held_against_columns_and_each_other() {
     let columns = case.search(0);
     let right = case.told(0, &columns);
     assert_eq!((right.reached, right.depth, right.edges), (7, 5, 8));
-    let told = |change: &dyn Fn(&mut SourceChecked), blocks: bool| {
+    let told = |change: &dyn Fn(&mut SourceTold), blocks: bool| {
         let mut told = right.clone();
         change(&mut told);
         case.verify(&[(0, columns.clone())], &[told], How { blocks, ..PLAIN })
     };
     // By themselves.
-    let changes: [&dyn Fn(&mut SourceChecked); 8] = [
+    let changes: [&dyn Fn(&mut SourceTold); 8] = [
         &|told| told.reached = 0,
         &|told| told.reached = 10,
         &|told| told.depth = 7,
@@ -461,7 +486,7 @@ fn figures_are_held_against_columns_and_each_other() {
         assert_eq!((checks[0].outcome, checks[0].what.as_str()), (Outcome::Failed, "searches"), "{number}");
     }
     // By what was written.
-    let changes: [&dyn Fn(&mut SourceChecked); 3] = [
+    let changes: [&dyn Fn(&mut SourceTold); 3] = [
         &|told| (told.reached, told.depth, told.frontiers) = (6, 4, vec![1, 1, 2, 1, 1]),
         &|told| (told.edges, told.speed.teps) = (7, 28.0),
         &|told| told.frontiers = vec![1, 2, 1, 1, 1, 1],
@@ -518,8 +543,9 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
             threads: 1,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        let table = reported(&options, &right);
-        verify("bfs", &table, &results, &right, &mut verdict).expect("no stop");
+        let (output, details) = reported(&right);
+        let table = Bfs { options, alpha: None, beta: None };
+        table.verify(&results, (&output, &details), &mut verdict).expect("no stop");
         let outcomes: Vec<_> = verdict.checks.iter().map(|check| check.outcome).collect();
         assert_eq!(outcomes, [Outcome::Ok, Outcome::Skipped]);
         assert!(verdict.checks[1].found.contains(why), "{}", verdict.checks[1]);

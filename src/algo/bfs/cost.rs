@@ -1,10 +1,9 @@
 //! Cost of searches: memory from the functions that size their arrays, time from measured rates.
 
-use crate::algo::bfs::Bfs;
 use crate::algo::bfs::{cpu, gpu, ranks};
+use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::algo::searches::tree::{self, SearchCost};
-use crate::algo::{Cost, Crew, GraphSize};
+use crate::algo::{Crew, GraphSize};
 
 /// Nanoseconds of a thread per vertex of a search.
 const SEARCH: f64 = 5.0;
@@ -15,13 +14,8 @@ const SEARCH_ON_GPU: f64 = 0.2;
 const STEPS: u64 = 3;
 const CLAIMED: u64 = 8;
 
-/// Returns the cost of `table` on a graph of this size.
-pub(super) fn of(table: &Bfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
-    tree::cost(&table.options, graph, crew, of_search("bfs", graph, crew))
-}
-
 /// Returns the cost of searches of the table `label` on a graph of this size.
-pub fn of_search(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
+pub fn of(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();
     let own = VertexOwnership::blocks(vertices as usize, 0, crew.ranks);
@@ -30,9 +24,16 @@ pub fn of_search(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost 
         1 => cpu::bytes(own, entries, crew.threads),
         _ => ranks::bytes(own, entries, crew.threads, crew.nodes),
     };
-    let nanoseconds =
+    let each =
         if crew.on_gpu { SEARCH_ON_GPU * vertices as f64 } else { SEARCH * vertices as f64 / crew.all_threads() };
-    SearchCost { bytes, sent: sent(vertices, crew.ranks as u64), nanoseconds, label: label.into() }
+    SearchCost {
+        bytes,
+        file: 0,
+        cached: graph.rows_bytes(false),
+        sent: sent(vertices, crew.ranks as u64),
+        nanoseconds: [0.0, each],
+        label: label.into(),
+    }
 }
 
 /// Returns the maximum and the minimum bytes of host memory for rows that do not fit GPUs of known memory.

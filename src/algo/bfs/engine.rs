@@ -1,30 +1,21 @@
 //! Chooses who searches: the GPU of a rank, the threads of one process, or the threads of all ranks.
 
+use crate::algo::Lease;
 use crate::algo::bfs::cpu::{self, CpuSearch, WalkOptions};
 use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
-use crate::algo::bfs::search::{Searched, Switch};
+use crate::algo::bfs::search::{BfsSearched, Switch};
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::algo::searches::{Engine, OnRank0};
-use crate::algo::{Lease, Run};
+use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
-use crate::graph::adjacency::Adjacency;
-use crate::prepare::prepared::Graph;
 use crate::process::signals;
-use crate::store::map::Mapped;
 
-/// Prepares a search on the device that the job and all ranks choose. `spare` bytes of host memory stay free.
-/// Collective.
+/// Prepares a search on the device that the job and all ranks choose. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of the graph.
-pub fn choose<'a>(
-    switches: Switches,
-    graph: &'a Graph,
-    degrees: &'a Mapped,
-    run: &Run<'a>,
-    spare: u64,
-) -> Result<Engine<'a, [u32], Searched>> {
+pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsSearched>> {
+    let EngineInput { graph, run, .. } = input;
     let comm = run.comm;
     let leads = comm.leads();
     // If GPUs can't search together, one GPU is faster than the CPUs of many ranks. The other ranks only take part in
@@ -36,8 +27,8 @@ pub fn choose<'a>(
         let search = searches.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check, together));
         search.transpose()
     };
-    let on_cpu = || on_cpu(switches, graph, degrees, run, spare);
-    Ok(OnRank0::or(comm, run.devices.choose(true, on_gpu, on_cpu)?, GpuSearch::is_shared))
+    let on_cpu = || on_cpu(switches, input);
+    Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpu)?, GpuSearch::is_shared))
 }
 
 /// Alpha and beta, if they are given.
@@ -49,23 +40,15 @@ fn switch([alpha, beta]: Switches, otherwise: Switch) -> Switch {
 }
 
 /// Prepares a search on the CPUs of all ranks. Collective.
-fn on_cpu<'a>(
-    switches: Switches,
-    graph: &'a Graph,
-    degrees: &'a Mapped,
-    run: &Run<'a>,
-    spare: u64,
-) -> Result<Engine<'a, [u32], Searched>> {
-    let (comm, upper) = (run.comm, graph.upper()?);
-    let bytes = (graph.catalogue.bytes() + upper.bytes()) / comm.ranks() as u64;
+fn on_cpu<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsSearched>> {
+    let EngineInput { graph, run, .. } = input;
+    let bytes = (graph.catalogue.bytes() + graph.upper()?.bytes()) / run.comm.ranks() as u64;
     // All ranks must use the same options.
-    let on_disk = comm.any(bytes > run.budget.free());
+    let on_disk = run.comm.any(bytes > run.budget.free());
     let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
     let walk = WalkOptions { switch: switch(switches, otherwise), on_disk };
-    let resources = run.on_cpu(spare);
-    if comm.ranks() > 1 {
-        return Ok(Box::new(RankedSearch::new(comm, graph, degrees, walk, resources)?));
+    match run.comm.ranks() {
+        1 => Ok(Box::new(CpuSearch::new(input, VertexOwnership::all(graph.info.connected as usize), walk)?)),
+        _ => Ok(Box::new(RankedSearch::new(input, walk)?)),
     }
-    let (rows, own) = (Adjacency::new(&graph.catalogue, upper), VertexOwnership::all(graph.info.connected as usize));
-    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, walk, resources)?))
 }

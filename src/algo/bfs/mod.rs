@@ -26,3 +26,4 @@ pub mod search;
 mod task;
 
 pub use options::Bfs;
+pub use output::BfsDetails;

@@ -3,7 +3,7 @@
 use crate::algo::searches::Options;
 use crate::algo::searches::options::{DRAWN, GRAPH500, SEED, VALIDATE, WRITE};
 use crate::algo::sources::SOURCES;
-use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
+use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
 /// Largest allowed alpha and beta.
@@ -22,7 +22,7 @@ pub struct Bfs {
 }
 
 /// The key `alpha`.
-const ALPHA: Key<Option<f64>> = Key::new(
+pub(super) const ALPHA: Key<Option<f64>> = Key::new(
     "alpha",
     ("a number above 0", "by device: 30 with rows in memory, 8 with rows on a disk, 64 on a GPU"),
     "bottom-up begins when the frontier has more than one in alpha of the remaining edges",
@@ -31,7 +31,7 @@ const ALPHA: Key<Option<f64>> = Key::new(
 );
 
 /// The key `beta`.
-const BETA: Key<Option<f64>> = Key::new(
+pub(super) const BETA: Key<Option<f64>> = Key::new(
     "beta",
     ("a number above 0", "1000 on every device"),
     "top-down begins again when the frontier has less than one in beta of the vertices",
@@ -41,12 +41,3 @@ const BETA: Key<Option<f64>> = Key::new(
 
 /// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &GRAPH500, &ALPHA, &BETA];
-
-impl Bfs {
-    /// Parses the table `[bfs]`, and reports mistakes to `diagnostics`.
-    pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Bfs> {
-        let options = Options::parse(table, diagnostics);
-        let (alpha, beta) = (ALPHA.read(table, diagnostics), BETA.read(table, diagnostics));
-        Some(Bfs { options: options?, alpha: alpha?, beta: beta? })
-    }
-}

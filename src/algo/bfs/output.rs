@@ -1,8 +1,8 @@
 //! Details of `[bfs]` searches, for the report.
 
-use super::search::{Level, Step};
-use crate::algo::searches::figures::{self, LevelDetails};
-use crate::algo::searches::results::{SourceDetails, Speed};
+use super::search::{BfsLevel, BfsSearched, Step};
+use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
+use crate::algo::searches::tree::LevelSearched;
 use serde::{Deserialize, Serialize};
 
 /// Details of the search from one source.
@@ -13,40 +13,45 @@ pub struct BfsDetails {
     /// Traversed edges per second.
     pub teps: f64,
     /// The first levels in order.
-    pub levels: Vec<Level>,
+    pub levels: Vec<BfsLevel>,
 }
 
 impl SourceDetails for BfsDetails {
     fn speed(&self) -> Speed {
         Speed { seconds: self.seconds, teps: self.teps }
     }
-}
 
-impl LevelDetails for BfsDetails {
-    type Level = Level;
-
-    fn levels(&self) -> &[Level] {
-        &self.levels
+    fn levels(&self) -> Vec<LevelFigures> {
+        let level = |level: &BfsLevel| LevelFigures {
+            frontier: level.frontier,
+            counts: vec![("edges checked", level.edges_checked)],
+            seconds: level.seconds,
+            direction: match level.direction {
+                Step::TopDown => "top-down",
+                Step::BottomUp => "bottom-up",
+            },
+        };
+        self.levels.iter().map(level).collect()
     }
 }
 
-impl figures::Level for Level {
-    fn frontier(&self) -> u64 {
-        self.frontier
+impl LevelSearched for BfsSearched {
+    type Details = BfsDetails;
+
+    fn alone() -> BfsSearched {
+        BfsSearched { reached: 1, ..BfsSearched::default() }
     }
 
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("edges checked", self.edges_checked)]
+    fn reached_and_depth(&self) -> (u64, u64) {
+        (self.reached, self.depth)
     }
 
     fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    fn direction(&self) -> &'static str {
-        match self.direction {
-            Step::TopDown => "top-down",
-            Step::BottomUp => "bottom-up",
-        }
+    fn details(mut self, Speed { seconds, teps }: Speed, levels: usize) -> BfsDetails {
+        self.levels.truncate(levels);
+        BfsDetails { seconds, teps, levels: self.levels }
     }
 }

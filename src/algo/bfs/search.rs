@@ -1,7 +1,6 @@
 //! A search and its statistics, for every engine.
 
 use crate::algo::searches::LEVELS;
-use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::{NONE, Search};
@@ -17,7 +16,7 @@ pub struct Switch {
 
 /// One search: its levels and its duration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Searched {
+pub struct BfsSearched {
     /// Number of vertices reached, including the root.
     pub reached: u64,
     /// Level of the vertices that are farthest from the root.
@@ -26,23 +25,23 @@ pub struct Searched {
     pub seconds: f64,
     /// Traffic of this rank with other ranks.
     #[serde(default)]
-    pub exchanged: Exchanged,
+    pub exchanged: RankTraffic,
     /// The first 1000 levels in order. The frontier of the first is the root alone; the last finds nothing new.
-    pub levels: Vec<Level>,
+    pub levels: Vec<BfsLevel>,
 }
 
 /// Traffic of a rank with other ranks in a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Exchanged {
+pub struct RankTraffic {
     /// Seconds, including waiting for other ranks.
     pub seconds: f64,
     /// Number of bytes sent.
     pub sent_bytes: u64,
 }
 
-impl Searched {
+impl BfsSearched {
     /// Records the next level.
-    pub fn note(&mut self, level: Level) {
+    pub fn note(&mut self, level: BfsLevel) {
         self.depth += u64::from(self.reached > 0);
         self.reached += level.frontier;
         if self.depth < LEVELS {
@@ -51,23 +50,9 @@ impl Searched {
     }
 }
 
-impl LevelFigures for Searched {
-    fn alone() -> Searched {
-        Searched { reached: 1, ..Searched::default() }
-    }
-
-    fn reached_and_depth(&self) -> (u64, u64) {
-        (self.reached, self.depth)
-    }
-
-    fn seconds(&self) -> f64 {
-        self.seconds
-    }
-}
-
 /// One step of a search: from a level to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Level {
+pub struct BfsLevel {
     /// Number of vertices of the level.
     pub frontier: u64,
     /// Number of row entries checked.

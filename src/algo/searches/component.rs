@@ -21,20 +21,20 @@ use crate::store::map::as_u64;
 use rayon::prelude::*;
 
 /// Counter of the edges in components.
-pub struct Components<'a> {
+pub struct ComponentEdges<'a> {
     graph: &'a Graph,
     runs: DegreeRuns,
     /// For each component that was counted: its root and its number of edges.
     counted: Vec<(u32, u64)>,
 }
 
-impl<'a> Components<'a> {
+impl<'a> ComponentEdges<'a> {
     /// Begins with no component counted.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading the order of vertices.
-    pub fn new(graph: &'a Graph) -> Result<Components<'a>> {
-        Ok(Components { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
+    pub fn new(graph: &'a Graph) -> Result<ComponentEdges<'a>> {
+        Ok(ComponentEdges { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
     }
 
     /// Returns the number of the input's edges between vertices that are reached from `root`, where repeats count and
@@ -123,18 +123,13 @@ struct Within<'a, F> {
     edges: u64,
 }
 
-impl<F: Fn(u64) -> bool + Sync> Within<'_, F> {
-    fn edge(&mut self, u: u64, v: u64) {
-        self.edges += u64::from(u != v && (self.is_reached)(u) && (self.is_reached)(v));
-    }
-}
-
 impl<F: Fn(u64) -> bool + Sync> Visitor for Within<'_, F> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => edges.iter().for_each(|&[u, v]| self.edge(u.into(), v.into())),
-            Edges::Wide(edges) => edges.iter().for_each(|&[u, v]| self.edge(u, v)),
-        }
+        let is_within = |&[u, v]: &[u64; 2]| u != v && (self.is_reached)(u) && (self.is_reached)(v);
+        self.edges += match edges {
+            Edges::Narrow(edges) => edges.iter().filter(|edge| is_within(&edge.map(u64::from))).count() as u64,
+            Edges::Wide(edges) => edges.iter().filter(|edge| is_within(edge)).count() as u64,
+        };
         Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! Runs one trial: searches from every source, records each result at once in the journal, and checks trees in batches.
 
-use super::ledger::{Ledger, SearchTrial};
+use super::ledger::Ledger;
 use super::roots::{self, Root};
-use super::task::{EngineOf, SearchTask};
-use crate::algo::Run;
+use super::task::{EngineInput, EngineOf, SearchTask};
 use crate::algo::energy::{self, Energy, Meters};
+use crate::algo::{Run, TrialOf};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
@@ -16,7 +16,7 @@ use crate::process::{host, signals};
 /// # Errors
 /// [`Error::Input`] for a source that the graph does not have; [`Error::Validation`] for a wrong tree;
 /// [`Error::Limit`]; errors of the disk and of devices; a stop.
-pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<SearchTrial<T>> {
+pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<T>> {
     let comm = run.comm;
     let options = table.options();
     let roots = agreed(comm, || roots::of(options, graph))?;
@@ -57,7 +57,7 @@ fn search_all<T: SearchTask>(
     let spare = if comm.leads() { table.tree_bytes(vertices, 1) } else { 0 };
     // Degrees must live as long as the engine, which reads them.
     let degrees = graph.degrees()?;
-    let mut engine = table.engine(graph, &degrees, run, spare)?;
+    let mut engine = table.engine(EngineInput { graph, degrees: degrees.body_as_u32()?, run, spare })?;
     let trees = agreed(comm, || {
         let free = run.budget.free_beside(host::process_memory());
         let fits = |trees: &usize| table.tree_bytes(vertices, *trees) <= free;

@@ -1,45 +1,22 @@
 //! Charts of searches: their levels, and the speed of all searches.
 
 use super::agreement;
-use super::results::{SearchDetails, SearchOutput, SourceDetails};
+use super::results::{LevelFigures, SearchDetails, SearchOutput, SourceDetails};
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Spread, Style, Unit};
 
 /// Maximum number of levels that get a bar each.
 const BARS: usize = 40;
 
-/// One level of a search, as charts show it.
-pub trait Level {
-    /// Number of vertices in the level.
-    fn frontier(&self) -> u64;
-    /// Other numbers of the level, by name.
-    fn counts(&self) -> Vec<(&'static str, u64)>;
-    /// Seconds of the step from this level to the next.
-    fn seconds(&self) -> f64;
-    /// Direction of the step, if levels differ in direction; otherwise empty.
-    fn direction(&self) -> &'static str {
-        ""
-    }
-}
-
-/// Details of a search that proceeds level by level.
-pub trait LevelDetails: SourceDetails {
-    /// Type of a level.
-    type Level: Level;
-    /// Returns the levels, beginning at the source. For a deep tree only the first ones.
-    fn levels(&self) -> &[Self::Level];
-}
-
 /// Returns charts of the levels of the search with the median time, and of the speed of all searches.
-pub fn of_levels<S, D: LevelDetails>(
+pub fn of_levels<S, D: SourceDetails>(
     output: &SearchOutput<S>,
     details: &SearchDetails<D>,
     name: impl Fn(&S) -> String,
 ) -> Vec<Figure> {
-    let Ok(sources) = agreement::sources(output, details) else { return Vec::new() };
-    let mut sources: Vec<_> = sources.collect();
+    let Ok(mut sources) = agreement::sources(output, details) else { return Vec::new() };
     sources.sort_by(|(_, a), (_, b)| a.speed().seconds.total_cmp(&b.speed().seconds));
     let median = sources.get(sources.len().saturating_sub(1) / 2).filter(|(_, of)| !of.levels().is_empty());
-    let mut figures = median.map_or_else(Vec::new, |(source, of)| levels(&name(source), of.levels(), sources.len()));
+    let mut figures = median.map_or_else(Vec::new, |(source, of)| levels(&name(source), &of.levels(), sources.len()));
     figures.extend(speed(details));
     figures
 }
@@ -77,33 +54,33 @@ pub fn seconds_by_name(
 
 /// Returns charts of the numbers and the times of the levels of one search out of `sources`. `name` is its source. If
 /// levels differ in direction, each direction has a line.
-fn levels(name: &str, levels: &[impl Level], sources: usize) -> Vec<Figure> {
+fn levels(name: &str, levels: &[LevelFigures], sources: usize) -> Vec<Figure> {
     let which = if sources > 1 { format!(" It is the search of median time of {sources}.") } else { String::new() };
-    let mut directions: Vec<&str> = levels.iter().map(Level::direction).collect();
+    let mut directions: Vec<&str> = levels.iter().map(|level| level.direction).collect();
     directions.sort_unstable();
     directions.dedup();
     // A line has gaps at the levels of other directions.
     let line = |shown: String, of: Option<&str>, number: &dyn Fn(usize) -> Option<u64>| {
-        let value = |at: usize| match of.is_none_or(|of| levels[at].direction() == of) {
+        let value = |at: usize| match of.is_none_or(|of| levels[at].direction == of) {
             true => number(at).map_or(f64::NAN, |number| number as f64),
             false => f64::NAN,
         };
         Line::new(&shown, Style::Line, (0..levels.len()).map(|at| (at as f64, value(at))).collect())
     };
     let mut lines = Vec::new();
-    for (key, _) in levels.first().map(Level::counts).unwrap_or_default() {
-        let number = |at: usize| levels[at].counts().iter().find(|(other, _)| *other == key).map(|(_, number)| *number);
+    for (key, _) in levels.first().into_iter().flat_map(|level| &level.counts) {
+        let number = |at: usize| levels[at].counts.iter().find(|(other, _)| other == key).map(|(_, number)| *number);
         match directions.as_slice() {
             several @ [_, _, ..] => {
                 lines.extend(several.iter().map(|of| line(format!("{key}, {of}"), Some(of), &number)));
             }
-            _ => lines.push(line(key.to_owned(), None, &number)),
+            _ => lines.push(line((*key).to_owned(), None, &number)),
         }
     }
-    lines.push(line("frontier".to_owned(), None, &|at| Some(levels[at].frontier())));
+    lines.push(line("frontier".to_owned(), None, &|at| Some(levels[at].frontier)));
     let part = |direction: &&str| {
         let shown = if direction.is_empty() { "time" } else { direction };
-        let seconds = |level| if Level::direction(level) == *direction { Level::seconds(level) } else { f64::NAN };
+        let seconds = |of: &LevelFigures| if of.direction == *direction { of.seconds } else { f64::NAN };
         (shown.to_owned(), levels.iter().take(BARS).map(seconds).collect())
     };
     let names = (0..levels.len().min(BARS)).map(|at| format!("level {at}")).collect();
@@ -129,46 +106,27 @@ mod tests {
     use serde::{Deserialize, Serialize};
 
     #[derive(Debug, Serialize, Deserialize)]
-    struct Step(u64, u64, String);
-
-    impl Level for Step {
-        fn frontier(&self) -> u64 {
-            self.0
-        }
-
-        fn counts(&self) -> Vec<(&'static str, u64)> {
-            vec![("edges checked", self.1)]
-        }
-
-        fn seconds(&self) -> f64 {
-            0.5
-        }
-
-        fn direction(&self) -> &'static str {
-            if self.2 == "down" { "top-down" } else { "bottom-up" }
-        }
-    }
-
-    #[derive(Debug, Serialize, Deserialize)]
-    struct Details(f64, Vec<Step>);
+    struct Details(f64, Vec<(u64, u64, String)>);
 
     impl SourceDetails for Details {
         fn speed(&self) -> Speed {
             Speed { seconds: self.0, teps: 10.0 / self.0 }
         }
-    }
 
-    impl LevelDetails for Details {
-        type Level = Step;
-
-        fn levels(&self) -> &[Step] {
-            &self.1
+        fn levels(&self) -> Vec<LevelFigures> {
+            let level = |(frontier, checked, way): &(u64, u64, String)| LevelFigures {
+                frontier: *frontier,
+                counts: vec![("edges checked", *checked)],
+                seconds: 0.5,
+                direction: if way == "down" { "top-down" } else { "bottom-up" },
+            };
+            self.1.iter().map(level).collect()
         }
     }
 
     #[test]
     fn levels_are_shown_by_direction_and_of_the_median_search() {
-        let steps = vec![Step(1, 4, "down".into()), Step(4, 9, "up".into())];
+        let steps = vec![(1, 4, "down".into()), (4, 9, "up".into())];
         let sources = vec![Details(3.0, vec![]), Details(2.0, steps), Details(1.0, vec![])];
         let details = SearchDetails { sources, harmonic_mean_teps: 0.0, graph500: None, energy: None };
         let output = SearchOutput { sources: vec![7, 5, 9], validated: true };

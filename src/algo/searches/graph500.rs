@@ -29,12 +29,12 @@ fn one_blank(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Fields in the reference's order. Each has its printed name, its value and its number of digits.
-pub struct Block(Vec<(String, f64, Digits)>);
+/// Fields in the reference's order. Each has its printed name, its value and its number of digits for C's `%g`.
+pub struct Graph500Block(Vec<(String, f64, usize)>);
 
 /// Size of a graph, and the time of building it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Size {
+pub struct Graph500Size {
     /// Binary logarithm of the number of vertices, rounded up.
     pub scale: u32,
     /// Edges of the input per vertex.
@@ -46,20 +46,20 @@ pub struct Size {
     pub construction: f64,
 }
 
-impl Size {
+impl Graph500Size {
     /// Returns the size of an input's graph. The construction time is 0.
-    pub fn of(info: &InputInfo, ranks: u64) -> Size {
+    pub fn of(info: &InputInfo, ranks: u64) -> Graph500Size {
         // The scale comes from the bits of the largest id. Smaller sparse ids need not all be vertices.
         let largest = info.largest.unwrap_or(0).max(info.vertices.saturating_sub(1));
         let scale = u64::BITS - largest.leading_zeros();
         let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
-        Size { scale, edge_factor, ranks, construction: 0.0 }
+        Graph500Size { scale, edge_factor, ranks, construction: 0.0 }
     }
 }
 
 /// Measurements of one search.
 #[derive(Debug, Clone, Copy)]
-pub struct Sample {
+pub struct SearchSample {
     /// Seconds of the search.
     pub seconds: f64,
     /// Number of edges in the component.
@@ -68,66 +68,37 @@ pub struct Sample {
     pub validate: f64,
 }
 
-/// Number of digits for C's `%g`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Digits {
-    Six,
-    Eleven,
-}
-
-/// Order statistics, mean and standard deviation, computed as in the reference.
-struct Statistics {
-    minimum: f64,
-    first_quartile: f64,
-    median: f64,
-    third_quartile: f64,
-    maximum: f64,
-    mean: f64,
-    deviation: f64,
-}
-
-impl Statistics {
-    fn of(values: impl Iterator<Item = f64>) -> Statistics {
-        let mut sorted: Vec<f64> = values.collect();
-        let n = sorted.len();
-        let mean = sorted.iter().sum::<f64>() / n as f64;
-        let squares: f64 = sorted.iter().map(|x| (x - mean).powi(2)).sum();
-        // The reference divides by zero if there is only one search.
-        let deviation = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 };
-        sorted.sort_by(f64::total_cmp);
-        let between = |a: usize, b: usize| (sorted[a] + sorted[b]) * 0.5;
-        Statistics {
-            minimum: sorted[0],
-            first_quartile: between((n - 1) / 4, n / 4),
-            median: between((n - 1) / 2, n / 2),
-            third_quartile: between(n - 1 - (n - 1) / 4, n - 1 - n / 4),
-            maximum: sorted[n - 1],
-            mean,
-            deviation,
-        }
-    }
-
-    fn values(&self) -> [f64; 7] {
-        let Statistics { minimum, first_quartile, median, third_quartile, maximum, mean, deviation } = *self;
-        [minimum, first_quartile, median, third_quartile, maximum, mean, deviation]
-    }
+/// Returns order statistics, mean and standard deviation, in the order of [`STATISTICS`] and computed as in the
+/// reference.
+fn statistics(values: impl Iterator<Item = f64>) -> [f64; 7] {
+    let mut sorted: Vec<f64> = values.collect();
+    let n = sorted.len();
+    let mean = sorted.iter().sum::<f64>() / n as f64;
+    let squares: f64 = sorted.iter().map(|x| (x - mean).powi(2)).sum();
+    // The reference divides by zero if there is only one search.
+    let deviation = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 };
+    sorted.sort_by(f64::total_cmp);
+    let between = |a: usize, b: usize| (sorted[a] + sorted[b]) * 0.5;
+    let [first, median] = [between((n - 1) / 4, n / 4), between((n - 1) / 2, n / 2)];
+    let third = between(n - 1 - (n - 1) / 4, n - 1 - n / 4);
+    [sorted[0], first, median, third, sorted[n - 1], mean, deviation]
 }
 
 /// A kernel of Graph500 that consists of searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kernel {
+pub enum Graph500Kernel {
     /// The second kernel: breadth-first search.
     Bfs,
     /// The third kernel: shortest paths.
     Sssp,
 }
 
-impl Kernel {
+impl Graph500Kernel {
     /// Returns the prefix of the kernel's field names.
     fn prefix(self) -> &'static str {
         match self {
-            Kernel::Bfs => "bfs  ",
-            Kernel::Sssp => "sssp ",
+            Graph500Kernel::Bfs => "bfs  ",
+            Graph500Kernel::Sssp => "sssp ",
         }
     }
 }
@@ -140,46 +111,46 @@ const OF_TEPS: [&str; 7] =
 const HEAD: [&str; 6] = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
 
 /// Returns the names of all fields, with the number of digits of each.
-fn names(kernel: Kernel) -> impl Iterator<Item = (String, Digits)> {
-    let of = move |prefix: &'static str, statistics: [&'static str; 7], of: &'static str, digits: Digits| {
+fn names(kernel: Graph500Kernel) -> impl Iterator<Item = (String, usize)> {
+    let of = move |prefix: &'static str, statistics: [&'static str; 7], of: &'static str, digits: usize| {
         statistics.into_iter().map(move |statistic| (format!("{prefix}{statistic}_{of}"), digits))
     };
     let prefix = kernel.prefix();
     HEAD.into_iter()
-        .map(|name| (name.to_owned(), Digits::Six))
-        .chain(of(prefix, STATISTICS, "time", Digits::Six))
-        .chain(of("", STATISTICS, "nedge", Digits::Eleven))
-        .chain(of(prefix, OF_TEPS, "TEPS", Digits::Six))
-        .chain(of(prefix, STATISTICS, "validate", Digits::Six))
+        .map(|name| (name.to_owned(), 6))
+        .chain(of(prefix, STATISTICS, "time", 6))
+        .chain(of("", STATISTICS, "nedge", 11))
+        .chain(of(prefix, OF_TEPS, "TEPS", 6))
+        .chain(of(prefix, STATISTICS, "validate", 6))
 }
 
 /// Returns the harmonic mean of traversed edges per second over the searches, or 0 if there are none.
-pub fn harmonic_mean_teps(samples: &[Sample]) -> f64 {
+pub fn harmonic_mean_teps(samples: &[SearchSample]) -> f64 {
     let seconds: f64 = samples.iter().map(|sample| sample.seconds / sample.edges as f64).sum();
     if seconds > 0.0 { samples.len() as f64 / seconds } else { 0.0 }
 }
 
-impl Block {
+impl Graph500Block {
     /// Returns the block of these searches, or `None` if there are none. Every search must have traversed an edge.
-    pub fn new(kernel: Kernel, size: Size, samples: &[Sample]) -> Option<Block> {
+    pub fn new(kernel: Graph500Kernel, size: Graph500Size, samples: &[SearchSample]) -> Option<Graph500Block> {
         if samples.is_empty() {
             return None;
         }
         let (scale, count) = (f64::from(size.scale), samples.len() as f64);
         let head = [scale, size.edge_factor as f64, count, 0.0, size.ranks as f64, size.construction];
-        let times = Statistics::of(samples.iter().map(|sample| sample.seconds)).values();
-        let edges = Statistics::of(samples.iter().map(|sample| sample.edges as f64)).values();
-        let per_edge = Statistics::of(samples.iter().map(|sample| sample.seconds / sample.edges as f64));
+        let times = statistics(samples.iter().map(|sample| sample.seconds));
+        let edges = statistics(samples.iter().map(|sample| sample.edges as f64));
+        let per_edge = statistics(samples.iter().map(|sample| sample.seconds / sample.edges as f64));
+        let [min, first, median, third, max, mean, deviation] = per_edge;
         // Standard error of a harmonic mean: Norris, Annals of Mathematical Statistics 11 (1940).
         let error = match samples.len() {
             1 => 0.0,
-            n => per_edge.deviation / (per_edge.mean * per_edge.mean * ((n - 1) as f64).sqrt()),
+            n => deviation / (mean * mean * ((n - 1) as f64).sqrt()),
         };
-        let [min, first, median, third, max, mean, _] = per_edge.values();
         let teps = [1.0 / max, 1.0 / third, 1.0 / median, 1.0 / first, 1.0 / min, 1.0 / mean, error];
-        let checks = Statistics::of(samples.iter().map(|sample| sample.validate)).values();
+        let checks = statistics(samples.iter().map(|sample| sample.validate));
         let values = head.into_iter().chain(times).chain(edges).chain(teps).chain(checks);
-        Some(Block(names(kernel).zip(values).map(|((name, digits), value)| (name, value, digits)).collect()))
+        Some(Graph500Block(names(kernel).zip(values).map(|((name, digits), value)| (name, value, digits)).collect()))
     }
 
     /// Returns the fields by name, for the report. Fields that are not finite are left out, because JSON can't
@@ -193,13 +164,13 @@ impl Block {
     }
 
     /// Returns the block with these fields, or `None` if one is missing.
-    pub fn of(kernel: Kernel, fields: &Fields) -> Option<Block> {
-        let field = |(name, digits): (String, Digits)| fields.get(&one_blank(&name)).map(|value| (name, value, digits));
-        names(kernel).map(field).collect::<Option<Vec<_>>>().map(Block)
+    pub fn of(kernel: Graph500Kernel, fields: &Fields) -> Option<Graph500Block> {
+        let field = |(name, digits): (String, usize)| fields.get(&one_blank(&name)).map(|value| (name, value, digits));
+        names(kernel).map(field).collect::<Option<Vec<_>>>().map(Graph500Block)
     }
 }
 
-impl fmt::Display for Block {
+impl fmt::Display for Graph500Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value, digits) in &self.0 {
             let colon = format!("{name}:");
@@ -207,14 +178,14 @@ impl fmt::Display for Block {
             let mark = if name.ends_with(" harmonic_mean_TEPS") { "!" } else { "" };
             let width = if mark.is_empty() { 32 } else { 29 };
             let gap = if mark.is_empty() { "" } else { "  " };
-            writeln!(f, "{colon:<width$}{mark}{gap}{}", general(*value, if *digits == Digits::Six { 6 } else { 11 }))?;
+            writeln!(f, "{colon:<width$}{mark}{gap}{}", general(*value, *digits))?;
         }
         Ok(())
     }
 }
 
 /// Returns lines with the energy of searches, in the format of the other lines. The reference has no such lines.
-pub fn energy_lines(kernel: Kernel, energy: &Energy) -> String {
+pub fn energy_lines(kernel: Graph500Kernel, energy: &Energy) -> String {
     let prefix = kernel.prefix();
     let all = format!("{prefix}joules_of_all:");
     match (energy.joules_per_round, energy.mteps_per_watt) {
@@ -271,24 +242,24 @@ mod tests {
 
     #[test]
     fn statistics_are_those_of_the_reference() {
-        let of = |values: &[f64]| Statistics::of(values.iter().copied());
+        let of = |values: &[f64]| statistics(values.iter().copied());
         let five = of(&[5.0, 1.0, 4.0, 2.0, 3.0]);
-        assert_eq!(five.values()[..6], [1.0, 2.0, 3.0, 4.0, 5.0, 3.0]);
-        assert!((five.deviation - 2.5f64.sqrt()).abs() < 1e-12);
+        assert_eq!(five[..6], [1.0, 2.0, 3.0, 4.0, 5.0, 3.0]);
+        assert!((five[6] - 2.5f64.sqrt()).abs() < 1e-12);
         let four = of(&[4.0, 3.0, 2.0, 1.0]);
         // (n - 1) / 4 = 0 and n / 4 = 1; n - 1 - 0 = 3 and n - 1 - 1 = 2.
-        assert_eq!(four.values()[..6], [1.0, 1.5, 2.5, 3.5, 4.0, 2.5]);
-        assert_eq!(of(&[7.0]).values(), [7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 0.0]);
+        assert_eq!(four[..6], [1.0, 1.5, 2.5, 3.5, 4.0, 2.5]);
+        assert_eq!(of(&[7.0]), [7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 0.0]);
     }
 
     #[test]
     fn the_block_is_the_same_after_it_was_in_the_report() {
-        let size = Size { scale: 20, edge_factor: 16, ranks: 1, construction: 1.25 };
-        let sample = |seconds| Sample { seconds, edges: 1000, validate: 0.5 };
+        let size = Graph500Size { scale: 20, edge_factor: 16, ranks: 1, construction: 1.25 };
+        let sample = |seconds| SearchSample { seconds, edges: 1000, validate: 0.5 };
         let samples = [0.5, 0.25].map(sample);
-        let block = Block::new(Kernel::Bfs, size, &samples).unwrap();
+        let block = Graph500Block::new(Graph500Kernel::Bfs, size, &samples).unwrap();
         let text = block.to_string();
-        let again = Block::of(Kernel::Bfs, &block.fields()).unwrap();
+        let again = Graph500Block::of(Graph500Kernel::Bfs, &block.fields()).unwrap();
         assert_eq!(again.to_string(), text);
         assert!(
             text.starts_with("SCALE:                          20\nedgefactor:                     16\nNBFS:"),
@@ -298,8 +269,8 @@ mod tests {
         assert!(text.contains("\nconstruction_time:              1.25\n"), "{text}");
         assert!((harmonic_mean_teps(&samples) - 2000.0 / 0.75).abs() < 1e-9);
         assert_eq!(text.lines().count(), 6 + 4 * 7);
-        assert!(Block::new(Kernel::Bfs, size, &[]).is_none());
-        let text = Block::new(Kernel::Sssp, size, &samples).unwrap().to_string();
+        assert!(Graph500Block::new(Graph500Kernel::Bfs, size, &[]).is_none());
+        let text = Graph500Block::new(Graph500Kernel::Sssp, size, &samples).unwrap().to_string();
         assert!(text.contains("\nsssp harmonic_mean_TEPS:     !  2666.67\nsssp harmonic_stddev_TEPS:      "), "{text}");
     }
 }

@@ -1,14 +1,13 @@
 //! Results of every source, on rank 0, with a journal of searches and checks.
 
-use super::Options;
-use super::component::Components;
-use super::graph500::{Block, Sample, Size, harmonic_mean_teps};
+use super::component::ComponentEdges;
+use super::graph500::{Graph500Block, Graph500Size, SearchSample, harmonic_mean_teps};
 use super::record::{self, SourceDone, SourceState};
 use super::results::{SearchDetails, SearchOutput, Speed};
 use super::roots::Root;
-use super::task::{Claim, Kept, SearchTask};
+use super::task::{Claim, SearchTask};
 use crate::algo::energy::Energy;
-use crate::algo::{Run, Trial};
+use crate::algo::{Run, Trial, TrialOf};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::ids::Vertex;
@@ -16,19 +15,14 @@ use crate::prepare::prepared::Graph;
 use crate::store::journal::Journal;
 use std::time::Instant;
 
-/// Trial of a table of searches.
-pub type SearchTrial<T> =
-    Trial<SearchOutput<<T as SearchTask>::SourceOutput>, SearchDetails<<T as SearchTask>::SourceDetails>>;
-
 /// Results of every source so far, and the journal that keeps them.
 pub struct Ledger<'a, T: SearchTask> {
     table: &'a T,
-    options: &'a Options,
     graph: &'a Graph,
     roots: &'a [Root],
     journal: Journal,
     states: Vec<SourceState<T::Searched>>,
-    components: Components<'a>,
+    components: ComponentEdges<'a>,
     /// Energy of all searches, if it was measured.
     pub energy: Option<Energy>,
 }
@@ -40,26 +34,26 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     /// # Errors
     /// Errors of the disk.
     pub fn open(table: &'a T, graph: &'a Graph, roots: &'a [Root], run: &mut Run<'_>) -> Result<Ledger<'a, T>> {
-        let options = table.options();
+        let writes = table.options().write && run.is_last;
         let (journal, records) = run.units.journal()?;
         let mut states: Vec<SourceState<T::Searched>> = record::read(&records, roots.len());
         for state in &mut states {
             let Some(done) = &state.done else { continue };
-            let writes = options.write && run.is_last;
             if writes && (done.outputs.is_empty() || !run.columns.take_over(&done.outputs)?) {
                 *state = SourceState::default();
             }
         }
-        let components = Components::new(graph)?;
+        let components = ComponentEdges::new(graph)?;
         let energy = record::energy(&records);
-        Ok(Ledger { table, options, graph, roots, journal, states, components, energy })
+        Ok(Ledger { table, graph, roots, journal, states, components, energy })
     }
 
     /// Returns the sources that remain to be searched. Sources with unchecked trees are among them, because the trees
     /// are gone.
     pub fn todo(&self) -> Vec<usize> {
-        let is_open =
-            |state: &SourceState<T::Searched>| state.done.is_none() || self.options.validate && state.checked.is_none();
+        let is_open = |state: &SourceState<T::Searched>| {
+            state.done.is_none() || self.table.options().validate && state.checked.is_none()
+        };
         (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
     }
 
@@ -90,9 +84,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             Some(vertex) => self.components.edges(vertex, T::parents(tree), T::reaches_all(&searched), run)?,
             None => 0,
         };
-        let kept = Kept { root, tree, writes: self.options.write && run.is_last };
         let outputs = match writer {
-            Some(writer) => self.table.keep(writer, kept, &mut searched, run)?,
+            Some(writer) => self.table.keep(writer, root, (tree, &mut searched), run)?,
             None => Default::default(),
         };
         let done = SourceDone { searched, edges, outputs };
@@ -136,7 +129,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     ///
     /// # Errors
     /// Errors of the disk.
-    pub fn trial(mut self, run: &Run<'_>) -> Result<SearchTrial<T>> {
+    pub fn trial(mut self, run: &Run<'_>) -> Result<TrialOf<T>> {
         self.journal.sync()?;
         let vertices = self.graph.info.connected;
         let _reporting = run.budget.reserve(telling_bytes(self.roots.len() as u64, vertices), "figures of searches")?;
@@ -153,18 +146,25 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             seconds += own;
             if edges > 0 {
                 // The reference prints -1 if nothing was checked.
-                samples.push(Sample { seconds: own, edges, validate: state.checked.unwrap_or(-1.0) });
+                samples.push(SearchSample { seconds: own, edges, validate: state.checked.unwrap_or(-1.0) });
             }
         }
-        let size = Size { construction: run.construction, ..Size::of(&self.graph.info, run.comm.ranks() as u64) };
-        let block = Block::new(T::KERNEL, size, &samples).filter(|_| self.options.roots > 0);
+        let size = Graph500Size {
+            construction: run.construction,
+            ..Graph500Size::of(&self.graph.info, run.comm.ranks() as u64)
+        };
+        let block = Graph500Block::new(T::KERNEL, size, &samples).filter(|_| self.table.options().roots > 0);
         let details = SearchDetails {
             sources: details,
             harmonic_mean_teps: harmonic_mean_teps(&samples),
             graph500: block.map(|block| block.fields()),
             energy: self.energy.filter(|_| run.meters.is_some()),
         };
-        Ok(Trial { output: SearchOutput { sources: outputs, validated: self.options.validate }, details, seconds })
+        Ok(Trial {
+            output: SearchOutput { sources: outputs, validated: self.table.options().validate },
+            details,
+            seconds,
+        })
     }
 }
 

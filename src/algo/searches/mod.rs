@@ -1,11 +1,14 @@
 //! Code that all searches from many sources share: choice of sources, a journal of searches, checks in batches,
 //! columns, energy, and the figures of Graph500.
 //!
-//! An algorithm implements [`SearchTask`] to describe its searches. [`drive`] does the rest.
+//! An algorithm implements [`SearchTable`] with its keys and its engine, and [`SearchTask`] with its trees, unless it
+//! searches by levels: then it has that from `tree`. [`drive`] does the rest, and every [`SearchTask`] is an
+//! [`Algorithm`](crate::algo::Algorithm).
 //!
 //! | file | holds |
 //! |---|---|
-//! | `task`, `options`, `roots` | the trait of searches, the keys that all tables share, and the choice of roots |
+//! | `task`, `algorithm` | the traits of a table of searches, and how it is an algorithm with a cost |
+//! | `options`, `roots` | the keys that all tables share, and the choice of roots |
 //! | `driver`, `ledger`, `record`, `results` | one trial: a search from each source, the journal, and the results of
 //! all |
 //! | `tree` | searches by levels, which all produce the same trees |
@@ -15,7 +18,8 @@
 //! line and sentences |
 //! | `agreement`, `places` | checks of results |
 
-pub mod agreement;
+mod agreement;
+mod algorithm;
 mod component;
 mod driver;
 pub mod figures;
@@ -32,14 +36,22 @@ pub mod sentences;
 mod task;
 pub mod tree;
 
-pub use agreement::differs;
+pub use agreement::{differs, holds};
 pub use driver::drive;
-pub use ledger::{LEVELS, SearchTrial, telling_bytes};
+pub use ledger::{LEVELS, telling_bytes};
 pub use options::{MOST_ROOTS, Options};
-pub use ranks::OnRank0;
+pub(in crate::algo) use ranks::on_rank0_or;
 pub use record::verify_units;
 pub use roots::Root;
-pub use task::{Claim, Engine, EngineOf, Kept, Search, SearchTask};
+pub use task::{Claim, Engine, EngineInput, EngineOf, Search, SearchCost, SearchTable, SearchTask};
+
+use crate::prepare::input_ids;
+use crate::prepare::prepared::Graph;
 
 /// The parent of an unreached vertex.
 pub const NONE: u32 = u32::MAX;
+
+/// Returns the input's id of a vertex, for messages. A fault is reported even if the order of vertices can't be read.
+pub(in crate::algo) fn vertex_name(graph: &Graph, v: u32) -> String {
+    input_ids::name(graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
+}

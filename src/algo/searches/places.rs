@@ -4,16 +4,23 @@
 //! If edges come from the input, degrees are counted in it and the order is computed from them, independently of how
 //! preparation does it. Blocks already number vertices by place, and the stored order maps ids to places.
 
+use super::differs;
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Input, Signals, Visitor};
+use crate::graph::ids::InputId;
 use crate::graph::order::DegreeRuns;
 use crate::memory::Buffer;
 use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::relabel::ISOLATED;
+use crate::process::signals;
+use crate::results::Value;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Number of rows between two checks for signals.
+const STRIDE: u64 = 1 << 20;
 
 /// The place of every vertex.
 pub struct Places {
@@ -88,6 +95,34 @@ impl Places {
         Ok(visitors.into_iter().map(|visitor| visitor.check).collect())
     }
 
+    /// Calls `each` with the row of every vertex, its parent and its value in the column `other`, as they are written for
+    /// a source. `missing` is the value of an unreached vertex.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] for columns that no search writes; errors of reading and of `each`; [`Error::Stopped`].
+    pub fn each_row<T: Value + PartialEq>(
+        &self,
+        results: &Results<'_>,
+        (algorithm, source): (&str, InputId),
+        (other, missing): (&str, T),
+        mut each: impl FnMut(u64, i64, T) -> Result<()>,
+    ) -> Result<()> {
+        let folder = format!("out/{algorithm}/{source}");
+        let mut parents = results.column(&format!("{folder}/parent"), &self.ids, -1i64)?;
+        let mut values = results.column(&format!("{folder}/{other}"), &self.ids, missing)?;
+        for row in 0.. {
+            match (parents.next().transpose()?, values.next().transpose()?) {
+                (Some(parent), Some(value)) => each(row, parent, value)?,
+                (None, None) => break,
+                _ => return Err(differs(source, &format!("its columns of parents and {other}s differ in length"))),
+            }
+            if (row + 1) % STRIDE == 0 {
+                signals::check()?;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the id of the vertex at a place, for messages.
     pub fn name(&self, place: u32) -> String {
         let row = self.of_rows().ok().and_then(|places| places.iter().position(|&other| other == place));
@@ -157,8 +192,8 @@ fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";
     let degrees: Buffer<AtomicU32> = results.budget.zeroed(info.ids as usize, purpose)?;
-    let counter = || Counter { ids, degrees: &degrees, tally: Tally::default() };
-    let mut counters: Vec<Counter<'_>> = (0..results.threads.max(1)).map(|_| counter()).collect();
+    let counter = || DegreeCounter { ids, degrees: &degrees, tally: Tally::default() };
+    let mut counters: Vec<DegreeCounter<'_>> = (0..results.threads.max(1)).map(|_| counter()).collect();
     let scan = input.scan(&mut counters, &Signals)?;
     Tally::check(counters.iter().map(|counter| counter.tally), &scan, input, ids, info)?;
     drop(counters);
@@ -187,13 +222,13 @@ fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u
 }
 
 /// Counts degrees over the edges of one thread.
-struct Counter<'a> {
+struct DegreeCounter<'a> {
     ids: &'a Ids,
     degrees: &'a [AtomicU32],
     tally: Tally,
 }
 
-impl Counter<'_> {
+impl DegreeCounter<'_> {
     #[inline]
     fn edge(&mut self, ends: [u64; 2]) {
         let rows = self.tally.edge(self.ids, ends);
@@ -203,7 +238,7 @@ impl Counter<'_> {
     }
 }
 
-impl Visitor for Counter<'_> {
+impl Visitor for DegreeCounter<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => edges.iter().for_each(|edge| self.edge(edge.map(u64::from))),

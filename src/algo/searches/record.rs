@@ -1,5 +1,7 @@
 //! Journal records of searches: the result of each source, and which trees were checked.
 
+use super::SearchTask;
+use super::results::Speed;
 use crate::algo::energy::Energy;
 use crate::algo::{StoredUnits, UnitsContent};
 use crate::error::{Error, Result};
@@ -46,8 +48,7 @@ impl<S> Default for SourceState<S> {
 /// # Errors
 /// None in practice: numbers and names can be written as JSON.
 pub fn of_search<S: Serialize>(source: usize, done: &SourceDone<S>) -> Result<Record> {
-    let result = serde_json::to_vec(done).map_err(|e| Error::internal("note a search", e))?;
-    Ok(Record { unit: source as u64, result: result.into_boxed_slice() })
+    as_json(source as u64, done)
 }
 
 /// Makes the record of a check of the tree of source number `source`.
@@ -60,8 +61,12 @@ pub fn of_check(source: usize, seconds: f64) -> Record {
 /// # Errors
 /// None in practice: numbers can be written as JSON.
 pub fn of_energy(energy: &Energy) -> Result<Record> {
-    let result = serde_json::to_vec(energy).map_err(|e| Error::internal("note the energy of searches", e))?;
-    Ok(Record { unit: ENERGY, result: result.into_boxed_slice() })
+    as_json(ENERGY, energy)
+}
+
+fn as_json(unit: u64, noted: &impl Serialize) -> Result<Record> {
+    let result = serde_json::to_vec(noted).map_err(|e| Error::internal("note a search", e))?;
+    Ok(Record { unit, result: result.into_boxed_slice() })
 }
 
 /// Reads the record of the energy, if there is one.
@@ -84,33 +89,27 @@ pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<Sour
     states
 }
 
-/// Checks the records of a journal against the results, if there are any. `agrees` compares a search and its number of
-/// edges to the result of its source. Returns a description of what the journal has.
+/// Checks the records of a journal against the results, if there are any. Returns a description of what the journal
+/// has.
 ///
 /// # Errors
 /// [`Error::Validation`], which says what is wrong.
-pub fn verify_units<S: DeserializeOwned, O>(
-    units: &StoredUnits<'_>,
-    sources: Option<&[O]>,
-    agrees: impl Fn(&S, u64, &O) -> Result<()>,
-) -> Result<String> {
-    let UnitsContent::Records(records) = units.content else {
-        return Err(Error::Validation(format!(
-            "{}: this is a checkpoint, but searches have none",
-            units.path.display()
-        )));
-    };
+pub fn verify_units<T: SearchTask>(units: &StoredUnits<'_>, sources: Option<&[T::SourceOutput]>) -> Result<String> {
     let wrong = |what: String| Error::Validation(format!("{}: {what}", units.path.display()));
+    let UnitsContent::Records(records) = units.content else {
+        return Err(wrong("this is a checkpoint, but searches have none".into()));
+    };
     let searches: Vec<&Record> = records.iter().filter(|record| record.unit < CHECKED).collect();
     for record in &searches {
         let unit = record.unit;
-        let done: SourceDone<S> = serde_json::from_slice(&record.result)
+        let SourceDone { searched, edges, .. } = serde_json::from_slice::<SourceDone<T::Searched>>(&record.result)
             .map_err(|e| wrong(format!("unit {unit} is not the record of a search: {e}")))?;
         let Some(source) = sources.and_then(|sources| sources.get(unit as usize)) else { continue };
-        agrees(&done.searched, done.edges, source).map_err(|e| match e {
-            Error::Validation(what) => wrong(format!("unit {unit} has {what}")),
-            other => other,
-        })?;
+        let id = T::figures(source).source;
+        let found = T::shown(&T::results(id, edges, searched, Speed::default(), 0).0);
+        if found != T::shown(source) {
+            return Err(wrong(format!("unit {unit} has {found}, which differs from the result of {id}")));
+        }
     }
     let checks = records.iter().filter(|record| (CHECKED..ENERGY).contains(&record.unit)).count();
     Ok(format!("{} searches, {checks} trees checked", searches.len()))

@@ -2,6 +2,7 @@
 
 use super::graph500::Fields;
 use crate::algo::energy::Energy;
+use crate::graph::ids::InputId;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -50,4 +51,45 @@ impl Speed {
 pub trait SourceDetails: Debug + Serialize + DeserializeOwned {
     /// Returns the speed of the search.
     fn speed(&self) -> Speed;
+
+    /// Returns the levels of the search, beginning at the source, if it went by levels. For a deep tree only the first
+    /// ones.
+    fn levels(&self) -> Vec<LevelFigures> {
+        Vec::new()
+    }
+}
+
+/// Figures of the search from one source that every kind of search has.
+#[derive(Debug, Clone)]
+pub struct SourceFigures {
+    /// The source.
+    pub source: InputId,
+    /// Number of reached vertices, including the source.
+    pub reached: u64,
+    /// Number of edges by which the speed is measured.
+    pub edges: u64,
+    /// How far away the farthest vertex is.
+    pub farthest: Farthest,
+}
+
+/// Distance of the farthest vertex.
+#[derive(Debug, Clone)]
+pub enum Farthest {
+    /// Number of steps.
+    Steps(u64),
+    /// Sum of weights, as printed.
+    Distance(String),
+}
+
+/// Figures of one level of a search.
+#[derive(Debug, Clone)]
+pub struct LevelFigures {
+    /// Number of vertices in the level.
+    pub frontier: u64,
+    /// Other numbers of the level, by name.
+    pub counts: Vec<(&'static str, u64)>,
+    /// Seconds of the step from this level to the next.
+    pub seconds: f64,
+    /// Direction of the step, if levels differ in direction; otherwise empty.
+    pub direction: &'static str,
 }

@@ -1,17 +1,21 @@
 //! Results of searches as text.
 
-use super::graph500::{Block, Kernel, energy_lines};
-use super::results::{SearchDetails, SearchOutput};
+use super::graph500::{Graph500Block, Graph500Kernel, energy_lines};
+use super::results::{Farthest, SearchDetails, SearchOutput, SourceFigures};
 use crate::algo::Answer;
 use crate::chart::unit::group;
-use crate::graph::ids::InputId;
 
 /// Maximum number of sources that get a sentence of their own.
 pub const SOURCES: usize = 5;
 
 /// Returns the answer of the table `name`: the number of searches, the harmonic mean of their speeds, and whether the
-/// trees were checked.
-pub fn answer<S, D>(name: &str, output: &SearchOutput<S>, details: Option<&SearchDetails<D>>) -> Answer {
+/// trees were checked. `block` follows the answers of all tables.
+pub fn answer<S, D>(
+    name: &str,
+    output: &SearchOutput<S>,
+    details: Option<&SearchDetails<D>>,
+    block: Option<String>,
+) -> Answer {
     let sources = output.sources.len();
     let teps = details.map_or(0.0, |details| details.harmonic_mean_teps);
     let validated = if output.validated { "validated" } else { "not validated" };
@@ -19,13 +23,13 @@ pub fn answer<S, D>(name: &str, output: &SearchOutput<S>, details: Option<&Searc
     Answer {
         main: format!("{name} {sources} {of_sources}"),
         more: format!("{:.6} GTEPS by harmonic mean  {validated}  searched", teps / 1e9),
-        block: None,
+        block,
     }
 }
 
 /// Returns the block of Graph500, and the energy if it was measured.
-pub fn block<D>(kernel: Kernel, details: &SearchDetails<D>) -> Option<String> {
-    let block = Block::of(kernel, details.graph500.as_ref()?)?.to_string();
+pub fn block<D>(kernel: Graph500Kernel, details: &SearchDetails<D>) -> Option<String> {
+    let block = Graph500Block::of(kernel, details.graph500.as_ref()?)?.to_string();
     Some(block + &details.energy.as_ref().map_or_else(String::new, |energy| energy_lines(kernel, energy)))
 }
 
@@ -34,35 +38,15 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", group(&count.to_string()), if count == 1 { one } else { many })
 }
 
-/// The vertices that a search reached, for a sentence.
-#[derive(Debug, Clone)]
-pub struct Reach {
-    /// The source.
-    pub source: InputId,
-    /// Number of reached vertices.
-    pub reached: u64,
-    /// How far away the farthest of them is.
-    pub farthest: Farthest,
-}
-
-/// Distance of the farthest vertex.
-#[derive(Debug, Clone)]
-pub enum Farthest {
-    /// Number of steps.
-    Steps(u64),
-    /// Sum of weights, as printed.
-    Distance(String),
-}
-
 /// Returns a sentence for each search, or a single one for all if there are many.
-pub fn of_searches(searches: &[Reach]) -> Vec<String> {
+pub fn of_searches(searches: &[SourceFigures]) -> Vec<String> {
     match searches.len() <= SOURCES {
         true => searches.iter().map(of_search).collect(),
         false => together(searches).into_iter().collect(),
     }
 }
 
-fn of_search(Reach { source, reached, farthest }: &Reach) -> String {
+fn of_search(SourceFigures { source, reached, farthest, .. }: &SourceFigures) -> String {
     let farthest = match farthest {
         Farthest::Steps(steps) => format!("in {}", counted(*steps, "step", "steps")),
         Farthest::Distance(distance) => format!("at distance {}", group(distance)),
@@ -71,7 +55,7 @@ fn of_search(Reach { source, reached, farthest }: &Reach) -> String {
     format!("A search from vertex {source} reaches {reached}, the farthest {farthest}.")
 }
 
-fn together(searches: &[Reach]) -> Option<String> {
+fn together(searches: &[SourceFigures]) -> Option<String> {
     let reached = || searches.iter().map(|search| search.reached);
     let (least, most) = (reached().min()?, reached().max()?);
     let range = match least == most {
@@ -90,16 +74,18 @@ fn together(searches: &[Reach]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::ids::InputId;
 
     #[test]
     fn few_searches_have_a_sentence_each_and_many_have_one() {
-        let reach = |id: u64, reached| Reach { source: InputId(id), reached, farthest: Farthest::Steps(3) };
+        let reach =
+            |id: u64, reached| SourceFigures { source: InputId(id), reached, edges: 0, farthest: Farthest::Steps(3) };
         let few = of_searches(&[reach(5, 1000), reach(1, 1)]);
         assert_eq!(few[0], "A search from vertex 5 reaches 1,000 vertices, the farthest in 3 steps.");
         assert_eq!(few[1], "A search from vertex 1 reaches 1 vertex, the farthest in 3 steps.");
         let many: Vec<_> = (1..=64).map(|id| reach(id, id)).collect();
         assert_eq!(of_searches(&many), ["64 searches reach 1 to 64 vertices, the farthest in 3 steps."]);
-        let far = Reach { farthest: Farthest::Distance("1234.5".into()), ..reach(2, 2) };
+        let far = SourceFigures { farthest: Farthest::Distance("1234.5".into()), ..reach(2, 2) };
         assert_eq!(
             of_searches(&[far]),
             ["A search from vertex 2 reaches 2 vertices, the farthest at distance 1,234.5."]

@@ -55,6 +55,22 @@ impl Distances {
         Ok(distances)
     }
 
+    /// Returns the number of vertices.
+    fn len(&self) -> usize {
+        match self {
+            Distances::Whole(of) => of.len(),
+            Distances::Decimal(of) => of.len(),
+        }
+    }
+
+    /// Returns the type of the weights that the distances are sums of.
+    pub fn kind(&self) -> WeightType {
+        match self {
+            Distances::Whole(_) => WeightType::U32,
+            Distances::Decimal(_) => WeightType::F32,
+        }
+    }
+
     /// Returns the distance of vertex `v`, or `None` if it is unreached.
     pub fn of(&self, v: u32) -> Option<Distance> {
         match self {
@@ -75,16 +91,8 @@ impl Distances {
         };
         let none = || vec![0_u64; bins];
         let both = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(b).map(|(a, b)| a + b).collect();
-        let counts = match self {
-            Distances::Whole(of) => {
-                let reached = of.par_iter().filter(|&&sum| sum != u64::MAX).map(|&sum| sum as f64);
-                reached.fold(none, add).reduce(none, both)
-            }
-            Distances::Decimal(of) => {
-                let reached = of.par_iter().filter(|sum| sum.is_finite()).map(|&sum| f64::from(sum));
-                reached.fold(none, add).reduce(none, both)
-            }
-        };
+        let reached = (0..self.len() as u32).into_par_iter().filter_map(|v| self.of(v)).map(Distance::number);
+        let counts: Vec<u64> = reached.fold(none, add).reduce(none, both);
         let bin = |(at, vertices): (usize, u64)| DistanceBin { to: largest * (at + 1) as f64 / bins as f64, vertices };
         counts.into_iter().enumerate().map(bin).collect()
     }
@@ -116,6 +124,14 @@ impl Distance {
     /// Returns true if the sum of this distance and a weight may be infinite.
     pub fn may_overflow(self) -> bool {
         matches!(self, Distance::Decimal(sum) if sum >= OVERFLOWS)
+    }
+
+    /// Returns the distance as a number.
+    pub fn number(self) -> f64 {
+        match self {
+            Distance::Whole(sum) => sum as f64,
+            Distance::Decimal(sum) => sum.into(),
+        }
     }
 
     /// Returns the distance of a source from itself.

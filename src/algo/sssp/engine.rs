@@ -1,47 +1,39 @@
 //! Choice of the engine: the GPU of a rank, the threads of one process, or the threads of all ranks.
 
 use super::Sssp;
-use super::cpu::{CpuSearch, Resources};
-use super::edges::Edges;
+use super::cpu::CpuSearch;
+use super::edges::WeightedEdges;
 use super::gpu::GpuSearch;
 use super::ranks::RankedSearch;
-use super::search::{Searched, ShortestPathTree};
-use crate::algo::Run;
-use crate::algo::searches::{Engine, OnRank0};
+use super::search::{ShortestPathTree, SsspSearched};
+use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
-use crate::prepare::prepared::Graph;
-use crate::process::signals;
-use crate::store::map::Mapped;
 
-/// Prepares the engine on the device that the job and all ranks choose. `spare` bytes of host memory stay free.
-/// Collective.
+/// Prepares the engine on the device that the job and all ranks choose. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading the graph.
 pub(super) fn choose<'a>(
     table: &Sssp,
-    graph: &'a Graph,
-    degrees: &'a Mapped,
-    run: &Run<'a>,
-    spare: u64,
-) -> Result<Engine<'a, ShortestPathTree, Searched>> {
+    input: EngineInput<'a, '_>,
+) -> Result<Engine<'a, ShortestPathTree, SsspSearched>> {
+    let EngineInput { graph, run, spare, .. } = input;
     let comm = run.comm;
     let leads = comm.leads();
     // One GPU is faster than the CPUs of many ranks, so the other ranks only receive the result.
     let on_gpu = |lease| {
         let search = leads.then(|| {
-            let edges = Edges::new(graph, table.weights, run.budget)?;
-            GpuSearch::new(graph, &edges, lease, table.method, run.budget, &signals::check)
+            let edges = WeightedEdges::new(graph, table.weights, run.budget)?;
+            GpuSearch::new(graph, &edges, lease, table.method, run.budget)
         });
         search.transpose()
     };
-    let on_cpus = || -> Result<Engine<'a, ShortestPathTree, Searched>> {
+    let on_cpus = || -> Result<Engine<'a, ShortestPathTree, SsspSearched>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
-        let resources = Resources { threads: run.threads, budget: run.budget, units: run.units };
         match comm.ranks() {
-            1 => Ok(Box::new(CpuSearch::new(graph, table, degrees, &resources)?)),
-            _ => Ok(Box::new(RankedSearch::new(comm, graph, table, degrees, &resources)?)),
+            1 => Ok(Box::new(CpuSearch::new(table, input)?)),
+            _ => Ok(Box::new(RankedSearch::new(table, input)?)),
         }
     };
-    Ok(OnRank0::or(comm, run.devices.choose(true, on_gpu, on_cpus)?, |_| false))
+    Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpus)?, |_| false))
 }

@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// A rule that a tree breaks, and where it does. Vertices are numbers in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Fault {
+pub enum PathFault {
     /// The parent of the root is not the root.
     Root { parent: Option<u32> },
     /// The root is not at distance 0.
@@ -36,48 +36,48 @@ pub enum Fault {
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
-impl Fault {
+impl PathFault {
     /// Makes an error of the fault in the tree of `source`. `name` returns the name of a vertex.
     pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
         let found = match self {
-            Fault::Root { parent: None } => "the root was not reached".to_owned(),
-            Fault::Root { parent: Some(parent) } => {
+            PathFault::Root { parent: None } => "the root was not reached".to_owned(),
+            PathFault::Root { parent: Some(parent) } => {
                 format!("the parent of the root is {} and not the root", name(parent))
             }
-            Fault::RootDistance { distance } => format!("the root is at distance {distance} and not 0"),
-            Fault::NoVertex { vertex, parent } => {
+            PathFault::RootDistance { distance } => format!("the root is at distance {distance} and not 0"),
+            PathFault::NoVertex { vertex, parent } => {
                 format!("the parent of vertex {} is {parent}, which is no vertex", name(vertex))
             }
-            Fault::NoParent { vertex, distance } => {
+            PathFault::NoParent { vertex, distance } => {
                 format!("vertex {} is at distance {distance} and has no parent", name(vertex))
             }
-            Fault::NoDistance { vertex, parent } => {
+            PathFault::NoDistance { vertex, parent } => {
                 format!("vertex {} has parent {} and no distance", name(vertex), name(parent))
             }
-            Fault::LostParent { vertex, parent } => {
+            PathFault::LostParent { vertex, parent } => {
                 format!("the parent of vertex {} is {}, which was not reached", name(vertex), name(parent))
             }
-            Fault::Cycle { vertex } => format!("the parents of vertex {} go round in a cycle", name(vertex)),
-            Fault::Farther { vertex, distance, parent, above } => {
+            PathFault::Cycle { vertex } => format!("the parents of vertex {} go round in a cycle", name(vertex)),
+            PathFault::Farther { vertex, distance, parent, above } => {
                 let (vertex, parent) = (name(vertex), name(parent));
                 format!("vertex {vertex} is at distance {distance}, its parent {parent} at {above}")
             }
-            Fault::Shorter { from, above, weight, to, distance } => {
+            PathFault::Shorter { from, above, weight, to, distance } => {
                 let (from, to) = (name(from), name(to));
                 format!(
                     "an edge of weight {weight} leads from {from}, distance {above}, to {to}, distance {distance}, and makes a shorter path"
                 )
             }
-            Fault::NotReached { from, to } => {
+            PathFault::NotReached { from, to } => {
                 format!("an edge leads from {}, which was reached, to {}, which was not", name(from), name(to))
             }
-            Fault::NotTight { vertex, distance, parent, above } => {
+            PathFault::NotTight { vertex, distance, parent, above } => {
                 let (vertex, parent) = (name(vertex), name(parent));
                 format!(
                     "no edge from {parent}, distance {above}, to its child {vertex}, distance {distance}, adds up to that"
                 )
             }
-            Fault::NotFirst { vertex, parent, first } => {
+            PathFault::NotFirst { vertex, parent, first } => {
                 let (vertex, parent, first) = (name(vertex), name(parent), name(first));
                 format!("the parent of vertex {vertex} is {parent}, but {first} qualifies and comes first")
             }

@@ -4,7 +4,6 @@ use super::output::{SsspDetails, SsspOutput};
 use super::path::Path;
 use crate::algo::searches::figures::{seconds_by_name, speed};
 use crate::algo::searches::results::SearchDetails;
-use crate::algo::searches::sentences::{self, Farthest, Reach, SOURCES};
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::graph::ids::InputId;
 
@@ -18,20 +17,8 @@ pub(super) fn figures(output: &SsspOutput, details: &SearchDetails<SsspDetails>)
     speed(details).into_iter().chain(phases(&details.sources)).chain(distances).collect()
 }
 
-/// Returns sentences about reached vertices and about paths.
-pub(super) fn sentences(output: &SsspOutput) -> Vec<String> {
-    let reach = |of: &super::output::SourceOutput| Reach {
-        source: of.source,
-        reached: of.reached,
-        farthest: Farthest::Distance(of.max_distance.to_string()),
-    };
-    let mut all = sentences::of_searches(&output.sources.iter().map(reach).collect::<Vec<_>>());
-    let with_path = |of: &super::output::SourceOutput| of.path.as_ref().map(|path| path_sentence(of.source, path));
-    all.extend(output.sources.iter().take(SOURCES).filter_map(with_path));
-    all
-}
-
-fn path_sentence(source: InputId, path: &Path) -> String {
+/// Describes the path from a source to the target in a sentence.
+pub(super) fn path_sentence(source: InputId, path: &Path) -> String {
     let target = path.target;
     let Some(length) = path.length else {
         return format!("No path leads from vertex {source} to vertex {target}.");
@@ -88,12 +75,12 @@ fn phases(sources: &[SsspDetails]) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::super::distances::Distance;
-    use super::super::search::Phase;
+    use super::super::search::SearchPhase;
     use super::*;
 
     #[test]
     fn phases_are_summed_over_searches() {
-        let phase = |kind: &str, seconds| Phase { kind: kind.to_owned(), rounds: 3, relaxations: 0, seconds };
+        let phase = |kind: &str, seconds| SearchPhase { kind: kind.to_owned(), rounds: 3, relaxations: 0, seconds };
         let source = |phases| SsspDetails { seconds: 1.0, teps: 1.0, relaxations: 0, phases, distances: Vec::new() };
         let sources = [source(vec![phase("push", 1.0), phase("pull", 2.0)]), source(vec![phase("push", 0.5)])];
         let csv: String = phases(&sources).iter().map(|figure| figure.table().csv()).collect();

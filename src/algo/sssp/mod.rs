@@ -25,7 +25,6 @@
 mod cost;
 pub mod cpu;
 mod distances;
-mod driver;
 mod edges;
 mod engine;
 mod fault;
@@ -37,10 +36,11 @@ mod path;
 mod ranks;
 pub mod search;
 mod task;
+mod trees;
 pub mod validate;
 mod verify;
-mod write;
+mod weights;
 
 pub use distances::{Distance, Distances};
-pub use edges::Edges;
+pub use edges::WeightedEdges;
 pub use options::{Method, Sssp};

@@ -1,14 +1,13 @@
 //! Options of the table `[sssp]`.
 
 use super::distances::Distances;
-use super::edges;
 use crate::algo::WeightSource;
 use crate::algo::searches::Options;
 use crate::algo::searches::options::{DRAWN, GRAPH500, SEED, VALIDATE, WRITE};
 use crate::algo::sources::SOURCES;
 use crate::formats::WeightType;
 use crate::graph::ids::InputId;
-use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
+use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
 /// Method of a search. All methods find the same result.
@@ -47,10 +46,11 @@ pub struct Sssp {
 }
 
 /// The key `method`.
-const METHOD: Key<Method> = Key::choice("method", &METHODS, "the method; all find the same, auto is the fastest");
+pub(super) const METHOD: Key<Method> =
+    Key::choice("method", &METHODS, "the method; all find the same, auto is the fastest");
 
 /// The key `weights`.
-const WEIGHTS: Key<WeightSource> = Key::new(
+pub(super) const WEIGHTS: Key<WeightSource> = Key::new(
     "weights",
     ("\"file\" | { uniform = [1, 255], seed = 1 } | { uniform = [0.0, 1.0], seed = 1 } | { unit = true }", "\"file\""),
     "weights of the input, drawn ones, or 1 for every edge",
@@ -59,7 +59,7 @@ const WEIGHTS: Key<WeightSource> = Key::new(
 );
 
 /// The key `target`.
-const TARGET: Key<Option<InputId>> = Key::new(
+pub(super) const TARGET: Key<Option<InputId>> = Key::new(
     "target",
     ("an id", "none"),
     "prints the path to this vertex",
@@ -72,14 +72,6 @@ pub(super) const KEYS: &[&dyn AnyKey] =
     &[&DRAWN, &SEED, &SOURCES, &METHOD, &WEIGHTS, &TARGET, &VALIDATE, &WRITE, &GRAPH500];
 
 impl Sssp {
-    /// Reads the table `[sssp]`.
-    pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sssp> {
-        let options = Options::parse(table, diagnostics);
-        let (method, weights) = (METHOD.read(table, diagnostics), WEIGHTS.read(table, diagnostics));
-        let target = TARGET.read(table, diagnostics);
-        Some(Sssp { options: options?, method: method?, weights: weights?, target: target? })
-    }
-
     /// Returns an upper bound of the bytes for the distances of `vertices` vertices. It is a bound because the type of
     /// an input's weights is not known before the input is read.
     pub fn distances_bytes(&self, vertices: u64) -> u64 {
@@ -88,11 +80,6 @@ impl Sssp {
             WeightSource::File => WeightType::U32,
         };
         Distances::bytes(kind, vertices)
-    }
-
-    /// Returns the bytes that looking up the weights of `vertices` vertices takes.
-    pub fn weights_bytes(&self, vertices: u64) -> u64 {
-        edges::bytes(self.weights, vertices)
     }
 
     /// Returns an upper bound of the weights, as far as the table determines one.

@@ -3,17 +3,17 @@
 use super::distances::Distance;
 use super::distances::DistanceBin;
 use super::path::Path;
-use super::search::Phase;
+use super::search::SearchPhase;
 use crate::algo::searches::results::{SearchOutput, SourceDetails, Speed};
 use crate::graph::ids::InputId;
 use serde::{Deserialize, Serialize};
 
 /// Result of a table `[sssp]`.
-pub type SsspOutput = SearchOutput<SourceOutput>;
+pub type SsspOutput = SearchOutput<SsspSource>;
 
 /// Result of one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SourceOutput {
+pub struct SsspSource {
     /// The source's id in the input.
     pub source: InputId,
     /// Number of reached vertices, including the source.
@@ -38,7 +38,7 @@ pub struct SsspDetails {
     /// Number of edges that were relaxed.
     pub relaxations: u64,
     /// Phases of the search, in order.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<SearchPhase>,
     /// Distribution of distances, for the first source only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,

@@ -1,7 +1,7 @@
 //! The path to the target of a table.
 
 use super::distances::{Distance, Distances};
-use super::search::NONE;
+use crate::algo::searches::NONE;
 use crate::graph::ids::{InputId, Vertex};
 use crate::prepare::input_ids::InputIds;
 use serde::{Deserialize, Serialize};

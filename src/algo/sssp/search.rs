@@ -18,7 +18,7 @@ pub struct ShortestPathTree {
 
 /// Results and statistics of one search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Searched {
+pub struct SsspSearched {
     /// Number of reached vertices, including the root.
     pub reached: u64,
     /// Largest distance of a reached vertex.
@@ -28,7 +28,7 @@ pub struct Searched {
     /// Seconds of the search, including those of finding parents.
     pub seconds: f64,
     /// Phases of the search, in order.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<SearchPhase>,
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
@@ -37,9 +37,17 @@ pub struct Searched {
     pub distances: Vec<DistanceBin>,
 }
 
+impl SsspSearched {
+    /// Returns the results and statistics of a search with these phases.
+    pub fn new(reached: u64, max_distance: Distance, phases: Vec<SearchPhase>, seconds: f64) -> SsspSearched {
+        let relaxations = phases.iter().map(|phase| phase.relaxations).sum();
+        SsspSearched { reached, max_distance, relaxations, seconds, phases, path: None, distances: Vec::new() }
+    }
+}
+
 /// Statistics of one phase of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Phase {
+pub struct SearchPhase {
     /// Kind of the phase: `push` along out-edges of vertices that became nearer, `cap` for pushing up to a cap, `pull`
     /// along in-edges, `leaves` for vertices with a single edge, `parents` once distances are known, `plateau` for
     /// parents of vertices that are reached only by edges that add nothing.

@@ -1,17 +1,14 @@
 //! The fastest strategy: the engines of `[bfs]`, which use bottom-up steps and exchange bitmaps.
 
-use super::search::{Level, Search, Searched, Sent};
-use crate::algo::Run;
+use super::search::{Search, Sent, TraverseLevel, TraverseSearched};
 use crate::algo::bfs;
-use crate::algo::searches::Engine;
+use crate::algo::searches::{Engine, EngineInput};
 use crate::error::Result;
 use crate::graph::ids::Vertex;
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 
 /// The engine of `[bfs]` that suits the devices, with a graph.
 pub struct Auto<'a> {
-    search: Engine<'a, [u32], bfs::search::Searched>,
+    search: Engine<'a, [u32], bfs::search::BfsSearched>,
     /// Whether this is a single process, which sends nothing.
     is_alone: bool,
 }
@@ -21,20 +18,18 @@ impl<'a> Auto<'a> {
     ///
     /// # Errors
     /// Errors of [`bfs::engine::choose`].
-    pub fn new(graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Auto<'a>> {
-        let search = bfs::engine::choose([None; 2], graph, degrees, run, spare)?;
-        Ok(Auto { search, is_alone: run.comm.ranks() == 1 })
+    pub fn new(input: EngineInput<'a, '_>) -> Result<Auto<'a>> {
+        let is_alone = input.run.comm.ranks() == 1;
+        Ok(Auto { search: bfs::engine::choose([None; 2], input)?, is_alone })
     }
 }
 
-impl Search for Auto<'_> {
-    type Tree = [u32];
-    type Searched = Searched;
-
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
-        let bfs::search::Searched { reached, depth, seconds, exchanged, levels } = self.search.search(root, parents)?;
+impl Search<[u32], TraverseSearched> for Auto<'_> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<TraverseSearched> {
+        let bfs::search::BfsSearched { reached, depth, seconds, exchanged, levels } =
+            self.search.search(root, parents)?;
         let none = self.is_alone.then_some(0);
-        let level = |level: &bfs::search::Level| Level {
+        let level = |level: &bfs::search::BfsLevel| TraverseLevel {
             frontier: level.frontier,
             expanded: level.edges_checked,
             pruned: none,
@@ -42,8 +37,8 @@ impl Search for Auto<'_> {
             unpruned_bytes: none,
             seconds: level.seconds,
         };
-        let levels: Vec<Level> = levels.iter().map(level).collect();
-        Ok(Searched {
+        let levels: Vec<TraverseLevel> = levels.iter().map(level).collect();
+        Ok(TraverseSearched {
             reached,
             depth,
             seconds,
@@ -52,7 +47,7 @@ impl Search for Auto<'_> {
             expanded: levels.iter().map(|level| level.expanded).sum(),
             sent: Sent { sent_bytes: exchanged.sent_bytes, unpruned_bytes: exchanged.sent_bytes, pruned: 0 },
             levels,
-            ..Searched::default()
+            ..TraverseSearched::default()
         })
     }
 

@@ -3,9 +3,9 @@
 use super::options::{Strategy, Traverse};
 use super::{cpu, exchange, gpu};
 use crate::algo::bfs;
+use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::algo::searches::tree::{self, SearchCost};
-use crate::algo::{Cost, Crew, GraphSize};
+use crate::algo::{Crew, GraphSize};
 
 /// Nanoseconds of a thread per entry of all rows.
 const ENTRY: f64 = 6.0;
@@ -15,15 +15,15 @@ const ENTRY_ON_GPU: f64 = 0.1;
 const PAIR: u64 = 8;
 const LEFT: u64 = 8;
 
-/// Returns the cost of `table` on a graph of this size.
-pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+/// Returns the cost of searches of `table` on a graph of this size.
+pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     let label = format!("traverse {}", table.strategy.name());
     if table.strategy == Strategy::Auto {
-        return tree::cost(&table.options, graph, crew, bfs::cost::of_search(&label, graph, crew));
+        return bfs::cost::of(&label, graph, crew);
     }
     let entries = graph.entries();
     let [own, own_entries] = own(table, graph, crew.ranks);
-    let links = exchange::bytes(crew.ranks, crew.nodes, cpu::batch());
+    let links = exchange::bytes(crew.ranks, crew.nodes);
     let bytes = match crew.on_gpu {
         true => gpu::host_bytes(own, own_entries, crew.ranks, crew.gpu_memory),
         false => cpu::bytes(&ownership(table, graph, crew.ranks), entries, crew.threads),
@@ -32,11 +32,11 @@ pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let candidates = if table.strategy == Strategy::Atomic { entries } else { entries / LEFT };
     let others = crew.ranks as u64 - 1;
     let sent = (PAIR * candidates + 4 * graph.vertices) * others / crew.ranks as u64;
-    let nanoseconds = match crew.on_gpu {
+    let each = match crew.on_gpu {
         true => ENTRY_ON_GPU * entries as f64 / crew.ranks as f64,
         false => ENTRY * entries as f64 / crew.all_threads(),
     };
-    tree::cost(&table.options, graph, crew, SearchCost { bytes, sent, nanoseconds, label })
+    SearchCost { bytes, file: 0, cached: graph.rows_bytes(false), sent, nanoseconds: [0.0, each], label }
 }
 
 /// Returns the number of vertices that rank 0 owns, and an upper bound of the entries of their rows.

@@ -1,35 +1,26 @@
 //! Chooses the engine of a traversal: the engines of `[bfs]`, or all ranks level by level.
 
 use super::auto::Auto;
-use super::cpu::{self, CpuLevels};
+use super::cpu::CpuLevels;
 use super::exchange;
 use super::gpu::GpuLevels;
 use super::options::{Strategy, Traverse};
-use super::search::Searched;
-use super::walk::Walk;
-use crate::algo::searches::Engine;
+use super::search::TraverseSearched;
+use super::walk::Traversal;
+use crate::algo::Chosen;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::algo::{Chosen, Run};
+use crate::algo::searches::{Engine, EngineInput};
 use crate::error::{Error, Result};
-use crate::prepare::prepared::Graph;
-use crate::process::signals;
-use crate::store::map::Mapped;
 
-/// Prepares a search on the devices that the job and all ranks choose. `spare` bytes of host memory stay free.
-/// Collective.
+/// Prepares a search on the devices that the job and all ranks choose. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`], errors of the graph; [`Error::Usage`] for more vertices than ranks have keys for.
-pub(super) fn choose<'a>(
-    table: &Traverse,
-    graph: &'a Graph,
-    degrees: &'a Mapped,
-    run: &Run<'a>,
-    spare: u64,
-) -> Result<Engine<'a, [u32], Searched>> {
+pub(super) fn choose<'a>(table: &Traverse, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], TraverseSearched>> {
     if table.strategy == Strategy::Auto {
-        return Ok(Box::new(Auto::new(graph, degrees, run, spare)?));
+        return Ok(Box::new(Auto::new(input)?));
     }
+    let EngineInput { graph, run, spare, .. } = input;
     let (comm, vertices) = (run.comm, graph.info.connected as usize);
     let ownership = VertexOwnership::new(table.owner, vertices, comm.rank(), comm.ranks());
     if ownership.keys() > u32::MAX.into() {
@@ -39,17 +30,18 @@ pub(super) fn choose<'a>(
         )));
     }
     // Links are opened after the levels have reserved their memory.
-    let spare = spare + exchange::bytes(comm.ranks(), comm.nodes(), cpu::batch());
-    let on_cpu = || CpuLevels::new(graph, degrees, ownership, table.strategy, run.on_cpu(spare));
-    let on_gpu = |lease| GpuLevels::new(graph, degrees, ownership, table.strategy, lease, run.budget, &signals::check);
+    let spare = spare + exchange::bytes(comm.ranks(), comm.nodes());
+    let input = EngineInput { spare, ..input };
+    let on_cpu = || CpuLevels::new(input, ownership, table.strategy);
+    let on_gpu = |lease| GpuLevels::new(input, ownership, table.strategy, lease);
     match run.devices.choose(true, on_gpu, on_cpu)? {
-        Chosen::Cpu(levels) => Ok(Box::new(Walk::new(comm, ownership, levels, run.budget)?)),
+        Chosen::Cpu(levels) => Ok(Box::new(Traversal::new(comm, ownership, levels, run.budget)?)),
         Chosen::Gpu(mut levels) => {
             levels.join(run.devices.peers);
             levels.keep_within(run.budget.free().saturating_sub(spare));
-            Ok(Box::new(Walk::new(comm, ownership, levels, run.budget)?))
+            Ok(Box::new(Traversal::new(comm, ownership, levels, run.budget)?))
         }
         // A rank without a GPU still owns vertices.
-        Chosen::Nothing => Ok(Box::new(Walk::new(comm, ownership, on_cpu()?, run.budget)?)),
+        Chosen::Nothing => Ok(Box::new(Traversal::new(comm, ownership, on_cpu()?, run.budget)?)),
     }
 }

@@ -1,7 +1,7 @@
 //! Communication of a search by ranks: candidates to their owners, sums of each level, and times and parents to rank 0.
 
-use super::levels::{Frontier, Levels, lap};
-use super::search::{Sent, Steps};
+use super::levels::{BATCH, Frontier, Levels, lap};
+use super::search::{Sent, StepTimes};
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -10,30 +10,27 @@ use std::ops::Range;
 use std::time::Instant;
 
 /// The links of a rank to the other ranks.
-pub struct Exchange {
+pub struct CandidateExchange {
     /// The links.
     pub ranks: RankExchange,
     /// Buffer of received pairs that are not processed yet.
     inbox: Buffer<u64>,
 }
 
-/// Returns the bytes of an exchange among `ranks` ranks on `nodes` machines that process `batch` pairs at a time.
-pub fn bytes(ranks: usize, nodes: usize, batch: usize) -> u64 {
-    match ranks {
-        1 => 0,
-        _ => RankExchange::bytes(ranks, nodes) + 8 * batch as u64,
-    }
+/// Returns the bytes of an exchange among `ranks` ranks on `nodes` machines.
+pub fn bytes(ranks: usize, nodes: usize) -> u64 {
+    if ranks == 1 { 0 } else { RankExchange::bytes(ranks, nodes) + 8 * BATCH as u64 }
 }
 
-impl Exchange {
-    /// Opens links between the ranks. This rank processes `batch` pairs at a time. Collective.
+impl CandidateExchange {
+    /// Opens links between the ranks. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn open(comm: &Comm, ownership: VertexOwnership, batch: usize, budget: &Budget) -> Result<Exchange> {
+    pub fn open(comm: &Comm, ownership: VertexOwnership, budget: &Budget) -> Result<CandidateExchange> {
         let ranks = RankExchange::open(comm, ownership, 0, budget)?;
-        let inbox = budget.zeroed(if comm.ranks() == 1 { 0 } else { batch }, "candidates of other ranks")?;
-        Ok(Exchange { ranks, inbox })
+        let inbox = budget.zeroed(if comm.ranks() == 1 { 0 } else { BATCH }, "candidates of other ranks")?;
+        Ok(CandidateExchange { ranks, inbox })
     }
 
     /// Waits for all ranks, which then continue at the same time. Collective.
@@ -47,7 +44,7 @@ impl Exchange {
     }
 
     /// Waits for all ranks within a step. Collective.
-    fn wait(&mut self, steps: &mut Steps) -> Result<()> {
+    fn wait(&mut self, steps: &mut StepTimes) -> Result<()> {
         let mut lapped = Instant::now();
         self.ranks.wait_for_all()?;
         lap(&mut lapped, &mut steps.waiting);
@@ -64,9 +61,9 @@ impl Exchange {
         (pairs, to): (&[u64], &[Range<usize>]),
         levels: &mut impl Levels,
         is_last: bool,
-        steps: &mut Steps,
+        steps: &mut StepTimes,
     ) -> Result<()> {
-        let (here, ranks) = (self.ranks.ownership().rank(), self.ranks.ownership().ranks());
+        let (here, ranks) = (self.ranks.ownership.rank, self.ranks.ownership.ranks);
         if ranks > 1 && levels.pulls() {
             levels.settle(steps)?;
             self.wait(steps)?;
@@ -122,7 +119,7 @@ impl Exchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn sum(&mut self, own: Frontier, sent: Sent, steps: &mut Steps) -> Result<(Frontier, u64, Sent)> {
+    pub fn sum(&mut self, own: Frontier, sent: Sent, steps: &mut StepTimes) -> Result<(Frontier, u64, Sent)> {
         let mut lapped = Instant::now();
         let Sent { pruned, sent_bytes, unpruned_bytes } = sent;
         let reported = self.ranks.rounds.gather([own.vertices, own.edges, pruned, sent_bytes, unpruned_bytes, 0, 0])?;
@@ -137,14 +134,14 @@ impl Exchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn gather_steps(&mut self, steps: &Steps) -> Result<Vec<Steps>> {
+    pub fn gather_steps(&mut self, steps: &StepTimes) -> Result<Vec<StepTimes>> {
         let words: Vec<u64> = steps.numbers().iter().map(|seconds| seconds.to_bits()).collect();
-        let ranks = self.ranks.ownership().ranks();
+        let ranks = self.ranks.ownership.ranks;
         let (mut all, to) = (vec![Vec::new(); ranks], vec![words.as_slice(); ranks]);
         self.ranks.rounds.exchange(&to, |from, words| {
             all[from].extend(words.iter().map(|&bits| f64::from_bits(bits)));
             Ok(())
         })?;
-        Ok(all.iter().map(|numbers| Steps::of(numbers)).collect())
+        Ok(all.into_iter().map(|numbers| StepTimes::of(numbers.try_into().unwrap_or_default())).collect())
     }
 }

@@ -1,9 +1,12 @@
 //! A rank's part of a search level by level, for CPUs and GPUs.
 
-use super::search::{Sent, Steps};
+use super::search::{Sent, StepTimes};
 use crate::error::Result;
 use std::ops::Range;
 use std::time::Instant;
+
+/// Number of pairs of other ranks that a rank processes at a time.
+pub const BATCH: usize = 1 << 16;
 
 /// A frontier, or a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,19 +42,19 @@ pub trait Levels {
     ///
     /// # Errors
     /// Errors of the device.
-    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>>;
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>>;
 
     /// Claims own vertices: each vertex that is not reached yet keeps its smallest parent.
     ///
     /// # Errors
     /// Errors of the device.
-    fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()>;
+    fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()>;
 
     /// Makes the newly reached vertices the frontier. Returns it, and the traffic of the step.
     ///
     /// # Errors
     /// Errors of the device.
-    fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)>;
+    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)>;
 
     /// Returns the parents of the own vertices, by place.
     ///
@@ -67,9 +70,6 @@ pub trait Levels {
         piece
     }
 
-    /// Returns how many pairs of other ranks this implementation prefers to process at a time.
-    fn batch(&self) -> usize;
-
     /// Returns true if a GPU computes.
     fn is_on_gpu(&self) -> bool {
         false
@@ -84,7 +84,7 @@ pub trait Levels {
     ///
     /// # Errors
     /// Errors of the device.
-    fn settle(&mut self, _: &mut Steps) -> Result<()> {
+    fn settle(&mut self, _: &mut StepTimes) -> Result<()> {
         Ok(())
     }
 

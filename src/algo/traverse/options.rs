@@ -4,7 +4,7 @@ use crate::algo::searches::Options;
 use crate::algo::searches::options::{DRAWN, SEED, VALIDATE, WRITE};
 use crate::algo::searches::ranks::OwnerRule;
 use crate::algo::sources::SOURCES;
-use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
+use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
 /// Options of traversal level by level.
@@ -43,20 +43,11 @@ impl Strategy {
 }
 
 /// The key `strategy`.
-const STRATEGY: Key<Strategy> =
+pub(super) const STRATEGY: Key<Strategy> =
     Key::choice("strategy", &STRATEGIES, "the way from a level to the next; all find the same trees");
 
 /// The key `owner`.
-const OWNER: Key<OwnerRule> = Key::choice("owner", &OwnerRule::ALL, "the rule by which ranks own vertices");
+pub(super) const OWNER: Key<OwnerRule> = Key::choice("owner", &OwnerRule::ALL, "the rule by which ranks own vertices");
 
 /// All keys of the table.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &STRATEGY, &OWNER];
-
-impl Traverse {
-    /// Parses the table `[traverse]`, and reports mistakes to `diagnostics`.
-    pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Traverse> {
-        let options = Options::parse(table, diagnostics);
-        let (strategy, owner) = (STRATEGY.read(table, diagnostics), OWNER.read(table, diagnostics));
-        Some(Traverse { options: options?, strategy: strategy?, owner: owner? })
-    }
-}

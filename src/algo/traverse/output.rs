@@ -1,11 +1,11 @@
 //! Details of `[traverse]` searches, for the report.
 
-use super::search::{Level, RankTimes, Searched, Steps};
-use crate::algo::searches::figures::{self, LevelDetails};
-use crate::algo::searches::results::{SourceDetails, Speed};
+use super::search::{RankTimes, StepTimes, TraverseLevel, TraverseSearched};
+use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
+use crate::algo::searches::tree::LevelSearched;
 use serde::{Deserialize, Serialize};
 
-/// Details of the search from one source, as in [`Searched`].
+/// Details of the search from one source, as in [`TraverseSearched`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraverseDetails {
     /// Duration in seconds.
@@ -28,65 +28,61 @@ pub struct TraverseDetails {
     /// Number of bytes that ranks would have sent without pruning.
     pub unpruned_bytes: u64,
     /// The first levels in order.
-    pub levels: Vec<Level>,
+    pub levels: Vec<TraverseLevel>,
     /// Seconds by step, as the mean over ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steps: Option<Steps>,
+    pub steps: Option<StepTimes>,
     /// Times of each rank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<RankTimes>>,
-}
-
-impl TraverseDetails {
-    /// Returns the details of a search, with at most `levels` levels.
-    pub(super) fn of(searched: Searched, Speed { seconds, teps }: Speed, levels: usize) -> TraverseDetails {
-        let Searched { compute_seconds, communication_seconds, expanded, sent, steps, .. } = searched;
-        let mut all = searched.levels;
-        all.truncate(levels);
-        TraverseDetails {
-            seconds,
-            teps,
-            compute_seconds,
-            communication_seconds,
-            waiting_seconds: steps.map(|_| searched.waiting_seconds),
-            expanded,
-            pruned: sent.pruned,
-            sent_bytes: sent.sent_bytes,
-            unpruned_bytes: sent.unpruned_bytes,
-            levels: all,
-            steps,
-            ranks: steps.map(|_| searched.ranks),
-        }
-    }
 }
 
 impl SourceDetails for TraverseDetails {
     fn speed(&self) -> Speed {
         Speed { seconds: self.seconds, teps: self.teps }
     }
-}
 
-impl LevelDetails for TraverseDetails {
-    type Level = Level;
-
-    fn levels(&self) -> &[Level] {
-        &self.levels
+    fn levels(&self) -> Vec<LevelFigures> {
+        let level = |level: &TraverseLevel| {
+            let pruned = level.pruned.map(|pruned| ("pruned", pruned));
+            let counts = [("expanded", level.expanded)].into_iter().chain(pruned).collect();
+            LevelFigures { frontier: level.frontier, counts, seconds: level.seconds, direction: "" }
+        };
+        self.levels.iter().map(level).collect()
     }
 }
 
-impl figures::Level for Level {
-    fn frontier(&self) -> u64 {
-        self.frontier
+impl LevelSearched for TraverseSearched {
+    type Details = TraverseDetails;
+
+    fn alone() -> TraverseSearched {
+        TraverseSearched { reached: 1, ..TraverseSearched::default() }
     }
 
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        [("expanded", Some(self.expanded)), ("pruned", self.pruned)]
-            .into_iter()
-            .filter_map(|(name, number)| Some((name, number?)))
-            .collect()
+    fn reached_and_depth(&self) -> (u64, u64) {
+        (self.reached, self.depth)
     }
 
     fn seconds(&self) -> f64 {
         self.seconds
+    }
+
+    fn details(mut self, Speed { seconds, teps }: Speed, levels: usize) -> TraverseDetails {
+        self.levels.truncate(levels);
+        let TraverseSearched { compute_seconds, communication_seconds, expanded, sent, steps, levels, .. } = self;
+        TraverseDetails {
+            seconds,
+            teps,
+            compute_seconds,
+            communication_seconds,
+            waiting_seconds: steps.map(|_| self.waiting_seconds),
+            expanded,
+            pruned: sent.pruned,
+            sent_bytes: sent.sent_bytes,
+            unpruned_bytes: sent.unpruned_bytes,
+            levels,
+            steps,
+            ranks: steps.map(|_| self.ranks),
+        }
     }
 }

@@ -1,14 +1,13 @@
 //! A traversal and its statistics, for every engine.
 
 use crate::algo::searches::LEVELS;
-use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::{NONE, Search};
 
 /// One search: its levels and its duration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Searched {
+pub struct TraverseSearched {
     /// Number of vertices reached, including the root.
     pub reached: u64,
     /// Level of the vertices that are farthest from the root.
@@ -27,16 +26,16 @@ pub struct Searched {
     /// Traffic between ranks in all levels, including levels that are not listed.
     pub sent: Sent,
     /// The first 1000 levels in order. The frontier of the first is the root alone; the last finds nothing new.
-    pub levels: Vec<Level>,
+    pub levels: Vec<TraverseLevel>,
     /// Seconds by step, as the mean over ranks. `None` if steps are not measured separately.
-    pub steps: Option<Steps>,
+    pub steps: Option<StepTimes>,
     /// Times of each rank.
     pub ranks: Vec<RankTimes>,
 }
 
-impl Searched {
+impl TraverseSearched {
     /// Records the next level.
-    pub fn note(&mut self, level: Level) {
+    pub fn note(&mut self, level: TraverseLevel) {
         self.depth += u64::from(self.reached > 0);
         self.reached += level.frontier;
         self.expanded += level.expanded;
@@ -49,15 +48,14 @@ impl Searched {
     }
 
     /// Records the seconds by step of all ranks.
-    pub fn time(&mut self, ranks: &[Steps]) {
+    pub fn time(&mut self, ranks: &[StepTimes]) {
         let slowest = ranks.iter().max_by(|a, b| a.compute().total_cmp(&b.compute())).copied().unwrap_or_default();
         self.compute_seconds = slowest.compute();
         self.communication_seconds = slowest.exchange + slowest.waiting;
         self.waiting_seconds = slowest.waiting;
-        let mut mean = Steps::default();
-        ranks.iter().for_each(|steps| mean.add(steps, 1.0 / ranks.len() as f64));
-        self.steps = Some(mean);
-        let times = |steps: &Steps| RankTimes {
+        let mean = |mean: StepTimes, steps: &StepTimes| mean.plus(steps, 1.0 / ranks.len() as f64);
+        self.steps = Some(ranks.iter().fold(StepTimes::default(), mean));
+        let times = |steps: &StepTimes| RankTimes {
             compute_seconds: steps.compute(),
             exchange_seconds: steps.exchange,
             waiting_seconds: steps.waiting,
@@ -67,23 +65,9 @@ impl Searched {
     }
 }
 
-impl LevelFigures for Searched {
-    fn alone() -> Searched {
-        Searched { reached: 1, ..Searched::default() }
-    }
-
-    fn reached_and_depth(&self) -> (u64, u64) {
-        (self.reached, self.depth)
-    }
-
-    fn seconds(&self) -> f64 {
-        self.seconds
-    }
-}
-
 /// One level, and the step from it to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Level {
+pub struct TraverseLevel {
     /// Number of vertices of the level.
     pub frontier: u64,
     /// Number of row entries checked: those of the frontier, unless the strategy may check others.
@@ -127,7 +111,7 @@ impl Sent {
 
 /// Seconds of one rank by step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Steps {
+pub struct StepTimes {
     /// Prefix sums of the degrees of the frontier.
     pub prefix_sum: f64,
     /// Finding the vertex and the neighbour of each candidate.
@@ -147,40 +131,27 @@ pub struct Steps {
     pub kernels: f64,
 }
 
-impl Steps {
-    /// How many numbers represent the steps of one rank.
-    pub const WORDS: usize = 8;
-
+impl StepTimes {
     /// Returns the compute seconds.
     pub fn compute(&self) -> f64 {
         self.prefix_sum + self.search + self.sort + self.unique + self.update
     }
 
-    /// Adds `other`, multiplied by `factor`.
-    fn add(&mut self, other: &Steps, factor: f64) {
-        let sums: Vec<f64> = self.numbers().into_iter().zip(other.numbers()).map(|(a, b)| a + factor * b).collect();
-        *self = Steps::of(&sums);
+    /// Returns the sum of these steps and of `other`, multiplied by `factor`.
+    fn plus(&self, other: &StepTimes, factor: f64) -> StepTimes {
+        let (own, more) = (self.numbers(), other.numbers());
+        StepTimes::of(std::array::from_fn(|at| own[at] + factor * more[at]))
     }
 
     /// Returns all numbers, in a fixed order.
-    pub fn numbers(&self) -> [f64; Steps::WORDS] {
-        let Steps { prefix_sum, search, sort, unique, exchange, waiting, update, kernels } = *self;
+    pub fn numbers(&self) -> [f64; 8] {
+        let StepTimes { prefix_sum, search, sort, unique, exchange, waiting, update, kernels } = *self;
         [prefix_sum, search, sort, unique, exchange, waiting, update, kernels]
     }
 
     /// Returns the steps from the result of [`Self::numbers`].
-    pub fn of(numbers: &[f64]) -> Steps {
-        let number = |at: usize| numbers.get(at).copied().unwrap_or(0.0);
-        Steps {
-            prefix_sum: number(0),
-            search: number(1),
-            sort: number(2),
-            unique: number(3),
-            exchange: number(4),
-            waiting: number(5),
-            update: number(6),
-            kernels: number(7),
-        }
+    pub fn of([prefix_sum, search, sort, unique, exchange, waiting, update, kernels]: [f64; 8]) -> StepTimes {
+        StepTimes { prefix_sum, search, sort, unique, exchange, waiting, update, kernels }
     }
 }
 
@@ -204,8 +175,8 @@ mod tests {
     #[test]
     fn times_are_those_of_the_rank_that_computes_longest() {
         let [first, second] = [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [2.0, 3.0, 3.0, 4.0, 1.0, 0.5, 9.0, 0.0]];
-        let mut searched = Searched::default();
-        searched.time(&[Steps::of(&first), Steps::of(&second)]);
+        let mut searched = TraverseSearched::default();
+        searched.time(&[StepTimes::of(first), StepTimes::of(second)]);
         assert_eq!((searched.compute_seconds, searched.communication_seconds), (21.0, 1.5));
         assert_eq!(searched.waiting_seconds, 0.5);
         assert_eq!(searched.steps.map(|steps| steps.numbers()), Some([1.5, 2.5, 3.0, 4.0, 3.0, 3.25, 8.0, 4.0]));

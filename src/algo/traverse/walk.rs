@@ -1,8 +1,8 @@
 //! A search level by level, by all ranks: expand, prune, exchange, update.
 
-use super::exchange::Exchange;
+use super::exchange::CandidateExchange;
 use super::levels::{Frontier, Levels, lap};
-use super::search::{Level, Search, Searched, Sent, Steps};
+use super::search::{Search, Sent, StepTimes, TraverseLevel, TraverseSearched};
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -13,9 +13,9 @@ use crate::process::signals;
 use std::time::Instant;
 
 /// One rank's state of a search by all ranks.
-pub struct Walk<L> {
+pub struct Traversal<L> {
     ownership: VertexOwnership,
-    exchange: Exchange,
+    exchange: CandidateExchange,
     levels: L,
     /// Buffer of the candidates of a piece.
     pairs: Buffer<u64>,
@@ -23,13 +23,13 @@ pub struct Walk<L> {
     piece: u64,
 }
 
-impl<L: Levels> Walk<L> {
+impl<L: Levels> Traversal<L> {
     /// Opens links between the ranks, and reserves memory for pieces. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`].
-    pub fn new(comm: &Comm, ownership: VertexOwnership, levels: L, budget: &Budget) -> Result<Walk<L>> {
-        let mut exchange = Exchange::open(comm, ownership, levels.batch(), budget)?;
+    pub fn new(comm: &Comm, ownership: VertexOwnership, levels: L, budget: &Budget) -> Result<Traversal<L>> {
+        let mut exchange = CandidateExchange::open(comm, ownership, budget)?;
         let mut piece = [levels.room()];
         comm.all_min(&mut piece);
         let mut pairs = budget.zeroed(levels.host_pairs(piece[0]) as usize, "candidates of a level (8 bytes each)")?;
@@ -43,8 +43,8 @@ impl<L: Levels> Walk<L> {
             tracing::info!("ranks send by way of the host: not all have GPUs of one machine that reach each other");
         }
         tracing::debug!(piece = piece[0], pulls = levels.pulls(), "ready to traverse");
-        let mut walk = Walk { ownership, exchange, levels, pairs, piece: piece[0] };
-        if on_gpus && ownership.vertices() > 0 {
+        let mut walk = Traversal { ownership, exchange, levels, pairs, piece: piece[0] };
+        if on_gpus && ownership.vertices > 0 {
             walk.warm_up()?;
         }
         Ok(walk)
@@ -52,7 +52,7 @@ impl<L: Levels> Walk<L> {
 
     /// Takes a step from the last vertex of each rank, because the first launch of a kernel takes longer. Collective.
     fn warm_up(&mut self) -> Result<()> {
-        let (ownership, mut steps) = (self.ownership, Steps::default());
+        let (ownership, mut steps) = (self.ownership, StepTimes::default());
         let last = ownership.len().checked_sub(1);
         // A rank without vertices starts from a vertex of another rank, which makes its frontier empty.
         let root = last.map_or(0, |place| ownership.vertex(place as u32));
@@ -64,7 +64,7 @@ impl<L: Levels> Walk<L> {
 
     /// Takes the step from one level to the next, in which no rank has more than `most` edges. Returns this rank's part
     /// of the next frontier, and what the rank sent.
-    fn step(&mut self, own: Frontier, most: u64, steps: &mut Steps) -> Result<(Frontier, Sent)> {
+    fn step(&mut self, own: Frontier, most: u64, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
         failpoint::hit("traverse.level").map_err(|e| Error::internal("traverse a level", e))?;
         for first in (0..most).step_by(self.piece as usize) {
             let end = first + self.piece;
@@ -76,12 +76,9 @@ impl<L: Levels> Walk<L> {
     }
 }
 
-impl<L: Levels> Search for Walk<L> {
-    type Tree = [u32];
-    type Searched = Searched;
-
-    fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<Searched> {
-        let (mut searched, mut steps) = (Searched::default(), Steps::default());
+impl<L: Levels> Search<[u32], TraverseSearched> for Traversal<L> {
+    fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<TraverseSearched> {
+        let (mut searched, mut steps) = (TraverseSearched::default(), StepTimes::default());
         let mut own = self.levels.begin(root)?;
         self.exchange.meet()?;
         let started = Instant::now();
@@ -93,7 +90,7 @@ impl<L: Levels> Search for Walk<L> {
             signals::check()?;
             let (next_all, next_most, sent) = self.exchange.sum(next, sent, &mut steps)?;
             let Sent { pruned, sent_bytes, unpruned_bytes } = sent;
-            let mut level = Level {
+            let mut level = TraverseLevel {
                 frontier: all.vertices,
                 expanded: all.edges,
                 pruned: Some(pruned),

@@ -1,6 +1,6 @@
 //! Read-ahead of rows on a disk before a top-down step processes them.
 
-use super::shared::Graph;
+use super::graph::CpuGraph;
 use crate::memory::will_need;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,13 +24,13 @@ impl Ahead {
     /// Requests the rows that are needed soon, before the row of the vertex at `at` is processed. Does nothing if rows
     /// are in memory. `at` must increase by one from call to call.
     #[inline]
-    pub fn go(&mut self, graph: &Graph<'_>, listed: &[AtomicU32], at: usize) {
+    pub fn go(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
         if graph.on_disk {
             self.ask(graph, listed, at);
         }
     }
 
-    fn ask(&mut self, graph: &Graph<'_>, listed: &[AtomicU32], at: usize) {
+    fn ask(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
         let until = listed.len().min(at + ROWS);
         while self.next < until && (self.next == at || self.entries < ENTRIES) {
             let v = listed[self.next].load(Relaxed);

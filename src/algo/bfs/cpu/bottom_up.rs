@@ -1,6 +1,8 @@
 //! A bottom-up step: every unreached vertex checks its neighbours in order, up to the first that is reached.
 
-use crate::algo::bfs::cpu::shared::{Graph, ones};
+use crate::algo::bfs::cpu::bitmap::ones;
+use crate::algo::bfs::cpu::graph::CpuGraph;
+use crate::algo::bfs::cpu::top_down::StepCounts;
 use crate::algo::bits::Lookup;
 use crate::memory::will_need;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,26 +13,17 @@ pub const PART: usize = 1 << 9;
 /// Number of entries of a row that are read ahead from the disk. The parent is usually among them.
 const ASKED: usize = 1 << 12;
 
-/// The counts of a thread in a step.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
-    /// Number of newly reached vertices.
-    pub vertices: u64,
-    /// Number of entries checked.
-    pub checked: u64,
-}
-
 /// Finds parents for the vertices of the own words `words`. `known` has the vertices reached before; `all` receives
 /// these and the newly reached ones. Only these words of `all` belong to this thread.
 pub fn part(
-    graph: &Graph<'_>,
+    graph: &CpuGraph<'_>,
     lookup: Lookup,
     known: &[AtomicU64],
     words: std::ops::Range<usize>,
     all: &[AtomicU64],
     parents: &[AtomicU32],
-) -> Found {
-    let mut found = Found::default();
+) -> StepCounts {
+    let mut found = StepCounts::default();
     // If rows are on a disk, everything that the part needs is requested before any of it is waited for.
     let mut later = if graph.on_disk { Some(Vec::with_capacity(words.len())) } else { None };
     for own in words {
@@ -83,18 +76,18 @@ pub fn part(
 /// that found a parent.
 #[inline]
 fn in_rows(
-    graph: &Graph<'_>,
+    graph: &CpuGraph<'_>,
     known: &[AtomicU64],
     begin: u32,
     rest: u64,
     parents: &[AtomicU32],
-    found: &mut Found,
+    found: &mut StepCounts,
 ) -> u64 {
     let mut hits = 0;
     for bit in ones(rest) {
-        let looked = graph.in_row(begin + bit, known);
-        found.checked += looked.checked;
-        if let Some(parent) = looked.parent {
+        let (parent, checked) = graph.in_row(begin + bit, known);
+        found.checked += checked;
+        if let Some(parent) = parent {
             parents[bit as usize].store(parent, Relaxed);
             hits |= 1 << bit;
         }

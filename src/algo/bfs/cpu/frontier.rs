@@ -1,6 +1,6 @@
 //! The last level of a search, from which every thread of every rank derives the same next step.
 
-use crate::algo::bfs::cpu::top_down::Found;
+use crate::algo::bfs::cpu::top_down::StepCounts;
 use crate::algo::bfs::search::{Step, Switch};
 use crate::algo::team::narrow;
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub struct Frontier {
 
 impl Frontier {
     /// Returns the frontier after a step from this one.
-    pub fn after(self, step: Step, found: Found, is_listed: bool) -> Frontier {
+    pub fn after(self, step: Step, found: StepCounts, is_listed: bool) -> Frontier {
         Frontier {
             vertices: found.vertices,
             // After a bottom-up step the number is unknown.
@@ -57,37 +57,25 @@ impl Frontier {
     }
 }
 
-/// Sums over what threads did in a step.
+/// Sums over what threads did in a step: vertices, edges, checked entries and bytes of [`StepCounts`].
 #[derive(Default)]
-pub struct Sums {
-    vertices: AtomicU64,
-    edges: AtomicU64,
-    checked: AtomicU64,
-    bytes: AtomicU64,
-}
+pub struct StepSums([AtomicU64; 4]);
 
-impl Sums {
+impl StepSums {
     /// Returns the sums.
-    pub fn get(&self) -> Found {
-        let all = [&self.vertices, &self.edges, &self.checked, &self.bytes];
-        let [vertices, edges, checked, bytes] = all.map(|sum| sum.load(Relaxed));
-        Found { vertices, edges, checked, bytes }
+    pub fn get(&self) -> StepCounts {
+        let [vertices, edges, checked, bytes] = self.0.each_ref().map(|sum| sum.load(Relaxed));
+        StepCounts { vertices, edges, checked, bytes }
     }
 
     /// Replaces the sums.
-    pub fn set(&self, found: Found) {
-        self.vertices.store(found.vertices, Relaxed);
-        self.edges.store(found.edges, Relaxed);
-        self.checked.store(found.checked, Relaxed);
-        self.bytes.store(found.bytes, Relaxed);
+    pub fn set(&self, counts: StepCounts) {
+        self.0.iter().zip(counts.numbers()).for_each(|(sum, count)| sum.store(count, Relaxed));
     }
 
     /// Adds the counts of one thread.
-    pub fn add(&self, found: Found) {
-        self.vertices.fetch_add(found.vertices, Relaxed);
-        self.edges.fetch_add(found.edges, Relaxed);
-        self.checked.fetch_add(found.checked, Relaxed);
-        self.bytes.fetch_add(found.bytes, Relaxed);
+    pub fn add(&self, counts: StepCounts) {
+        self.0.iter().zip(counts.numbers()).for_each(|(sum, count)| _ = sum.fetch_add(count, Relaxed));
     }
 }
 

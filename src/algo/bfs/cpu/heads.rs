@@ -50,7 +50,7 @@ impl Heads {
             for (place, first) in first.iter_mut().enumerate() {
                 let v = own.vertex((begin + place) as u32);
                 // Entries that pad the last word to 64 vertices contain their own index.
-                let [lower, upper] = if (v as usize) < own.vertices() { row_of(v) } else { [[].as_slice(); 2] };
+                let [lower, upper] = if (v as usize) < own.vertices { row_of(v) } else { [[].as_slice(); 2] };
                 let mut row = lower.iter().chain(upper).copied();
                 *first = row.next().unwrap_or(v);
                 if let Some(more) = more.get_mut(MORE * place..).filter(|more| more.len() >= MORE) {

@@ -7,7 +7,7 @@
 //! | `top_down`, `bottom_up` | a step in either direction |
 //! | `ahead` | read-ahead of rows on a disk before a top-down step processes them |
 //! | `heads` | the first neighbours of own vertices, in one array |
-//! | `shared` | the arrays that all threads use |
+//! | `graph`, `arrays`, `bitmap` | the graph, and the arrays and bitmaps that all threads use |
 //!
 //! Two bitmaps contain the reached vertices: one before the last step, one after it. The frontier is their difference;
 //! a top-down step lists it.
@@ -16,28 +16,31 @@
 //! bitmaps of all vertices. After each step, ranks report to each other what they reached (`super::ranks`).
 
 mod ahead;
+mod arrays;
+pub(in crate::algo) mod bitmap;
 mod bottom_up;
 pub(super) mod frontier;
+pub(super) mod graph;
 mod heads;
-pub(super) mod shared;
+
 pub(super) mod top_down;
 mod walk;
 
+use self::arrays::BfsArrays;
+use self::bitmap::ones;
+use self::graph::{CpuGraph, Hubs};
 use self::heads::Heads;
-use self::shared::{Arrays, Graph, Hubs, ones};
-use self::walk::Walk;
-use super::ranks::exchange::Exchange;
-use super::search::{NONE, Search, Searched, Switch};
-use crate::algo::CpuResources;
+use self::walk::BfsWalk;
+use super::ranks::exchange::ClaimExchange;
+use super::search::{BfsSearched, NONE, Search, Switch};
 use crate::algo::bits::Lookup;
+use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::{of_cores, team};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use crate::memory::cells;
-use crate::store::map::Mapped;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
@@ -47,8 +50,8 @@ const FEW: u64 = 1 << 12;
 
 /// A graph, or a part of it, that the threads of this process search.
 pub struct CpuSearch<'a> {
-    graph: Graph<'a>,
-    arrays: Arrays,
+    graph: CpuGraph<'a>,
+    arrays: BfsArrays,
     switch: Switch,
     threads: usize,
     lookup: Lookup,
@@ -74,33 +77,30 @@ pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 /// works, for a graph with `entries` entries in all rows.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let [first, more] = heads::bytes(own.len() as u64);
-    let fewest = first + shared::bytes(own, entries, threads);
+    let fewest = first + arrays::bytes(own, entries, threads);
     [fewest + more, fewest]
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Prepares to search a graph with these rows and degrees. This rank owns the vertices `own`.
+    /// Prepares to search a graph. This rank owns the vertices `own`.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if [`bytes()`] does not fit; [`crate::Error::Corrupt`] if the degrees are damaged.
+    /// [`crate::Error::Limit`] if [`bytes()`] does not fit; errors of the graph.
     pub fn new(
-        rows: Adjacency<'a>,
-        direction: Direction,
+        EngineInput { graph, degrees, run, spare }: EngineInput<'a, '_>,
         own: VertexOwnership,
-        degrees: &'a Mapped,
         WalkOptions { switch, on_disk }: WalkOptions,
-        CpuResources { threads, budget, spare }: CpuResources<'_>,
     ) -> Result<CpuSearch<'a>> {
-        let degrees = degrees.body_as_u32()?;
+        let (direction, rows) = (graph.info.direction, Adjacency::new(&graph.catalogue, graph.upper()?));
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let threads = if entries < FEW { 1 } else { of_cores(threads) };
+        let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
         let hubs = Hubs::of(degrees, direction, own);
-        let arrays = Arrays::new(own, hubs, threads, budget)?;
-        let heads = Heads::of(&rows, direction, own, spare, budget)?;
+        let arrays = BfsArrays::new(own, hubs, threads, run.budget)?;
+        let heads = Heads::of(&rows, direction, own, spare, run.budget)?;
         if on_disk {
             rows.expect_random_access();
         }
-        let graph = Graph { rows, direction, own, heads, degrees, on_disk, hubs };
+        let graph = CpuGraph { rows, direction, own, heads, degrees, on_disk, hubs };
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 
@@ -112,16 +112,15 @@ impl<'a> CpuSearch<'a> {
     pub fn search_with(
         &mut self,
         Vertex(root): Vertex,
-        exchange: Option<&mut Exchange>,
+        exchange: Option<&mut ClaimExchange>,
         parents: &mut [u32],
-    ) -> Result<Searched> {
+    ) -> Result<BfsSearched> {
         let own = self.graph.own;
         self.arrays.begin(&self.graph, root);
         if own.has(root) {
             parents[own.place(root)] = root;
         }
-        let how = (self.switch, self.entries);
-        let walk = Walk::new(&self.graph, &self.arrays, exchange, how, self.threads, self.lookup);
+        let walk = BfsWalk::new(self, exchange);
         let cells = cells(parents);
         team(self.threads, &|thread| walk.go(thread, root, cells))?;
         let (searched, bits) = walk.into_searched();
@@ -139,11 +138,8 @@ impl<'a> CpuSearch<'a> {
     }
 }
 
-impl Search for CpuSearch<'_> {
-    type Tree = [u32];
-    type Searched = Searched;
-
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
+impl Search<[u32], BfsSearched> for CpuSearch<'_> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
         let started = Instant::now();
         let mut searched = self.search_with(root, None, parents)?;
         searched.seconds = started.elapsed().as_secs_f64();

@@ -9,7 +9,8 @@
 //! claims of vertices that it does not own to their owners. Of the parents that arrive this way, the smallest is kept.
 
 use crate::algo::bfs::cpu::ahead::Ahead;
-use crate::algo::bfs::cpu::shared::{Graph, set, set_alone};
+use crate::algo::bfs::cpu::bitmap::{set, set_alone};
+use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::search::NONE;
 use crate::algo::bits::is_set;
 use crate::algo::searches::ranks::VertexOwnership;
@@ -26,7 +27,7 @@ pub const ROUND: u64 = 1 << 18;
 const PREFETCH_DISTANCE: usize = 16;
 
 /// The claims of one thread.
-pub struct Claims {
+pub struct ThreadClaims {
     bits: Buffer<AtomicU64>,
     /// Claimed vertices and their parents, alternating.
     pairs: Buffer<AtomicU32>,
@@ -44,7 +45,7 @@ fn most_claims(vertices: u64) -> u64 {
 
 /// Sums over a set of edges.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
+pub struct StepCounts {
     /// Number of newly reached vertices.
     pub vertices: u64,
     /// Number of edges that leave the newly reached vertices.
@@ -53,6 +54,13 @@ pub struct Found {
     pub checked: u64,
     /// Number of bytes read from the disk.
     pub bytes: u64,
+}
+
+impl StepCounts {
+    /// Returns the numbers, in a fixed order.
+    pub fn numbers(self) -> [u64; 4] {
+        [self.vertices, self.edges, self.checked, self.bytes]
+    }
 }
 
 /// Parents of own vertices during a step.
@@ -94,14 +102,14 @@ impl Parents<'_> {
 /// # Errors
 /// Errors of `away`.
 pub fn alone<const RANKS: bool>(
-    graph: &Graph<'_>,
+    graph: &CpuGraph<'_>,
     listed: &[AtomicU32],
     reached: &[AtomicU64],
     parents: Parents<'_>,
     mut new: Option<&mut Vec<u32>>,
     mut away: impl FnMut(u32, u32) -> Result<()>,
-) -> Result<Found> {
-    let (mut found, mut ahead) = (Found::default(), Ahead::default());
+) -> Result<StepCounts> {
+    let (mut found, mut ahead) = (StepCounts::default(), Ahead::default());
     for (at, v) in listed.iter().enumerate() {
         ahead.go(graph, listed, at);
         let v = v.load(Relaxed);
@@ -134,21 +142,24 @@ pub fn alone<const RANKS: bool>(
     Ok(found)
 }
 
-impl Claims {
+impl ThreadClaims {
     /// Reserves memory for the claims of one thread.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(vertices: usize, budget: &Budget) -> Result<Claims> {
+    pub fn new(vertices: usize, budget: &Budget) -> Result<ThreadClaims> {
         let bits = budget.zeroed(vertices.div_ceil(64), "claims of a thread (a bit a vertex)")?;
-        Ok(Claims { bits, pairs: budget.zeroed(2 * most_claims(vertices as u64) as usize, "claims of a thread")? })
+        Ok(ThreadClaims {
+            bits,
+            pairs: budget.zeroed(2 * most_claims(vertices as u64) as usize, "claims of a thread")?,
+        })
     }
 
     /// Claims the unreached neighbours along `edges` edges of the frontier. `listed` has its vertices from the first
     /// one to process; the first `skip` edges of that vertex are skipped. Returns the number of claims.
     pub fn claim(
         &self,
-        graph: &Graph<'_>,
+        graph: &CpuGraph<'_>,
         listed: &[AtomicU32],
         (mut skip, edges): (u64, u64),
         reached: &[AtomicU64],
@@ -187,13 +198,13 @@ impl Claims {
     /// Marks the vertices that this thread claimed as reached, except those that a thread in `before` claimed.
     pub fn reach<const RANKS: bool>(
         &self,
-        graph: &Graph<'_>,
+        graph: &CpuGraph<'_>,
         claimed: usize,
-        before: &[Claims],
+        before: &[ThreadClaims],
         reached: &[AtomicU64],
         parents: Parents<'_>,
-    ) -> Found {
-        let mut found = Found::default();
+    ) -> StepCounts {
+        let mut found = StepCounts::default();
         let pairs = &self.pairs[..2 * claimed];
         for (at, pair) in pairs.chunks_exact(2).enumerate() {
             if let Some(ahead) = pairs.get(2 * (at + PREFETCH_DISTANCE)) {
@@ -258,7 +269,7 @@ impl Slices<'_> {
 
     /// Returns the list index of the vertex that has edge number `edge` of the frontier, and how many of its edges come
     /// before.
-    pub fn find(&self, edge: u64, graph: &Graph<'_>, listed: &[AtomicU32]) -> (usize, u64) {
+    pub fn find(&self, edge: u64, graph: &CpuGraph<'_>, listed: &[AtomicU32]) -> (usize, u64) {
         let slice = self.before.partition_point(|before| before.load(Relaxed) <= edge).saturating_sub(1);
         let mut skip = edge - self.before[slice].load(Relaxed);
         for at in self.range(slice, listed.len()) {

@@ -1,12 +1,12 @@
 //! A search level by level, by threads that all make the same decisions.
 
+use crate::algo::bfs::cpu::CpuSearch;
+use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::bottom_up;
-use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, Sums, share};
-use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set_alone};
-use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
-use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
-use crate::algo::bfs::search::{Level, Searched, Step, Switch};
-use crate::algo::bits::Lookup;
+use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, StepSums, share};
+use crate::algo::bfs::cpu::top_down::{self, Parents, Slices, StepCounts};
+use crate::algo::bfs::ranks::exchange::{ClaimExchange, ClaimRound, StepReached};
+use crate::algo::bfs::search::{BfsLevel, BfsSearched, Step};
 use crate::algo::team::barrier::Barrier;
 use crate::algo::team::narrow::{self, Narrow};
 use crate::error::Result;
@@ -20,15 +20,11 @@ use std::time::Instant;
 const SLICES: usize = 64;
 
 /// A search in progress.
-pub struct Walk<'s> {
-    graph: &'s Graph<'s>,
-    arrays: &'s Arrays,
+pub struct BfsWalk<'s> {
+    /// The graph, its arrays, and how to search it.
+    search: &'s CpuSearch<'s>,
     /// Links to the other ranks, if there are any. The first thread communicates with them.
-    exchange: Option<Mutex<&'s mut Exchange>>,
-    switch: Switch,
-    entries: u64,
-    threads: usize,
-    lookup: Lookup,
+    exchange: Option<Mutex<&'s mut ClaimExchange>>,
     barrier: Barrier,
     /// Number of bitmap words that threads have taken in a bottom-up step.
     parts: AtomicUsize,
@@ -37,34 +33,23 @@ pub struct Walk<'s> {
     /// Number of edges of the frontier before each slice.
     sums_of_slices: Vec<AtomicU64>,
     /// Sums of this step and of the next.
-    sums: [Sums; 2],
+    sums: [StepSums; 2],
     stopped: AtomicBool,
     /// Number of edges from which on all threads take part in a level.
     bound: AtomicU64,
     /// The frontier after narrow levels, on which all threads agree.
     agreed: Mutex<Option<Frontier>>,
     /// The levels, and the number of the bitmap that contains all reached vertices. The first thread updates them.
-    progress: Mutex<(Searched, usize)>,
+    progress: Mutex<(BfsSearched, usize)>,
 }
 
-impl<'s> Walk<'s> {
-    /// Starts a search of `arrays`, whose frontier is the root, on `threads` threads. All rows have `entries` entries.
-    pub fn new(
-        graph: &'s Graph<'s>,
-        arrays: &'s Arrays,
-        exchange: Option<&'s mut Exchange>,
-        (switch, entries): (Switch, u64),
-        threads: usize,
-        lookup: Lookup,
-    ) -> Walk<'s> {
-        Walk {
-            graph,
-            arrays,
+impl<'s> BfsWalk<'s> {
+    /// Starts a search, whose frontier is the root.
+    pub fn new(search: &'s CpuSearch<'s>, exchange: Option<&'s mut ClaimExchange>) -> BfsWalk<'s> {
+        let threads = search.threads;
+        BfsWalk {
+            search,
             exchange: exchange.map(Mutex::new),
-            switch,
-            entries,
-            threads,
-            lookup,
             barrier: Barrier::new(threads),
             parts: AtomicUsize::new(0),
             marks: (0..threads).map(|_| AtomicU64::new(0)).collect(),
@@ -78,7 +63,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Returns the levels, and the number of the bitmap that contains all reached vertices.
-    pub fn into_searched(self) -> (Searched, usize) {
+    pub fn into_searched(self) -> (BfsSearched, usize) {
         self.progress.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -91,16 +76,16 @@ impl<'s> Walk<'s> {
         let exchange = self.exchange.as_ref().filter(|_| thread == 0);
         let mut exchange = exchange.map(|exchange| exchange.lock().unwrap_or_else(PoisonError::into_inner));
         let mut exchange = exchange.as_mut().map(|exchange| &mut ***exchange);
-        let edges = self.graph.degree(root);
-        let unexplored = self.entries - edges;
+        let edges = self.search.graph.degree(root);
+        let unexplored = self.search.entries - edges;
         let mut frontier =
             Frontier { vertices: 1, edges, unexplored, grows: true, step: Step::TopDown, known: 0, is_listed: true };
-        let (mut round, mut narrow) = (0, Narrow::new(self.threads));
+        let (mut round, mut narrow) = (0, Narrow::new(self.search.threads));
         while frontier.vertices > 0 {
             let started = Instant::now();
-            let read = || if self.graph.on_disk { disk::bytes_read() } else { 0 };
+            let read = || if self.search.graph.on_disk { disk::bytes_read() } else { 0 };
             let read_before = if thread == 0 { read() } else { 0 };
-            let step = frontier.next_step(self.switch, self.graph.own.vertices());
+            let step = frontier.next_step(self.search.switch, self.search.graph.own.vertices);
             if step == Step::TopDown && frontier.is_listed && self.lists(&frontier, self.bound.load(Relaxed)) {
                 frontier = self.narrow(thread, frontier, &mut narrow, parents, exchange.as_deref_mut())?;
                 continue;
@@ -113,7 +98,10 @@ impl<'s> Walk<'s> {
             let sums = &self.sums[round & 1];
             let stepped = match step {
                 Step::TopDown => self.top_down(thread, &mut frontier, sums, parents, exchange.as_deref_mut()),
-                Step::BottomUp => Ok(self.bottom_up(thread, &frontier, sums, parents)),
+                Step::BottomUp => {
+                    self.bottom_up(thread, &frontier, sums, parents);
+                    Ok(false)
+                }
             };
             let (is_listed, mut outcome) = stepped.map_or_else(|e| (false, Err(e)), |is_listed| (is_listed, Ok(())));
             if thread == 0 {
@@ -122,7 +110,7 @@ impl<'s> Walk<'s> {
             }
             self.barrier.wait();
             if thread == 0 {
-                sums.add(Found { bytes: read() - read_before, ..Found::default() });
+                sums.add(StepCounts { bytes: read() - read_before, ..StepCounts::default() });
             }
             if self.exchange.is_some() {
                 if let Some(exchange) = exchange.as_deref_mut().filter(|_| outcome.is_ok()) {
@@ -138,7 +126,7 @@ impl<'s> Walk<'s> {
             if thread == 0 {
                 self.record(&frontier, step, found, started);
                 // No thread adds to these before the next barrier.
-                self.sums[(round + 1) & 1].set(Found::default());
+                self.sums[(round + 1) & 1].set(StepCounts::default());
                 self.parts.store(0, Relaxed);
                 self.bound.store(narrow.bound(), Relaxed);
             }
@@ -150,9 +138,9 @@ impl<'s> Walk<'s> {
     }
 
     /// Records a level; called by the first thread.
-    fn record(&self, frontier: &Frontier, step: Step, Found { checked, bytes, .. }: Found, started: Instant) {
+    fn record(&self, frontier: &Frontier, step: Step, StepCounts { checked, bytes, .. }: StepCounts, started: Instant) {
         let seconds = started.elapsed().as_secs_f64();
-        let level = Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
+        let level = BfsLevel { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.0.note(level);
         progress.1 = frontier.known;
@@ -160,7 +148,7 @@ impl<'s> Walk<'s> {
 
     /// Returns true if one thread takes a top-down step alone.
     fn is_for_one(&self, frontier: &Frontier, bound: u64) -> bool {
-        self.threads == 1 || frontier.vertices < bound && frontier.edges < bound
+        self.search.threads == 1 || frontier.vertices < bound && frontier.edges < bound
     }
 
     /// Returns true if one thread takes the step and lists the next frontier. The same on all ranks.
@@ -176,17 +164,17 @@ impl<'s> Walk<'s> {
         mut frontier: Frontier,
         narrow: &mut Narrow,
         cells: &[AtomicU32],
-        mut exchange: Option<&mut Exchange>,
+        mut exchange: Option<&mut ClaimExchange>,
     ) -> Result<Frontier> {
         let mut outcome = Ok(());
         if thread == 0 {
             let goes_on = |frontier: &Frontier, bound: u64| {
-                let step = frontier.next_step(self.switch, self.graph.own.vertices());
+                let step = frontier.next_step(self.search.switch, self.search.graph.own.vertices);
                 frontier.vertices > 0 && step == Step::TopDown && self.lists(frontier, bound)
             };
             while outcome.is_ok() && goes_on(&frontier, narrow.bound()) {
                 narrow.begin(frontier.edges, true);
-                let (started, sums) = (Instant::now(), Sums::default());
+                let (started, sums) = (Instant::now(), StepSums::default());
                 outcome = self.narrow_level(&frontier, &sums, cells, exchange.as_deref_mut());
                 self.record(&frontier, Step::TopDown, sums.get(), started);
                 frontier = frontier.after(Step::TopDown, sums.get(), true);
@@ -211,13 +199,14 @@ impl<'s> Walk<'s> {
     fn narrow_level(
         &self,
         frontier: &Frontier,
-        sums: &Sums,
+        sums: &StepSums,
         cells: &[AtomicU32],
-        mut exchange: Option<&mut Exchange>,
+        mut exchange: Option<&mut ClaimExchange>,
     ) -> Result<()> {
-        let parents = Parents { cells, arrived: &self.arrays.arrived };
-        let reached = self.arrays.bits(frontier.known + 1);
-        let claims = exchange.as_deref_mut().map(|exchange| exchange.claims(self.graph, reached, parents, true));
+        let parents = Parents { cells, arrived: &self.search.arrays.arrived };
+        let reached = self.search.arrays.bits(frontier.known + 1);
+        let claims =
+            exchange.as_deref_mut().map(|exchange| exchange.claims(&self.search.graph, reached, parents, true));
         self.alone(true, frontier, sums, parents, claims.transpose()?)?;
         signals::check()?;
         match exchange {
@@ -232,19 +221,19 @@ impl<'s> Walk<'s> {
         frontier: &Frontier,
         step: Step,
         is_listed: bool,
-        sums: &Sums,
-        exchange: &mut Exchange,
+        sums: &StepSums,
+        exchange: &mut ClaimExchange,
     ) -> Result<()> {
-        let bits = |which: usize| self.arrays.bits(frontier.known + which);
+        let bits = |which: usize| self.search.arrays.bits(frontier.known + which);
         let (before, now) = if step == Step::TopDown { (bits(0), bits(1)) } else { (bits(1), bits(0)) };
-        let list = is_listed.then(|| self.arrays.list());
+        let list = is_listed.then(|| self.search.arrays.list());
         let (all, shared) =
-            exchange.tell_reached(&Reached { graph: self.graph, sums: sums.get(), before, now, list })?;
+            exchange.tell_reached(&StepReached { graph: &self.search.graph, sums: sums.get(), before, now, list })?;
         sums.set(all);
         if let Some(list) = list.filter(|_| !shared.is_empty()) {
             let mut list: Vec<u32> = list.iter().map(|v| v.load(Relaxed)).chain(shared).collect();
             list.sort_unstable();
-            self.arrays.write_list(&list);
+            self.search.arrays.write_list(&list);
         }
         Ok(())
     }
@@ -254,20 +243,20 @@ impl<'s> Walk<'s> {
         if frontier.is_listed {
             return;
         }
-        let (known, reached) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
-        let words = share(known.len(), thread, self.threads);
+        let (known, reached) = (self.search.arrays.bits(frontier.known), self.search.arrays.bits(frontier.known + 1));
+        let words = share(known.len(), thread, self.search.threads);
         let new = |at: usize| reached[at].load(Relaxed) & !known[at].load(Relaxed);
-        let mine: u64 = words.clone().map(|at| u64::from(self.graph.listed(at, new(at)).count_ones())).sum();
+        let mine: u64 = words.clone().map(|at| u64::from(self.search.graph.listed(at, new(at)).count_ones())).sum();
         self.marks[thread].store(mine, Relaxed);
         self.barrier.wait();
         let sum = |marks: &[AtomicU64]| marks.iter().map(|mark| mark.load(Relaxed)).sum::<u64>() as usize;
-        let mut places = self.arrays.new_list(sum(&self.marks))[sum(&self.marks[..thread])..].iter();
+        let mut places = self.search.arrays.new_list(sum(&self.marks))[sum(&self.marks[..thread])..].iter();
         for at in words {
             let new = new(at);
             if new != 0 {
                 known[at].store(reached[at].load(Relaxed), Relaxed);
             }
-            for (bit, place) in ones(self.graph.listed(at, new)).zip(&mut places) {
+            for (bit, place) in ones(self.search.graph.listed(at, new)).zip(&mut places) {
                 place.store(at as u32 * 64 + bit, Relaxed);
             }
         }
@@ -277,12 +266,12 @@ impl<'s> Walk<'s> {
 
     /// Adds up the edges that this rank takes, for each slice of its list. Collective.
     fn slice(&self, thread: usize) -> Slices<'_> {
-        let list = self.arrays.list();
+        let list = self.search.arrays.list();
         let slices = self.sums_of_slices.len() - 1;
         let slices = Slices { before: &self.sums_of_slices, width: list.len().div_ceil(slices).max(1) };
-        for slice in share(slices.before.len() - 1, thread, self.threads) {
+        for slice in share(slices.before.len() - 1, thread, self.search.threads) {
             let vertices = &list[slices.range(slice, list.len())];
-            let edges: u64 = vertices.iter().map(|v| self.graph.taken(v.load(Relaxed))).sum();
+            let edges: u64 = vertices.iter().map(|v| self.search.graph.taken(v.load(Relaxed))).sum();
             slices.before[slice].store(edges, Relaxed);
         }
         self.barrier.wait();
@@ -301,16 +290,16 @@ impl<'s> Walk<'s> {
         &self,
         thread: usize,
         frontier: &mut Frontier,
-        sums: &Sums,
+        sums: &StepSums,
         cells: &[AtomicU32],
-        exchange: Option<&mut Exchange>,
+        exchange: Option<&mut ClaimExchange>,
     ) -> Result<bool> {
         self.list(thread, frontier);
         let bound = self.bound.load(Relaxed);
         let lists = self.lists(frontier, bound);
-        let reached = self.arrays.bits(frontier.known + 1);
-        let parents = Parents { cells, arrived: &self.arrays.arrived };
-        let claims = exchange.map(|exchange| exchange.claims(self.graph, reached, parents, lists)).transpose();
+        let reached = self.search.arrays.bits(frontier.known + 1);
+        let parents = Parents { cells, arrived: &self.search.arrays.arrived };
+        let claims = exchange.map(|exchange| exchange.claims(&self.search.graph, reached, parents, lists)).transpose();
         match self.is_for_one(frontier, bound) {
             true if thread > 0 => {}
             true => self.alone(lists, frontier, sums, parents, claims?)?,
@@ -325,24 +314,26 @@ impl<'s> Walk<'s> {
         &self,
         lists: bool,
         frontier: &Frontier,
-        sums: &Sums,
+        sums: &StepSums,
         parents: Parents<'_>,
         claims: Option<ClaimRound<'_>>,
     ) -> Result<()> {
-        let (list, reached) = (self.arrays.list(), self.arrays.bits(frontier.known + 1));
+        let (list, reached) = (self.search.arrays.list(), self.search.arrays.bits(frontier.known + 1));
         let mut new = Vec::new();
         let listed = lists.then_some(&mut new);
         match claims {
-            None => sums.add(top_down::alone::<false>(self.graph, list, reached, parents, listed, |_, _| Ok(()))?),
+            None => {
+                sums.add(top_down::alone::<false>(&self.search.graph, list, reached, parents, listed, |_, _| Ok(()))?)
+            }
             Some(mut claims) => {
                 let away = |v, parent| claims.send(v, parent);
-                sums.add(top_down::alone::<true>(self.graph, list, reached, parents, listed, away)?);
+                sums.add(top_down::alone::<true>(&self.search.graph, list, reached, parents, listed, away)?);
                 let (arrived, vertices) = claims.finish()?;
                 sums.add(arrived);
                 match vertices {
                     None => self.keep_arrived(0, 1, reached),
                     Some(vertices) => {
-                        let place = |v: &u32| self.graph.own.place(*v) / 64;
+                        let place = |v: &u32| self.search.graph.own.place(*v) / 64;
                         vertices.iter().for_each(|v| parents.arrived[place(v)].store(0, Relaxed));
                         new.extend(vertices.into_iter().filter(|&v| set_alone(reached, v)));
                     }
@@ -352,9 +343,9 @@ impl<'s> Walk<'s> {
         if lists {
             new.sort_unstable();
             for &v in &new {
-                set_alone(self.arrays.bits(frontier.known), v);
+                set_alone(self.search.arrays.bits(frontier.known), v);
             }
-            self.arrays.write_list(&new);
+            self.search.arrays.write_list(&new);
         }
         Ok(())
     }
@@ -364,27 +355,34 @@ impl<'s> Walk<'s> {
         &self,
         thread: usize,
         reached: &[AtomicU64],
-        sums: &Sums,
+        sums: &StepSums,
         parents: Parents<'_>,
         claims: Result<Option<ClaimRound<'_>>>,
     ) -> Result<()> {
         // A thread that fails still waits at all barriers, so that no other thread hangs.
         let (mut others, mut outcome) = claims.map_or_else(|e| (None, Err(e)), |claims| (claims, Ok(())));
         let slices = self.slice(thread);
-        let (list, claims) = (self.arrays.list(), &self.arrays.claims[thread]);
+        let (list, claims) = (self.search.arrays.list(), &self.search.arrays.claims[thread]);
         let all = slices.before.last().map_or(0, |all| all.load(Relaxed));
-        let round = self.threads as u64 * top_down::ROUND;
+        let round = self.search.threads as u64 * top_down::ROUND;
         let mut first = 0;
         while first < all {
             let edges = round.min(all - first);
-            let [from, to] = [thread, thread + 1].map(|thread| first + edges * thread as u64 / self.threads as u64);
-            let (at, skip) = slices.find(from, self.graph, list);
-            let claimed = claims.claim(self.graph, &list[at..], (skip, to - from), reached);
+            let [from, to] =
+                [thread, thread + 1].map(|thread| first + edges * thread as u64 / self.search.threads as u64);
+            let (at, skip) = slices.find(from, &self.search.graph, list);
+            let claimed = claims.claim(&self.search.graph, &list[at..], (skip, to - from), reached);
             self.barrier.wait();
-            let found = claims.reach::<RANKS>(self.graph, claimed, &self.arrays.claims[..thread], reached, parents);
-            sums.add(Found { checked: to - from, ..found });
+            let found = claims.reach::<RANKS>(
+                &self.search.graph,
+                claimed,
+                &self.search.arrays.claims[..thread],
+                reached,
+                parents,
+            );
+            sums.add(StepCounts { checked: to - from, ..found });
             self.barrier.wait();
-            let away = claims.forget::<RANKS>(claimed, self.graph.own);
+            let away = claims.forget::<RANKS>(claimed, self.search.graph.own);
             if RANKS {
                 self.marks[thread].store(away as u64, Relaxed);
                 self.barrier.wait();
@@ -400,14 +398,14 @@ impl<'s> Walk<'s> {
                 outcome = others.finish().map(|(arrived, _)| sums.add(arrived));
             }
             self.barrier.wait();
-            self.keep_arrived(thread, self.threads, reached);
+            self.keep_arrived(thread, self.search.threads, reached);
         }
         outcome
     }
 
     /// Sends the claims of all threads for vertices of other ranks.
     fn send_claims(&self, others: &mut ClaimRound<'_>) -> Result<()> {
-        for (claims, away) in self.arrays.claims.iter().zip(&self.marks) {
+        for (claims, away) in self.search.arrays.claims.iter().zip(&self.marks) {
             claims.away(away.load(Relaxed) as usize).try_for_each(|(v, parent)| others.send(v, parent))?;
         }
         Ok(())
@@ -415,36 +413,35 @@ impl<'s> Walk<'s> {
 
     /// Marks own vertices that other ranks claimed as reached, for one thread's share of all words.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
-        for at in share(self.arrays.arrived.len(), thread, threads) {
-            let arrived = &self.arrays.arrived[at];
+        for at in share(self.search.arrays.arrived.len(), thread, threads) {
+            let arrived = &self.search.arrays.arrived[at];
             let bits = arrived.load(Relaxed);
             if bits != 0 {
-                reached[self.graph.own.word(at)].fetch_or(bits, Relaxed);
+                reached[self.search.graph.own.word(at)].fetch_or(bits, Relaxed);
                 arrived.store(0, Relaxed);
             }
         }
     }
 
-    /// Takes a bottom-up step. Returns false, because the next frontier is not listed.
-    fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) -> bool {
+    /// Takes a bottom-up step. The next frontier is not listed.
+    fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &StepSums, parents: &[AtomicU32]) {
         // Vertices up to the frontier are known now. The other bitmap is rewritten.
-        let (all, known) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
-        let own = self.graph.own;
-        for at in share(known.len(), thread, self.threads).filter(|&at| !own.has_word(at)) {
+        let (all, known) = (self.search.arrays.bits(frontier.known), self.search.arrays.bits(frontier.known + 1));
+        let own = self.search.graph.own;
+        for at in share(known.len(), thread, self.search.threads).filter(|&at| !own.has_word(at)) {
             all[at].store(known[at].load(Relaxed), Relaxed);
         }
-        let mut found = bottom_up::Found::default();
+        let mut found = StepCounts::default();
         loop {
             let first = self.parts.fetch_add(bottom_up::PART, Relaxed);
             if first >= own.words() {
                 break;
             }
             let words = first..(first + bottom_up::PART).min(own.words());
-            let part = bottom_up::part(self.graph, self.lookup, known, words, all, parents);
+            let part = bottom_up::part(&self.search.graph, self.search.lookup, known, words, all, parents);
             found.vertices += part.vertices;
             found.checked += part.checked;
         }
-        sums.add(Found { vertices: found.vertices, checked: found.checked, ..Found::default() });
-        false
+        sums.add(found);
     }
 }

@@ -23,7 +23,7 @@ pub use peers::{Together, together};
 pub use programs::PROGRAMS;
 pub use room::{host_bytes, least_bytes};
 
-use super::search::{Level, Search, Searched, Step, Switch};
+use super::search::{BfsLevel, BfsSearched, Search, Step, Switch};
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{GoOn, fetch};
 use crate::error::{Error, Result};
@@ -34,12 +34,12 @@ use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
-use memory::Memory;
+use memory::BfsMemory;
 use peers::Beside;
-use place::Placed;
+use place::BfsPlaced;
 use programs::{PACKED, PEERS, PROGRAM, SPREAD};
-use room::{Room, THREADS};
-use twins::{BARRIER_BYTES, Record, SpreadGraph, State};
+use room::{BfsRoom, THREADS};
+use twins::{BARRIER_BYTES, BfsState, LevelRecord, SpreadGraph};
 
 /// Purpose of the memory, in error messages.
 const PURPOSE: &str = "[bfs] on this graph";
@@ -97,11 +97,11 @@ pub struct GpuSearch<'a> {
     go_on: GoOn<'a>,
     kernel: Kernel,
     blocks: u32,
-    placed: Placed<'a>,
-    room: Room,
+    placed: BfsPlaced<'a>,
+    room: BfsRoom,
     direction: Direction,
-    search: twins::Search,
-    memory: Memory,
+    search: twins::BfsArguments,
+    memory: BfsMemory,
     /// The GPUs of the other ranks, if they search together.
     beside: Option<Beside<'a>>,
     /// Events that mark the start and the end of a search.
@@ -134,7 +134,7 @@ impl<'a> GpuSearch<'a> {
         if search.room.vertices > 0 && together.is_some() == search.is_shared() {
             let launched = search.launch_all(Vertex(0));
             // Other ranks wait for this one, even if it failed.
-            search.beside.iter().for_each(Beside::wait);
+            search.beside.iter().for_each(|beside| beside.comm.barrier());
             launched?;
         }
         Ok(search)
@@ -190,7 +190,7 @@ impl<'a> GpuSearch<'a> {
         let layout = &halves[0].layout;
         let direction = layout.direction();
         let vertices = layout.rows() >> direction.shift();
-        let mut room = Room::of(vertices, direction);
+        let mut room = BfsRoom::of(vertices, direction);
         room.capacity = tuning.queued.clamp(room::LEAST_QUEUED, room.capacity);
         room.records = tuning.records.clamp(1, room.records);
         let workspace = &mut *lease.workspace;
@@ -198,7 +198,7 @@ impl<'a> GpuSearch<'a> {
         workspace.arena.holds(room.bytes(0), PURPOSE)?;
         let is_shared = together.is_some();
         let member = together.and_then(|together| together.member(tuning.rows_spread));
-        let memory = Memory::take(&mut workspace.arena, &room, is_shared)?;
+        let memory = BfsMemory::take(&mut workspace.arena, &room, is_shared)?;
         workspace.queue.fill(memory.meeting, 0)?;
         let placed = place::place(workspace, (halves, degrees), &room, member, &tuning, budget, go_on)?;
         let program = if placed.is_packed {
@@ -212,7 +212,7 @@ impl<'a> GpuSearch<'a> {
         };
         let kernel = workspace.kernel(program, "bfs_search")?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
-        let search = twins::Search {
+        let search = twins::BfsArguments {
             reached: memory.reached.map(DeviceSlice::address),
             parents: memory.parents.address(),
             queues: memory.queues,
@@ -248,7 +248,7 @@ impl<'a> GpuSearch<'a> {
     }
 
     /// Launches the search until it is finished. Returns the records of all levels.
-    fn launch_all(&mut self, root: Vertex) -> Result<Vec<Record>> {
+    fn launch_all(&mut self, root: Vertex) -> Result<Vec<LevelRecord>> {
         let queue = &self.gpu.workspace.queue;
         let mut records = Vec::new();
         let barrier = self.memory.state.as_bytes().part(0..BARRIER_BYTES);
@@ -261,7 +261,7 @@ impl<'a> GpuSearch<'a> {
                 self.beside.as_ref().map_or(Ok(()), |beside| beside.meet(&self.gpu.workspace, self.search))?;
                 queue.mark(&self.clock[0])?;
             }
-            let search = twins::Search { root: root.0, begins: u32::from(launch == 0), ..self.search };
+            let search = twins::BfsArguments { root: root.0, begins: u32::from(launch == 0), ..self.search };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
             let graph = self.placed.graph;
             // SAFETY: the arguments match the kernel's; all memory that they name belongs only to this search, and has the sizes in `room`.
@@ -275,7 +275,7 @@ impl<'a> GpuSearch<'a> {
                 }
             }
             queue.mark(&self.clock[1])?;
-            let mut state = [State::default()];
+            let mut state = [BfsState::default()];
             queue.read(self.memory.state, &mut state)?;
             let [state] = state;
             if state.broken != 0 {
@@ -283,7 +283,7 @@ impl<'a> GpuSearch<'a> {
                 return Err(Error::Lost(format!("{whom} waited too long for each other")));
             }
             let done = records.len();
-            records.resize(done + state.records.min(self.room.records) as usize, Record::default());
+            records.resize(done + state.records.min(self.room.records) as usize, LevelRecord::default());
             queue.read(self.memory.records, &mut records[done..])?;
             if state.finished != 0 {
                 break;
@@ -294,17 +294,17 @@ impl<'a> GpuSearch<'a> {
 
     /// Converts the records of a search from `root` to levels. Leaves belong to the level after the one in which they
     /// were counted.
-    fn levels(&self, root: Vertex, mut records: Vec<Record>, seconds: f64) -> Vec<Level> {
+    fn levels(&self, root: Vertex, mut records: Vec<LevelRecord>, seconds: f64) -> Vec<BfsLevel> {
         let graph = &self.placed.graph;
         // The root is counted among the leaves of its neighbour.
         if root.0 >= graph.tail && self.direction == Direction::Undirected && records.len() > 1 {
             records[1].leaves = records[1].leaves.saturating_sub(1);
         }
         let mut leaves = 0;
-        let level = |record: &Record| {
+        let level = |record: &LevelRecord| {
             let frontier = record.vertices + std::mem::replace(&mut leaves, record.leaves);
             let direction = if record.up == 0 { Step::TopDown } else { Step::BottomUp };
-            Level {
+            BfsLevel {
                 frontier,
                 edges_checked: record.checked,
                 direction,
@@ -312,27 +312,24 @@ impl<'a> GpuSearch<'a> {
                 bytes: 0,
             }
         };
-        let mut levels: Vec<Level> = records.iter().map(level).collect();
+        let mut levels: Vec<BfsLevel> = records.iter().map(level).collect();
         if leaves > 0 {
             let spent: f64 = levels.iter().map(|level| level.seconds).sum();
             let edges_checked = u64::from(graph.vertices - graph.tail);
             let seconds = (seconds - spent).max(0.0);
-            levels.push(Level { frontier: leaves, edges_checked, direction: Step::BottomUp, seconds, bytes: 0 });
+            levels.push(BfsLevel { frontier: leaves, edges_checked, direction: Step::BottomUp, seconds, bytes: 0 });
         }
         levels
     }
 }
 
-impl Search for GpuSearch<'_> {
-    type Tree = [u32];
-    type Searched = Searched;
-
+impl Search<[u32], BfsSearched> for GpuSearch<'_> {
     fn repeat(&mut self, root: Vertex, _: &mut [u32]) -> Result<()> {
         self.launch_all(root).map(drop)
     }
 
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
-        let wanted = if self.beside.as_ref().is_none_or(Beside::leads) { self.room.vertices } else { 0 };
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
+        let wanted = if self.beside.as_ref().is_none_or(|beside| beside.comm.leads()) { self.room.vertices } else { 0 };
         if u64::from(root.0) >= self.room.vertices || parents.len() as u64 != wanted {
             return Err(Error::internal("search on the GPU", "another graph's root or parents"));
         }
@@ -347,7 +344,7 @@ impl Search for GpuSearch<'_> {
             to.copy_from_slice(words)
         })?;
         let levels = self.levels(root, records, seconds);
-        let mut searched = Searched { seconds, ..Searched::default() };
+        let mut searched = BfsSearched { seconds, ..BfsSearched::default() };
         levels.into_iter().for_each(|level| searched.note(level));
         Ok(searched)
     }

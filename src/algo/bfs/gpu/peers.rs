@@ -3,8 +3,8 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::programs::{PEERS, SPREAD};
-use super::spread::{Member, Parts};
-use super::twins::{MOST_GPUS, Meeting, Peers, Search, SharedSearch, Spread};
+use super::spread::{GpuMember, RowParts};
+use super::twins::{BfsArguments, MOST_GPUS, Meeting, PeerAddresses, SharedSearch, SpreadRows};
 use super::{GpuSearch, room};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -28,20 +28,21 @@ pub struct Together<'a> {
 
 impl Together<'_> {
     /// Returns the position of this rank's GPU if rows are spread over the GPUs or must be (`spread`).
-    pub(super) fn member(&self, spread: bool) -> Option<Member> {
+    pub(super) fn member(&self, spread: bool) -> Option<GpuMember> {
         let comm = self.memory.comm;
-        (self.is_spread || spread).then(|| Member { rank: comm.rank(), gpus: comm.ranks() })
+        (self.is_spread || spread).then(|| GpuMember { rank: comm.rank(), gpus: comm.ranks() })
     }
 }
 
 /// The other GPUs that search with this one.
 pub(super) struct Beside<'a> {
-    comm: &'a Comm,
-    peers: Peers,
+    /// The ranks whose GPUs search.
+    pub comm: &'a Comm,
+    peers: PeerAddresses,
     /// Address of the parents on the GPU of rank 0.
     gathered: u64,
     /// Location of the rows, if they are spread over the GPUs.
-    pub spread: Option<[Spread; 2]>,
+    pub spread: Option<[SpreadRows; 2]>,
     meet: Kernel,
     gather: Kernel,
 }
@@ -62,20 +63,11 @@ impl<'a> Beside<'a> {
         mine.zip(all).map(|(search, all)| Beside::of(memory, &all, search))
     }
 
-    /// Waits for all ranks. Collective.
-    pub fn wait(&self) {
-        self.comm.barrier();
-    }
-
-    /// Returns true if the parents are gathered on this GPU.
-    pub fn leads(&self) -> bool {
-        self.comm.leads()
-    }
-
     fn of(memory: PeerMemory<'a>, all: &[Offsets], mine: &GpuSearch<'_>) -> Result<Beside<'a>> {
         let comm = memory.comm;
         let workspace = &mine.gpu.workspace;
-        let mut peers = Peers { rank: comm.rank() as u32, gpus: comm.ranks() as u32, ..Peers::default() };
+        let mut peers =
+            PeerAddresses { rank: comm.rank() as u32, gpus: comm.ranks() as u32, ..PeerAddresses::default() };
         let mut gathered = 0;
         let mut entries = [Vec::new(), Vec::new()];
         for (rank, offsets) in all.iter().enumerate() {
@@ -97,7 +89,7 @@ impl<'a> Beside<'a> {
     }
 
     /// Returns the search parameters of this GPU for the kernels of several GPUs.
-    pub fn shared(&self, search: Search) -> SharedSearch {
+    pub fn shared(&self, search: BfsArguments) -> SharedSearch {
         SharedSearch { search, peers: self.peers }
     }
 
@@ -105,7 +97,7 @@ impl<'a> Beside<'a> {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn meet(&self, workspace: &Workspace, search: Search) -> Result<()> {
+    pub fn meet(&self, workspace: &Workspace, search: BfsArguments) -> Result<()> {
         let grid = Grid { blocks: 1, threads: 1, shared: 0 };
         // SAFETY: the argument matches the kernel's; ranks keep the memory that it names until all have searched.
         unsafe { workspace.queue.launch(&self.meet, grid, (self.shared(search),)) }
@@ -116,7 +108,13 @@ impl<'a> Beside<'a> {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn gather(&self, workspace: &Workspace, search: Search, vertices: u64, took: Duration) -> Result<Duration> {
+    pub fn gather(
+        &self,
+        workspace: &Workspace,
+        search: BfsArguments,
+        vertices: u64,
+        took: Duration,
+    ) -> Result<Duration> {
         let mut longest = [took.as_nanos() as u64];
         // GPUs that are behind still claim vertices of others.
         self.comm.all_max(&mut longest);
@@ -167,7 +165,7 @@ pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Cata
     if has_room(halves.map(Catalogue::edges)) {
         return Some(Together { memory, is_spread: false });
     }
-    if has_room(halves.map(|half| Parts::of(half, comm.ranks()).most())) {
+    if has_room(halves.map(|half| RowParts::of(half, comm.ranks()).most())) {
         if comm.leads() {
             tracing::info!("rows are spread over {} GPUs: none has room for all", comm.ranks());
         }

@@ -2,9 +2,9 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::programs::{PACKED, PREPARE, SPREAD};
-use super::room::{BOUNDS, Room};
-use super::spread::{Member, Parts};
-use super::twins::{Graph, MOST_HEADS, Spread, SpreadGraph};
+use super::room::{BOUNDS, BfsRoom};
+use super::spread::{GpuMember, RowParts};
+use super::twins::{BfsGraph, MOST_HEADS, SpreadGraph, SpreadRows};
 use super::{Tuning, room};
 use crate::algo::searches::gpu::{GoOn, pin, place_starts, targets};
 use crate::error::{Error, Result};
@@ -19,17 +19,17 @@ use std::ops::Range;
 
 /// A graph that a GPU can access.
 #[derive(Debug)]
-pub(super) struct Placed<'a> {
+pub(super) struct BfsPlaced<'a> {
     /// The graph as kernels see it.
-    pub graph: Graph,
+    pub graph: BfsGraph,
     /// Number of slots of all out-rows: entries, or chunks of packed rows.
     pub slots: u64,
     /// Rows that stay in host memory and that kernels read over the bus.
-    pub on_host: Vec<HostRows<'a>>,
+    pub on_host: Vec<RowsOnHost<'a>>,
     /// Whether rows are packed.
     pub is_packed: bool,
     /// The parts of each half by GPU, if rows are spread over the GPUs.
-    pub parts: Option<[Parts; 2]>,
+    pub parts: Option<[RowParts; 2]>,
     /// Leaf counts of large vertices, for [`look_ahead`].
     many: DeviceSlice<u32>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Placed<'a> {
 /// Rows of a half in host memory.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it keeps what kernels read")]
-pub(super) enum HostRows<'a> {
+pub(super) enum RowsOnHost<'a> {
     /// A copy in pinned memory.
     Pinned(Pinned),
     /// The packed rows themselves.
@@ -50,23 +50,23 @@ pub(super) enum HostRows<'a> {
 pub(super) fn place<'a>(
     workspace: &mut Workspace,
     (halves, degrees): ([&'a Catalogue; 2], &[u32]),
-    room: &Room,
-    member: Option<Member>,
+    room: &BfsRoom,
+    member: Option<GpuMember>,
     tuning: &Tuning,
     budget: &Budget,
     go_on: GoOn<'_>,
-) -> Result<Placed<'a>> {
+) -> Result<BfsPlaced<'a>> {
     let direction = halves[0].layout.direction();
     let packed = [halves[0].packed(), halves[1].packed()];
     let is_packed = packed.iter().all(Option::is_some);
     let entries = halves.map(Catalogue::edges);
-    let parts = member.map(|member| halves.map(|half| Parts::of(half, member.gpus)));
+    let parts = member.map(|member| halves.map(|half| RowParts::of(half, member.gpus)));
     let own = |half: usize| match (&parts, member) {
         (Some(parts), Some(member)) => parts[half].entries(member.rank),
         _ => 0..entries[half],
     };
     let own = [own(0), own(1)];
-    let mut graph = Graph { vertices: room.vertices as u32, shift: direction.shift(), ..Graph::default() };
+    let mut graph = BfsGraph { vertices: room.vertices as u32, shift: direction.shift(), ..BfsGraph::default() };
     let mut starts = [DeviceSlice::default(); 2];
     for half in 0..2 {
         starts[half] = workspace.arena.take_planned(room.rows + 1)?;
@@ -81,7 +81,7 @@ pub(super) fn place<'a>(
         workspace.arena.take(graph.many.into()).ok_or_else(|| too_small(workspace, room, &graph))?;
     let first: DeviceSlice<u32> = workspace.arena.take_planned(room.vertices)?;
     let few: DeviceSlice<u8> = workspace.arena.take_planned(room.vertices)?;
-    let mut placed = Placed {
+    let mut placed = BfsPlaced {
         graph,
         slots: match packed {
             [Some(lower), Some(upper)] => lower.chunks() + upper.chunks(),
@@ -107,7 +107,7 @@ pub(super) fn place<'a>(
         if let Some(rows) = packed[half] {
             let rows = Pinned::of(&workspace.device, bytes_of(rows.words()), budget)?;
             placed.graph.halves[half].entries = rows.address().wrapping_sub(4 * WORDS as u64 * tuning.first_entry);
-            placed.on_host.push(HostRows::Packed(rows));
+            placed.on_host.push(RowsOnHost::Packed(rows));
             continue;
         }
         let own = &own[half];
@@ -120,7 +120,7 @@ pub(super) fn place<'a>(
             None => {
                 let rows = pin(workspace, halves[half], budget, go_on)?;
                 let address = rows.address();
-                placed.on_host.push(HostRows::Pinned(rows));
+                placed.on_host.push(RowsOnHost::Pinned(rows));
                 address
             }
         };
@@ -135,7 +135,7 @@ pub(super) fn place<'a>(
 }
 
 /// Reserves memory for up to `most` arrays of heads.
-fn take_heads(workspace: &mut Workspace, graph: &mut Graph, most: usize) {
+fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
     for k in 0..most.min(MOST_HEADS) {
         let Some(heads) = workspace.arena.take::<[u32; 4]>(graph.wide[k].into()) else { break };
         graph.heads[k] = heads.address();
@@ -144,7 +144,7 @@ fn take_heads(workspace: &mut Workspace, graph: &mut Graph, most: usize) {
 }
 
 /// Finds the same bounds as [`bound`], for packed rows of an undirected graph whose vertices have these degrees.
-fn bound_packed(degrees: &[u32], graph: &mut Graph) {
+fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
     let upto = |least: u64| {
         let last = degrees.par_iter().with_min_len(1 << 16).position_last(|&degree| u64::from(degree) >= least);
         last.map_or(0, |last| last as u32 + 1)
@@ -158,7 +158,7 @@ fn bound_packed(degrees: &[u32], graph: &mut Graph) {
 
 /// Finds the bounds up to which vertices have more than one edge, and up to which in-rows have more entries than the
 /// arrays of first neighbours hold.
-fn bound(workspace: &mut Workspace, graph: &mut Graph) -> Result<()> {
+fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     let bounds: DeviceSlice<u32> = workspace.arena.take_planned(BOUNDS)?;
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;
@@ -198,8 +198,8 @@ fn upload(
 /// `scratch` has one word per vertex.
 pub(super) fn look_ahead(
     workspace: &Workspace,
-    placed: &Placed<'_>,
-    spread: Option<[Spread; 2]>,
+    placed: &BfsPlaced<'_>,
+    spread: Option<[SpreadRows; 2]>,
     scratch: DeviceSlice<u32>,
 ) -> Result<()> {
     let (graph, many) = (placed.graph, placed.many);
@@ -230,7 +230,7 @@ pub(super) fn look_ahead(
 }
 
 /// Returns the error for a graph with so many large vertices that their leaf counts do not fit.
-fn too_small(workspace: &Workspace, room: &Room, graph: &Graph) -> Error {
+fn too_small(workspace: &Workspace, room: &BfsRoom, graph: &BfsGraph) -> Error {
     let needed = room.bytes(graph.many.into());
     match workspace.arena.holds(needed, super::PURPOSE) {
         Err(e) => e,

@@ -1,7 +1,7 @@
 //! Sizes of what a search keeps in GPU memory. Plans and runs call the same functions.
 
 use super::programs::BFS;
-use super::twins::{MOST_HEADS, Record, State};
+use super::twins::{BfsState, LevelRecord, MOST_HEADS};
 use crate::gpu::{constant, slice_bytes};
 use crate::graph::direction::Direction;
 
@@ -24,7 +24,7 @@ const _: () = assert!(LEAST_QUEUED >= 2 * constant(BFS.1, "BFS_NARROW") as u64);
 
 /// Sizes of what a search always needs in GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct BfsRoom {
     pub vertices: u64,
     /// Number of rows in a half.
     pub rows: u64,
@@ -33,11 +33,11 @@ pub(super) struct Room {
     pub records: u32,
 }
 
-impl Room {
+impl BfsRoom {
     /// Plans the memory for a graph.
-    pub fn of(vertices: u64, direction: Direction) -> Room {
+    pub fn of(vertices: u64, direction: Direction) -> BfsRoom {
         let capacity = (vertices / 8).max(SMALL_QUEUED.min(2 * vertices)).clamp(LEAST_QUEUED, MOST_QUEUED);
-        Room { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
+        BfsRoom { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
     }
 
     /// Returns the number of words of a bitmap of vertices.
@@ -50,7 +50,8 @@ impl Room {
         let queue = 2 * slice_bytes::<u32>(self.capacity) + slice_bytes::<u64>(self.capacity);
         let rows = 2 * slice_bytes::<u32>(self.rows + 1);
         let vertices = 2 * slice_bytes::<u32>(self.vertices) + slice_bytes::<u8>(self.vertices);
-        let small = slice_bytes::<State>(1) + slice_bytes::<Record>(self.records.into()) + slice_bytes::<u32>(BOUNDS);
+        let small =
+            slice_bytes::<BfsState>(1) + slice_bytes::<LevelRecord>(self.records.into()) + slice_bytes::<u32>(BOUNDS);
         small + 2 * queue + rows + vertices + 2 * slice_bytes::<u32>(self.words()) + slice_bytes::<u32>(many)
     }
 }
@@ -61,7 +62,7 @@ pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
 /// Returns the least bytes of GPU memory with which a graph of `vertices` vertices and `entries` entries per half can
 /// be searched. Rows stay in host memory then.
 pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
-    Room::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
+    BfsRoom::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }
 
 /// Returns the maximum and the minimum bytes of host memory for rows that do not fit `gpu_memory` bytes, with `entries`

@@ -3,29 +3,29 @@
 //! Each GPU has consecutive whole rows of each half, with about as many entries as the other GPUs. Kernels read the
 //! rows of other GPUs from their memory (`half_of` in `kernels/bfs.cuh`).
 
-use super::twins::{MOST_GPUS, Spread};
+use super::twins::{MOST_GPUS, SpreadRows};
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 
 /// Position of a GPU among those that search together, and the number of these GPUs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Member {
+pub(super) struct GpuMember {
     pub rank: usize,
     pub gpus: usize,
 }
 
 /// The parts of the rows of a half.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct RowParts {
     /// The first row of each part.
     first: Vec<u32>,
     /// Number of entries before each part, and in total.
     before: Vec<u64>,
 }
 
-impl Parts {
+impl RowParts {
     /// Divides the rows of a half among `gpus` GPUs, in the same way on all ranks.
-    pub fn of(half: &Catalogue, gpus: usize) -> Parts {
+    pub fn of(half: &Catalogue, gpus: usize) -> RowParts {
         let entries = half.edges();
         let (mut first, mut before) = (vec![0], vec![0]);
         let (mut block, mut passed) = (0, 0);
@@ -47,7 +47,7 @@ impl Parts {
             before.push(passed + u64::from(rows.offsets[local]));
         }
         before.push(entries);
-        Parts { first, before }
+        RowParts { first, before }
     }
 
     /// Returns the range of entries of part `gpu`.
@@ -62,8 +62,8 @@ impl Parts {
 
     /// Returns the location of the rows, for kernels. `entries` has for each GPU the address that the first of all
     /// entries would have if this GPU had all entries.
-    pub fn spread(&self, entries: &[u64]) -> Spread {
-        let mut spread = Spread { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
+    pub fn spread(&self, entries: &[u64]) -> SpreadRows {
+        let mut spread = SpreadRows { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
         spread.entries[..entries.len()].copy_from_slice(entries);
         spread.first[..self.first.len()].copy_from_slice(&self.first);
         spread

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
 use super::programs::BFS;
-use crate::algo::searches::gpu::Rows;
+use crate::algo::searches::gpu::GpuRows;
 use crate::gpu::constant;
 use crate::memory::Plain;
 
@@ -14,8 +14,8 @@ pub(super) const MOST_GPUS: usize = constant(BFS.1, "BFS_MOST_GPUS") as usize;
 /// A graph in GPU memory.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Graph {
-    pub halves: [Rows; 2],
+pub(super) struct BfsGraph {
+    pub halves: [GpuRows; 2],
     pub first: u64,
     pub heads: [u64; MOST_HEADS],
     pub few_leaves: u64,
@@ -31,7 +31,7 @@ pub(super) struct Graph {
 /// Location of the rows of a half that are spread over GPUs.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct Spread {
+pub(super) struct SpreadRows {
     pub entries: [u64; MOST_GPUS],
     pub first: [u32; MOST_GPUS],
 }
@@ -40,14 +40,14 @@ pub(super) struct Spread {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SpreadGraph {
-    pub graph: Graph,
-    pub spread: [Spread; 2],
+    pub graph: BfsGraph,
+    pub spread: [SpreadRows; 2],
 }
 
 /// A queue of rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Queue {
+pub(super) struct BfsQueue {
     pub starts: u64,
     pub vertices: u64,
     pub rows: u64,
@@ -56,10 +56,10 @@ pub(super) struct Queue {
 /// Memory and parameters of a search.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct Search {
+pub(super) struct BfsArguments {
     pub reached: [u64; 2],
     pub parents: u64,
-    pub queues: [Queue; 2],
+    pub queues: [BfsQueue; 2],
     pub state: u64,
     pub records: u64,
     pub alpha: f64,
@@ -76,7 +76,7 @@ pub(super) struct Search {
 /// The state of a search between launches.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct State {
+pub(super) struct BfsState {
     pub arrived: u64,
     pub broken: u32,
     pub unused: u32,
@@ -95,7 +95,7 @@ pub(super) struct State {
 /// A level that a launch has processed.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Record {
+pub(super) struct LevelRecord {
     pub vertices: u64,
     pub leaves: u64,
     pub checked: u64,
@@ -124,7 +124,7 @@ pub(super) struct Meeting {
 /// Memory of the GPUs that search together.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Peers {
+pub(super) struct PeerAddresses {
     pub reached: [[u64; 2]; MOST_GPUS],
     pub meetings: [u64; MOST_GPUS],
     pub rank: u32,
@@ -135,21 +135,21 @@ pub(super) struct Peers {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SharedSearch {
-    pub search: Search,
-    pub peers: Peers,
+    pub search: BfsArguments,
+    pub peers: PeerAddresses,
 }
 
 /// Number of bytes of the state that are zeroed before each launch: its barrier.
 pub(super) const BARRIER_BYTES: u64 = 16;
 
 // SAFETY: numbers without padding between them, as the sizes below show.
-unsafe impl Plain for State {}
+unsafe impl Plain for BfsState {}
 // SAFETY: as above.
-unsafe impl Plain for Record {}
+unsafe impl Plain for LevelRecord {}
 // SAFETY: as above.
 unsafe impl Plain for Meeting {}
 
-const _: () = assert!(size_of::<Graph>() == 288 && size_of::<Search>() == 136);
-const _: () = assert!(size_of::<Spread>() == 96 && size_of::<SpreadGraph>() == 288 + 2 * 96);
+const _: () = assert!(size_of::<BfsGraph>() == 288 && size_of::<BfsArguments>() == 136);
+const _: () = assert!(size_of::<SpreadRows>() == 96 && size_of::<SpreadGraph>() == 288 + 2 * 96);
 const _: () = assert!(size_of::<Meeting>() == 1232 && size_of::<SharedSearch>() == 136 + 200);
-const _: () = assert!(size_of::<State>() == 264 && size_of::<Record>() == 40);
+const _: () = assert!(size_of::<BfsState>() == 264 && size_of::<LevelRecord>() == 40);

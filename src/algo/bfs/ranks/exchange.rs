@@ -5,10 +5,11 @@
 //! with the sums of its rank. Then comes either a list of vertices, two per word, or a bitmap of the rank's own
 //! vertices, whichever is shorter.
 
+use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::frontier::NARROW;
-use crate::algo::bfs::cpu::shared::{Graph, ones, set_alone};
-use crate::algo::bfs::cpu::top_down::{Found, Parents};
-use crate::algo::bfs::search::{Exchanged, NONE};
+use crate::algo::bfs::cpu::graph::CpuGraph;
+use crate::algo::bfs::cpu::top_down::{Parents, StepCounts};
+use crate::algo::bfs::search::{NONE, RankTraffic};
 use crate::algo::bits::is_set;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
 use crate::comm::{Comm, Round};
@@ -29,14 +30,14 @@ const PREFETCH_DISTANCE: usize = 16;
 const PIECE: usize = 1 << 8;
 
 /// The links of a rank to the other ranks.
-pub struct Exchange {
+pub struct ClaimExchange {
     /// The links.
     pub ranks: RankExchange,
     /// Claims collected for each rank.
     pieces: Vec<Vec<u64>>,
     /// Buffer of a message to all ranks.
     message: Buffer<u64>,
-    exchanged: Exchanged,
+    exchanged: RankTraffic,
 }
 
 /// Returns the bytes of the claims that are collected for `ranks` ranks.
@@ -51,24 +52,24 @@ fn message_words(own: VertexOwnership) -> usize {
 
 /// Returns the bytes of an exchange on a rank that owns these vertices.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
-    let ranks = own.ranks();
+    let ranks = own.ranks;
     RankExchange::bytes(ranks, nodes) + claims_bytes(ranks) + 8 * message_words(own) as u64
 }
 
-impl Exchange {
+impl ClaimExchange {
     /// Opens links between the ranks. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn open(comm: &Comm, own: VertexOwnership, budget: &Budget) -> Result<Exchange> {
+    pub fn open(comm: &Comm, own: VertexOwnership, budget: &Budget) -> Result<ClaimExchange> {
         let ranks = RankExchange::open(comm, own, claims_bytes(comm.ranks()), budget)?;
         let message = budget.zeroed(message_words(own), "what a rank has reached (a bit a vertex)")?;
         let pieces = vec![Vec::new(); comm.ranks()];
-        Ok(Exchange { ranks, pieces, message, exchanged: Exchanged::default() })
+        Ok(ClaimExchange { ranks, pieces, message, exchanged: RankTraffic::default() })
     }
 
     /// Returns the traffic since the last call.
-    pub fn take_exchanged(&mut self) -> Exchanged {
+    pub fn take_exchanged(&mut self) -> RankTraffic {
         std::mem::take(&mut self.exchanged)
     }
 
@@ -79,13 +80,13 @@ impl Exchange {
     /// Errors of the exchange.
     pub fn claims<'x>(
         &'x mut self,
-        graph: &'x Graph<'x>,
+        graph: &'x CpuGraph<'x>,
         reached: &'x [AtomicU64],
         parents: Parents<'x>,
         is_narrow: bool,
     ) -> Result<ClaimRound<'x>> {
         let list = is_narrow.then(Vec::new);
-        let arriving = Arriving { graph, reached, parents, found: Found::default(), list };
+        let arriving = ArrivingClaims { graph, reached, parents, found: StepCounts::default(), list };
         let (pieces, exchanged) = (&mut self.pieces, &mut self.exchanged);
         Ok(ClaimRound { round: self.ranks.rounds.begin()?, pieces, arriving, exchanged })
     }
@@ -96,10 +97,10 @@ impl Exchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn tell_reached(&mut self, reached: &Reached<'_>) -> Result<(Found, Vec<u32>)> {
-        let own = self.ranks.ownership();
+    pub fn tell_reached(&mut self, reached: &StepReached<'_>) -> Result<(StepCounts, Vec<u32>)> {
+        let own = self.ranks.ownership;
         let words = own.words();
-        let Found { vertices: count, edges, checked, bytes } = reached.sums;
+        let StepCounts { vertices: count, edges, checked, bytes } = reached.sums;
         let is_list = reached.list.is_some() || count <= 2 * words as u64;
         self.message[..HEADER].copy_from_slice(&[if is_list { LIST } else { BITS }, count, edges, checked, bytes]);
         let content = &mut self.message[HEADER..];
@@ -118,10 +119,10 @@ impl Exchange {
         };
         let message: &[u64] = &self.message[..HEADER + length];
         let mut sums = [0, count, edges, checked, bytes];
-        let mut incoming = vec![Incoming::default(); own.ranks()];
+        let mut incoming = vec![Incoming::default(); own.ranks];
         let mut shared = Vec::new();
         let started = Instant::now();
-        self.exchanged.sent_bytes += size_of_val(message) as u64 * (own.ranks() as u64 - 1);
+        self.exchanged.sent_bytes += size_of_val(message) as u64 * (own.ranks as u64 - 1);
         self.ranks.send_to_others(message, |from, words| {
             let (place, words) = incoming[from].rest(words, |number, word| sums[number] += word);
             if incoming[from].form == LIST {
@@ -144,16 +145,16 @@ impl Exchange {
         })?;
         self.exchanged.seconds += started.elapsed().as_secs_f64();
         let [_, vertices, edges, checked, bytes] = sums;
-        Ok((Found { vertices, edges, checked, bytes }, shared))
+        Ok((StepCounts { vertices, edges, checked, bytes }, shared))
     }
 }
 
 /// The result of a step on this rank.
-pub struct Reached<'s> {
+pub struct StepReached<'s> {
     /// The graph.
-    pub graph: &'s Graph<'s>,
+    pub graph: &'s CpuGraph<'s>,
     /// Sums of the step on this rank.
-    pub sums: Found,
+    pub sums: StepCounts,
     /// Bitmap of the vertices reached before the step; if `list` is given, of all reached vertices.
     pub before: &'s [AtomicU64],
     /// Bitmap of all vertices reached so far.
@@ -166,8 +167,8 @@ pub struct Reached<'s> {
 pub struct ClaimRound<'x> {
     round: Round<'x, u64>,
     pieces: &'x mut [Vec<u64>],
-    arriving: Arriving<'x>,
-    exchanged: &'x mut Exchanged,
+    arriving: ArrivingClaims<'x>,
+    exchanged: &'x mut RankTraffic,
 }
 
 impl ClaimRound<'_> {
@@ -197,7 +198,7 @@ impl ClaimRound<'_> {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn finish(mut self) -> Result<(Found, Option<Vec<u32>>)> {
+    pub fn finish(mut self) -> Result<(StepCounts, Option<Vec<u32>>)> {
         (0..self.pieces.len()).try_for_each(|owner| self.flush(owner))?;
         let started = Instant::now();
         let mut arriving = self.arriving;
@@ -208,17 +209,17 @@ impl ClaimRound<'_> {
 }
 
 /// Claims of own vertices by other ranks.
-struct Arriving<'x> {
-    graph: &'x Graph<'x>,
+struct ArrivingClaims<'x> {
+    graph: &'x CpuGraph<'x>,
     reached: &'x [AtomicU64],
     parents: Parents<'x>,
-    found: Found,
+    found: StepCounts,
     list: Option<Vec<u32>>,
 }
 
-impl Arriving<'_> {
+impl ArrivingClaims<'_> {
     fn take(&mut self, claims: &[u64]) -> Result<()> {
-        let Graph { own, direction, degrees, .. } = self.graph;
+        let CpuGraph { own, direction, degrees, .. } = self.graph;
         for (at, &claim) in claims.iter().enumerate() {
             if let Some(&ahead) = claims.get(at + PREFETCH_DISTANCE) {
                 prefetch(self.parents.cells, own.place(ahead as u32));

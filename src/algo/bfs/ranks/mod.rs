@@ -12,25 +12,21 @@
 
 pub(super) mod exchange;
 
-use self::exchange::Exchange;
+use self::exchange::ClaimExchange;
 use super::cpu::{self, CpuSearch, WalkOptions};
-use super::search::{Search, Searched};
-use crate::algo::CpuResources;
+use super::search::{BfsSearched, Search};
+use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::graph::adjacency::Adjacency;
 use crate::graph::ids::Vertex;
 use crate::memory::{Buffer, populate};
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 use std::time::Instant;
 
 /// A graph that all ranks search together.
 pub struct RankedSearch<'a> {
     search: CpuSearch<'a>,
-    exchange: Exchange,
+    exchange: ClaimExchange,
     /// The parents of the own vertices.
     parents: Buffer<u32>,
 }
@@ -43,33 +39,23 @@ pub fn bytes(own: VertexOwnership, entries: u64, threads: usize, nodes: usize) -
 }
 
 impl<'a> RankedSearch<'a> {
-    /// Prepares to search a graph. `walk` has the thresholds, and whether rows are on a disk; `resources` says how many
-    /// bytes must stay free. Collective.
+    /// Prepares to search a graph. `walk` has the thresholds, and whether rows are on a disk. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; errors of the graph.
-    pub fn new(
-        comm: &Comm,
-        graph: &'a Graph,
-        degrees: &'a Mapped,
-        walk: WalkOptions,
-        resources: CpuResources<'_>,
-    ) -> Result<RankedSearch<'a>> {
-        let own = VertexOwnership::blocks(graph.info.connected as usize, comm.rank(), comm.ranks());
-        let exchange = Exchange::open(comm, own, resources.budget)?;
-        let mut parents = resources.budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
+    pub fn new(input: EngineInput<'a, '_>, walk: WalkOptions) -> Result<RankedSearch<'a>> {
+        let (comm, budget) = (input.run.comm, input.run.budget);
+        let own = VertexOwnership::blocks(input.graph.info.connected as usize, comm.rank(), comm.ranks());
+        let exchange = ClaimExchange::open(comm, own, budget)?;
+        let mut parents = budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
         populate(&mut parents);
-        let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
-        let search = CpuSearch::new(rows, graph.info.direction, own, degrees, walk, resources)?;
+        let search = CpuSearch::new(input, own, walk)?;
         Ok(RankedSearch { search, exchange, parents })
     }
 }
 
-impl Search for RankedSearch<'_> {
-    type Tree = [u32];
-    type Searched = Searched;
-
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
+impl Search<[u32], BfsSearched> for RankedSearch<'_> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
         failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
         self.exchange.ranks.wait_for_all()?;
         self.exchange.take_exchanged();

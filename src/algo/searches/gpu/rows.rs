@@ -18,7 +18,7 @@ const PIECE: usize = 4 << 20;
 /// Rows that a GPU can read. The layout equals that of the kernels' `RowsOf`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub struct Rows {
+pub struct GpuRows {
     /// Address of the low 32 bits of each row's start, followed by the end of the last row.
     pub starts: u64,
     /// Address of the entries.
@@ -27,9 +27,9 @@ pub struct Rows {
     crossing: [u32; MOST_CROSSINGS],
 }
 
-const _: () = assert!(size_of::<Rows>() == 72);
+const _: () = assert!(size_of::<GpuRows>() == 72);
 
-impl Rows {
+impl GpuRows {
     /// Records the first row that begins at or after the next multiple of 2^32 entries.
     fn cross(&mut self, row: u32) -> Result<()> {
         let Some(crossing) = self.crossing.get_mut(self.crossings as usize) else {
@@ -55,8 +55,8 @@ pub fn place_starts(
     starts: DeviceSlice<u32>,
     mut before: u64,
     go_on: GoOn<'_>,
-) -> Result<Rows> {
-    let mut half = Rows { starts: starts.address(), crossings: (before >> 32) as u32, ..Rows::default() };
+) -> Result<GpuRows> {
+    let mut half = GpuRows { starts: starts.address(), crossings: (before >> 32) as u32, ..GpuRows::default() };
     let mut parts = Vec::new();
     let mut places = Vec::new();
     for b in 0..graph.len() {
@@ -109,7 +109,7 @@ pub fn join_starts(
     halves: [DeviceSlice<u32>; 2],
     starts: DeviceSlice<u32>,
     before: u64,
-) -> Result<Rows> {
+) -> Result<GpuRows> {
     let found: DeviceSlice<u32> = workspace.arena.take_planned(1 + MOST_CROSSINGS as u64)?;
     let queue = &workspace.queue;
     queue.fill(found, 0)?;
@@ -121,7 +121,7 @@ pub fn join_starts(
     let mut crossing = [0; 1 + MOST_CROSSINGS];
     queue.read(found, &mut crossing)?;
     let [count, rows @ ..] = &mut crossing;
-    let mut joined = Rows { starts: starts.address(), crossings: (before >> 32) as u32, ..Rows::default() };
+    let mut joined = GpuRows { starts: starts.address(), crossings: (before >> 32) as u32, ..GpuRows::default() };
     let known = (*count as usize).min(MOST_CROSSINGS);
     rows[..known].sort_unstable();
     rows[..known].iter().try_for_each(|&row| joined.cross(row))?;

@@ -12,7 +12,8 @@ const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
 /// The links of a rank to the other ranks of a search.
 pub struct RankExchange {
-    ownership: VertexOwnership,
+    /// Ownership of vertices as this rank sees it.
+    pub ownership: VertexOwnership,
     /// Rounds over the links.
     pub rounds: Rounds,
     _reserved: Reservation,
@@ -37,11 +38,6 @@ impl RankExchange {
         let links = RankExchange::bytes(comm.ranks(), comm.nodes());
         let reserved = budget.reserve(links + messages, "messages of ranks")?;
         Ok(RankExchange { ownership, rounds: comm.rounds(shape(comm.ranks())), _reserved: reserved })
-    }
-
-    /// Returns the ownership of vertices as this rank sees it.
-    pub fn ownership(&self) -> VertexOwnership {
-        self.ownership
     }
 
     /// Waits for all ranks. Collective.
@@ -78,7 +74,7 @@ impl RankExchange {
     /// # Errors
     /// Errors of the exchange and of `take`.
     pub fn send_to_others(&mut self, message: &[u64], take: impl FnMut(usize, &[u64]) -> Result<()>) -> Result<()> {
-        let (rank, ranks) = (self.ownership.rank(), self.ownership.ranks());
+        let (rank, ranks) = (self.ownership.rank, self.ownership.ranks);
         let to: Vec<&[u64]> = (0..ranks).map(|to| if to == rank { &[][..] } else { message }).collect();
         self.rounds.exchange(&to, take)
     }
@@ -90,7 +86,7 @@ impl RankExchange {
     /// Errors of the exchange.
     pub fn gather_parents<'p>(&mut self, own: impl IntoIterator<Item = &'p [u32]>, parents: &mut [u32]) -> Result<()> {
         let ownership = self.ownership;
-        let mut next = vec![0; ownership.ranks()];
+        let mut next = vec![0; ownership.ranks];
         let mut take = |from: usize, mut words: &[u32]| {
             while !words.is_empty() {
                 let vertices = ownership.of_rank(from).run(next[from], words.len());

@@ -5,5 +5,5 @@ mod on_rank0;
 mod ownership;
 
 pub use exchange::{RankExchange, misplaced};
-pub use on_rank0::OnRank0;
+pub use on_rank0::on_rank0_or;
 pub use ownership::{OwnerRule, VertexOwnership};

@@ -9,27 +9,27 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// An engine that only rank 0 has.
-pub struct OnRank0<'a, S> {
+struct OnRank0<'a, S> {
     comm: &'a Comm,
     /// The engine, on rank 0.
     search: Option<S>,
 }
 
-impl<'a, S: Search<Searched: Serialize + DeserializeOwned> + 'a> OnRank0<'a, S> {
-    /// Returns the chosen engine. Unless GPUs search together (`is_shared`), rank 0 alone searches on its GPU.
-    pub fn or(
-        comm: &'a Comm,
-        chosen: Chosen<Option<S>, Engine<'a, S::Tree, S::Searched>>,
-        is_shared: impl Fn(&S) -> bool,
-    ) -> Engine<'a, S::Tree, S::Searched> {
-        match chosen {
-            Chosen::Gpu(Some(search)) if comm.ranks() == 1 || is_shared(&search) => Box::new(search),
-            Chosen::Gpu(search) => Box::new(OnRank0 { comm, search }),
-            Chosen::Nothing => Box::new(OnRank0::<S> { comm, search: None }),
-            Chosen::Cpu(search) => search,
-        }
+/// Returns the chosen engine. Unless GPUs search together (`is_shared`), rank 0 alone searches on its GPU.
+pub fn on_rank0_or<'a, T: ?Sized + 'a, R: Serialize + DeserializeOwned + 'a, S: Search<T, R> + 'a>(
+    comm: &'a Comm,
+    chosen: Chosen<Option<S>, Engine<'a, T, R>>,
+    is_shared: impl Fn(&S) -> bool,
+) -> Engine<'a, T, R> {
+    match chosen {
+        Chosen::Gpu(Some(search)) if comm.ranks() == 1 || is_shared(&search) => Box::new(search),
+        Chosen::Gpu(search) => Box::new(OnRank0 { comm, search }),
+        Chosen::Nothing => Box::new(OnRank0::<S> { comm, search: None }),
+        Chosen::Cpu(search) => search,
     }
+}
 
+impl<S> OnRank0<'_, S> {
     /// Calls `work` on rank 0, and returns its result on all ranks. Collective.
     fn agreed<T: Serialize + DeserializeOwned>(&mut self, work: impl FnOnce(&mut S) -> Result<T>) -> Result<T> {
         agreed(self.comm, || match &mut self.search {
@@ -39,15 +39,12 @@ impl<'a, S: Search<Searched: Serialize + DeserializeOwned> + 'a> OnRank0<'a, S> 
     }
 }
 
-impl<'a, S: Search<Searched: Serialize + DeserializeOwned> + 'a> Search for OnRank0<'a, S> {
-    type Tree = S::Tree;
-    type Searched = S::Searched;
-
-    fn search(&mut self, root: Vertex, tree: &mut S::Tree) -> Result<S::Searched> {
+impl<T: ?Sized, R: Serialize + DeserializeOwned, S: Search<T, R>> Search<T, R> for OnRank0<'_, S> {
+    fn search(&mut self, root: Vertex, tree: &mut T) -> Result<R> {
         self.agreed(|search| search.search(root, tree))
     }
 
-    fn repeat(&mut self, root: Vertex, tree: &mut S::Tree) -> Result<()> {
+    fn repeat(&mut self, root: Vertex, tree: &mut T) -> Result<()> {
         self.agreed(|search| search.repeat(root, tree))
     }
 }

@@ -46,15 +46,18 @@ const WORD: usize = 64;
 /// The keys of a rank are consecutive, in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VertexOwnership {
-    vertices: usize,
-    rank: usize,
-    ranks: usize,
+    /// Number of vertices of all ranks.
+    pub vertices: usize,
+    /// Number of this rank.
+    pub rank: usize,
+    /// Number of ranks.
+    pub ranks: usize,
     rule: OwnerRule,
     /// 2^64 divided by the number of ranks, rounded up, to divide by multiplication (Lemire, Kaser and Kurz 2019); 0
     /// for a single rank.
     reciprocal: u64,
-    /// Number of keys of a rank.
-    stride: u32,
+    /// Number of keys of each rank: the number of vertices of rank 0, which has the most.
+    pub stride: u32,
 }
 
 impl VertexOwnership {
@@ -80,26 +83,6 @@ impl VertexOwnership {
     /// Returns the ownership as another rank sees it.
     pub fn of_rank(&self, rank: usize) -> VertexOwnership {
         VertexOwnership { rank, ..*self }
-    }
-
-    /// Returns the number of vertices of all ranks.
-    pub fn vertices(&self) -> usize {
-        self.vertices
-    }
-
-    /// Returns the number of this rank.
-    pub fn rank(&self) -> usize {
-        self.rank
-    }
-
-    /// Returns the number of ranks.
-    pub fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    /// Returns the number of keys of each rank: the number of vertices of rank 0, which has the most.
-    pub fn stride(&self) -> u32 {
-        self.stride
     }
 
     /// Returns the number of keys of all ranks. Keys can be used if it fits 32 bits.
@@ -240,7 +223,7 @@ mod tests {
                     }
                     let lengths: Vec<u32> = (0..ranks).map(|rank| ownership.of_rank(rank).len() as u32).collect();
                     assert_eq!(next, lengths, "{rule:?}: {vertices} of {ranks}");
-                    assert!(lengths.iter().all(|&length| length <= ownership.stride()));
+                    assert!(lengths.iter().all(|&length| length <= ownership.stride));
                 }
             }
         }

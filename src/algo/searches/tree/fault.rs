@@ -10,7 +10,7 @@ use crate::error::Error;
 
 /// A rule that a tree breaks, and where it does. Vertices are places in the order of vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fault {
+pub(super) enum TreeFault {
     /// Rule 1: the parent of the root is not the root.
     Root { parent: Option<u32> },
     /// Rule 1: the parent is not a vertex of the graph.
@@ -31,35 +31,35 @@ pub(super) enum Fault {
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
-impl Fault {
+impl TreeFault {
     /// Makes an error of the fault in the tree of `source`. `name` returns the name of a vertex.
     pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
         let (rule, found) = match self {
-            Fault::Root { parent: None } => (1, "the root was not reached".to_owned()),
-            Fault::Root { parent: Some(parent) } => {
+            TreeFault::Root { parent: None } => (1, "the root was not reached".to_owned()),
+            TreeFault::Root { parent: Some(parent) } => {
                 (1, format!("the parent of the root is {} and not the root", name(parent)))
             }
-            Fault::NoVertex { vertex, parent } => {
+            TreeFault::NoVertex { vertex, parent } => {
                 (1, format!("the parent of vertex {} is {parent}, which is no vertex", name(vertex)))
             }
-            Fault::Cycle { vertex } => (1, format!("the parents of vertex {} go round in a cycle", name(vertex))),
-            Fault::LostParent { vertex, parent } => {
+            TreeFault::Cycle { vertex } => (1, format!("the parents of vertex {} go round in a cycle", name(vertex))),
+            TreeFault::LostParent { vertex, parent } => {
                 (1, format!("the parent of vertex {} is {}, which was not reached", name(vertex), name(parent)))
             }
-            Fault::Level { vertex, level, parent, above } => {
+            TreeFault::Level { vertex, level, parent, above } => {
                 let (vertex, parent) = (name(vertex), name(parent));
                 (2, format!("vertex {vertex} has level {level}, its parent {parent} has {above}"))
             }
-            Fault::Apart { from, level, to, other } => {
+            TreeFault::Apart { from, level, to, other } => {
                 (3, format!("an edge leads from {}, level {level}, to {}, level {other}", name(from), name(to)))
             }
-            Fault::NotReached { from, to } => {
+            TreeFault::NotReached { from, to } => {
                 (4, format!("an edge leads from {}, which was reached, to {}, which was not", name(from), name(to)))
             }
-            Fault::NoEdge { vertex, parent } => {
+            TreeFault::NoEdge { vertex, parent } => {
                 (5, format!("no edge leads to vertex {} from its parent {}", name(vertex), name(parent)))
             }
-            Fault::NotFirst { vertex, parent, first } => {
+            TreeFault::NotFirst { vertex, parent, first } => {
                 let (vertex, parent, first) = (name(vertex), name(parent), name(first));
                 return Error::Validation(format!(
                     "source {source}: the parent of vertex {vertex} is {parent}, but {first} is in the same level and comes first"

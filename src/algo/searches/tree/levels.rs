@@ -8,16 +8,14 @@
 //! The levels of several trees lie side by side, in a *line* for each vertex, because checks of edges need the levels
 //! of all trees at both ends.
 
-use super::fault::Fault;
+use super::fault::TreeFault;
 use crate::algo::searches::NONE;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::least;
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Plain, byte_cells, cells};
-use crate::process::signals;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 /// Parents of one search, as searches write them.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +100,7 @@ pub(super) enum Marked {
         /// Number of the tree.
         tree: usize,
         /// Fault in the tree.
-        fault: Fault,
+        fault: TreeFault,
     },
 }
 
@@ -124,7 +122,10 @@ pub(super) fn mark<M: Mark, const W: usize>(
     for (tree, of) in trees.iter().enumerate() {
         let parent = of.parents.get(of.root.index()).copied();
         if parent != Some(of.root.0) {
-            return Ok(Marked::Wrong { tree, fault: Fault::Root { parent: parent.filter(|&parent| parent != NONE) } });
+            return Ok(Marked::Wrong {
+                tree,
+                fault: TreeFault::Root { parent: parent.filter(|&parent| parent != NONE) },
+            });
         }
         lines[of.root.index()][tree] = M::of_level(0);
     }
@@ -133,12 +134,9 @@ pub(super) fn mark<M: Mark, const W: usize>(
         width: W,
         trees,
         deep: trees.iter().map(|_| AtomicBool::new(false)).collect(),
-        wrong: Mutex::default(),
-        wrong_part: AtomicUsize::new(usize::MAX),
     };
-    let parts = Parts::new(vertices, PART);
-    team(threads, &|_| parts.each(|part| marking.part(part)))?;
-    if let Some((_, tree, fault)) = marking.wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    // The fault of the first part that has one is reported.
+    if let Some((_, tree, fault)) = least(threads, vertices, PART, |part| marking.part(part))? {
         return Ok(Marked::Wrong { tree, fault });
     }
     let deep: Vec<bool> = marking.deep.into_iter().map(AtomicBool::into_inner).collect();
@@ -151,23 +149,18 @@ struct Marking<'a, M: Mark> {
     width: usize,
     trees: &'a [Tree<'a>],
     deep: Vec<AtomicBool>,
-    /// The fault in the first part that has one, with the first vertex of the part and the number of the tree.
-    wrong: Mutex<Option<(usize, usize, Fault)>>,
-    wrong_part: AtomicUsize,
 }
 
 /// Why a vertex gets no mark.
 enum Unmarked {
     Deep,
-    Wrong(Fault),
+    Wrong(TreeFault),
 }
 
 impl<M: Mark> Marking<'_, M> {
-    fn part(&self, part: Range<usize>) -> Result<()> {
-        signals::check()?;
-        if self.wrong_part.load(Relaxed) < part.start {
-            return Ok(());
-        }
+    /// Marks a part of the vertices. Returns the first fault with the first vertex of the part and the number of the
+    /// tree.
+    fn part(&self, part: Range<usize>) -> Option<(usize, usize, TreeFault)> {
         for (number, tree) in self.trees.iter().enumerate() {
             if self.deep[number].load(Relaxed) {
                 continue;
@@ -180,16 +173,7 @@ impl<M: Mark> Marking<'_, M> {
                 match self.mark(number, tree, vertices) {
                     Ok(()) => {}
                     Err(Unmarked::Deep) => self.deep[number].store(true, Relaxed),
-                    Err(Unmarked::Wrong(fault)) => {
-                        // Threads finish the parts before this one, so that the reported fault does not depend on
-                        // timing.
-                        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                        if wrong.is_none_or(|(first, _, _)| part.start < first) {
-                            *wrong = Some((part.start, number, fault));
-                        }
-                        self.wrong_part.fetch_min(part.start, Relaxed);
-                        return Ok(());
-                    }
+                    Err(Unmarked::Wrong(fault)) => return Some((part.start, number, fault)),
                 }
             }
         }
@@ -198,7 +182,7 @@ impl<M: Mark> Marking<'_, M> {
                 M::UNREACHED.write(&self.cells[v * self.width + place]);
             }
         }
-        Ok(())
+        None
     }
 
     fn cell(&self, number: usize, v: usize) -> Option<&M::Cell> {
@@ -230,18 +214,18 @@ impl<M: Mark> Marking<'_, M> {
         let above = loop {
             let (vertex, parent) = (at as u32, tree.parents[at]);
             let read = match self.cell(number, parent as usize) {
-                None => return Err(Unmarked::Wrong(Fault::NoVertex { vertex, parent: parent.into() })),
+                None => return Err(Unmarked::Wrong(TreeFault::NoVertex { vertex, parent: parent.into() })),
                 Some(cell) => M::read(cell),
             };
             steps += 1;
             if read == M::UNREACHED || tree.parents[parent as usize] == NONE {
-                return Err(Unmarked::Wrong(Fault::LostParent { vertex, parent }));
+                return Err(Unmarked::Wrong(TreeFault::LostParent { vertex, parent }));
             }
             if read != M::default() {
                 break u64::from(read.level());
             }
             if parent as usize == waiting {
-                return Err(Unmarked::Wrong(Fault::Cycle { vertex: v as u32 }));
+                return Err(Unmarked::Wrong(TreeFault::Cycle { vertex: v as u32 }));
             }
             if steps == until {
                 (waiting, until) = (parent as usize, 2 * until);

@@ -1,54 +1,27 @@
 //! Implementation of [`SearchTask`] for all searches by levels, which produce the same trees.
 
-use super::levels::Tree;
-use super::results::SourceOutput;
-use super::{BATCH, TreeWriter, validate};
-use crate::algo::searches::figures::LevelDetails;
-use crate::algo::searches::graph500::Kernel;
-use crate::algo::searches::results::Speed;
-use crate::algo::searches::{Claim, Engine, EngineOf, Kept, NONE, Options, SearchTask};
-use crate::algo::{Algorithm, Run};
+use super::verify::{self, SourceChecked, SourceOutput};
+use super::{BATCH, validate, write};
+use crate::algo::searches::graph500::Graph500Kernel;
+use crate::algo::searches::results::{Farthest, SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
+use crate::algo::searches::{Claim, NONE, Root, SearchTable, SearchTask, figures, holds};
+use crate::algo::{EdgeSource, Results, Run};
+use crate::chart::Figure;
 use crate::error::{Error, Result};
 use crate::graph::ids::InputId;
 use crate::memory::{Budget, Buffer, populate};
+use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::results::Output;
-use crate::store::map::Mapped;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use crate::results::about::About;
 use std::collections::BTreeMap;
-use std::fmt::Debug;
-
-/// A table of searches by levels: its engine, and the statistics that it keeps of a search.
-pub trait LevelTask: Algorithm {
-    /// Statistics of one search.
-    type Searched: LevelFigures;
-    /// Details of the search from one source.
-    type SourceDetails: LevelDetails;
-
-    /// Returns the keys that all tables of searches share.
-    fn options(&self) -> &Options;
-
-    /// Prepares the engine on the devices that the job and all ranks choose. `spare` bytes of host memory stay free. A
-    /// search writes the parent of every vertex: the smallest neighbour in the previous level, the root itself for the
-    /// root, and [`NONE`] for an unreached vertex. Collective.
-    ///
-    /// # Errors
-    /// Errors of the device and of reading the graph.
-    fn engine<'a>(
-        &self,
-        graph: &'a Graph,
-        degrees: &'a Mapped,
-        run: &Run<'a>,
-        spare: u64,
-    ) -> Result<Engine<'a, [u32], Self::Searched>>;
-
-    /// Returns the details of the search from a source, with at most `levels` levels.
-    fn details(searched: Self::Searched, speed: Speed, levels: usize) -> Self::SourceDetails;
-}
+use validate::Tree;
 
 /// Statistics that every search by levels has. The default is that of a search that reached nothing.
-pub trait LevelFigures: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned {
+pub trait LevelSearched: Default {
+    /// Details of the search, for the report.
+    type Details: SourceDetails;
+
     /// Returns the statistics of a root without an edge, which reaches only itself.
     fn alone() -> Self;
 
@@ -57,25 +30,29 @@ pub trait LevelFigures: Clone + Debug + Default + PartialEq + Serialize + Deseri
 
     /// Returns the seconds of the search.
     fn seconds(&self) -> f64;
+
+    /// Returns the details of the search, with at most `levels` levels.
+    fn details(self, speed: Speed, levels: usize) -> Self::Details;
 }
 
-impl<T: LevelTask> SearchTask for T {
-    type Searched = T::Searched;
+/// A table whose searches fill arrays of parents: the parent of a vertex is the smallest neighbour in the previous level,
+/// the root itself for the root, and [`NONE`] for an unreached vertex.
+impl<T: SearchTable<Tree = Buffer<u32>>> SearchTask for T
+where
+    T::Searched: LevelSearched,
+{
     type SourceOutput = SourceOutput;
-    type SourceDetails = T::SourceDetails;
-    type Tree = Buffer<u32>;
-    type Writer = TreeWriter;
+    type SourceDetails = <T::Searched as LevelSearched>::Details;
+    type Writer = InputIds;
 
+    const KERNEL: Graph500Kernel = Graph500Kernel::Bfs;
+    const COLUMNS: &'static [About] = &[About::PARENT, About::LEVEL];
+    const VALUES: [(u64, u64); 2] = [(8, 20), (4, 11)];
     const CHECKED: usize = BATCH;
-    const KERNEL: Kernel = Kernel::Bfs;
-
-    fn options(&self) -> &Options {
-        LevelTask::options(self)
-    }
-
-    fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<EngineOf<'a, T>> {
-        LevelTask::engine(self, graph, degrees, run, spare)
-    }
+    const PLANNED: usize = BATCH;
+    const CHECK: f64 = 0.15;
+    // This suffices for some tens of levels.
+    const RECORD: u64 = 8192;
 
     fn alone(&self, _: &Graph, parents: &mut Buffer<u32>) -> T::Searched {
         parents.fill(NONE);
@@ -89,7 +66,10 @@ impl<T: LevelTask> SearchTask for T {
     }
 
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
-        super::bytes(LevelTask::options(self), vertices, trees)
+        let options = self.options();
+        let checks = if options.validate { validate::bytes(vertices, trees, 0) } else { 0 };
+        let writes = if options.write { write::bytes(vertices) } else { 0 };
+        4 * vertices * trees as u64 + checks + writes
     }
 
     fn parents(parents: &Buffer<u32>) -> &[u32] {
@@ -100,18 +80,18 @@ impl<T: LevelTask> SearchTask for T {
         searched.seconds()
     }
 
-    fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<TreeWriter>> {
-        writes.then(|| TreeWriter::new(graph, budget)).transpose()
+    fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<InputIds>> {
+        writes.then(|| InputIds::open(graph, budget)).transpose()
     }
 
     fn keep(
         &self,
-        writer: &TreeWriter,
-        kept: Kept<'_, Buffer<u32>>,
-        _: &mut T::Searched,
+        ids: &InputIds,
+        root: Root,
+        (parents, _): (&Buffer<u32>, &mut T::Searched),
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>> {
-        writer.write(&mut run.columns, kept.root, kept.tree, (run.threads, run.budget))
+        write::write(&mut run.columns, root, parents, ids, (run.threads, run.budget))
     }
 
     fn check(&self, graph: &Graph, claims: &[Claim<'_, T::Searched, Buffer<u32>>], run: &Run<'_>) -> Result<()> {
@@ -133,8 +113,47 @@ impl<T: LevelTask> SearchTask for T {
         searched: T::Searched,
         speed: Speed,
         levels: usize,
-    ) -> (SourceOutput, T::SourceDetails) {
+    ) -> (SourceOutput, Self::SourceDetails) {
         let (reached, depth) = searched.reached_and_depth();
-        (SourceOutput { source, reached, depth, edges }, T::details(searched, speed, levels))
+        (SourceOutput { source, reached, depth, edges }, searched.details(speed, levels))
+    }
+
+    fn figures(&SourceOutput { source, reached, depth, edges }: &SourceOutput) -> SourceFigures {
+        SourceFigures { source, reached, edges, farthest: Farthest::Steps(depth) }
+    }
+
+    fn shown(of: &SourceOutput) -> String {
+        format!("(reached, depth, edges) {:?}", (of.reached, of.depth, of.edges))
+    }
+
+    fn charts(output: &SearchOutput<SourceOutput>, details: &SearchDetails<Self::SourceDetails>) -> Vec<Figure> {
+        figures::of_levels(output, details, |source| source.source.to_string())
+    }
+
+    fn agree(&SourceOutput { source, reached, depth, .. }: &SourceOutput, details: &Self::SourceDetails) -> Result<()> {
+        let frontiers: Vec<u64> = details.levels().iter().map(|level| level.frontier).collect();
+        holds(source, depth < reached, || format!("depth {depth} with {reached} vertices"))?;
+        let levels = frontiers.len() as u64;
+        holds(source, levels <= depth + 1, || format!("{levels} levels, and depth {depth}"))?;
+        holds(source, frontiers.first().is_none_or(|&first| first == 1) && !frontiers.contains(&0), || {
+            "a level without vertices, or a first one that is not the source alone".to_owned()
+        })?;
+        let sum = frontiers.iter().sum::<u64>();
+        // A report has only the first levels of a deep tree.
+        let is_sum = if levels == depth + 1 { sum == reached } else { sum <= reached };
+        holds(source, is_sum, || format!("{sum} vertices in its levels, {reached} reached"))
+    }
+
+    fn verify_trees(
+        &self,
+        edges: &EdgeSource<'_>,
+        results: &Results<'_>,
+        sources: &[(&SourceOutput, &Self::SourceDetails)],
+    ) -> Result<String> {
+        let source = |&(&output, details): &(&SourceOutput, &Self::SourceDetails)| {
+            let frontiers = details.levels().iter().map(|level| level.frontier).collect();
+            SourceChecked { output, frontiers }
+        };
+        verify::trees(T::NAME, edges, results, &sources.iter().map(source).collect::<Vec<_>>())
     }
 }

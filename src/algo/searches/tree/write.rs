@@ -7,56 +7,48 @@ use crate::error::Result;
 use crate::graph::ids::Vertex;
 use crate::memory::Budget;
 use crate::prepare::input_ids::InputIds;
-use crate::prepare::prepared::Graph;
 use crate::results::{Columns, Output};
 use std::collections::BTreeMap;
 
 /// Value of an unreached vertex in both columns.
 const UNREACHED: i64 = -1;
 
-/// Writer of the columns of trees.
-pub struct TreeWriter(InputIds);
-
 /// Returns the bytes of host memory that writing takes: for the ids of vertices and the levels of a tree.
 pub fn bytes(vertices: u64) -> u64 {
     InputIds::bytes(vertices) + 4 * vertices
 }
 
-impl TreeWriter {
-    /// Reads the ids of vertices.
-    ///
-    /// # Errors
-    /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
-    pub fn new(graph: &Graph, budget: &Budget) -> Result<TreeWriter> {
-        InputIds::open(graph, budget).map(TreeWriter)
-    }
+/// Writes the columns of a tree. `ids` are the input's ids of vertices. Returns the written files by their paths in the
+/// workdir.
+///
+/// # Errors
+/// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], a stop.
+pub(super) fn write(
+    columns: &mut Columns<'_>,
+    root: Root,
+    parents: &[u32],
+    ids: &InputIds,
+    (threads, budget): (usize, &Budget),
+) -> Result<BTreeMap<String, Output>> {
+    put_parents(columns, root, parents, ids)?;
+    let levels = root.vertex.map(|root| levels(Tree { root: Vertex(root), parents }, threads, budget)).transpose()?;
+    let level = |v: Vertex| match levels.as_ref().map(|levels| levels[v.index()]) {
+        Some(NONE) | None => UNREACHED as i32,
+        Some(level) => level as i32,
+    };
+    columns.put_of_source(root.id, "level", UNREACHED as i32, root.vertex.is_none().then_some(0), level)?;
+    Ok(columns.of_source(root.id))
+}
 
-    /// Writes the columns of a tree. Returns the written files by their paths in the workdir.
-    ///
-    /// # Errors
-    /// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], a stop.
-    pub fn write(
-        &self,
-        columns: &mut Columns<'_>,
-        root: Root,
-        parents: &[u32],
-        (threads, budget): (usize, &Budget),
-    ) -> Result<BTreeMap<String, Output>> {
-        let own = root.vertex.is_none();
-        let parent = |Vertex(v): Vertex| match parents.get(v as usize) {
-            Some(&NONE) | None => UNREACHED,
-            Some(&parent) => self.0.of(Vertex(parent)).0 as i64,
-        };
-        columns.put_of_source(root.id, "parent", UNREACHED, own.then_some(root.id.0 as i64), parent)?;
-        let levels = match root.vertex {
-            Some(root) => Some(levels(Tree { root: Vertex(root), parents }, threads, budget)?),
-            None => None,
-        };
-        let level = |v: Vertex| match levels.as_ref().map(|levels| levels[v.index()]) {
-            Some(NONE) | None => UNREACHED as i32,
-            Some(level) => level as i32,
-        };
-        columns.put_of_source(root.id, "level", UNREACHED as i32, own.then_some(0), level)?;
-        Ok(columns.of_source(root.id))
-    }
+/// Writes the column `parent` of a source. `ids` are the input's ids of vertices.
+///
+/// # Errors
+/// [`crate::Error::DiskFull`], [`crate::Error::Io`], a stop.
+pub fn put_parents(columns: &mut Columns<'_>, root: Root, parents: &[u32], ids: &InputIds) -> Result<()> {
+    let parent = |v: Vertex| match parents[v.index()] {
+        NONE => UNREACHED,
+        parent => ids.of(Vertex(parent)).0 as i64,
+    };
+    let own = root.vertex.is_none().then_some(root.id.0 as i64);
+    columns.put_of_source(root.id, "parent", UNREACHED, own, parent)
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// Arithmetic of one kind of distances.
 pub trait Arithmetic: Send + Sync + 'static {
     /// A distance: the sum of the weights along a path.
-    type Sum: Copy + Ord + Debug + Send + Sync;
+    type Sum: Copy + Ord + Debug + Default + Into<u64> + TryFrom<u64> + Send + Sync;
     /// A distance that threads share.
     type Cell: Plain + Send + Sync;
     /// A path to a vertex: its length, and its last vertex but one if cells keep parents.
@@ -26,14 +26,10 @@ pub trait Arithmetic: Send + Sync + 'static {
 
     /// Returns `sum` plus `weight`. The result is never smaller than `sum`, and it grows with `sum` and with `weight`.
     fn add(sum: Self::Sum, weight: u32) -> Self::Sum;
-    /// Makes a cell that holds `sum`.
-    fn cell(sum: Self::Sum) -> Self::Cell;
     /// Returns the distance in a cell.
     fn load(cell: &Self::Cell) -> Self::Sum;
     /// Replaces the distance in a cell.
     fn store(cell: &Self::Cell, sum: Self::Sum);
-    /// Lowers the distance in a cell to `sum`. Returns true if it was larger.
-    fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool;
     /// Returns the path of length `sum` whose last edge leaves the vertex `by`, which is at the distance `before`.
     fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::Way;
     /// Returns the length of a path.
@@ -42,6 +38,11 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn is_better(way: Self::Way, cell: &Self::Cell) -> bool;
     /// Replaces the path in a cell if `way` is better. Returns true if the distance became smaller.
     fn improve(cell: &Self::Cell, way: Self::Way) -> bool;
+    /// Lowers the distance in a cell to `sum`. Returns true if it was larger.
+    #[inline(always)]
+    fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool {
+        Self::improve(cell, Self::way(sum, NONE, sum))
+    }
     /// Returns the parent in a cell.
     fn parent(_cell: &Self::Cell) -> u32 {
         NONE
@@ -51,9 +52,15 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Returns the smallest distance in bucket `bucket` or a later one.
     fn least(bucket: u64, width: Width) -> Self::Sum;
     /// Returns a distance as a number. The order of numbers is the order of distances.
-    fn to_word(sum: Self::Sum) -> u64;
+    #[inline]
+    fn to_word(sum: Self::Sum) -> u64 {
+        sum.into()
+    }
     /// Returns the distance that [`Self::to_word`] turned into `word`.
-    fn of_word(word: u64) -> Self::Sum;
+    #[inline]
+    fn of_word(word: u64) -> Self::Sum {
+        Self::Sum::try_from(word).unwrap_or(Self::UNREACHED)
+    }
     /// Returns a distance in the form of results.
     fn distance(sum: Self::Sum) -> Distance;
 
@@ -100,11 +107,6 @@ macro_rules! sums_alone {
         fn is_better(way: Self::Sum, cell: &Self::Cell) -> bool {
             way < Self::load(cell)
         }
-
-        #[inline(always)]
-        fn improve(cell: &Self::Cell, way: Self::Sum) -> bool {
-            Self::lower(cell, way)
-        }
     };
 }
 
@@ -126,10 +128,6 @@ macro_rules! whole {
                 sum.saturating_add(weight.into())
             }
 
-            fn cell(sum: $sum) -> $cell {
-                <$cell>::new(sum)
-            }
-
             #[inline(always)]
             fn load(cell: &$cell) -> $sum {
                 cell.load(Relaxed)
@@ -141,7 +139,7 @@ macro_rules! whole {
             }
 
             #[inline(always)]
-            fn lower(cell: &$cell, sum: $sum) -> bool {
+            fn improve(cell: &$cell, sum: $sum) -> bool {
                 let mut before = cell.load(Relaxed);
                 // Another thread rarely interferes, so the first attempt usually succeeds.
                 while sum < before {
@@ -161,16 +159,6 @@ macro_rules! whole {
             fn least(bucket: u64, width: Width) -> $sum {
                 let least = u128::from(bucket) << width.shift;
                 <$sum>::try_from(least).unwrap_or(<$sum>::MAX)
-            }
-
-            #[inline]
-            fn to_word(sum: $sum) -> u64 {
-                sum.into()
-            }
-
-            #[inline]
-            fn of_word(word: u64) -> $sum {
-                word as $sum
             }
 
             fn distance(sum: $sum) -> Distance {
@@ -200,10 +188,6 @@ impl Arithmetic for Decimal {
         (f32::from_bits(sum) + f32::from_bits(weight)).to_bits()
     }
 
-    fn cell(sum: u32) -> AtomicU32 {
-        AtomicU32::new(sum)
-    }
-
     #[inline(always)]
     fn load(cell: &AtomicU32) -> u32 {
         cell.load(Relaxed)
@@ -215,7 +199,7 @@ impl Arithmetic for Decimal {
     }
 
     #[inline(always)]
-    fn lower(cell: &AtomicU32, sum: u32) -> bool {
+    fn improve(cell: &AtomicU32, sum: u32) -> bool {
         cell.fetch_min(sum, Relaxed) > sum
     }
 
@@ -233,16 +217,6 @@ impl Arithmetic for Decimal {
         least
     }
 
-    #[inline]
-    fn to_word(sum: u32) -> u64 {
-        sum.into()
-    }
-
-    #[inline]
-    fn of_word(word: u64) -> u32 {
-        word as u32
-    }
-
     fn distance(sum: u32) -> Distance {
         Distance::Decimal(f32::from_bits(sum))
     }
@@ -251,9 +225,9 @@ impl Arithmetic for Decimal {
 /// Distances of 32 bits, in cells that also keep a parent. The parent is the smallest vertex among those that are
 /// nearer and through which a path of that length leads. It is final once all edges of the vertices at smaller
 /// distances were relaxed.
-pub struct Tree<A>(PhantomData<A>);
+pub struct WithParents<A>(PhantomData<A>);
 
-impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
+impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
     type Sum = u32;
     /// A distance in the upper half, and a vertex or [`NONE`] in the lower half.
     type Cell = AtomicU64;
@@ -267,10 +241,6 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
         A::add(sum, weight)
     }
 
-    fn cell(sum: u32) -> AtomicU64 {
-        AtomicU64::new(both(sum, NONE))
-    }
-
     #[inline(always)]
     fn load(cell: &AtomicU64) -> u32 {
         Self::sum(cell.load(Relaxed))
@@ -279,11 +249,6 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
     #[inline(always)]
     fn store(cell: &AtomicU64, sum: u32) {
         cell.store(both(sum, NONE), Relaxed);
-    }
-
-    #[inline(always)]
-    fn lower(cell: &AtomicU64, sum: u32) -> bool {
-        Self::improve(cell, both(sum, NONE))
     }
 
     #[inline(always)]
@@ -326,16 +291,6 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
 
     fn least(bucket: u64, width: Width) -> u32 {
         A::least(bucket, width)
-    }
-
-    #[inline]
-    fn to_word(sum: u32) -> u64 {
-        A::to_word(sum)
-    }
-
-    #[inline]
-    fn of_word(word: u64) -> u32 {
-        A::of_word(word)
     }
 
     fn distance(sum: u32) -> Distance {

@@ -16,7 +16,7 @@ const STEP_OF_VERTEX: u64 = 1 << 10;
 /// A vertex that became nearer, with its distance at that time. The entry is outdated if the vertex has a smaller
 /// distance by now.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Entry<S> {
+pub struct NearerVertex<S> {
     /// The distance at that time.
     pub sum: S,
     /// The vertex.
@@ -24,18 +24,18 @@ pub struct Entry<S> {
 }
 
 /// Entries in buckets. No entry is in a bucket before the one that was taken last.
-pub struct Bins<S> {
-    ring: Vec<Vec<Entry<S>>>,
+pub struct DistanceBins<S> {
+    ring: Vec<Vec<NearerVertex<S>>>,
     /// The bucket that was taken last.
     base: u64,
-    far: Vec<(u64, Entry<S>)>,
+    far: Vec<(u64, NearerVertex<S>)>,
     /// The first bucket in `far`.
     far_first: u64,
     /// Entries that are sent to other ranks before they come into a bucket.
-    unsent: Vec<Entry<S>>,
+    pub unsent: Vec<NearerVertex<S>>,
     /// Empty lists with the memory of lists that were taken. A bucket that gets its first entry reuses one, because it
     /// is likely in a cache.
-    spare: Vec<Vec<Entry<S>>>,
+    spare: Vec<Vec<NearerVertex<S>>>,
     memory: EntryMemory,
 }
 
@@ -87,12 +87,12 @@ impl EntryMemory {
     }
 }
 
-impl<S: Copy> Bins<S> {
+impl<S: Copy> DistanceBins<S> {
     /// Makes empty buckets for a graph of `vertices` vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(vertices: u32, budget: &Budget) -> Result<Bins<S>> {
+    pub fn new(vertices: u32, budget: &Budget) -> Result<DistanceBins<S>> {
         let step = step(vertices.into());
         let ring = (0..RING).map(|_| Vec::new()).collect();
         let memory = EntryMemory {
@@ -102,7 +102,7 @@ impl<S: Copy> Bins<S> {
             is_out_of_memory: false,
         };
         let far_first = u64::MAX;
-        Ok(Bins { ring, base: 0, far: Vec::new(), far_first, unsent: Vec::new(), spare: Vec::new(), memory })
+        Ok(DistanceBins { ring, base: 0, far: Vec::new(), far_first, unsent: Vec::new(), spare: Vec::new(), memory })
     }
 
     /// Removes all entries.
@@ -113,8 +113,9 @@ impl<S: Copy> Bins<S> {
         (self.base, self.far_first) = (0, u64::MAX);
         self.memory.is_out_of_memory = false;
         // Lists that were taken are freed by now.
-        let near: usize = self.ring.iter().chain(&self.spare).map(|list| list.capacity() * size_of::<Entry<S>>()).sum();
-        self.memory.taken = (near + self.far.capacity() * size_of::<(u64, Entry<S>)>()) as u64;
+        let near: usize =
+            self.ring.iter().chain(&self.spare).map(|list| list.capacity() * size_of::<NearerVertex<S>>()).sum();
+        self.memory.taken = (near + self.far.capacity() * size_of::<(u64, NearerVertex<S>)>()) as u64;
     }
 
     /// Removes all entries, and frees their memory.
@@ -142,7 +143,7 @@ impl<S: Copy> Bins<S> {
 
     /// Adds an entry to a bucket, which must not be before the one that was taken last.
     #[inline(always)]
-    pub fn push(&mut self, bucket: u64, entry: Entry<S>) {
+    pub fn push(&mut self, bucket: u64, entry: NearerVertex<S>) {
         if bucket - self.base < RING {
             let list = &mut self.ring[(bucket % RING) as usize];
             if list.len() < list.capacity() || self.memory.grow_list(list, &mut self.spare) {
@@ -154,17 +155,6 @@ impl<S: Copy> Bins<S> {
         }
     }
 
-    /// Adds an entry that is to be sent to other ranks.
-    #[inline(always)]
-    pub fn push_unsent(&mut self, entry: Entry<S>) {
-        self.unsent.push(entry);
-    }
-
-    /// Takes the entries that are to be sent to other ranks.
-    pub fn take_unsent(&mut self) -> Vec<Entry<S>> {
-        std::mem::take(&mut self.unsent)
-    }
-
     /// Returns the first bucket that has an entry.
     pub fn first(&self) -> Option<u64> {
         let near = (self.base..self.base + RING).find(|bucket| !self.ring[(bucket % RING) as usize].is_empty());
@@ -173,12 +163,12 @@ impl<S: Copy> Bins<S> {
 
     /// Moves the entries of the first bucket that has any to `list`. Keeps the former memory of `list` for other
     /// buckets.
-    pub fn take(&mut self, bucket: u64, list: &mut Vec<Entry<S>>) {
+    pub fn take(&mut self, bucket: u64, list: &mut Vec<NearerVertex<S>>) {
         self.base = bucket;
         if self.far_first <= bucket {
             let mut far = std::mem::take(&mut self.far);
             let base = self.base;
-            let is_near = |&(bucket, _): &(u64, Entry<S>)| bucket - base < RING;
+            let is_near = |&(bucket, _): &(u64, NearerVertex<S>)| bucket - base < RING;
             far.iter().filter(|far| is_near(far)).for_each(|&(bucket, entry)| self.push(bucket, entry));
             far.retain(|far| !is_near(far));
             self.far_first = far.iter().map(|&(bucket, _)| bucket).min().unwrap_or(u64::MAX);
@@ -229,10 +219,10 @@ mod tests {
     #[test]
     fn entries_come_by_buckets_near_and_far() {
         let budget = Budget::new(1 << 30, 1).unwrap();
-        let mut bins = Bins::new(1 << 20, &budget).unwrap();
+        let mut bins = DistanceBins::new(1 << 20, &budget).unwrap();
         let buckets = [0, 3, 3, RING - 1, RING, 5 * RING + 7, 1 << 60, 5 * RING + 6];
         for (vertex, &bucket) in (0..).zip(&buckets) {
-            bins.push(bucket, Entry { sum: bucket, vertex });
+            bins.push(bucket, NearerVertex { sum: bucket, vertex });
         }
         let (mut found, mut list) = (Vec::new(), Vec::new());
         while let Some(bucket) = bins.first() {
@@ -249,10 +239,10 @@ mod tests {
     #[test]
     fn buckets_one_after_the_other_share_memory() {
         let budget = Budget::new(1 << 30, 1).unwrap();
-        let mut bins = Bins::new(1 << 20, &budget).unwrap();
+        let mut bins = DistanceBins::new(1 << 20, &budget).unwrap();
         let mut list = Vec::new();
         for bucket in 0..10 * RING {
-            (0..100).for_each(|vertex| bins.push(bucket + u64::from(vertex % 2), Entry { sum: bucket, vertex }));
+            (0..100).for_each(|vertex| bins.push(bucket + u64::from(vertex % 2), NearerVertex { sum: bucket, vertex }));
             bins.take(bucket, &mut list);
             assert_eq!(list.len(), if bucket == 0 { 50 } else { 100 });
         }
@@ -262,11 +252,11 @@ mod tests {
     #[test]
     fn entries_without_memory_are_dropped_and_noticed() {
         let budget = Budget::new(crate::memory::limit_leaving(bytes(1 << 20), 1), 1).unwrap();
-        let mut bins = Bins::new(1 << 20, &budget).unwrap();
-        let fill = |bins: &mut Bins<u64>| {
+        let mut bins = DistanceBins::new(1 << 20, &budget).unwrap();
+        let fill = |bins: &mut DistanceBins<u64>| {
             (0..)
                 .take_while(|&vertex| {
-                    bins.push(u64::from(vertex) * 100 % 5000, Entry { sum: 0, vertex });
+                    bins.push(u64::from(vertex) * 100 % 5000, NearerVertex { sum: 0, vertex });
                     !bins.is_out_of_memory()
                 })
                 .count() as u64
@@ -283,8 +273,8 @@ mod tests {
         assert_eq!(fill(&mut bins), first);
         assert!(bins.reserve(bytes(1 << 20)).is_ok() && bins.reserve(bytes(1 << 20) + 1).is_err());
         let budget = Budget::new(1 << 30, 1).unwrap();
-        let (mut bins, free) = (Bins::new(1 << 20, &budget).unwrap(), budget.free());
-        (0..1 << 20).for_each(|vertex| bins.push(7, Entry { sum: 7u64, vertex }));
+        let (mut bins, free) = (DistanceBins::new(1 << 20, &budget).unwrap(), budget.free());
+        (0..1 << 20).for_each(|vertex| bins.push(7, NearerVertex { sum: 7u64, vertex }));
         assert!(!bins.is_out_of_memory());
         assert_eq!(free - budget.free(), (16 << 20) - bytes(1 << 20));
         bins.give_back();

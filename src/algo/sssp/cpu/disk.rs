@@ -1,6 +1,6 @@
 //! Rows in a file. Memory keeps the first entries of each row, which suffice for most searches.
 
-use super::packing::{PADDING, Packing};
+use super::packing::{EntryPacking, PADDING};
 use crate::memory::{Buffer, will_need};
 use crate::store::written::Written;
 use std::ops::Range;
@@ -16,7 +16,7 @@ const GAP: u64 = 1 << 12;
 
 /// Packed entries in a file, row by row. The first entries of each row are in memory as well.
 pub struct DiskEntries {
-    pub(super) packing: Packing,
+    pub(super) packing: EntryPacking,
     pub(super) file: Written,
     /// The position in memory of each row's first entry, followed by the end of the last row. Empty if memory has no
     /// entries.
@@ -27,7 +27,7 @@ pub struct DiskEntries {
 /// One row in a file.
 #[derive(Clone, Copy)]
 pub struct DiskRow<'r> {
-    packing: Packing,
+    packing: EntryPacking,
     /// The first entries, in memory.
     near: &'r [u8],
     in_memory: usize,
@@ -40,7 +40,7 @@ impl DiskEntries {
     /// Returns the row of vertex `v`, whose entries are at `places` in the file.
     #[inline(always)]
     pub fn row(&self, v: u32, places: Range<u64>) -> DiskRow<'_> {
-        let size = self.packing.bytes();
+        let size = self.packing.bytes;
         let near = self.near(v);
         DiskRow {
             packing: self.packing,
@@ -62,7 +62,7 @@ impl DiskEntries {
 
     /// Requests the entries at `places` from the disk.
     fn ask(&self, places: &Range<u64>) {
-        let size = self.packing.bytes() as u64;
+        let size = self.packing.bytes as u64;
         will_need(&self.file[(places.start * size) as usize..(places.end * size) as usize]);
     }
 
@@ -75,7 +75,7 @@ impl DiskEntries {
         wanted: impl Fn(T) -> Range<u64>,
         mut each: impl FnMut(T),
     ) {
-        let size = self.packing.bytes() as u64;
+        let size = self.packing.bytes as u64;
         let (most, gap) = (MOST_ASKED / size, GAP / size);
         let mut together = Vec::with_capacity(MOST_ROWS);
         let (mut asked, mut sum) = (0..0, 0);
@@ -141,6 +141,6 @@ impl DiskRow<'_> {
 }
 
 /// Returns the bytes of `entries` packed entries, in memory or in a file.
-pub fn bytes(packing: Packing, entries: u64) -> u64 {
-    packing.bytes() as u64 * entries + PADDING as u64
+pub fn bytes(packing: EntryPacking, entries: u64) -> u64 {
+    packing.bytes as u64 * entries + PADDING as u64
 }

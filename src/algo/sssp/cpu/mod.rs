@@ -9,13 +9,12 @@
 //! | `disk` | rows in a file, whose first entries are also in memory |
 //! | `near` | the choice of those entries |
 //! | `arithmetic` | distances as whole numbers and as decimals |
-//! | `search` | a search: its phases, and the state that threads share |
+//! | `search`, `walk` | a search: its phases, and the state that threads share |
 //! | `push` | pushing along the out-edges of vertices that became nearer, bucket by bucket |
 //! | `pull` | pulling along in-edges, when most vertices become nearer at once |
 //! | `bins` | the buckets of a thread |
 //! | `rounds` | rounds over the edges of all vertices: the baseline |
 //! | `parents` | the parents of vertices, once distances are known |
-//! | `plateau` | the parents of vertices that are reached only by edges that add nothing |
 
 pub(super) mod arithmetic;
 pub(super) mod bins;
@@ -23,7 +22,6 @@ mod disk;
 mod near;
 mod packing;
 mod parents;
-mod plateau;
 mod pull;
 mod push;
 mod rounds;
@@ -31,29 +29,29 @@ mod rows;
 mod search;
 mod slices;
 mod sort;
+mod walk;
 
-use self::arithmetic::{Arithmetic, Decimal, Long, Short, Tree, Width};
-use self::bins::Bins;
-use self::packing::Packing;
-use self::rows::Rows;
-use self::search::Walk;
-use self::sort::{RowFile, Sorter};
+use self::arithmetic::{Arithmetic, Decimal, Long, Short, Width, WithParents};
+use self::bins::DistanceBins;
+use self::packing::EntryPacking;
+use self::rows::SortedRows;
+use self::sort::{RowFile, RowSorter};
+use self::walk::PathWalk;
 use super::distances::Distances;
-use super::edges::{self, Edges};
+use super::edges::WeightedEdges;
 use super::options::{Method, Sssp};
-use super::ranks::exchange::Exchange;
-use super::search::{Search, Searched, ShortestPathTree};
-use crate::algo::WeightSource;
-use crate::algo::run::Units;
+use super::ranks::exchange::NearerExchange;
+use super::search::{Search, ShortestPathTree, SsspSearched};
+use super::weights::EdgeWeights;
+use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
 use crate::algo::team::of_cores;
+use crate::algo::{Run, WeightSource};
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Reservation, populate};
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 use std::sync::{Mutex, PoisonError};
 
 /// Entries of all rows below which one thread searches alone, because it would be done before other threads had begun.
@@ -70,16 +68,16 @@ const HUB: f64 = 32.0;
 /// A graph prepared for searches by the threads of this process.
 pub struct CpuSearch {
     graph: SortedGraph,
-    sums: Sums,
+    sums: SsspArrays,
     method: Method,
 }
 
 /// A graph whose rows are sorted by weight.
 pub struct SortedGraph {
     /// Rows of out-edges.
-    out: Rows,
+    out: SortedRows,
     /// Rows of in-edges, if the graph is directed.
-    into: Option<Rows>,
+    into: Option<SortedRows>,
     /// Number of vertices.
     vertices: u32,
     /// First of the vertices with a single edge, which are the last in order. The edge has no direction, so no shortest
@@ -99,42 +97,42 @@ pub struct SortedGraph {
 
 impl SortedGraph {
     /// Returns the rows of in-edges.
-    fn into(&self) -> &Rows {
+    fn into(&self) -> &SortedRows {
         self.into.as_ref().unwrap_or(&self.out)
     }
 }
 
 /// The distances of vertices during a search.
-enum Sums {
-    Short(State<Short>),
-    Long(State<Long>),
-    Decimal(State<Decimal>),
-    ShortTree(State<Tree<Short>>),
-    DecimalTree(State<Tree<Decimal>>),
+enum SsspArrays {
+    Short(ArraysOf<Short>),
+    Long(ArraysOf<Long>),
+    Decimal(ArraysOf<Decimal>),
+    ShortTree(ArraysOf<WithParents<Short>>),
+    DecimalTree(ArraysOf<WithParents<Decimal>>),
 }
 
 /// The arrays of a search in one arithmetic.
-struct State<A: Arithmetic> {
+struct ArraysOf<A: Arithmetic> {
     cells: Buffer<A::Cell>,
     /// The buckets of each thread.
-    bins: Vec<Mutex<Bins<A::Sum>>>,
+    bins: Vec<Mutex<DistanceBins<A::Sum>>>,
     /// Memory for vertices that become nearer in a round.
     _nearer: Reservation,
 }
 
-impl<A: Arithmetic> State<A> {
-    fn new(vertices: u32, threads: usize, budget: &Budget) -> Result<State<A>> {
+impl<A: Arithmetic> ArraysOf<A> {
+    fn new(vertices: u32, threads: usize, budget: &Budget) -> Result<ArraysOf<A>> {
         let mut cells = budget.zeroed(vertices as usize, "distances while they are looked for")?;
         populate(&mut cells);
-        let bins = (0..threads).map(|_| Bins::new(vertices, budget).map(Mutex::new)).collect::<Result<_>>()?;
+        let bins = (0..threads).map(|_| DistanceBins::new(vertices, budget).map(Mutex::new)).collect::<Result<_>>()?;
         let nearer = budget.reserve(NEARER * u64::from(vertices), "vertices that become nearer in a round")?;
-        Ok(State { cells, bins, _nearer: nearer })
+        Ok(ArraysOf { cells, bins, _nearer: nearer })
     }
 }
 
 /// Size of a graph's rows.
 #[derive(Debug, Clone, Copy)]
-pub struct Size {
+pub struct RowsSize {
     /// Number of vertices.
     pub vertices: u64,
     /// Entries of all rows of one direction.
@@ -149,8 +147,8 @@ pub struct Size {
 
 /// Returns the bytes that searches by `threads` threads take in addition to distances and parents, and the smallest
 /// number that suffices if sorted rows go to a file.
-pub fn bytes(size: &Size, threads: usize) -> [u64; 2] {
-    let Size { vertices, entries, longest, largest, direction } = *size;
+pub fn bytes(size: &RowsSize, threads: usize) -> [u64; 2] {
+    let RowsSize { vertices, entries, longest, largest, direction } = *size;
     sort::bytes(vertices, entries, longest, largest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
 }
 
@@ -161,17 +159,7 @@ fn others(vertices: u64, threads: usize) -> u64 {
 
 /// Returns the size in bytes of the file of sorted rows, for weights up to `largest`.
 pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Direction) -> u64 {
-    disk::bytes(Packing::of(vertices, largest), entries) << direction.shift()
-}
-
-/// The resources of searches on CPUs.
-pub struct Resources<'a> {
-    /// Number of threads.
-    pub threads: usize,
-    /// Budget of host memory.
-    pub budget: &'a Budget,
-    /// Place of the file for sorted rows, if memory is too small for them.
-    pub units: Units<'a>,
+    disk::bytes(EntryPacking::of(vertices, largest), entries) << direction.shift()
 }
 
 impl CpuSearch {
@@ -179,8 +167,8 @@ impl CpuSearch {
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if [`bytes()`] do not fit; errors of the graph and of the disk; a stop.
-    pub fn new(graph: &Graph, table: &Sssp, degrees: &Mapped, resources: &Resources<'_>) -> Result<CpuSearch> {
-        Self::of_part(graph, table, degrees, resources, VertexOwnership::all(graph.info.connected as usize), None)
+    pub fn new(table: &Sssp, input: EngineInput<'_, '_>) -> Result<CpuSearch> {
+        Self::of_part(table, input, VertexOwnership::all(input.graph.info.connected as usize), None)
     }
 
     /// Prepares the part of a graph that a rank owns for searches, together with the other ranks if there are any.
@@ -189,28 +177,25 @@ impl CpuSearch {
     /// # Errors
     /// Errors of [`Self::new`] and of the exchange.
     pub fn of_part(
-        graph: &Graph,
         table: &Sssp,
-        degrees: &Mapped,
-        resources: &Resources<'_>,
+        EngineInput { graph, degrees, run, .. }: EngineInput<'_, '_>,
         own: VertexOwnership,
         exchange: Option<&mut RankExchange>,
     ) -> Result<CpuSearch> {
-        let (method, budget) = (table.method, resources.budget);
-        let degrees = degrees.body_as_u32()?;
-        let edges = Edges::new(graph, table.weights, budget)?;
-        let (kind, direction, vertices) = (edges.kind(), edges.direction(), graph.info.connected as u32);
-        let (out, into) = sort_rows(&edges, table.weights, degrees, own, resources)?;
+        let (method, budget) = (table.method, run.budget);
+        let edges = WeightedEdges::new(graph, table.weights, budget)?;
+        let (kind, direction, vertices) = (edges.kind, edges.direction, graph.info.connected as u32);
+        let (out, into) = sort_rows(&edges, table.weights, degrees, own, run)?;
         drop(edges);
         if out.is_on_disk() {
             tracing::info!("rows sorted by weight are in a file: memory is too small for them");
-            if own.ranks() == 1 {
-                resources.units.remove_files()?;
+            if own.ranks == 1 {
+                run.units.remove_files()?;
             }
         }
         let is_tail = |v: &u32| direction == Direction::Undirected && degrees[*v as usize] == 1;
         let tails = vertices - (0..vertices).rev().take_while(is_tail).count() as u32;
-        let (mut weights, mut is_on_disk) = (out.weights(), out.is_on_disk());
+        let (mut weights, mut is_on_disk) = (out.weights, out.is_on_disk());
         if let Some(exchange) = exchange {
             weights = weights.of_all(kind, exchange)?;
             is_on_disk = exchange.sum(is_on_disk.into())? > 0;
@@ -224,15 +209,17 @@ impl CpuSearch {
         let farthest = rows::number(kind, weights.largest) * f64::from(vertices);
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
-        let threads = if entries < FEW { 1 } else { of_cores(resources.threads) };
+        let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
         // Pulling and the exchange between ranks transfer distances only, so cells can't keep parents there.
-        let keeps_parents = own.ranks() == 1 && !(has_hubs && method == Method::Auto);
+        let keeps_parents = own.ranks == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
-            WeightType::F32 if keeps_parents => Sums::DecimalTree(State::new(vertices, threads, budget)?),
-            WeightType::U32 if is_short && keeps_parents => Sums::ShortTree(State::new(vertices, threads, budget)?),
-            WeightType::F32 => Sums::Decimal(State::new(vertices, threads, budget)?),
-            WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
-            WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
+            WeightType::F32 if keeps_parents => SsspArrays::DecimalTree(ArraysOf::new(vertices, threads, budget)?),
+            WeightType::U32 if is_short && keeps_parents => {
+                SsspArrays::ShortTree(ArraysOf::new(vertices, threads, budget)?)
+            }
+            WeightType::F32 => SsspArrays::Decimal(ArraysOf::new(vertices, threads, budget)?),
+            WeightType::U32 if is_short => SsspArrays::Short(ArraysOf::new(vertices, threads, budget)?),
+            WeightType::U32 => SsspArrays::Long(ArraysOf::new(vertices, threads, budget)?),
         };
         let graph = SortedGraph { out, into, vertices, tails, own, entries, width, has_hubs, is_on_disk };
         Ok(CpuSearch { graph, sums, method })
@@ -245,29 +232,29 @@ impl CpuSearch {
     pub fn search_with(
         &mut self,
         root: Vertex,
-        ranks: Option<(&mut Exchange, &Edges<'_>)>,
+        ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
         distances: &mut Distances,
         parents: &mut [u32],
-    ) -> Result<Searched> {
+    ) -> Result<SsspSearched> {
         match &self.sums {
-            Sums::Short(state) => self.run(state, root, ranks, distances, parents),
-            Sums::Long(state) => self.run(state, root, ranks, distances, parents),
-            Sums::Decimal(state) => self.run(state, root, ranks, distances, parents),
-            Sums::ShortTree(state) => self.run(state, root, ranks, distances, parents),
-            Sums::DecimalTree(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::Short(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::Long(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::Decimal(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::ShortTree(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::DecimalTree(state) => self.run(state, root, ranks, distances, parents),
         }
     }
 
     fn run<A: Arithmetic>(
         &self,
-        state: &State<A>,
+        state: &ArraysOf<A>,
         root: Vertex,
-        ranks: Option<(&mut Exchange, &Edges<'_>)>,
+        ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
         distances: &mut Distances,
         parents: &mut [u32],
-    ) -> Result<Searched> {
-        let walk = Walk::<A>::new(&self.graph, &state.cells, root, self.method, &state.bins, ranks);
-        let searched = walk.run(parents)?;
+    ) -> Result<SsspSearched> {
+        let walk = PathWalk::<A>::new(&self.graph, &state.cells, root, self.method, &state.bins, ranks);
+        let searched = search::run(walk, parents)?;
         state.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
         A::copy(&state.cells, distances);
         Ok(searched)
@@ -282,17 +269,17 @@ fn entries(degrees: &[u32], direction: Direction) -> u64 {
 /// Sorts the rows of owned vertices by weight: the rows of out-edges and, if the graph is directed, those of in-edges.
 /// They go to files if memory is too small.
 fn sort_rows(
-    edges: &Edges<'_>,
+    edges: &WeightedEdges<'_>,
     weights: WeightSource,
     degrees: &[u32],
     own: VertexOwnership,
-    resources: &Resources<'_>,
-) -> Result<(Rows, Option<Rows>)> {
-    let Resources { threads, budget, ref units } = *resources;
-    let (direction, vertices, largest) = (edges.direction(), own.vertices() as u32, edges.largest());
+    run: &Run<'_>,
+) -> Result<(SortedRows, Option<SortedRows>)> {
+    let Run { threads, budget, ref units, .. } = *run;
+    let (direction, vertices, largest) = (edges.direction, own.vertices as u32, edges.largest());
     let length = |v: u32, way: Way| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 };
     let here = (0..vertices).map(|v| u64::from(length(v, Way::Out))).sum();
-    let size = Size { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
+    let size = RowsSize { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
     let [in_memory, _] = bytes(&size, threads);
     let goes_to_file = in_memory > budget.free();
     // `later` is the number of bytes for the rows of the other direction, which are sorted afterwards.
@@ -300,11 +287,11 @@ fn sort_rows(
         let spare = others(vertices.into(), threads) + BUCKETS * u64::from(vertices);
         // Random weights are drawn by ids. The memory of the ids is free after the last direction, unless ranks look
         // weights up in a search.
-        let ids = if own.ranks() == 1 { edges::bytes(weights, vertices.into()) } else { 0 };
+        let ids = if own.ranks == 1 { EdgeWeights::bytes(weights, vertices.into()) } else { 0 };
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
-        let file = goes_to_file.then(|| RowFile { units, rank: own.rank(), spare, ways });
-        Sorter { edges, largest, way, budget }.rows((0..vertices).map(|v| length(v, way)), file)
+        let file = goes_to_file.then(|| RowFile { units, rank: own.rank, spare, ways });
+        RowSorter { edges, largest, way, budget }.rows((0..vertices).map(|v| length(v, way)), file)
     };
     match direction {
         Direction::Undirected => Ok((rows(Way::Out, 0)?, None)),
@@ -329,11 +316,8 @@ fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     Width { shift: wanted.max(1.0).log2().round() as u32, reciprocal }
 }
 
-impl Search for CpuSearch {
-    type Tree = ShortestPathTree;
-    type Searched = Searched;
-
-    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
+impl Search<ShortestPathTree, SsspSearched> for CpuSearch {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
         self.search_with(root, None, &mut tree.distances, &mut tree.parents)
     }
 }

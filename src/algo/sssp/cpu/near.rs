@@ -8,7 +8,7 @@
 //! disk is read, never the answer.
 
 use super::disk::{self, DiskEntries};
-use super::packing::{PADDING, Packing};
+use super::packing::{EntryPacking, PADDING};
 use super::rows::{neighbour, number, weight};
 use crate::error::Result;
 use crate::formats::WeightType;
@@ -30,26 +30,24 @@ pub struct Bounds {
     kind: WeightType,
     largest: f64,
     of: Buffer<f32>,
-    counts: Counts,
+    counts: ExcessCounts,
     is_begun: bool,
 }
 
-/// Number of entries by excess, of rows by the excess of their last entry, and of rows in all.
+/// Number of entries by excess, without the last entry of each row, and number of rows that have entries.
 #[derive(Clone)]
-struct Counts {
+struct ExcessCounts {
     entries: Vec<u64>,
-    lasts: Vec<u64>,
     rows: u64,
 }
 
-impl Counts {
-    fn new() -> Counts {
-        Counts { entries: vec![0; STEPS + 1], lasts: vec![0; STEPS + 1], rows: 0 }
+impl ExcessCounts {
+    fn new() -> ExcessCounts {
+        ExcessCounts { entries: vec![0; STEPS + 1], rows: 0 }
     }
 
-    fn and(mut self, other: &Counts) -> Counts {
+    fn and(mut self, other: &ExcessCounts) -> ExcessCounts {
         self.entries.iter_mut().zip(&other.entries).for_each(|(sum, more)| *sum += more);
-        self.lasts.iter_mut().zip(&other.lasts).for_each(|(sum, more)| *sum += more);
         self.rows += other.rows;
         self
     }
@@ -57,17 +55,13 @@ impl Counts {
     /// Returns how many entries are kept, and how many steps of excess that takes, if at most `most` entries may be
     /// kept. Returns `None` if not even the first entry of each row fits.
     fn fit(&self, most: u64) -> Option<(u64, usize)> {
-        let (mut kept, mut best) = (self.rows, None);
-        for steps in 0..=STEPS + 1 {
-            if kept > most {
-                break;
-            }
-            best = Some((kept, steps));
-            if steps <= STEPS {
-                kept += self.entries[steps] - self.lasts[steps];
-            }
-        }
-        best
+        let kept_before = self.entries.iter().scan(self.rows, |kept, entries| {
+            let before = *kept;
+            *kept += entries;
+            Some(before)
+        });
+        let all = self.rows + self.entries.iter().sum::<u64>();
+        kept_before.chain([all]).take_while(|&kept| kept <= most).zip(0..).last()
     }
 }
 
@@ -84,7 +78,7 @@ impl Bounds {
     /// [`crate::Error::Limit`].
     pub fn new(vertices: usize, kind: WeightType, largest: u32, budget: &Budget) -> Result<Bounds> {
         let of = budget.zeroed(vertices, "bounds of ways, by which the first entries of rows are kept")?;
-        Ok(Bounds { kind, largest: number(kind, largest), of, counts: Counts::new(), is_begun: false })
+        Ok(Bounds { kind, largest: number(kind, largest), of, counts: ExcessCounts::new(), is_begun: false })
     }
 
     /// Finds the bounds of the next vertices and counts their entries. `starts` holds the positions of their sorted
@@ -112,20 +106,17 @@ impl Bounds {
         }
         let (bounds, this) = (&self.of[vertices.start as usize..vertices.end as usize], &*self);
         let count = |(part, bounds): (usize, &[f32])| {
-            let mut counts = Counts::new();
+            let mut counts = ExcessCounts::new();
             for (nth, &bound) in (part * PART..).zip(bounds) {
-                let row = row(nth);
-                let step = |entry: &u64| this.step(weight(*entry), bound);
-                row.iter().for_each(|entry| counts.entries[step(entry)] += 1);
-                if let Some(last) = row.last() {
-                    counts.lasts[step(last)] += 1;
+                if let Some((_, others)) = row(nth).split_last() {
+                    others.iter().for_each(|&entry| counts.entries[this.step(weight(entry), bound)] += 1);
                     counts.rows += 1;
                 }
             }
             counts
         };
         let parts = bounds.par_chunks(PART).enumerate().map(count);
-        let counts = parts.reduce(Counts::new, |some, others| some.and(&others));
+        let counts = parts.reduce(ExcessCounts::new, |some, others| some.and(&others));
         self.counts = counts.and(&self.counts);
     }
 
@@ -146,12 +137,12 @@ impl Bounds {
         self,
         file: &Placed,
         starts: &[u64],
-        packing: Packing,
+        packing: EntryPacking,
         room: u64,
         window: &mut Buffer<u64>,
         budget: &Budget,
     ) -> Result<DiskEntries> {
-        let size = packing.bytes();
+        let size = packing.bytes;
         let most = (room.saturating_sub(PADDING as u64) / size as u64).min(u32::MAX.into());
         let (kept, steps) = self.counts.fit(most).unwrap_or_default();
         let vertices = starts.len() - 1;
@@ -217,7 +208,7 @@ mod tests {
         let all = entries.len() as u64;
         let budget = Budget::new(1 << 30, 1).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let packing = Packing::of(60, 255);
+        let packing = EntryPacking::of(60, 255);
         let mut kept_before = 0;
         for room in [0, 60, 200, 300, 500, 700, 1 << 20] {
             let file = Placed::create(folder.path().join("rows"), disk::bytes(packing, all)).unwrap();
@@ -249,7 +240,7 @@ mod tests {
                 assert_eq!(row.last_near(), near.last().copied());
                 kept += near.len() as u64;
             }
-            assert!(kept * packing.bytes() as u64 <= room && kept >= kept_before, "{kept} in {room} bytes");
+            assert!(kept * packing.bytes as u64 <= room && kept >= kept_before, "{kept} in {room} bytes");
             kept_before = kept;
         }
         assert_eq!(kept_before, all);

@@ -6,29 +6,20 @@ pub const PADDING: usize = 8;
 
 /// Format of packed entries: a neighbour in the lower bits, a weight in the bits above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packing {
-    bytes: usize,
-    neighbour_bits: u32,
+pub struct EntryPacking {
+    /// Size of an entry in bytes.
+    pub bytes: usize,
+    /// Number of bits of a neighbour.
+    pub neighbour_bits: u32,
 }
 
-impl Packing {
+impl EntryPacking {
     /// Returns the format of entries whose neighbours are below `vertices` and whose weights are at most `largest`.
-    pub fn of(vertices: u64, largest: u32) -> Packing {
+    pub fn of(vertices: u64, largest: u32) -> EntryPacking {
         // At least one bit, so that an entry has a byte.
         let neighbour_bits = (u64::BITS - vertices.saturating_sub(1).leading_zeros()).clamp(1, u32::BITS);
         let bits = neighbour_bits + u32::BITS - largest.leading_zeros();
-        Packing { bytes: bits.div_ceil(8) as usize, neighbour_bits }
-    }
-
-    /// Returns the size of an entry in bytes.
-    #[inline(always)]
-    pub fn bytes(self) -> usize {
-        self.bytes
-    }
-
-    /// Returns the number of bits of a neighbour.
-    pub fn neighbour_bits(self) -> u32 {
-        self.neighbour_bits
+        EntryPacking { bytes: bits.div_ceil(8) as usize, neighbour_bits }
     }
 
     /// Packs entries in place. Each unpacked entry is a native word with a weight in the upper 32 bits and a neighbour
@@ -67,8 +58,8 @@ mod tests {
     fn entries_are_the_same_after_packing() {
         let cases = [(1, 0, 1), (2, 1, 1), (8_868_981, 255, 4), (1 << 24, 256, 5), (1 << 32, u32::MAX, 8), (700, 0, 2)];
         for (vertices, largest, bytes) in cases {
-            let packing = Packing::of(vertices, largest);
-            assert_eq!(packing.bytes(), bytes, "{vertices} vertices, weights up to {largest}");
+            let packing = EntryPacking::of(vertices, largest);
+            assert_eq!(packing.bytes, bytes, "{vertices} vertices, weights up to {largest}");
             let last = (vertices - 1) as u32;
             let ends = [(0, 0), (largest, last), (0, last), (largest, 0), (largest / 3, last / 5)];
             let known = ends.map(|(weight, neighbour)| u64::from(weight) << 32 | u64::from(neighbour));

@@ -2,12 +2,13 @@
 //! and from which a tight edge leads to it. An edge is tight if it lies on a shortest path.
 
 use super::arithmetic::Arithmetic;
-use super::rows::{Entries, Row, Wanted, neighbour, weight};
-use super::search::{ThreadState, Walk};
+use super::rows::{Entries, SortedRow, Wanted, neighbour, weight};
 use super::slices::{RowSlices, RowWords, Word};
-use crate::algo::searches::ranks::RankExchange;
-use crate::algo::sssp::search::{NONE, Phase};
+use super::walk::{PathWalk, ReachedVertices, ThreadState};
+use crate::algo::sssp::search::NONE;
 use crate::error::Result;
+use crate::graph::direction::Way;
+use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,75 +18,21 @@ const AHEAD: u32 = 12;
 /// Maximum length of a row that is scanned to its end.
 const SHORT: usize = 8;
 
-/// What a thread found among its vertices.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reached<S> {
-    /// Number of reached vertices.
-    pub vertices: u64,
-    /// Largest distance of a reached vertex.
-    pub farthest: Option<S>,
-    /// Reached vertices without a parent so far, because all tight edges to them add nothing.
-    pub without: Vec<u32>,
-}
-
-impl<S> Default for Reached<S> {
-    fn default() -> Reached<S> {
-        Reached { vertices: 0, farthest: None, without: Vec::new() }
-    }
-}
-
-impl<S: Ord> Reached<S> {
-    /// Counts a vertex at distance `sum`.
-    #[inline]
-    pub fn note(&mut self, sum: S) {
-        self.vertices += 1;
-        if self.farthest.as_ref().is_none_or(|farthest| *farthest < sum) {
-            self.farthest = Some(sum);
-        }
-    }
-
-    /// Adds the counts of other ranks, and the edges that they relaxed in each phase. Collective.
-    ///
-    /// # Errors
-    /// Errors of the exchange.
-    pub fn of_all<A: Arithmetic<Sum = S>>(&mut self, exchange: &mut RankExchange, phases: &mut [Phase]) -> Result<()>
-    where
-        S: Copy,
-    {
-        self.vertices = exchange.sum(self.vertices)?;
-        let nearer = u64::MAX - A::to_word(self.farthest.unwrap_or(A::ZERO));
-        self.farthest = Some(A::of_word(u64::MAX - exchange.least(nearer)?));
-        phases.iter_mut().try_for_each(|phase| {
-            phase.relaxations = exchange.sum(phase.relaxations)?;
-            Ok(())
-        })
-    }
-
-    /// Adds what another thread found.
-    pub fn add(&mut self, other: Reached<S>) {
-        self.vertices += other.vertices;
-        if other.farthest > self.farthest {
-            self.farthest = other.farthest;
-        }
-        self.without.extend(other.without);
-    }
-}
-
 /// Finds the parents of all vertices with more than one edge, except those whose tight in-edges all add nothing.
 /// Returns false if threads stop. Collective.
-pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
+pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     if A::KEEPS_PARENTS {
         return copy_kept(walk, here, parents);
     }
     let (graph, sums) = (walk.graph, walk.sums);
     let into = graph.into();
     // The vertices nearer than this are few, so they claim their children.
-    let nearest = match A::load(&walk.least) {
+    let nearest = match walk.least() {
         // With several ranks only the owner of a vertex knows its edges.
         sum if sum == A::UNREACHED || walk.is_shared() => A::ZERO,
         sum => sum,
     };
-    let mut reached = Reached::default();
+    let mut reached = ReachedVertices::default();
     let claimed = if nearest > A::ZERO { claim_all(walk, here, nearest, parents) } else { Some(0) };
     let Some(mut relaxed) = claimed else { return false };
     // Vertices of which memory has too few entries.
@@ -104,7 +51,7 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents: 
         let is_in_memory = !into.is_on_disk();
         let needs_row = |v: u32| {
             let sum = A::load(&sums[v as usize]);
-            sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
+            sum != A::UNREACHED && A::add(nearest, into.lightest[v as usize]) <= sum
         };
         let end = part.end;
         let mut look = |v: u32, only_memory: bool| {
@@ -115,7 +62,7 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents: 
                 first = NONE;
             } else if v == walk.root {
                 first = v;
-            } else if A::add(nearest, into.lightest(v)) <= sum {
+            } else if A::add(nearest, into.lightest[v as usize]) <= sum {
                 let Some((tight, looked)) = first_of_row::<A>(sums, into.row(v), nearest, sum, only_memory) else {
                     return false;
                 };
@@ -147,9 +94,9 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents: 
 }
 
 /// Copies the parents that cells keep. Returns false if threads stop. Collective.
-fn copy_kept<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
+fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (sums, root) = (walk.sums, walk.root);
-    let mut reached = Reached::default();
+    let mut reached = ReachedVertices::default();
     let done = walk.round(here, 0..walk.graph.tails, |part| {
         let mut found = std::mem::take(&mut reached);
         for v in part {
@@ -175,11 +122,11 @@ fn copy_kept<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState, parents:
 
 /// Finds the parents of a part of the vertices from their rows only. Returns the number of entries that it read.
 fn by_whole_rows<A: Arithmetic, W: Word>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,
     part: Range<u32>,
     parents: &[AtomicU32],
-    reached: &mut Reached<A::Sum>,
+    reached: &mut ReachedVertices<A::Sum>,
 ) -> u64 {
     let (graph, sums) = (walk.graph, walk.sums);
     // These values are kept in locals because deep graphs have only a few entries per vertex.
@@ -213,15 +160,15 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
     sums: &[A::Cell],
-    row: Row<'_>,
+    row: SortedRow<'_>,
     nearest: A::Sum,
     sum: A::Sum,
     only_memory: bool,
 ) -> Option<(u32, u64)> {
     let row = match row {
-        Row::Short(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
-        Row::Long(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
-        Row::OnDisk(row) => row,
+        SortedRow::Short(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
+        SortedRow::Long(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
+        SortedRow::OnDisk(row) => row,
     };
     let (mut first, mut relaxed) = (NONE, 0);
     let is_complete = row.along(only_memory, |entry| {
@@ -268,7 +215,7 @@ fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u6
 /// Makes each vertex nearer than `nearest` the parent of the vertices to which a tight edge leads from it. Returns the
 /// number of edges that this thread looked along, or `None` if threads stop. Collective.
 fn claim_all<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
     nearest: A::Sum,
     parents: &[AtomicU32],
@@ -290,7 +237,7 @@ fn claim_all<A: Arithmetic>(
 
 /// Makes `v` the parent of each vertex to which a tight edge leads from it, unless a smaller vertex already is. Returns
 /// the number of edges of `v`.
-fn claim<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
+fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
     let own = A::load(&walk.sums[v as usize]);
     walk.graph.out.row(v).along(false, |entry| {
         let to = neighbour(entry);
@@ -303,4 +250,77 @@ fn claim<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, parents: &[AtomicU32]) -> u6
         true
     });
     walk.graph.out.degree(v)
+}
+
+/// Number of vertices between two checks for signals.
+const STRIDE: usize = 1 << 12;
+
+/// Bytes for each vertex that gets its parent on a plateau: the vertex with its parent, and its place in the next step.
+const PLATEAU_BYTES: u64 = 24;
+
+/// Finds the parents of the vertices in `without`, which are reached only by edges that add nothing. Steps over
+/// plateaus of equal distance, beginning at vertices that have a parent.
+///
+/// # Errors
+/// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small.
+pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], parents: &mut [u32]) -> Result<()> {
+    walk.bins(0).reserve(PLATEAU_BYTES * without.len() as u64)?;
+    let sum_of = |v: u32| A::load(&walk.sums[v as usize]);
+    // The first step begins at vertices that already had a parent.
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for (number, &v) in without.iter().enumerate() {
+        if number.is_multiple_of(STRIDE) {
+            signals::check()?;
+        }
+        // A vertex with a single edge has its parent at the other end, and no path leads on from it, unless it is the
+        // root.
+        let leads = |u: u32| u < walk.graph.tails || parents[u as usize] == u;
+        let mut first = NONE;
+        flat(walk, v, Way::In, |u| {
+            if u < first && sum_of(u) == sum_of(v) && leads(u) && parents[u as usize] != NONE {
+                first = u;
+            }
+        });
+        found.extend((first != NONE).then_some((v, first)));
+    }
+    let mut step: Vec<u32> = found.iter().map(|&(v, _)| v).collect();
+    found.into_iter().for_each(|(v, parent)| parents[v as usize] = parent);
+    while !step.is_empty() {
+        // Vertices are sorted so that the smallest of several candidates becomes the parent.
+        step.sort_unstable();
+        let mut next = Vec::new();
+        for (number, &u) in step.iter().enumerate() {
+            if number.is_multiple_of(STRIDE) {
+                signals::check()?;
+            }
+            flat(walk, u, Way::Out, |v| {
+                if sum_of(v) == sum_of(u) && parents[v as usize] == NONE {
+                    parents[v as usize] = u;
+                    next.push(v);
+                }
+            });
+        }
+        step = next;
+    }
+    Ok(())
+}
+
+/// Calls `each` with the other ends of those edges of `v`, in one direction, that add nothing to its distance.
+fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: Way, mut each: impl FnMut(u32)) {
+    let sum = A::load(&walk.sums[v as usize]);
+    let mut note = |u: u32, weight: u32| {
+        let is_flat = A::add(sum, weight) == sum;
+        if is_flat {
+            each(u);
+        }
+        is_flat
+    };
+    match &walk.ranks {
+        Some(ranks) => ranks.edges.each(v, way, |u, weight| _ = note(u, weight)),
+        None => {
+            // Such edges come first in a row.
+            let rows = if way == Way::Out { &walk.graph.out } else { walk.graph.into() };
+            rows.row(v).along(false, |entry| note(neighbour(entry), weight(entry)));
+        }
+    }
 }

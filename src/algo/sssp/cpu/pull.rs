@@ -10,10 +10,11 @@
 //! are. Other parents are found by pulling from the wide bucket on, as distances are.
 
 use super::arithmetic::Arithmetic;
-use super::bins::Entry;
+use super::bins::NearerVertex;
 use super::push::{PushOptions, Pushed, push};
 use super::rows::{Wanted, neighbour, weight};
-use super::search::{ThreadState, Walk};
+use super::walk::{PathWalk, ThreadState};
+use crate::algo::searches::ranks::RankExchange;
 
 /// A bucket is wide if its vertices have more than this fraction of all edges (1 in 512). With 1 in 64, Kronecker
 /// graphs of scale 22 took as long and relaxed six times as many edges.
@@ -30,7 +31,7 @@ const FEW: usize = 16;
 const FEW_ON_DISK: usize = 1 << 12;
 
 /// Searches by cap and pull. Returns false if threads stop. Collective.
-pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -> bool {
+pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let graph = walk.graph;
     let options =
         PushOptions { wide: if graph.has_hubs { graph.entries / WIDE } else { u64::MAX }, ..PushOptions::whole() };
@@ -39,7 +40,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -
         Some(Pushed::Done) => return true,
         Some(Pushed::Wide(bucket)) => bucket,
     };
-    if !walk.agree_on_least(here) {
+    if !walk.agree(here, &walk.least, RankExchange::least) {
         return false;
     }
     let cap = A::least(bucket + 1 + CAPPED, graph.width);
@@ -51,7 +52,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -
     let few = graph.vertices as usize / if graph.is_on_disk { FEW_ON_DISK } else { FEW };
     // Vertices of which memory has too few entries.
     let mut far = Vec::new();
-    let mut nearest = A::load(&walk.least);
+    let mut nearest = walk.least();
     let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());
     loop {
         nearer.clear();
@@ -66,7 +67,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -
                     changed += 1;
                     // More than a few need not be known, except to other ranks.
                     if rounds > 0 && nearer.len() < few || walk.is_shared() {
-                        nearer.push(Entry { sum, vertex: v });
+                        nearer.push(NearerVertex { sum, vertex: v });
                     }
                 }
                 true
@@ -104,9 +105,9 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -
 
 /// Returns true if a vertex may become nearer along its lightest edge, coming from a vertex at the distance `nearest`.
 #[inline(always)]
-fn needs_row<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
+fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);
-    own >= cap && A::add(nearest, walk.graph.into().lightest(v)) < own
+    own >= cap && A::add(nearest, walk.graph.into().lightest[v as usize]) < own
 }
 
 /// Returns the length of the shortest path to `v` over vertices at the distance `nearest` or farther, or `own` if that
@@ -114,7 +115,7 @@ fn needs_row<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, cap: A::Sum, nearest: A:
 /// do not suffice.
 #[inline(always)]
 fn pull<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     v: u32,
     own: A::Sum,
     nearest: A::Sum,

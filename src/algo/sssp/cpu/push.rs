@@ -8,11 +8,11 @@
 //! the others sleep.
 
 use super::arithmetic::Arithmetic;
-use super::bins::{Bins, Entry};
+use super::bins::{DistanceBins, NearerVertex};
 use super::rounds::relax_all;
-use super::rows::{Entries, Row, Wanted, neighbour, weight};
-use super::search::{ThreadState, Walk};
+use super::rows::{Entries, SortedRow, Wanted, neighbour, weight};
 use super::slices::{RowSlices, Word};
+use super::walk::{NextRound, PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 use crate::algo::team::narrow::Narrow;
 use crate::memory::prefetch_near;
@@ -60,29 +60,12 @@ pub enum Pushed {
     Wide(u64),
 }
 
-/// The next round, about which all threads agree.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NextRound {
-    /// Number of the bucket plus 1. It is 0 if there is no memory for buckets, and the largest number if no bucket has
-    /// entries.
-    number: u64,
-    /// Edges of the vertices in the bucket. If pushing ends before a wide bucket, this is the sum over all ranks.
-    edges: u64,
-}
-
-impl NextRound {
-    /// Returns true if pushing ends, because there is no memory or no entry up to the bucket of number `last`.
-    fn is_over(&self, last: u64) -> bool {
-        self.number == 0 || self.number > last
-    }
-}
-
 /// Buckets that the first thread uses while it works alone: its own, and those of other threads that have entries.
-type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, Bins<S>>)>;
+type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, DistanceBins<S>>)>;
 
 /// Pushes from the entries in the buckets, as a phase called `kind`. Returns `None` if threads stop. Collective.
 pub fn push<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
     kind: &str,
     options: PushOptions<A::Sum>,
@@ -158,7 +141,7 @@ pub fn push<A: Arithmetic>(
             }
         }
         if walk.is_shared() {
-            let mut nearer = bins.take_unsent();
+            let mut nearer = std::mem::take(&mut bins.unsent);
             if !walk.share(here, &mut nearer, |entry| bins.push(bucket_of(entry.sum), entry)) {
                 return None;
             }
@@ -174,7 +157,7 @@ pub fn push<A: Arithmetic>(
 /// Finds the bucket of the next round, and moves each thread's entries of it to the thread's list. Returns `None` if
 /// threads stop. Collective.
 fn next<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
     narrow: &Narrow,
     last: u64,
@@ -210,7 +193,7 @@ fn next<A: Arithmetic>(
 
 /// Does what [`next`] does on the first thread, while the others wait.
 fn next_alone<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
     all: &mut AllBins<'_, A::Sum>,
     last: u64,
@@ -243,7 +226,7 @@ fn next_alone<A: Arithmetic>(
 }
 
 /// Returns the number of the first bucket that has an entry, as [`NextRound::number`] stores it.
-fn bucket_number<S: Copy>(bins: &Bins<S>) -> u64 {
+fn bucket_number<S: Copy>(bins: &DistanceBins<S>) -> u64 {
     if bins.is_out_of_memory() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
 }
 
@@ -251,10 +234,10 @@ fn bucket_number<S: Copy>(bins: &Bins<S>) -> u64 {
 /// if pushing ends before a wide bucket. Otherwise it is estimated if entries are many or if no vertex has many more
 /// edges than others.
 fn take_bucket<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     thread: usize,
     bucket: u64,
-    bins: &mut Bins<A::Sum>,
+    bins: &mut DistanceBins<A::Sum>,
     wide: u64,
 ) -> u64 {
     let (graph, list) = (walk.graph, &walk.lists[thread]);
@@ -270,9 +253,9 @@ fn take_bucket<A: Arithmetic>(
 /// Continues without buckets, because memory is too small for them: does rounds over all vertices to the end. Returns
 /// `None` if threads stop. Collective.
 fn push_without_buckets<A: Arithmetic>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
-    bins: &mut Bins<A::Sum>,
+    bins: &mut DistanceBins<A::Sum>,
 ) -> Option<Pushed> {
     if here.thread == 0 {
         tracing::info!(
@@ -285,47 +268,52 @@ fn push_without_buckets<A: Arithmetic>(
 }
 
 /// Puts entries back into their bucket, and lowers `least` to the smallest distance among them.
-fn put_back<A: Arithmetic>(walk: &Walk<'_, A>, list: &[Entry<A::Sum>], bins: &mut Bins<A::Sum>, bucket: u64) {
-    let sum_of = |entry: &Entry<A::Sum>| A::load(&walk.sums[entry.vertex as usize]);
+fn put_back<A: Arithmetic>(
+    walk: &PathWalk<'_, A>,
+    list: &[NearerVertex<A::Sum>],
+    bins: &mut DistanceBins<A::Sum>,
+    bucket: u64,
+) {
+    let sum_of = |entry: &NearerVertex<A::Sum>| A::load(&walk.sums[entry.vertex as usize]);
     for &entry in list.iter().filter(|entry| sum_of(entry) == entry.sum) {
-        A::lower(&walk.least, entry.sum);
+        walk.least.fetch_min(A::to_word(entry.sum), Relaxed);
         bins.push(bucket, entry);
     }
 }
 
 /// A path to a vertex, by its last edge.
 #[derive(Clone, Copy)]
-struct Step<W> {
+struct PathStep<W> {
     way: W,
     vertex: u32,
 }
 
-impl<W> Step<W> {
+impl<W> PathStep<W> {
     /// Returns the path to `from` extended by the edge of `entry`, which is in the row of `from`.
     #[inline(always)]
-    fn along<A: Arithmetic<Way = W>>(from: Entry<A::Sum>, entry: u64) -> Step<W> {
+    fn along<A: Arithmetic<Way = W>>(from: NearerVertex<A::Sum>, entry: u64) -> PathStep<W> {
         let sum = A::add(from.sum, weight(entry));
-        Step { way: A::way(sum, from.vertex, from.sum), vertex: neighbour(entry) }
+        PathStep { way: A::way(sum, from.vertex, from.sum), vertex: neighbour(entry) }
     }
 }
 
 /// Relaxes those edges of the entries' vertices that make a path shorter than `cap`. Skips vertices that became nearer
 /// since. Returns the number of relaxed edges.
 fn settle<A: Arithmetic>(
-    walk: &Walk<'_, A>,
-    bins: &mut Bins<A::Sum>,
-    list: &[Entry<A::Sum>],
+    walk: &PathWalk<'_, A>,
+    bins: &mut DistanceBins<A::Sum>,
+    list: &[NearerVertex<A::Sum>],
     cap: A::Sum,
     bucket_of: impl Fn(A::Sum) -> u64,
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
-    let mut take = |steps: &[Step<A::Way>]| {
-        for &Step { way, vertex } in steps {
+    let mut take = |steps: &[PathStep<A::Way>]| {
+        for &PathStep { way, vertex } in steps {
             let cell = &sums[vertex as usize];
             if A::is_better(way, cell) && A::improve(cell, way) {
-                let entry = Entry { sum: A::sum(way), vertex };
+                let entry = NearerVertex { sum: A::sum(way), vertex };
                 // An entry for other ranks comes into a bucket when it is sent.
-                if walk.is_shared() { bins.push_unsent(entry) } else { bins.push(bucket_of(entry.sum), entry) }
+                if walk.is_shared() { bins.unsent.push(entry) } else { bins.push(bucket_of(entry.sum), entry) }
             }
         }
     };
@@ -348,27 +336,27 @@ fn settle<A: Arithmetic>(
 /// Calls `take` with the paths along the edges of the entries' vertices that are shorter than `cap` and may improve a
 /// distance. Skips vertices that became nearer since. Rows are in memory. Returns the number of relaxed edges.
 fn along_words<A: Arithmetic, W: Word>(
-    walk: &Walk<'_, A>,
+    walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,
-    list: &[Entry<A::Sum>],
+    list: &[NearerVertex<A::Sum>],
     cap: A::Sum,
-    mut take: impl FnMut(&[Step<A::Way>]),
+    mut take: impl FnMut(&[PathStep<A::Way>]),
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
     let mut relaxed = 0;
     // Better paths of several vertices are collected before any cell changes, because no load passes an atomic
     // operation. All paths are written and only the better ones counted, because this needs no branch that would be
     // hard to predict.
-    let mut better = [Step { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; COLLECTED + SHORT];
+    let mut better = [PathStep { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; COLLECTED + SHORT];
     let mut count = 0;
-    let expect = |entry: &Entry<A::Sum>| {
+    let expect = |entry: &NearerVertex<A::Sum>| {
         prefetch_near(sums, entry.vertex as usize);
         rows.prefetch_start(entry.vertex);
     };
     // Lists are short, so prefetching the first entries matters.
     list.iter().take(AHEAD).for_each(expect);
     list.iter().take(AHEAD / 2).for_each(|entry| rows.prefetch_row(entry.vertex));
-    for (at, &Entry { sum, vertex }) in list.iter().enumerate() {
+    for (at, &NearerVertex { sum, vertex }) in list.iter().enumerate() {
         if let Some(ahead) = list.get(at + AHEAD) {
             expect(ahead);
         }
@@ -382,7 +370,7 @@ fn along_words<A: Arithmetic, W: Word>(
         // With a cap, most edges of a row are too long.
         if row.len() > SHORT || cap < A::UNREACHED {
             for entry in row.entries() {
-                let step = Step::along::<A>(Entry { sum, vertex }, entry);
+                let step = PathStep::along::<A>(NearerVertex { sum, vertex }, entry);
                 if A::sum(step.way) >= cap {
                     break;
                 }
@@ -395,7 +383,7 @@ fn along_words<A: Arithmetic, W: Word>(
         }
         relaxed += row.len() as u64;
         for entry in row.entries() {
-            let step = Step::along::<A>(Entry { sum, vertex }, entry);
+            let step = PathStep::along::<A>(NearerVertex { sum, vertex }, entry);
             better[count] = step;
             let is_better = A::is_better(step.way, &sums[step.vertex as usize]);
             count += usize::from(is_better & (step.vertex < tails));
@@ -413,16 +401,16 @@ fn along_words<A: Arithmetic, W: Word>(
 /// that became nearer since. Rows are on a disk. The rows of many vertices are requested before the thread waits for
 /// any.
 fn along_disk<A: Arithmetic>(
-    walk: &Walk<'_, A>,
-    list: &[Entry<A::Sum>],
+    walk: &PathWalk<'_, A>,
+    list: &[NearerVertex<A::Sum>],
     cap: A::Sum,
-    mut each: impl FnMut(Step<A::Way>),
+    mut each: impl FnMut(PathStep<A::Way>),
 ) {
     let rows = &walk.graph.out;
-    let came_nearer = |entry: Entry<A::Sum>| A::load(&walk.sums[entry.vertex as usize]) != entry.sum;
-    let wanted = |from: Entry<A::Sum>| match rows.row(from.vertex) {
+    let came_nearer = |entry: NearerVertex<A::Sum>| A::load(&walk.sums[entry.vertex as usize]) != entry.sum;
+    let wanted = |from: NearerVertex<A::Sum>| match rows.row(from.vertex) {
         _ if came_nearer(from) => None,
-        Row::OnDisk(row) if cap < A::UNREACHED => {
+        SortedRow::OnDisk(row) if cap < A::UNREACHED => {
             let is_long = row.last_near().is_some_and(|last| A::add(from.sum, weight(last)) >= cap);
             (!is_long).then_some(Wanted::First(from.vertex))
         }
@@ -433,7 +421,7 @@ fn along_disk<A: Arithmetic>(
             return;
         }
         rows.row(from.vertex).along(false, |entry| {
-            let step = Step::along::<A>(from, entry);
+            let step = PathStep::along::<A>(from, entry);
             let is_short = A::sum(step.way) < cap;
             if is_short {
                 each(step);

@@ -7,9 +7,9 @@
 //! in which more vertices become nearer.
 
 use super::arithmetic::Arithmetic;
-use super::bins::Entry;
+use super::bins::NearerVertex;
 use super::rows::{Wanted, neighbour, weight};
-use super::search::{ThreadState, Walk};
+use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
 
 /// The first round that tries the other mode. Later tries are at each doubling of the number of rounds. Graphs that are
@@ -47,7 +47,7 @@ impl RoundMode {
 }
 
 /// Searches by rounds over all vertices. Returns false if threads stop. Collective.
-pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -> bool {
+pub fn relax_all<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0u64, Vec::new());
     let mut order = RoundMode { threads: walk.threads as u64, is_alone: false, last: 0 };
@@ -68,7 +68,7 @@ pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut ThreadState) -> b
                         if A::is_better(way, to) && A::improve(to, way) {
                             changed += 1;
                             if walk.is_shared() {
-                                nearer.push(Entry { sum, vertex });
+                                nearer.push(NearerVertex { sum, vertex });
                             }
                         }
                         true

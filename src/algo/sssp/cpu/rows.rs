@@ -14,52 +14,42 @@ use std::ops::Range;
 const PARTS: f64 = (1u64 << 23) as f64;
 
 /// The rows of all vertices, for one direction.
-pub struct Rows {
+pub struct SortedRows {
     /// Entries, which consist of a weight and a neighbour. Rows follow each other, and each is in ascending order.
     pub(super) entries: Entries,
     /// The smallest weight of each row, or the largest number if the row is empty. Most rows need not be read because
     /// of it.
     pub(super) lightest: Buffer<u32>,
     /// Statistics of all weights.
-    pub(super) weights: Weights,
+    pub(super) weights: WeightStats,
 }
 
 /// Statistics of weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Weights {
+pub struct WeightStats {
     /// The largest weight.
     pub largest: u32,
     /// Sum of the weights as numbers.
     pub sum: f64,
 }
 
-impl Weights {
+impl WeightStats {
     /// Combines the statistics of two sets of weights.
-    pub fn and(self, other: Weights) -> Weights {
-        Weights { largest: self.largest.max(other.largest), sum: self.sum + other.sum }
+    pub fn and(self, other: WeightStats) -> WeightStats {
+        WeightStats { largest: self.largest.max(other.largest), sum: self.sum + other.sum }
     }
 
     /// Combines the statistics of all ranks. `kind` is the type of the weights. Collective.
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn of_all(self, kind: WeightType, exchange: &mut RankExchange) -> Result<Weights> {
+    pub fn of_all(self, kind: WeightType, exchange: &mut RankExchange) -> Result<WeightStats> {
         let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
-        let sum = exchange.sum(self.in_parts_of(kind, largest))?;
-        Ok(Weights { largest, sum: of_parts(kind, largest, sum) })
+        // Ranks add up whole numbers of units of the largest weight, so that all agree on the total, and small weights
+        // are as exact as large ones. If all weights are 0, the quotient is NaN, which the cast turns into 0.
+        let parts = exchange.sum((self.sum / number(kind, largest) * PARTS) as u64)?;
+        Ok(WeightStats { largest, sum: parts as f64 / PARTS * number(kind, largest) })
     }
-
-    /// Returns the sum in fixed-point units of `largest`. Whole numbers make all ranks agree on the total, and are as
-    /// exact for small weights as for large ones.
-    fn in_parts_of(self, kind: WeightType, largest: u32) -> u64 {
-        // If all weights are 0, the quotient is NaN, which the cast turns into 0.
-        (self.sum / number(kind, largest) * PARTS) as u64
-    }
-}
-
-/// Converts a sum in fixed-point units of the largest weight back to a number.
-fn of_parts(kind: WeightType, largest: u32, parts: u64) -> f64 {
-    parts as f64 / PARTS * number(kind, largest)
 }
 
 /// Returns a weight as a number.
@@ -83,7 +73,7 @@ pub(super) enum Entries {
 
 /// The entries of one row.
 #[derive(Clone, Copy)]
-pub enum Row<'r> {
+pub enum SortedRow<'r> {
     /// In words of 32 bits.
     Short(RowWords<'r, u32>),
     /// In words of 64 bits.
@@ -92,21 +82,21 @@ pub enum Row<'r> {
     OnDisk(DiskRow<'r>),
 }
 
-impl Row<'_> {
+impl SortedRow<'_> {
     /// Calls `each` with the entries in order until it returns false. With `only_memory` it returns false if the next
     /// entry is not in memory.
     #[inline(always)]
     pub fn along(self, only_memory: bool, each: impl FnMut(u64) -> bool) -> bool {
         match self {
-            Row::Short(row) => {
+            SortedRow::Short(row) => {
                 let _ = row.entries().all(each);
                 true
             }
-            Row::Long(row) => {
+            SortedRow::Long(row) => {
                 let _ = row.entries().all(each);
                 true
             }
-            Row::OnDisk(row) => row.along(only_memory, each),
+            SortedRow::OnDisk(row) => row.along(only_memory, each),
         }
     }
 
@@ -134,14 +124,14 @@ pub fn weight(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
-impl Rows {
+impl SortedRows {
     /// Returns the row of a vertex.
     #[inline(always)]
-    pub fn row(&self, v: u32) -> Row<'_> {
+    pub fn row(&self, v: u32) -> SortedRow<'_> {
         match &self.entries {
-            Entries::Short(words) => Row::Short(words.slices().row(v)),
-            Entries::Long(words) => Row::Long(words.slices().row(v)),
-            Entries::OnDisk(starts, entries) => Row::OnDisk(entries.row(v, places(starts, v))),
+            Entries::Short(words) => SortedRow::Short(words.slices().row(v)),
+            Entries::Long(words) => SortedRow::Long(words.slices().row(v)),
+            Entries::OnDisk(starts, entries) => SortedRow::OnDisk(entries.row(v, places(starts, v))),
         }
     }
 
@@ -155,12 +145,6 @@ impl Rows {
         }
     }
 
-    /// Returns the smallest weight in the row of a vertex.
-    #[inline(always)]
-    pub fn lightest(&self, v: u32) -> u32 {
-        self.lightest[v as usize]
-    }
-
     /// Returns the number of entries in the row of a vertex.
     #[inline(always)]
     pub fn degree(&self, v: u32) -> u64 {
@@ -171,11 +155,6 @@ impl Rows {
         }
     }
 
-    /// Returns the statistics of all weights.
-    pub fn weights(&self) -> Weights {
-        self.weights
-    }
-
     /// Returns true if entries are read from a disk when they are used.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.entries, Entries::OnDisk(..))
@@ -184,7 +163,7 @@ impl Rows {
     /// Returns true if even the first entry of a vertex is only on the disk.
     #[inline]
     pub fn lacks_first(&self, v: u32) -> bool {
-        matches!(self.row(v), Row::OnDisk(row) if row.last_near().is_none())
+        matches!(self.row(v), SortedRow::OnDisk(row) if row.last_near().is_none())
     }
 
     /// Advises the system that entries are read in random order.

@@ -1,7 +1,7 @@
 //! Rows in memory. Each word holds a weight and a neighbour. Words have 32 bits if that suffices for the entries and
 //! for the positions of rows.
 
-use super::packing::Packing;
+use super::packing::EntryPacking;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, Plain, prefetch_near};
 use std::ops::Range;
@@ -63,9 +63,9 @@ impl Word for u32 {
 /// Returns the number of bits of a neighbour in words of 32 bits, or `None` if such words can't hold all entries and
 /// positions.
 pub fn short_bits(vertices: u64, entries: u64, largest: u32) -> Option<u32> {
-    let packing = Packing::of(vertices, largest);
-    let fit = packing.bytes() <= size_of::<u32>() && packing.neighbour_bits() < u32::BITS && entries < 1 << u32::BITS;
-    fit.then_some(packing.neighbour_bits())
+    let packing = EntryPacking::of(vertices, largest);
+    let fit = packing.bytes <= size_of::<u32>() && packing.neighbour_bits < u32::BITS && entries < 1 << u32::BITS;
+    fit.then_some(packing.neighbour_bits)
 }
 
 /// Returns the bytes of the words of `entries` entries, and of the positions of rows.

@@ -2,11 +2,11 @@
 
 use super::disk;
 use super::near::{self, Bounds};
-use super::packing::Packing;
-use super::rows::{Entries, Rows, Weights, number, weight};
+use super::packing::EntryPacking;
+use super::rows::{Entries, SortedRows, WeightStats, number, weight};
 use super::slices::{self, Word, Words, short_bits};
 use crate::algo::run::Units;
-use crate::algo::sssp::Edges;
+use crate::algo::sssp::WeightedEdges;
 use crate::error::{Error, Result};
 use crate::graph::direction::Way;
 use crate::memory::{Budget, Buffer, bytes_of_mut};
@@ -46,9 +46,9 @@ pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2
 }
 
 /// Sorts the rows of one direction by weight.
-pub struct Sorter<'e> {
+pub struct RowSorter<'e> {
     /// The edges of the graph.
-    pub edges: &'e Edges<'e>,
+    pub edges: &'e WeightedEdges<'e>,
     /// Upper bound of the weights.
     pub largest: u32,
     /// Direction of the rows.
@@ -57,12 +57,12 @@ pub struct Sorter<'e> {
     pub budget: &'e Budget,
 }
 
-impl Sorter<'_> {
+impl RowSorter<'_> {
     /// Sorts the rows of all vertices, whose lengths are `lengths`. Writes them to `file` if one is given.
     ///
     /// # Errors
     /// [`Error::Limit`] if [`bytes`] do not fit; errors of the disk; a stop.
-    pub fn rows(&self, lengths: impl ExactSizeIterator<Item = u32>, file: Option<RowFile<'_>>) -> Result<Rows> {
+    pub fn rows(&self, lengths: impl ExactSizeIterator<Item = u32>, file: Option<RowFile<'_>>) -> Result<SortedRows> {
         let vertices = lengths.len();
         let mut lightest: Buffer<u32> = self.budget.zeroed(vertices, "the lightest edge of each vertex (4 bytes)")?;
         // This buffer is freed before searches take more memory for each vertex.
@@ -84,13 +84,13 @@ impl Sorter<'_> {
         if weights.largest > self.largest {
             return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
         }
-        let rows = Rows { entries, lightest, weights };
+        let rows = SortedRows { entries, lightest, weights };
         rows.advise_random_access();
         Ok(rows)
     }
 
     /// Sorts rows into memory. `bits` is the number of bits of a neighbour in a word.
-    fn in_memory<W: Word>(&self, lengths: &[u32], bits: u32, lightest: &mut [u32]) -> Result<(Words<W>, Weights)> {
+    fn in_memory<W: Word>(&self, lengths: &[u32], bits: u32, lightest: &mut [u32]) -> Result<(Words<W>, WeightStats)> {
         let mut words = Words::new(lengths, bits, self.budget)?;
         let (starts, entries) = words.parts();
         let weights = self.sort((starts, bits), 0..lengths.len() as u32, entries, lightest)?;
@@ -103,20 +103,20 @@ impl Sorter<'_> {
         lengths: Buffer<u32>,
         RowFile { units, rank, spare, ways }: RowFile<'_>,
         lightest: &mut [u32],
-    ) -> Result<(Entries, Weights)> {
+    ) -> Result<(Entries, WeightStats)> {
         let (vertices, budget) = (lengths.len(), self.budget);
         let starts: Buffer<u64> = slices::starts(&lengths, budget)?;
         let longest = u64::from(lengths.iter().max().copied().unwrap_or(0));
         drop(lengths);
-        let packing = Packing::of(vertices as u64, self.largest);
-        let mut bounds = Bounds::new(vertices, self.edges.kind(), self.largest, budget)?;
+        let packing = EntryPacking::of(vertices as u64, self.largest);
+        let mut bounds = Bounds::new(vertices, self.edges.kind, self.largest, budget)?;
         let name = if self.way == Way::Out { "out" } else { "in" };
         let path = units.files()?.join(format!("{name}.{rank}"));
         let sum = starts[vertices];
         let placed = Placed::create(path.clone(), disk::bytes(packing, sum))?;
         let room = (WINDOW + longest).min(sum) as usize;
         let mut window: Buffer<u64> = budget.zeroed(room + 1, "rows that are sorted by weight for a file")?;
-        let (mut weights, mut first) = (Weights::default(), 0);
+        let (mut weights, mut first) = (WeightStats::default(), 0);
         while first < vertices {
             let begin = starts[first];
             let end = first + starts[first + 1..].partition_point(|&end| end - begin <= room as u64);
@@ -124,7 +124,7 @@ impl Sorter<'_> {
             let range = first as u32..end as u32;
             weights = weights.and(self.sort((&starts, u32::BITS), range.clone(), some, &mut lightest[first..end])?);
             bounds.add(range, &starts[first..=end], some);
-            placed.write(packing.pack(bytes_of_mut(some)), begin * packing.bytes() as u64)?;
+            placed.write(packing.pack(bytes_of_mut(some)), begin * packing.bytes as u64)?;
             first = end;
         }
         let (places, later) = near::bytes(vertices as u64);
@@ -143,12 +143,12 @@ impl Sorter<'_> {
         vertices: Range<u32>,
         entries: &mut [W],
         lightest: &mut [u32],
-    ) -> Result<Weights> {
+    ) -> Result<WeightStats> {
         let parts = parts(starts, vertices, entries, lightest);
-        let (edges, way, kind) = (self.edges, self.way, self.edges.kind());
+        let (edges, way, kind) = (self.edges, self.way, self.edges.kind);
         let of_parts = parts.into_par_iter().map(|(first, part, lightest)| {
             signals::check()?;
-            let mut weights = Weights::default();
+            let mut weights = WeightStats::default();
             let mut rest = part;
             for (v, lightest) in (first..).zip(lightest) {
                 let length = starts[v as usize + 1].place() - starts[v as usize].place();
@@ -178,7 +178,7 @@ impl Sorter<'_> {
             }
             Ok(weights)
         });
-        of_parts.try_reduce(Weights::default, |some, others| Ok(some.and(others)))
+        of_parts.try_reduce(WeightStats::default, |some, others| Ok(some.and(others)))
     }
 }
 

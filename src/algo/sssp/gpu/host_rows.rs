@@ -2,7 +2,6 @@
 #![allow(unsafe_code)] // bytes that are seen as words
 
 use super::Weights;
-use crate::algo::searches::gpu::GoOn;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::gpu::{Pinned, Workspace};
@@ -10,6 +9,7 @@ use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::{RawId, Vertex};
 use crate::memory::Budget;
+use crate::process::signals;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -68,13 +68,12 @@ fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
 /// Copies whole rows of both halves to pinned memory, each sorted by ascending weight.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of `go_on`.
+/// [`crate::Error::Limit`], [`crate::Error::Lost`], a stop.
 pub(super) fn place(
     workspace: &Workspace,
     halves: [&Catalogue; 2],
     weights: &Weights<'_>,
     budget: &Budget,
-    go_on: GoOn<'_>,
 ) -> Result<HostRows> {
     let layout = &halves[0].layout;
     let direction = layout.direction();
@@ -90,7 +89,7 @@ pub(super) fn place(
     }
     let kind = weights.kind();
     let fill = |(rows, mut to): (Range<u32>, &mut [u64])| -> Result<(u32, u32, f64)> {
-        go_on()?;
+        signals::check()?;
         let (mut least, mut most, mut sum) = (u32::MAX, 0, 0.0);
         for row in rows {
             let mut filled = 0;

@@ -1,29 +1,29 @@
 //! GPU memory of searches, apart from the graph.
 
-use super::room::Room;
-use super::twins::{Pile, Queue};
+use super::room::SsspRoom;
+use super::twins::{Pile, SsspQueue};
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
 /// Memory that searches use.
-pub(super) struct Memory {
+pub(super) struct SsspMemory {
     /// A distance for each vertex, of 32 or 64 bits.
     pub distances: DeviceSlice<u64>,
     pub parents: DeviceSlice<u32>,
     /// A bit for each vertex that did not fit a queue.
     pub pending: DeviceSlice<u32>,
-    pub queues: [Queue; 2],
+    pub queues: [SsspQueue; 2],
     pub piles: [Pile; 2],
     /// The memory of queues and piles as one array, for Moore's algorithm and its baseline, which use neither.
     pub words: DeviceSlice<u32>,
 }
 
-impl Memory {
+impl SsspMemory {
     /// Takes the memory from an arena.
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena has less than `room` says.
-    pub fn take(arena: &mut Arena, room: &Room) -> Result<Memory> {
+    pub fn take(arena: &mut Arena, room: &SsspRoom) -> Result<SsspMemory> {
         let distances = arena.take_planned(room.vertices)?;
         let (parents, pending) = (arena.take_planned(room.vertices)?, arena.take_planned(room.words())?);
         let mark = arena.mark();
@@ -32,15 +32,15 @@ impl Memory {
         let end = arena.mark();
         arena.reset(mark);
         let words = arena.take_planned((end - mark) / 4)?;
-        Ok(Memory { distances, parents, pending, queues, piles, words })
+        Ok(SsspMemory { distances, parents, pending, queues, piles, words })
     }
 }
 
-fn queue(arena: &mut Arena, entries: u64) -> Result<Queue> {
+fn queue(arena: &mut Arena, entries: u64) -> Result<SsspQueue> {
     let bases = arena.take_planned::<u64>(entries)?.address();
     let distances = arena.take_planned::<u64>(entries)?.address();
     let [slots, vertices] = [arena.take_planned::<u32>(entries)?, arena.take_planned(entries)?];
-    Ok(Queue { slots: slots.address(), vertices: vertices.address(), bases, distances })
+    Ok(SsspQueue { slots: slots.address(), vertices: vertices.address(), bases, distances })
 }
 
 fn pile(arena: &mut Arena, entries: u64) -> Result<Pile> {

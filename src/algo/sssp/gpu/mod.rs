@@ -19,17 +19,19 @@ mod room;
 mod sums;
 mod tuning;
 mod twins;
+mod widths;
 
 pub use programs::PROGRAMS;
 pub use room::{host_bytes, least_bytes};
 pub use tuning::Tuning;
 
 use super::distances::Distances;
-use super::edges::Edges;
+use super::edges::WeightedEdges;
 use super::options::Method;
-use super::search::{Search, Searched, ShortestPathTree};
+use super::search::{Search, ShortestPathTree, SsspSearched};
+use super::weights::EdgeWeights;
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{GoOn, fetch};
+use crate::algo::searches::gpu::fetch;
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel};
@@ -38,13 +40,14 @@ use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
-use memory::Memory;
-use moore::Arrays;
-use place::Placed;
+use crate::process::signals;
+use memory::SsspMemory;
+use moore::MooreArrays;
+use place::SsspPlaced;
 use programs::{MOORE, PREPARE, PROGRAM};
-use room::{Room, THREADS};
-use sums::Sums;
-use twins::{BARRIER_BYTES, State};
+use room::{SsspRoom, THREADS};
+use sums::SumKind;
+use twins::{BARRIER_BYTES, SsspState};
 
 /// Purpose of the memory, for errors.
 const PURPOSE: &str = "[sssp] on this graph";
@@ -69,19 +72,16 @@ impl Weights<'_> {
 /// A graph prepared for searches on a GPU.
 pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
-    go_on: GoOn<'a>,
     blocks: u32,
-    placed: Placed,
+    placed: SsspPlaced,
     /// Kind of sums. It changes to 64 bits when a sum does not fit 32.
-    sums: Sums,
+    sums: SumKind,
     method: Method,
-    search: twins::Search,
-    distances: DeviceSlice<u64>,
-    parents: DeviceSlice<u32>,
-    pending: DeviceSlice<u32>,
+    search: twins::SsspArguments,
+    memory: SsspMemory,
     /// Memory of Moore's algorithm and of the baseline.
-    arrays: Arrays,
-    state: DeviceSlice<State>,
+    arrays: MooreArrays,
+    state: DeviceSlice<SsspState>,
     /// Times of the beginning and the end of a search, and of the moment when distances are known, if separate launches
     /// find parents.
     clock: [Event; 3],
@@ -92,25 +92,25 @@ impl<'a> GpuSearch<'a> {
     ///
     /// # Errors
     /// [`Error::Limit`] with the smallest number of bytes that suffices, if GPU memory is too small; [`Error::Usage`]
-    /// if the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks and of `go_on`.
+    /// if the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks; a stop.
     pub fn new(
         graph: &Graph,
-        edges: &Edges<'_>,
+        edges: &WeightedEdges<'_>,
         lease: Lease<'a>,
         method: Method,
         budget: &Budget,
-        go_on: GoOn<'a>,
     ) -> Result<Self> {
         let halves = [&graph.catalogue, graph.upper()?];
         let id;
-        let weights = match edges.drawn() {
-            None => Weights::Stored(edges.kind()),
-            Some((drawn, ids)) => {
+        let weights = match &edges.weights {
+            EdgeWeights::Stored => Weights::Stored(edges.kind),
+            EdgeWeights::Unit => Weights::Drawn(DrawnWeights::Unit, &|_| 0),
+            EdgeWeights::Drawn(drawn, ids, _) => {
                 id = move |v| ids.raw(v).0;
                 Weights::Drawn(*drawn, &id)
             }
         };
-        let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), budget, go_on)?;
+        let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), budget)?;
         // The first launch of a kernel takes longer, so search once before anything is timed. Graph500's reference does
         // so too.
         if search.placed.graph.vertices > 0 {
@@ -130,32 +130,31 @@ impl<'a> GpuSearch<'a> {
         method: Method,
         tuning: Tuning,
         budget: &Budget,
-        go_on: GoOn<'a>,
     ) -> Result<Self> {
         if !halves.iter().all(|half| half.is_local()) {
             return Err(Error::internal("search on the GPU", "rows that are not here"));
         }
         let direction = halves[0].layout.direction();
         let vertices = halves[0].layout.rows() >> direction.shift();
-        let mut room = Room::of(vertices, direction);
+        let mut room = SsspRoom::of(vertices, direction);
         room.queued = room.queued.min(tuning.queued).max(32);
         room.piled = room.piled.min(tuning.queued).max(32);
         let workspace = &mut *lease.workspace;
         workspace.arena.reset(0);
         workspace.arena.holds(room.bytes(), PURPOSE)?;
         let state = workspace.arena.take_planned(1)?;
-        let placed = place::place(workspace, halves, &room, &weights, &tuning, budget, go_on)?;
-        let Memory { distances, parents, pending, queues, piles, words } = Memory::take(&mut workspace.arena, &room)?;
-        let (kind, sums) = (weights.kind(), Sums::of(weights.kind()));
+        let placed = place::place(workspace, halves, &room, &weights, &tuning, budget)?;
+        let memory = SsspMemory::take(&mut workspace.arena, &room)?;
+        let (kind, sums) = (weights.kind(), SumKind::of(weights.kind()));
         let kernel = workspace.kernel(&PROGRAM, sums.kernel())?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
-        let widths = tuning::widths(&placed, kind, method, &tuning);
-        let search = twins::Search {
-            distances: distances.address(),
-            parents: parents.address(),
-            pending: pending.address(),
-            queues,
-            piles,
+        let widths = widths::widths(&placed, kind, method, &tuning);
+        let search = twins::SsspArguments {
+            distances: memory.distances.address(),
+            parents: memory.parents.address(),
+            pending: memory.pending.address(),
+            queues: memory.queues,
+            piles: memory.piles,
             state: DeviceSlice::address(state),
             threshold: widths.threshold,
             coarse: widths.coarse,
@@ -170,11 +169,11 @@ impl<'a> GpuSearch<'a> {
             hops: if placed.longest <= tuning.short && widths.threshold == u64::MAX { tuning.hops } else { 0 },
             unused: 0,
         };
-        workspace.queue.fill(pending, 0)?;
-        let arrays = Arrays {
+        workspace.queue.fill(memory.pending, 0)?;
+        let arrays = MooreArrays {
             graph: placed.graph,
-            distances,
-            words,
+            distances: memory.distances,
+            words: memory.words,
             reach: widths.reach,
             many: tuning.many,
             blocks: tuning.blocks,
@@ -185,45 +184,31 @@ impl<'a> GpuSearch<'a> {
         let bytes = workspace.arena.mark();
         let on_host = placed.on_host.is_some();
         tracing::debug!(blocks, bytes, on_host, ?placed, ?widths, "a weighted graph on the GPU");
-        Ok(GpuSearch {
-            gpu: lease,
-            go_on,
-            blocks,
-            placed,
-            sums,
-            method,
-            search,
-            distances,
-            parents,
-            pending,
-            arrays,
-            state,
-            clock,
-        })
+        Ok(GpuSearch { gpu: lease, blocks, placed, sums, method, search, memory, arrays, state, clock })
     }
 
     /// Searches, and repeats the search with 64-bit sums if a sum does not fit. Returns the final state.
-    fn search_all(&mut self, root: Vertex) -> Result<State> {
+    fn search_all(&mut self, root: Vertex) -> Result<SsspState> {
         let state = self.search_once(root)?;
         if state.overflowed == 0 {
             return Ok(state);
         }
         self.sums = self.sums.wider();
         // The failed search may have left bits of vertices set.
-        self.gpu.workspace.queue.fill(self.pending, 0)?;
+        self.gpu.workspace.queue.fill(self.memory.pending, 0)?;
         self.search_once(root)
     }
 
-    fn search_once(&mut self, root: Vertex) -> Result<State> {
+    fn search_once(&mut self, root: Vertex) -> Result<SsspState> {
         self.clear()?;
         if matches!(self.method, Method::Auto | Method::DeltaStepping) {
             return self.launch_all(root, BEGINS);
         }
         let workspace = &*self.gpu.workspace;
         let rounds = if self.method == Method::Moore { moore::queued } else { moore::masked };
-        let found = rounds(workspace, &self.arrays, self.sums, root, [&self.clock[0], &self.clock[2]], self.go_on)?;
+        let found = rounds(workspace, &self.arrays, self.sums, root, [&self.clock[0], &self.clock[2]])?;
         if found.overflowed {
-            return Ok(State { overflowed: 1, ..State::default() });
+            return Ok(SsspState { overflowed: 1, ..SsspState::default() });
         }
         let mut state = self.launch_all(root, KNOWN)?;
         (state.pushed, state.steps) = (found.relaxations, found.rounds);
@@ -235,28 +220,29 @@ impl<'a> GpuSearch<'a> {
         let queue = &self.gpu.workspace.queue;
         let bytes = 4 * self.sums.words() * u64::from(self.placed.graph.vertices);
         queue.fill(self.state.as_bytes(), 0)?;
-        queue.fill(self.distances.as_bytes().part(0..bytes), 0xff)?;
-        queue.fill(self.parents, 0xff)?;
+        queue.fill(self.memory.distances.as_bytes().part(0..bytes), 0xff)?;
+        queue.fill(self.memory.parents, 0xff)?;
         queue.mark(&self.clock[0])
     }
 
     /// Launches the kernel until the search is finished. `from` says where the first launch begins.
-    fn launch_all(&self, root: Vertex, from: u32) -> Result<State> {
+    fn launch_all(&self, root: Vertex, from: u32) -> Result<SsspState> {
         let workspace = &*self.gpu.workspace;
         let queue = &workspace.queue;
         let kernel: Kernel = workspace.kernel(&PROGRAM, self.sums.kernel())?;
         for launch in 0u64.. {
-            (self.go_on)()?;
+            signals::check()?;
             if launch > 0 {
                 queue.fill(self.state.as_bytes().part(0..BARRIER_BYTES), 0)?;
             }
-            let search = twins::Search { root: root.0, begins: if launch == 0 { from } else { 0 }, ..self.search };
+            let search =
+                twins::SsspArguments { root: root.0, begins: if launch == 0 { from } else { 0 }, ..self.search };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
             // SAFETY: the arguments match the kernel's. All memory that they name is used by this search only, and has
             // the sizes in `room`.
             unsafe { queue.launch_together(&kernel, grid, (self.placed.graph, search))? };
             queue.mark(&self.clock[1])?;
-            let mut state = [State::default()];
+            let mut state = [SsspState::default()];
             queue.read(self.state, &mut state)?;
             let [state] = state;
             if state.broken != 0 {
@@ -272,8 +258,8 @@ impl<'a> GpuSearch<'a> {
     /// Copies distances to the host.
     fn fetch(&mut self, distances: &mut Distances) -> Result<()> {
         let uploader = &mut self.gpu.workspace.uploader;
-        let vertices = self.distances.len();
-        let words = DeviceSlice::at(self.distances.address(), self.sums.words() * vertices);
+        let vertices = self.memory.distances.len();
+        let words = DeviceSlice::at(self.memory.distances.address(), self.sums.words() * vertices);
         match distances {
             Distances::Whole(to) if self.sums.is_wide() => fetch(uploader, words, 2, to, |words, to| {
                 for (pair, to) in words.chunks_exact(2).zip(to) {
@@ -298,15 +284,12 @@ impl<'a> GpuSearch<'a> {
 const BEGINS: u32 = 1;
 const KNOWN: u32 = 2;
 
-impl Search for GpuSearch<'_> {
-    type Tree = ShortestPathTree;
-    type Searched = Searched;
-
+impl Search<ShortestPathTree, SsspSearched> for GpuSearch<'_> {
     fn repeat(&mut self, root: Vertex, _: &mut ShortestPathTree) -> Result<()> {
         self.search_all(root).map(drop)
     }
 
-    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
         let ShortestPathTree { distances, parents } = tree;
         let vertices = self.placed.graph.vertices;
         if root.0 >= vertices || parents.len() != vertices as usize {
@@ -315,7 +298,9 @@ impl Search for GpuSearch<'_> {
         let state = self.search_all(root)?;
         let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
         self.fetch(distances)?;
-        fetch(&mut self.gpu.workspace.uploader, self.parents, 1, parents, |words, to| to.copy_from_slice(words))?;
+        fetch(&mut self.gpu.workspace.uploader, self.memory.parents, 1, parents, |words, to| {
+            to.copy_from_slice(words)
+        })?;
         let mut searched = report::of(&state, self.sums, seconds);
         if !matches!(self.method, Method::Auto | Method::DeltaStepping) {
             searched.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();

@@ -2,13 +2,14 @@
 //! After each launch the host decides on the kind of the next one.
 #![allow(unsafe_code)] // kernel launches
 
+use super::MOORE;
 use super::programs::MOORE_HEADER;
-use super::sums::Sums;
-use super::twins::{BARRIER_BYTES, Graph, Masked, Moore, MooreState};
-use super::{GoOn, MOORE};
+use super::sums::SumKind;
+use super::twins::{BARRIER_BYTES, Masked, Moore, MooreState, SsspGraph};
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Workspace, constant};
 use crate::graph::ids::Vertex;
+use crate::process::signals;
 
 /// Threads of a block, if several blocks run and if one block runs alone.
 const THREADS: u32 = of_kernels("MOORE_THREADS");
@@ -36,7 +37,7 @@ const fn of_kernels(name: &str) -> u32 {
 
 /// Statistics of a search.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Rounds {
+pub(super) struct RoundCounts {
     /// Rounds, each of which ends at a barrier of all threads.
     pub rounds: u64,
     /// Edges that were relaxed.
@@ -47,8 +48,8 @@ pub(super) struct Rounds {
 
 /// Memory that both methods use.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Arrays {
-    pub graph: Graph,
+pub(super) struct MooreArrays {
+    pub graph: SsspGraph,
     /// Distances, all unreached at the beginning.
     pub distances: DeviceSlice<u64>,
     /// Working memory of `3 * vertices + 64` words.
@@ -63,15 +64,15 @@ pub(super) struct Arrays {
 
 /// Returns the names of the kernels for a kind of sums: for one block, for several and for any number of blocks, and
 /// the two of the baseline.
-fn kernels(sums: Sums) -> [&'static str; 5] {
+fn kernels(sums: SumKind) -> [&'static str; 5] {
     match sums {
-        Sums::Whole => {
+        SumKind::Whole => {
             ["moore_one_whole", "moore_several_whole", "moore_any_whole", "masked_round_whole", "masked_next_whole"]
         }
-        Sums::Wide => {
+        SumKind::Wide => {
             ["moore_one_wide", "moore_several_wide", "moore_any_wide", "masked_round_wide", "masked_next_wide"]
         }
-        Sums::Decimal => [
+        SumKind::Decimal => [
             "moore_one_decimal",
             "moore_several_decimal",
             "moore_any_decimal",
@@ -85,12 +86,11 @@ fn kernels(sums: Sums) -> [&'static str; 5] {
 /// when distances are known.
 pub(super) fn queued(
     workspace: &Workspace,
-    arrays: &Arrays,
-    sums: Sums,
+    arrays: &MooreArrays,
+    sums: SumKind,
     root: Vertex,
     [begun, known]: [&Event; 2],
-    go_on: GoOn<'_>,
-) -> Result<Rounds> {
+) -> Result<RoundCounts> {
     let queue = &workspace.queue;
     let vertices = u64::from(arrays.graph.vertices);
     let part = |nth: u64| arrays.words.part(64 + nth * vertices..64 + (nth + 1) * vertices);
@@ -135,9 +135,9 @@ pub(super) fn queued(
         }
         if tasks == 0 || state_now.overflowed != 0 {
             let MooreState { rounds, relaxations, overflowed, .. } = state_now;
-            return Ok(Rounds { rounds, relaxations, overflowed: overflowed != 0 });
+            return Ok(RoundCounts { rounds, relaxations, overflowed: overflowed != 0 });
         }
-        go_on()?;
+        signals::check()?;
         let most_tasks = if tasks <= most_of_one { most_of_one } else { MOST_OF_SEVERAL };
         let arguments = (arrays.graph, Moore { most_tasks, ..moore });
         // SAFETY: as above.
@@ -160,12 +160,11 @@ pub(super) fn queued(
 /// Finds distances from `root` by rounds over all vertices. Marks events as [`queued`] does.
 pub(super) fn masked(
     workspace: &Workspace,
-    arrays: &Arrays,
-    sums: Sums,
+    arrays: &MooreArrays,
+    sums: SumKind,
     root: Vertex,
     [begun, known]: [&Event; 2],
-    go_on: GoOn<'_>,
-) -> Result<Rounds> {
+) -> Result<RoundCounts> {
     let queue = &workspace.queue;
     let vertices = u64::from(arrays.graph.vertices);
     let of_each = sums.words();
@@ -192,9 +191,9 @@ pub(super) fn masked(
     let (round, next) = (workspace.kernel(&MOORE, round)?, workspace.kernel(&MOORE, next)?);
     let grid = Grid { blocks: vertices.div_ceil(MASKED_THREADS.into()) as u32, threads: MASKED_THREADS, shared: 0 };
     queue.mark(begun)?;
-    let mut totals = Rounds::default();
+    let mut totals = RoundCounts::default();
     loop {
-        go_on()?;
+        signals::check()?;
         queue.fill(flags.part(0..1), 0)?;
         // SAFETY: the arguments match the kernels'. Every array has an element for each vertex.
         unsafe {

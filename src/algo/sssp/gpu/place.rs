@@ -2,11 +2,11 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::host_rows::{self, HostRows};
-use super::room::{BOUNDS, Room, THREADS};
+use super::room::{BOUNDS, SsspRoom, THREADS};
 use super::room::{HEAD_BYTES, LEAST_PIECE};
-use super::twins::{Graph, Placing};
+use super::twins::{RowPlacing, SsspGraph};
 use super::{PREPARE, Tuning, Weights};
-use crate::algo::searches::gpu::{GoOn, join_starts, place_starts, targets};
+use crate::algo::searches::gpu::{join_starts, place_starts, targets};
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::gpu::{CopySource, DeviceSlice, Grid, Pinned, Workspace, on_threads, slice_bytes};
@@ -14,13 +14,14 @@ use crate::graph::catalogue::Catalogue;
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::{Budget, bytes_of};
+use crate::process::signals;
 use crate::stream::copies_from_host;
 
 /// A graph that a GPU can read.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct SsspPlaced {
     /// The graph in the form that kernels use.
-    pub graph: Graph,
+    pub graph: SsspGraph,
     /// Number of entries in all rows.
     pub entries: u64,
     /// The smallest weight: a whole number, or the bits of an f32.
@@ -38,12 +39,11 @@ pub(super) struct Placed {
 pub(super) fn place(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
-    room: &Room,
+    room: &SsspRoom,
     weights: &Weights<'_>,
     tuning: &Tuning,
     budget: &Budget,
-    go_on: GoOn<'_>,
-) -> Result<Placed> {
+) -> Result<SsspPlaced> {
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
     let starts: DeviceSlice<u32> = workspace.arena.take_planned(room.rows + 1)?;
     let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
@@ -51,15 +51,15 @@ pub(super) fn place(
     let rest = room.working().max(room.placing(LEAST_PIECE));
     let fits = slice_bytes::<u64>(entries) + rest <= workspace.arena.free() && !tuning.rows_on_host;
     if !fits {
-        return place_on_host(workspace, (halves, starts, bounds), room, weights, tuning, (budget, go_on));
+        return place_on_host(workspace, (halves, starts, bounds), room, weights, tuning, budget);
     }
     let edges: DeviceSlice<u64> = workspace.arena.take_planned(entries)?;
     let mark = workspace.arena.mark();
     let own = [workspace.arena.take_planned(room.rows + 1)?, workspace.arena.take_planned(room.rows + 1)?];
     let (mut graph, [over_few, over_middle, longest]) =
-        outline(workspace, halves, (own, starts), bounds, room, tuning, go_on)?;
+        outline(workspace, halves, (own, starts), bounds, room, tuning)?;
     graph.rows.entries = edges.address().wrapping_sub(8 * tuning.first_entry);
-    fill(workspace, halves, own, &graph, weights, tuning, go_on)?;
+    fill(workspace, halves, own, &graph, weights, tuning)?;
     let kind = weights.kind();
     let (least, most, mean) = summarize(workspace, edges, kind, bounds)?;
     let rows = |vertices: u32| u64::from(vertices) << graph.shift;
@@ -68,7 +68,7 @@ pub(super) fn place(
     }
     workspace.queue.finish()?;
     workspace.arena.reset(mark);
-    Ok(Placed { graph, entries, least, mean, longest, on_host: None })
+    Ok(SsspPlaced { graph, entries, least, mean, longest, on_host: None })
 }
 
 /// Copies the positions of rows to the GPU. Returns the graph without its rows, the two vertices up to which degrees
@@ -78,15 +78,14 @@ fn outline(
     halves: [&Catalogue; 2],
     (own, starts): ([DeviceSlice<u32>; 2], DeviceSlice<u32>),
     bounds: DeviceSlice<u64>,
-    room: &Room,
+    room: &SsspRoom,
     tuning: &Tuning,
-    go_on: GoOn<'_>,
-) -> Result<(Graph, [u32; 3])> {
+) -> Result<(SsspGraph, [u32; 3])> {
     // The positions of entries in both halves add up to positions in whole rows.
-    place_starts(workspace, halves[0], own[0], tuning.first_entry, go_on)?;
-    place_starts(workspace, halves[1], own[1], 0, go_on)?;
+    place_starts(workspace, halves[0], own[0], tuning.first_entry, &signals::check)?;
+    place_starts(workspace, halves[1], own[1], 0, &signals::check)?;
     let shift = halves[0].layout.direction().shift();
-    let mut graph = Graph { vertices: room.vertices as u32, shift, ..Graph::default() };
+    let mut graph = SsspGraph { vertices: room.vertices as u32, shift, ..SsspGraph::default() };
     graph.rows = join_starts(workspace, own, starts, tuning.first_entry)?;
     let [tail, many, others @ ..] = bound(workspace, &graph, bounds)?;
     (graph.tail, graph.many) = (tail, many);
@@ -97,19 +96,19 @@ fn outline(
 fn place_on_host(
     workspace: &mut Workspace,
     (halves, starts, bounds): ([&Catalogue; 2], DeviceSlice<u32>, DeviceSlice<u64>),
-    room: &Room,
+    room: &SsspRoom,
     weights: &Weights<'_>,
     tuning: &Tuning,
-    (budget, go_on): (&Budget, GoOn<'_>),
-) -> Result<Placed> {
+    budget: &Budget,
+) -> Result<SsspPlaced> {
     let rest = room.working().max(room.placing(LEAST_PIECE));
     let headed = (workspace.arena.free().saturating_sub(rest) / HEAD_BYTES).saturating_sub(8).min(room.vertices);
     let heads: DeviceSlice<u64> = workspace.arena.take_planned(headed * HEAD_BYTES / 8)?;
     let mark = workspace.arena.mark();
     let own = [workspace.arena.take_planned(room.rows + 1)?, workspace.arena.take_planned(room.rows + 1)?];
-    let (mut graph, [_, _, longest]) = outline(workspace, halves, (own, starts), bounds, room, tuning, go_on)?;
+    let (mut graph, [_, _, longest]) = outline(workspace, halves, (own, starts), bounds, room, tuning)?;
     workspace.arena.reset(mark);
-    let HostRows { rows, weights: (least, _, sum) } = host_rows::place(workspace, halves, weights, budget, go_on)?;
+    let HostRows { rows, weights: (least, _, sum) } = host_rows::place(workspace, halves, weights, budget)?;
     graph.rows.entries = rows.address().wrapping_sub(8 * tuning.first_entry);
     (graph.heads, graph.headed) = (heads.address(), (headed as u32).min(graph.tail));
     let queue = &workspace.queue;
@@ -119,12 +118,12 @@ fn place_on_host(
     unsafe { queue.launch(&kernel, queue.grid(4 * u64::from(graph.headed)), (graph, heads.address()))? };
     queue.finish()?;
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
-    Ok(Placed { graph, entries, least, mean: sum / entries.max(1) as f64, longest, on_host: Some(rows) })
+    Ok(SsspPlaced { graph, entries, least, mean: sum / entries.max(1) as f64, longest, on_host: Some(rows) })
 }
 
 /// Finds, for each of four bounds, up to which vertex degrees reach the bound: two edges, the number of a large vertex,
 /// and the two numbers at which another kernel sorts the row. Also finds the length of the longest row.
-fn bound(workspace: &Workspace, graph: &Graph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
+fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;
     let kernel = workspace.kernel(&PREPARE, "sssp_bounds")?;
@@ -140,14 +139,13 @@ fn fill(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
     own: [DeviceSlice<u32>; 2],
-    graph: &Graph,
+    graph: &SsspGraph,
     weights: &Weights<'_>,
     tuning: &Tuning,
-    go_on: GoOn<'_>,
 ) -> Result<()> {
     let vertices = u64::from(graph.vertices);
     let ids: DeviceSlice<u64> = workspace.arena.take_planned(vertices)?;
-    let mut placing = Placing { edges: graph.rows.entries, ids: ids.address(), ..Placing::default() };
+    let mut placing = RowPlacing { edges: graph.rows.entries, ids: ids.address(), ..RowPlacing::default() };
     match weights {
         Weights::Stored(_) => {}
         Weights::Drawn(drawn, of) => {
@@ -158,7 +156,7 @@ fn fill(
             };
             (placing.weights, placing.least, placing.most, placing.seed) = (kind, least, most, seed);
             if kind > 1 {
-                upload_ids(workspace, ids, *of, go_on)?;
+                upload_ids(workspace, ids, *of)?;
             }
         }
     }
@@ -169,7 +167,7 @@ fn fill(
     for (half, graph_half) in halves.into_iter().enumerate() {
         let first_entry = if half == 0 { tuning.first_entry } else { 0 };
         let placing =
-            Placing { own: own[half].address(), lower: if half == 1 { own[0].address() } else { 0 }, ..placing };
+            RowPlacing { own: own[half].address(), lower: if half == 1 { own[0].address() } else { 0 }, ..placing };
         for (b, before, entries) in targets(graph_half) {
             let (first, rows) = (graph_half.first_row(b), graph_half.size(b).rows as u32);
             for from in (0..entries).step_by(piece as usize) {
@@ -181,7 +179,7 @@ fn fill(
                     let some = &graph_half.weights(b)[from as usize..][..count as usize];
                     parts.push((CopySource::Memory(bytes_of(some)), of_words.part(0..count).as_bytes()));
                 }
-                let copied = workspace.uploader.upload(&parts, go_on)?;
+                let copied = workspace.uploader.upload(&parts, &signals::check)?;
                 let queue = &workspace.queue;
                 queue.after(&copied)?;
                 let (words, of_words) = (words.address(), of_words.address());
@@ -199,19 +197,14 @@ fn fill(
 }
 
 /// Copies the input's ids of all vertices to the GPU.
-fn upload_ids(
-    workspace: &mut Workspace,
-    to: DeviceSlice<u64>,
-    of: &(dyn Fn(Vertex) -> u64 + Sync),
-    go_on: GoOn<'_>,
-) -> Result<()> {
+fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vertex) -> u64 + Sync)) -> Result<()> {
     let mut lanes = workspace.uploader.lanes()?;
     let share = to.len().div_ceil(lanes.len() as u64).max(1);
     on_threads(lanes.iter_mut().zip((0..to.len()).step_by(share as usize)), |(lane, from)| {
         let end = (from + share).min(to.len());
         let step = (lane.slot_words() / 2) as u64;
         for first in (from..end).step_by(step as usize) {
-            go_on()?;
+            signals::check()?;
             let part = to.part(first..(first + step).min(end));
             let slot = lane.slot()?;
             for (pair, v) in slot.chunks_exact_mut(2).zip(first as u32..).take(part.len() as usize) {
@@ -254,7 +247,7 @@ fn summarize(
 /// `over_middle`.
 fn sort(
     workspace: &Workspace,
-    graph: &Graph,
+    graph: &SsspGraph,
     [rows, over_few, over_middle]: [u64; 3],
     bounds: DeviceSlice<u64>,
 ) -> Result<()> {

@@ -1,9 +1,9 @@
 //! Results and statistics of a search, taken from its final state.
 
-use super::sums::Sums;
-use super::twins::State;
+use super::sums::SumKind;
+use super::twins::SsspState;
 use crate::algo::sssp::distances::Distance;
-use crate::algo::sssp::search::{Phase, Searched};
+use crate::algo::sssp::search::{SearchPhase, SsspSearched};
 
 // Indices of clock readings, in the order of `kernels/sssp.cu`.
 const BEGUN: usize = 0;
@@ -13,32 +13,27 @@ const KNOWN: usize = 6;
 const ENDED: usize = 7;
 
 /// Returns the results and statistics of a search with sums of this kind.
-pub(super) fn of(state: &State, sums: Sums, seconds: f64) -> Searched {
+pub(super) fn of(state: &SsspState, sums: SumKind, seconds: f64) -> SsspSearched {
     let max_distance = match sums {
-        Sums::Whole | Sums::Wide => Distance::Whole(state.farthest),
-        Sums::Decimal => Distance::Decimal(f32::from_bits(state.farthest as u32)),
+        SumKind::Whole | SumKind::Wide => Distance::Whole(state.farthest),
+        SumKind::Decimal => Distance::Decimal(f32::from_bits(state.farthest as u32)),
     };
     let between = |from: usize, to: usize| state.marks[to].saturating_sub(state.marks[from]) as f64 / 1e9;
-    let phase = |kind: &str, rounds, relaxations, seconds| Phase { kind: kind.into(), rounds, relaxations, seconds };
+    let phase =
+        |kind: &str, rounds, relaxations, seconds| SearchPhase { kind: kind.into(), rounds, relaxations, seconds };
     let others = state.relaxations;
     let steps = state.steps.saturating_sub(2 * state.rounds);
-    let mut phases = Vec::new();
-    if state.rounds > 0 {
-        phases.push(phase("push", steps, state.pushed, between(BEGUN, CAPPED)));
-        phases.push(phase("pull", state.rounds, others, between(CAPPED, PULLED)));
-        phases.push(phase("push", 0, 0, between(PULLED, KNOWN)));
-        phases.push(phase("parents", 1, 0, between(KNOWN, ENDED)));
-    } else {
-        phases.push(phase("push", steps, state.pushed, between(BEGUN, KNOWN)));
-        phases.push(phase("parents", 1, others, between(KNOWN, ENDED)));
-    }
-    Searched {
-        reached: state.reached,
-        max_distance,
-        relaxations: state.pushed + state.relaxations,
-        seconds,
-        phases,
-        path: None,
-        distances: Vec::new(),
-    }
+    let phases = match state.rounds {
+        0 => vec![
+            phase("push", steps, state.pushed, between(BEGUN, KNOWN)),
+            phase("parents", 1, others, between(KNOWN, ENDED)),
+        ],
+        rounds => vec![
+            phase("push", steps, state.pushed, between(BEGUN, CAPPED)),
+            phase("pull", rounds, others, between(CAPPED, PULLED)),
+            phase("push", 0, 0, between(PULLED, KNOWN)),
+            phase("parents", 1, 0, between(KNOWN, ENDED)),
+        ],
+    };
+    SsspSearched::new(state.reached, max_distance, phases, seconds)
 }

@@ -1,7 +1,7 @@
 //! Sizes of a search's GPU memory. Plans and runs call the same functions.
 
 use super::programs::SSSP;
-use super::twins::State;
+use super::twins::SsspState;
 use crate::gpu::{constant, slice_bytes};
 use crate::graph::direction::Direction;
 
@@ -24,7 +24,7 @@ const CROSSINGS: u64 = 16;
 
 /// Sizes of the GPU memory that a search needs in addition to rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct SsspRoom {
     pub vertices: u64,
     /// Number of rows.
     pub rows: u64,
@@ -33,19 +33,19 @@ pub(super) struct Room {
     pub piled: u64,
 }
 
-impl Room {
+impl SsspRoom {
     /// Plans the memory for a graph.
-    pub fn of(vertices: u64, direction: Direction) -> Room {
+    pub fn of(vertices: u64, direction: Direction) -> SsspRoom {
         let wanted = (vertices / 8 + 8).max(LEAST_QUEUED.min(2 * vertices)).max(32);
         let queued = wanted.min(MOST_QUEUED);
         // An entry of a queue takes as much memory as two of a pile. Other methods use both as one array, which must
         // have three words for each vertex and 64 more.
-        Room { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
+        SsspRoom { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
     }
 
     /// Returns the bytes that stay in use while a graph is searched: positions of rows, and bounds.
     fn kept(&self) -> u64 {
-        slice_bytes::<State>(1) + slice_bytes::<u32>(self.rows + 1) + slice_bytes::<u64>(BOUNDS)
+        slice_bytes::<SsspState>(1) + slice_bytes::<u32>(self.rows + 1) + slice_bytes::<u64>(BOUNDS)
     }
 
     /// Returns the bytes that a search itself uses.
@@ -76,7 +76,7 @@ impl Room {
 /// Returns the smallest GPU memory in bytes with which a graph of `vertices` vertices can be searched. Rows stay in
 /// host memory then.
 pub fn least_bytes(vertices: u64, direction: Direction) -> u64 {
-    Room::of(vertices, direction).bytes()
+    SsspRoom::of(vertices, direction).bytes()
 }
 
 /// Returns the bytes of host memory for rows of `edges` edges that do not fit GPU memory of `gpu_memory` bytes; 0 if
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn queues_and_piles_hold_the_arrays_of_other_methods() {
         for vertices in [1, 100, 1 << 15, 1 << 26, (1 << 26) + 9, u64::from(u32::MAX)] {
-            let Room { queued, piled, .. } = Room::of(vertices, Direction::Undirected);
+            let SsspRoom { queued, piled, .. } = SsspRoom::of(vertices, Direction::Undirected);
             assert!(2 * (24 * queued + 12 * piled) >= 4 * (3 * vertices + 64), "{vertices}");
             assert!(queued <= MOST_QUEUED && piled <= u64::from(u32::MAX), "{vertices}");
         }

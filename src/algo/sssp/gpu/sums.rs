@@ -4,7 +4,7 @@ use crate::formats::WeightType;
 
 /// Type of the sums of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sums {
+pub(super) enum SumKind {
     /// Whole numbers of 32 bits.
     Whole,
     /// Whole numbers of 64 bits.
@@ -13,25 +13,25 @@ pub(super) enum Sums {
     Decimal,
 }
 
-impl Sums {
+impl SumKind {
     /// Returns the kind of sums with which a search by weights of type `weights` begins.
-    pub fn of(weights: WeightType) -> Sums {
+    pub fn of(weights: WeightType) -> SumKind {
         match weights {
-            WeightType::U32 => Sums::Whole,
-            WeightType::F32 => Sums::Decimal,
+            WeightType::U32 => SumKind::Whole,
+            WeightType::F32 => SumKind::Decimal,
         }
     }
 
     /// Returns true if a sum takes 64 bits.
     pub fn is_wide(self) -> bool {
-        self == Sums::Wide
+        self == SumKind::Wide
     }
 
     /// Returns the kind to continue with if a sum of this kind does not fit.
-    pub fn wider(self) -> Sums {
+    pub fn wider(self) -> SumKind {
         match self {
-            Sums::Whole | Sums::Wide => Sums::Wide,
-            Sums::Decimal => Sums::Decimal,
+            SumKind::Whole | SumKind::Wide => SumKind::Wide,
+            SumKind::Decimal => SumKind::Decimal,
         }
     }
 
@@ -43,9 +43,9 @@ impl Sums {
     /// Returns the name of the kernel that searches by buckets.
     pub fn kernel(self) -> &'static str {
         match self {
-            Sums::Whole => "sssp_whole",
-            Sums::Wide => "sssp_wide",
-            Sums::Decimal => "sssp_decimal",
+            SumKind::Whole => "sssp_whole",
+            SumKind::Wide => "sssp_wide",
+            SumKind::Decimal => "sssp_decimal",
         }
     }
 }

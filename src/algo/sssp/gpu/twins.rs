@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
 use super::programs::SSSP;
-use crate::algo::searches::gpu::Rows;
+use crate::algo::searches::gpu::GpuRows;
 use crate::gpu::constant;
 use crate::memory::Plain;
 
@@ -12,8 +12,8 @@ pub(super) const MARKS: usize = constant(SSSP.1, "SSSP_MARKS") as usize;
 /// A graph that a GPU can read.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Graph {
-    pub rows: Rows,
+pub(super) struct SsspGraph {
+    pub rows: GpuRows,
     pub vertices: u32,
     pub shift: u32,
     pub tail: u32,
@@ -26,7 +26,7 @@ pub(super) struct Graph {
 /// A queue of rows whose edges are to be relaxed.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Queue {
+pub(super) struct SsspQueue {
     pub slots: u64,
     pub vertices: u64,
     pub bases: u64,
@@ -44,11 +44,11 @@ pub(super) struct Pile {
 /// Memory and settings of a search.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Search {
+pub(super) struct SsspArguments {
     pub distances: u64,
     pub parents: u64,
     pub pending: u64,
-    pub queues: [Queue; 2],
+    pub queues: [SsspQueue; 2],
     pub piles: [Pile; 2],
     pub state: u64,
     pub threshold: u64,
@@ -68,7 +68,7 @@ pub(super) struct Search {
 /// The state of a search between launches.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct State {
+pub(super) struct SsspState {
     pub arrived: u64,
     pub broken: u32,
     pub unused: u32,
@@ -135,7 +135,7 @@ pub(super) struct Masked {
 /// How the neighbours of a half get their weights and their positions in whole rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Placing {
+pub(super) struct RowPlacing {
     pub edges: u64,
     pub own: u64,
     pub lower: u64,
@@ -151,11 +151,15 @@ pub(super) struct Placing {
 pub(super) const BARRIER_BYTES: u64 = 16;
 
 // SAFETY: the structs consist of numbers without padding, as the sizes below show.
-unsafe impl Plain for State {}
+unsafe impl Plain for SsspState {}
 // SAFETY: as above.
 unsafe impl Plain for MooreState {}
 
-const _: () = assert!(size_of::<Graph>() == 104 && size_of::<Search>() == 192 && size_of::<Placing>() == 56);
+const _: () =
+    assert!(size_of::<SsspGraph>() == 104 && size_of::<SsspArguments>() == 192 && size_of::<RowPlacing>() == 56);
 const _: () = assert!(
-    size_of::<State>() == 384 && size_of::<Moore>() == 72 && size_of::<MooreState>() == 48 && size_of::<Masked>() == 40
+    size_of::<SsspState>() == 384
+        && size_of::<Moore>() == 72
+        && size_of::<MooreState>() == 48
+        && size_of::<Masked>() == 40
 );

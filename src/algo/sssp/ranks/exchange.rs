@@ -3,7 +3,7 @@
 
 use crate::algo::searches::ranks::{OwnerRule, RankExchange, VertexOwnership, misplaced};
 use crate::algo::sssp::cpu::arithmetic::Arithmetic;
-use crate::algo::sssp::cpu::bins::Entry;
+use crate::algo::sssp::cpu::bins::NearerVertex;
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::Budget;
@@ -12,7 +12,7 @@ use crate::memory::Budget;
 const NEARER: u64 = 32;
 
 /// Links of a rank to the others, and the buffer of a message.
-pub struct Exchange {
+pub struct NearerExchange {
     /// The links.
     pub ranks: RankExchange,
     message: Vec<u64>,
@@ -23,19 +23,20 @@ fn messages_bytes(own: VertexOwnership) -> u64 {
     NEARER * own.len() as u64
 }
 
-/// Returns the bytes that an exchange takes on a rank that owns `own`.
+/// Returns the bytes that an exchange takes on a rank that owns `own`: what searches of rank 0 take in addition to its
+/// sorted rows and its trees. Other ranks have arrays of parents in place of trees.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
-    RankExchange::bytes(own.ranks(), nodes) + messages_bytes(own)
+    RankExchange::bytes(own.ranks, nodes) + messages_bytes(own)
 }
 
-impl Exchange {
+impl NearerExchange {
     /// Opens links between the ranks. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn open(comm: &Comm, own: VertexOwnership, budget: &Budget) -> Result<Exchange> {
+    pub fn open(comm: &Comm, own: VertexOwnership, budget: &Budget) -> Result<NearerExchange> {
         let ranks = RankExchange::open(comm, own, messages_bytes(own), budget)?;
-        Ok(Exchange { ranks, message: Vec::new() })
+        Ok(NearerExchange { ranks, message: Vec::new() })
     }
 
     /// Sends the vertices that became nearer here to all ranks, and lowers the distances of those that became nearer
@@ -47,16 +48,16 @@ impl Exchange {
     pub fn share_nearer<A: Arithmetic>(
         &mut self,
         sums: &[A::Cell],
-        here: &[Vec<Entry<A::Sum>>],
-        mut current: impl FnMut(Entry<A::Sum>),
+        here: &[Vec<NearerVertex<A::Sum>>],
+        mut current: impl FnMut(NearerVertex<A::Sum>),
     ) -> Result<()> {
         self.message.clear();
         let words = here.iter().flatten().flat_map(|entry| [A::to_word(entry.sum), entry.vertex.into()]);
         self.message.extend(words);
-        let own = self.ranks.ownership();
+        let own = self.ranks.ownership;
         // A message arrives in pieces of any length, so the two words of an entry may be in different pieces.
-        let mut open: Vec<Option<u64>> = vec![None; own.ranks()];
-        let mut arrived: Vec<Entry<A::Sum>> = Vec::new();
+        let mut open: Vec<Option<u64>> = vec![None; own.ranks];
+        let mut arrived: Vec<NearerVertex<A::Sum>> = Vec::new();
         self.ranks.send_to_others(&self.message, |from, words| {
             for &word in words {
                 let Some(sum) = open[from].take() else {
@@ -67,7 +68,7 @@ impl Exchange {
                 let cell = sums.get(vertex as usize).ok_or_else(|| misplaced(from))?;
                 A::lower(cell, sum);
                 if own.has(vertex) {
-                    arrived.push(Entry { sum, vertex });
+                    arrived.push(NearerVertex { sum, vertex });
                 }
             }
             Ok(())
@@ -82,8 +83,8 @@ impl Exchange {
     /// # Errors
     /// Errors of the exchange.
     pub fn gather(&mut self, parents: &mut [u32]) -> Result<()> {
-        let own = self.ranks.ownership();
-        if own.rank() == 0 {
+        let own = self.ranks.ownership;
+        if own.rank == 0 {
             return self.ranks.gather_parents([], parents);
         }
         let runs = (0..own.len()).step_by(OwnerRule::Blocks.block()).map(|place| own.run(place, own.len() - place));

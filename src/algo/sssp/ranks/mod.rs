@@ -7,34 +7,26 @@
 
 pub(super) mod exchange;
 
-use self::exchange::Exchange;
+use self::exchange::NearerExchange;
 use super::Sssp;
-use super::cpu::{CpuSearch, Resources};
-use super::edges::Edges;
-use super::search::{Search, Searched, ShortestPathTree};
+use super::cpu::CpuSearch;
+use super::edges::WeightedEdges;
+use super::search::{Search, ShortestPathTree, SsspSearched};
+use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::ids::Vertex;
 use crate::memory::Buffer;
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
 
 /// A graph prepared for searches by all ranks together.
 pub struct RankedSearch<'a> {
     search: CpuSearch,
-    exchange: Exchange,
+    exchange: NearerExchange,
     /// The edges of all vertices. Rank 0 uses them at the end to find the parents on plateaus.
-    edges: Edges<'a>,
+    edges: WeightedEdges<'a>,
     /// Parents of vertices on ranks other than 0, where the caller has no array for them.
     parents: Buffer<u32>,
-}
-
-/// Returns the bytes that searches take on rank 0 in addition to its sorted rows and its trees. `own` are the vertices
-/// that the rank owns. Other ranks have arrays of parents in place of trees.
-pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
-    exchange::bytes(own, nodes)
 }
 
 impl<'a> RankedSearch<'a> {
@@ -42,29 +34,22 @@ impl<'a> RankedSearch<'a> {
     ///
     /// # Errors
     /// Errors of [`CpuSearch::new`].
-    pub fn new(
-        comm: &Comm,
-        graph: &'a Graph,
-        table: &Sssp,
-        degrees: &Mapped,
-        resources: &Resources<'_>,
-    ) -> Result<RankedSearch<'a>> {
+    pub fn new(table: &Sssp, input: EngineInput<'a, '_>) -> Result<RankedSearch<'a>> {
+        let EngineInput { graph, run, .. } = input;
+        let comm = run.comm;
         let vertices = graph.info.connected as usize;
         let own = VertexOwnership::blocks(vertices, comm.rank(), comm.ranks());
-        let mut exchange = Exchange::open(comm, own, resources.budget)?;
+        let mut exchange = NearerExchange::open(comm, own, run.budget)?;
         let parents = if comm.leads() { 0 } else { vertices };
-        let parents = resources.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
-        let search = CpuSearch::of_part(graph, table, degrees, resources, own, Some(&mut exchange.ranks))?;
-        let edges = Edges::new(graph, table.weights, resources.budget)?;
+        let parents = run.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
+        let search = CpuSearch::of_part(table, input, own, Some(&mut exchange.ranks))?;
+        let edges = WeightedEdges::new(graph, table.weights, run.budget)?;
         Ok(RankedSearch { search, exchange, edges, parents })
     }
 }
 
-impl Search for RankedSearch<'_> {
-    type Tree = ShortestPathTree;
-    type Searched = Searched;
-
-    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<Searched> {
+impl Search<ShortestPathTree, SsspSearched> for RankedSearch<'_> {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
         failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
         self.exchange.ranks.wait_for_all()?;
         let parents = if tree.parents.is_empty() { &mut self.parents } else { &mut tree.parents };

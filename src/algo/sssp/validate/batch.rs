@@ -1,8 +1,8 @@
 //! Several trees side by side, which are checked against one edge at a time.
 
-use super::steps::Steps;
-use super::sum::Sum;
-use crate::algo::sssp::fault::Fault;
+use super::steps::PlateauSteps;
+use super::sum::TreeSum;
+use crate::algo::sssp::fault::PathFault;
 use crate::algo::sssp::search::NONE;
 use crate::algo::team::least;
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub struct CheckedTree<'a> {
     /// Parent of every vertex.
     pub parents: &'a [u32],
     /// Steps of vertices on plateaus, if some parent has the distance of its child.
-    pub steps: Option<Steps>,
+    pub steps: Option<PlateauSteps>,
 }
 
 /// Up to `W` trees to check.
@@ -33,9 +33,9 @@ pub struct TreeBatch<'a, S, const W: usize> {
 }
 
 /// Number of a tree, and a fault in it.
-pub type Wrong = (usize, Fault);
+pub type Wrong = (usize, PathFault);
 
-impl<'a, S: Sum, const W: usize> TreeBatch<'a, S, W> {
+impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     /// Begins a check, with no edge seen.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl<'a, S: Sum, const W: usize> TreeBatch<'a, S, W> {
             if parent == from {
                 met |= 1 << number;
             } else if self.comes_first(number, from, to, parent) {
-                return Err((number, Fault::NotFirst { vertex: to, parent, first: from }));
+                return Err((number, PathFault::NotFirst { vertex: to, parent, first: from }));
             }
         }
         Ok(met)
@@ -127,10 +127,10 @@ impl<'a, S: Sum, const W: usize> TreeBatch<'a, S, W> {
         let number = (0..W).find(|&place| above[place].plus(weight) < heads[place]).unwrap_or(0);
         let (above, distance) = (above[number], heads[number]);
         let fault = match distance == S::UNREACHED {
-            true => Fault::NotReached { from, to },
+            true => PathFault::NotReached { from, to },
             false => {
                 let (above, distance) = (above.distance(), distance.distance());
-                Fault::Shorter { from, above, weight: S::weight(weight), to, distance }
+                PathFault::Shorter { from, above, weight: S::weight(weight), to, distance }
             }
         };
         (number, fault)
@@ -153,14 +153,14 @@ impl<'a, S: Sum, const W: usize> TreeBatch<'a, S, W> {
         Ok(wrong.map_or(Ok(()), |(vertex, number)| {
             let parent = self.trees[number].parents[vertex as usize];
             let [distance, above] = [vertex, parent].map(|v| self.lines[v as usize][number].distance());
-            Err((number, Fault::NotTight { vertex, distance, parent, above }))
+            Err((number, PathFault::NotTight { vertex, distance, parent, above }))
         }))
     }
 }
 
 /// Returns whether an edge makes a path shorter in some tree, and a bit for each tree in which it adds up.
 #[inline(always)]
-fn compare<S: Sum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
+fn compare<S: TreeSum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
     let (mut shorter, mut even) = (false, 0);
     for place in 0..W {
         let sum = from[place].plus(weight);

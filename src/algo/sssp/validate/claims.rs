@@ -1,8 +1,8 @@
 //! Checks of a tree by itself, without any edge: every vertex with a distance has a parent whose distance is no larger.
 
-use super::Figures;
-use super::sum::Sum;
-use crate::algo::sssp::fault::Fault;
+use super::PathFigures;
+use super::sum::TreeSum;
+use crate::algo::sssp::fault::PathFault;
 use crate::algo::sssp::search::NONE;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
@@ -29,15 +29,18 @@ pub(super) struct TypedTree<'a, S> {
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
-pub(super) fn claims<S: Sum>(tree: TypedTree<'_, S>, threads: usize) -> Result<Result<(Figures, bool), Fault>> {
+pub(super) fn claims<S: TreeSum>(
+    tree: TypedTree<'_, S>,
+    threads: usize,
+) -> Result<Result<(PathFigures, bool), PathFault>> {
     let (root, none) = (tree.root, S::default());
     let parent = tree.parents.get(root.index()).copied();
     if parent != Some(root.0) {
-        return Ok(Err(Fault::Root { parent: parent.filter(|&parent| parent != NONE) }));
+        return Ok(Err(PathFault::Root { parent: parent.filter(|&parent| parent != NONE) }));
     }
     let distance = tree.distances[root.index()];
     if distance != none {
-        return Ok(Err(Fault::RootDistance { distance: distance.distance() }));
+        return Ok(Err(PathFault::RootDistance { distance: distance.distance() }));
     }
     let found = Mutex::new((0u64, none, None));
     let has_plateaus = AtomicBool::new(false);
@@ -72,28 +75,30 @@ pub(super) fn claims<S: Sum>(tree: TypedTree<'_, S>, threads: usize) -> Result<R
     })?;
     Ok(match found.into_inner().unwrap_or_else(PoisonError::into_inner) {
         (.., Some((_, fault))) => Err(fault),
-        (reached, most, None) => Ok((Figures { reached, max_distance: most.distance() }, has_plateaus.into_inner())),
+        (reached, most, None) => {
+            Ok((PathFigures { reached, max_distance: most.distance() }, has_plateaus.into_inner()))
+        }
     })
 }
 
-impl<S: Sum> TypedTree<'_, S> {
+impl<S: TreeSum> TypedTree<'_, S> {
     /// Returns true if vertex `v` is reached, or the fault that it shows.
     #[inline]
-    fn claim(&self, v: usize) -> Result<bool, Fault> {
+    fn claim(&self, v: usize) -> Result<bool, PathFault> {
         let (distance, parent, vertex) = (self.distances[v], self.parents[v], v as u32);
         match (distance == S::UNREACHED, parent == NONE) {
             (true, true) => return Ok(false),
-            (true, false) => return Err(Fault::NoDistance { vertex, parent }),
-            (false, true) => return Err(Fault::NoParent { vertex, distance: distance.distance() }),
+            (true, false) => return Err(PathFault::NoDistance { vertex, parent }),
+            (false, true) => return Err(PathFault::NoParent { vertex, distance: distance.distance() }),
             (false, false) => {}
         }
         match self.distances.get(parent as usize) {
-            None => Err(Fault::NoVertex { vertex, parent: parent.into() }),
+            None => Err(PathFault::NoVertex { vertex, parent: parent.into() }),
             Some(&above) if above <= distance => Ok(true),
-            Some(&above) if above == S::UNREACHED => Err(Fault::LostParent { vertex, parent }),
+            Some(&above) if above == S::UNREACHED => Err(PathFault::LostParent { vertex, parent }),
             Some(&above) => {
                 let (distance, above) = (distance.distance(), above.distance());
-                Err(Fault::Farther { vertex, distance, parent, above })
+                Err(PathFault::Farther { vertex, distance, parent, above })
             }
         }
     }
@@ -111,7 +116,7 @@ impl<S: Sum> TypedTree<'_, S> {
 ///
 /// # Errors
 /// Errors of [`claims`].
-pub(super) fn side_by_side<S: Sum, N: Sum, const W: usize>(
+pub(super) fn side_by_side<S: TreeSum, N: TreeSum, const W: usize>(
     lines: &mut [[N; W]],
     trees: &[&[S]],
     threads: usize,

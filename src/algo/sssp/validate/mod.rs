@@ -17,10 +17,10 @@ mod steps;
 mod sum;
 #[cfg(test)]
 mod tests;
-mod weights;
 
 use super::distances::{Distance, Distances};
-use super::fault::Fault;
+use super::fault::PathFault;
+use super::weights::EdgeWeights;
 use crate::algo::WeightSource;
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
@@ -30,13 +30,12 @@ use crate::prepare::prepared::Graph;
 use batch::CheckedTree;
 pub use batch::{TreeBatch, Wrong};
 use claims::{TypedTree, claims};
-use rows::Rows;
-pub use sum::Sum;
-use weights::Weights;
+use rows::RowPass;
+pub use sum::TreeSum;
 
 /// Distances and parents of one search, as [`super::search::Search`] writes them.
 #[derive(Clone, Copy)]
-pub struct Tree<'a> {
+pub struct PathTree<'a> {
     /// Root of the search.
     pub root: Vertex,
     /// Distance of every vertex.
@@ -45,25 +44,9 @@ pub struct Tree<'a> {
     pub parents: &'a [u32],
 }
 
-impl<'a> Tree<'a> {
-    fn whole(&self) -> Option<&'a [u64]> {
-        match self.distances {
-            Distances::Whole(distances) => Some(distances),
-            Distances::Decimal(_) => None,
-        }
-    }
-
-    fn decimal(&self) -> Option<&'a [f32]> {
-        match self.distances {
-            Distances::Decimal(distances) => Some(distances),
-            Distances::Whole(_) => None,
-        }
-    }
-}
-
 /// Figures of a tree that passed the checks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figures {
+pub struct PathFigures {
     /// Number of reached vertices, including the root.
     pub reached: u64,
     /// Largest distance of a reached vertex.
@@ -89,7 +72,7 @@ pub fn bytes(vertices: u64, trees: usize, weights: WeightSource) -> u64 {
         WeightSource::Drawn(DrawnWeights::Whole { least, .. }) => least > 0,
         WeightSource::Drawn(DrawnWeights::Decimal { .. }) | WeightSource::File => false,
     };
-    vertices * (lines + 4 + if adds { 0 } else { 4 }) + Weights::bytes(weights, vertices)
+    vertices * (lines + 4 + if adds { 0 } else { 4 }) + EdgeWeights::bytes(weights, vertices)
 }
 
 fn width(trees: usize) -> usize {
@@ -106,7 +89,11 @@ pub trait EdgePass {
     ///
     /// # Errors
     /// Errors of reading; [`Error::Stopped`].
-    fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>>;
+    fn pass<S: TreeSum, const W: usize>(
+        &self,
+        batch: &TreeBatch<'_, S, W>,
+        threads: usize,
+    ) -> Result<Result<(), Wrong>>;
 
     /// Returns the input's id of a vertex, for messages.
     fn name(&self, v: u32) -> String;
@@ -120,41 +107,44 @@ pub trait EdgePass {
 pub fn validate(
     graph: &Graph,
     weights: WeightSource,
-    trees: &[Tree<'_>],
+    trees: &[PathTree<'_>],
     threads: usize,
     budget: &Budget,
-) -> Result<Vec<Figures>> {
-    check(&Rows::new(graph, weights, budget)?, trees, threads, budget)
+) -> Result<Vec<PathFigures>> {
+    check(&RowPass::new(graph, weights, budget)?, trees, threads, budget)
 }
 
-/// Checks trees against any source of edges.
+/// Checks trees, which have distances of one type, against any source of edges.
 ///
 /// # Errors
 /// Errors of [`validate`] and of reading the edges.
-pub fn check<E: EdgePass>(edges: &E, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
-    let checks = Checks { edges, threads, budget };
+pub fn check<E: EdgePass>(
+    edges: &E,
+    trees: &[PathTree<'_>],
+    threads: usize,
+    budget: &Budget,
+) -> Result<Vec<PathFigures>> {
+    let checks = PathChecks { edges, threads, budget };
     let mut figures = Vec::new();
-    let mut rest = trees;
-    while let [first, ..] = rest {
-        let is_whole = first.whole().is_some();
-        let alike = rest.iter().take_while(|tree| tree.whole().is_some() == is_whole).count();
-        let some = &rest[..alike.min(MOST)];
-        figures.extend(if is_whole { checks.whole(some)? } else { checks.decimal(some)? });
-        rest = &rest[some.len()..];
+    for some in trees.chunks(MOST) {
+        figures.extend(match some[0].distances {
+            Distances::Whole(_) => checks.whole(some)?,
+            Distances::Decimal(_) => checks.decimal(some)?,
+        });
     }
     Ok(figures)
 }
 
 /// Source of edges and resources for checks of trees, which may take several passes.
-struct Checks<'a, E> {
+struct PathChecks<'a, E> {
     edges: &'a E,
     threads: usize,
     budget: &'a Budget,
 }
 
-impl<E: EdgePass> Checks<'_, E> {
-    fn whole(&self, trees: &[Tree<'_>]) -> Result<Vec<Figures>> {
-        let (trees, figures) = self.each(trees, Tree::whole)?;
+impl<E: EdgePass> PathChecks<'_, E> {
+    fn whole(&self, trees: &[PathTree<'_>]) -> Result<Vec<PathFigures>> {
+        let (trees, figures) = self.each(trees, |of| if let Distances::Whole(of) = of { Some(of) } else { None })?;
         let is_narrow = figures.iter().all(|figures| match figures.max_distance {
             Distance::Whole(most) => most < u64::from(u32::MAX) - 1,
             Distance::Decimal(_) => false,
@@ -165,15 +155,15 @@ impl<E: EdgePass> Checks<'_, E> {
         Ok(figures)
     }
 
-    fn decimal(&self, trees: &[Tree<'_>]) -> Result<Vec<Figures>> {
-        let (trees, figures) = self.each(trees, Tree::decimal)?;
+    fn decimal(&self, trees: &[PathTree<'_>]) -> Result<Vec<PathFigures>> {
+        let (trees, figures) = self.each(trees, |of| if let Distances::Decimal(of) = of { Some(of) } else { None })?;
         self.together(&trees, Some(|sum| sum))?;
         Ok(figures)
     }
 
     /// Checks trees against all edges in as few passes as memory allows. If distances can't be narrowed, each tree
     /// takes a pass.
-    fn together<S: Sum, N: Sum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
+    fn together<S: TreeSum, N: TreeSum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
         let (first, ..) = match trees {
             [] => return Ok(()),
             // A single tree is checked where its distances are, without a copy.
@@ -195,15 +185,16 @@ impl<E: EdgePass> Checks<'_, E> {
     }
 
     /// Checks each tree by itself.
-    fn each<'t, S: Sum>(
+    fn each<'t, S: TreeSum>(
         &self,
-        trees: &[Tree<'t>],
-        of: impl Fn(&Tree<'t>) -> Option<&'t [S]>,
-    ) -> Result<(Vec<TypedTree<'t, S>>, Vec<Figures>)> {
+        trees: &[PathTree<'t>],
+        of: impl Fn(&'t Distances) -> Option<&'t Buffer<S>>,
+    ) -> Result<(Vec<TypedTree<'t, S>>, Vec<PathFigures>)> {
         let vertices = self.edges.vertices();
         let (mut ofs, mut figures) = (Vec::new(), Vec::new());
         for tree in trees {
-            let Some(distances) = of(tree).filter(|of| of.len() == vertices && tree.parents.len() == vertices) else {
+            let alike = |of: &&Buffer<S>| of.len() == vertices && tree.parents.len() == vertices;
+            let Some(distances) = of(tree.distances).filter(alike) else {
                 return Err(Error::internal("check trees", "arrays of other vertices than the graph has"));
             };
             let of = TypedTree { root: tree.root, parents: tree.parents, distances, has_plateaus: false };
@@ -215,7 +206,11 @@ impl<E: EdgePass> Checks<'_, E> {
     }
 
     /// Copies the distances of trees side by side, and checks the trees against all edges.
-    fn copied<S: Sum, N: Sum, const W: usize>(&self, trees: &[TypedTree<'_, S>], narrow: fn(S) -> N) -> Result<()> {
+    fn copied<S: TreeSum, N: TreeSum, const W: usize>(
+        &self,
+        trees: &[TypedTree<'_, S>],
+        narrow: fn(S) -> N,
+    ) -> Result<()> {
         let vertices = self.edges.vertices();
         let mut distances: Buffer<N> = self.budget.zeroed(vertices * W, "distances in trees that are checked")?;
         let (lines, _) = distances.as_chunks_mut::<W>();
@@ -224,7 +219,7 @@ impl<E: EdgePass> Checks<'_, E> {
         self.pass::<S, N, W>(trees, lines)
     }
 
-    fn pass<S: Sum, N: Sum, const W: usize>(&self, trees: &[TypedTree<'_, S>], lines: &[[N; W]]) -> Result<()> {
+    fn pass<S: TreeSum, N: TreeSum, const W: usize>(&self, trees: &[TypedTree<'_, S>], lines: &[[N; W]]) -> Result<()> {
         let mut marked = Vec::new();
         for tree in trees {
             marked.push(match tree.has_plateaus {
@@ -244,7 +239,7 @@ impl<E: EdgePass> Checks<'_, E> {
     }
 
     /// Makes an error of a fault in the tree of `root`. The error names vertices by the input's ids.
-    fn to_error(&self, root: Vertex, fault: Fault) -> Error {
+    fn to_error(&self, root: Vertex, fault: PathFault) -> Error {
         let name = |v: u32| self.edges.name(v);
         fault.of_source(&name(root.0), &name)
     }

@@ -2,14 +2,14 @@
 
 use super::EdgePass;
 use super::batch::{TreeBatch, Wrong};
-use super::sum::Sum;
-use super::weights::{Piece, Weights};
+use super::sum::TreeSum;
 use crate::algo::WeightSource;
 use crate::algo::row_parts::{RowPart, check_rows};
+use crate::algo::searches::vertex_name;
+use crate::algo::sssp::weights::{EdgeWeights, RowPiece};
 use crate::error::Result;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::Budget;
-use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
 /// How many entries ahead distances are prefetched.
@@ -18,21 +18,21 @@ const AHEAD: usize = 16;
 const MADE: usize = 1024;
 
 /// The edges of a graph, read from the lower half of its rows.
-pub struct Rows<'a> {
+pub struct RowPass<'a> {
     graph: &'a Graph,
-    weights: Weights,
+    weights: EdgeWeights,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowPass<'a> {
     /// Opens the ids from which weights are drawn, if they are random.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
-    pub fn new(graph: &'a Graph, weights: WeightSource, budget: &Budget) -> Result<Rows<'a>> {
-        Ok(Rows { graph, weights: Weights::new(graph, weights, budget)? })
+    pub fn new(graph: &'a Graph, weights: WeightSource, budget: &Budget) -> Result<RowPass<'a>> {
+        Ok(RowPass { graph, weights: EdgeWeights::open(graph, weights, budget)? })
     }
 
-    fn part<S: Sum, const W: usize>(
+    fn part<S: TreeSum, const W: usize>(
         &self,
         batch: &TreeBatch<'_, S, W>,
         part: &RowPart<'_>,
@@ -49,7 +49,7 @@ impl<'a> Rows<'a> {
                 let entries = first..all.end.min(first + MADE);
                 first = entries.end;
                 let neighbours = &part.block.targets[entries.clone()];
-                let piece = Piece { v, way, entries, number: part.number, neighbours };
+                let piece = RowPiece { v, way, entries, number: part.number, neighbours };
                 let weights = self.weights.of(&self.graph.catalogue, &piece, made);
                 met |= match (direction, way) {
                     (Direction::Undirected, _) => check_edges::<S, W, true, true>(batch, v, neighbours, weights),
@@ -63,27 +63,30 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl EdgePass for Rows<'_> {
+impl EdgePass for RowPass<'_> {
     fn vertices(&self) -> usize {
         self.graph.info.connected as usize
     }
 
-    fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
+    fn pass<S: TreeSum, const W: usize>(
+        &self,
+        batch: &TreeBatch<'_, S, W>,
+        threads: usize,
+    ) -> Result<Result<(), Wrong>> {
         let made = || vec![0u32; MADE];
         let found = check_rows(&self.graph.catalogue, threads, made, |part, made| self.part(batch, part, made))?;
         Ok(found.map(drop))
     }
 
     fn name(&self, v: u32) -> String {
-        // The fault is reported even if the order can't be read.
-        input_ids::name(self.graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
+        vertex_name(self.graph, v)
     }
 }
 
 /// Checks the edges of vertex `v` against all trees: as out-edges (`LEAVE`), as in-edges (`ENTER`), or as both. Returns
 /// a bit for each tree in which an edge from the parent of `v` was seen.
 #[inline(always)]
-fn check_edges<S: Sum, const W: usize, const LEAVE: bool, const ENTER: bool>(
+fn check_edges<S: TreeSum, const W: usize, const LEAVE: bool, const ENTER: bool>(
     batch: &TreeBatch<'_, S, W>,
     v: u32,
     neighbours: &[u32],

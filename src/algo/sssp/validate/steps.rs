@@ -5,8 +5,8 @@
 //! root exactly if every vertex has a step.
 
 use super::claims::TypedTree;
-use super::sum::Sum;
-use crate::algo::sssp::fault::Fault;
+use super::sum::TreeSum;
+use crate::algo::sssp::fault::PathFault;
 use crate::algo::team::least;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
@@ -17,26 +17,30 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const PART: usize = 1 << 14;
 
 /// The step of every vertex of a tree, plus 1.
-pub struct Steps(Buffer<AtomicU32>);
+pub struct PlateauSteps(Buffer<AtomicU32>);
 
 /// Returns the step of every vertex of a tree. Distances must not grow from child to parent. If parents form a cycle,
 /// returns the fault of a vertex that leads into it.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
-pub(super) fn steps<S: Sum>(tree: TypedTree<'_, S>, threads: usize, budget: &Budget) -> Result<Result<Steps, Fault>> {
+pub(super) fn steps<S: TreeSum>(
+    tree: TypedTree<'_, S>,
+    threads: usize,
+    budget: &Budget,
+) -> Result<Result<PlateauSteps, PathFault>> {
     let purpose = "steps of vertices at one distance (4 bytes each)";
     let steps: Buffer<AtomicU32> = budget.zeroed(tree.parents.len(), purpose)?;
     let find = |part: Range<usize>| part.map(|v| v as u32).find(|&v| !step(tree, v, &steps));
     Ok(match least(threads, tree.parents.len(), PART, find)? {
-        Some(vertex) => Err(Fault::Cycle { vertex }),
-        None => Ok(Steps(steps)),
+        Some(vertex) => Err(PathFault::Cycle { vertex }),
+        None => Ok(PlateauSteps(steps)),
     })
 }
 
 /// Follows parents of equal distance from `v` to a vertex whose step is known or 0, and sets the steps on the way.
 /// Returns false if the parents form a cycle.
-fn step<S: Sum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
+fn step<S: TreeSum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
     let known = |v: u32| steps[v as usize].load(Relaxed);
     let (mut at, mut behind) = (v, 0u32);
     // Brent's cycle detection (1980): the walk meets the vertex `waiting` once that lies on the cycle and stays for as
@@ -64,7 +68,7 @@ fn step<S: Sum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
     true
 }
 
-impl Steps {
+impl PlateauSteps {
     /// Returns the step of a vertex.
     pub fn of(&self, v: u32) -> u32 {
         self.0[v as usize].load(Relaxed) - 1

@@ -4,7 +4,7 @@ use crate::algo::sssp::distances::Distance;
 use crate::memory::Plain;
 
 /// A distance to which weights can be added.
-pub trait Sum: Plain + Copy + PartialOrd + Default + Send + Sync {
+pub trait TreeSum: Plain + Copy + PartialOrd + Default + Send + Sync {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self;
 
@@ -21,7 +21,7 @@ pub trait Sum: Plain + Copy + PartialOrd + Default + Send + Sync {
 
 macro_rules! whole {
     ($($number:ty),*) => {$(
-        impl Sum for $number {
+        impl TreeSum for $number {
             const UNREACHED: Self = Self::MAX;
 
             #[inline(always)]
@@ -43,7 +43,7 @@ macro_rules! whole {
 
 whole!(u32, u64);
 
-impl Sum for f32 {
+impl TreeSum for f32 {
     const UNREACHED: Self = f32::INFINITY;
 
     #[inline(always)]

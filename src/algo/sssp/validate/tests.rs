@@ -27,7 +27,7 @@ struct Known<S> {
 
 trait Paths {
     fn weights(&self, source: WeightSource) -> BTreeMap<(u32, u32), u32>;
-    fn shortest<S: Sum>(&self, root: u32, weights: &BTreeMap<(u32, u32), u32>) -> Known<S>;
+    fn shortest<S: TreeSum>(&self, root: u32, weights: &BTreeMap<(u32, u32), u32>) -> Known<S>;
 }
 
 impl Paths for Model {
@@ -41,7 +41,7 @@ impl Paths for Model {
     }
 
     /// Finds distances by relaxing all edges until none changes, and parents directly by the rule.
-    fn shortest<S: Sum>(&self, root: u32, weights: &BTreeMap<(u32, u32), u32>) -> Known<S> {
+    fn shortest<S: TreeSum>(&self, root: u32, weights: &BTreeMap<(u32, u32), u32>) -> Known<S> {
         let mut distances = vec![S::UNREACHED; self.heads.len()];
         distances[root as usize] = S::default();
         let mut changes = true;
@@ -82,7 +82,7 @@ impl Paths for Model {
     }
 }
 
-trait IntoDistances: Sum {
+trait IntoDistances: TreeSum {
     fn distances_of(all: &[Self]) -> Distances;
 }
 
@@ -103,10 +103,10 @@ impl IntoDistances for f32 {
 }
 
 impl<S: IntoDistances> Known<S> {
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> PathFigures {
         let reached = self.distances.iter().filter(|&&distance| distance != S::UNREACHED);
         let most = reached.clone().copied().fold(S::default(), |most, sum| if sum > most { sum } else { most });
-        Figures { reached: reached.count() as u64, max_distance: most.distance() }
+        PathFigures { reached: reached.count() as u64, max_distance: most.distance() }
     }
 }
 
@@ -132,12 +132,12 @@ impl Checked {
         Checked { model, graph, source, weights, _folder: folder }
     }
 
-    fn check<S: IntoDistances>(&self, trees: &[Known<S>], threads: usize, free: u64) -> Result<Vec<Figures>> {
+    fn check<S: IntoDistances>(&self, trees: &[Known<S>], threads: usize, free: u64) -> Result<Vec<PathFigures>> {
         let distances: Vec<Distances> = trees.iter().map(|tree| S::distances_of(&tree.distances)).collect();
-        let trees: Vec<Tree<'_>> = trees
+        let trees: Vec<PathTree<'_>> = trees
             .iter()
             .zip(&distances)
-            .map(|(tree, distances)| Tree { root: Vertex(tree.root), distances, parents: &tree.parents })
+            .map(|(tree, distances)| PathTree { root: Vertex(tree.root), distances, parents: &tree.parents })
             .collect();
         validate(&self.graph, self.source, &trees, threads, &budget(free))
     }
@@ -145,7 +145,7 @@ impl Checked {
     #[track_caller]
     fn passes<S: IntoDistances>(&self, roots: &[u32], threads: usize, free: u64) {
         let known: Vec<Known<S>> = roots.iter().map(|&root| self.model.shortest(root, &self.weights)).collect();
-        let expected: Vec<Figures> = known.iter().map(Known::figures).collect();
+        let expected: Vec<PathFigures> = known.iter().map(Known::figures).collect();
         assert_eq!(self.check(&known, threads, free).unwrap(), expected);
     }
 

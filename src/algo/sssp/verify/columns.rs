@@ -11,14 +11,10 @@ use crate::formats::WeightType;
 use crate::graph::ids::InputId;
 use crate::memory::Buffer;
 use crate::prepare::relabel::ISOLATED;
-use crate::process::signals;
 use crate::results::Value;
 
-/// Number of rows between two checks for signals.
-const STRIDE: u64 = 1 << 20;
-
 /// The columns of a source.
-pub(super) struct Columns {
+pub(super) struct PathColumns {
     /// Place of the source; `None` if the source has no edge.
     pub root: Option<u32>,
     pub distances: Distances,
@@ -26,24 +22,23 @@ pub(super) struct Columns {
     pub parents: Buffer<u32>,
 }
 
-impl Columns {
+impl PathColumns {
     /// Reads the columns of a source.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for columns that no search writes; [`crate::Error::Limit`]; errors of reading.
-    pub fn read(places: &Places, results: &Results<'_>, source: InputId, kind: WeightType) -> Result<Columns> {
+    pub fn read(places: &Places, results: &Results<'_>, source: InputId, kind: WeightType) -> Result<PathColumns> {
         let vertices = places.vertices() as usize;
         let mut distances = Distances::new(kind, vertices, results.budget)?;
         let mut parents = results.budget.zeroed(vertices, "parents to verify (4 bytes a vertex and source)")?;
-        let reader = Reader { places, results, source };
         let root = match &mut distances {
-            Distances::Whole(of) => reader.read((u64::MAX, 0, |_| true), of, &mut parents)?,
+            Distances::Whole(of) => read(places, results, source, (u64::MAX, 0, |_| true), (of, &mut parents))?,
             Distances::Decimal(of) => {
                 let is_sum = |sum: f32| !sum.is_nan() && sum.is_sign_positive();
-                reader.read((f32::INFINITY, 0.0, is_sum), of, &mut parents)?
+                read(places, results, source, (f32::INFINITY, 0.0, is_sum), (of, &mut parents))?
             }
         };
-        Ok(Columns { root, distances, parents })
+        Ok(PathColumns { root, distances, parents })
     }
 
     /// Returns true if no vertex with an edge was reached.
@@ -52,71 +47,51 @@ impl Columns {
     }
 }
 
-/// Reads the columns of one source.
-struct Reader<'a> {
-    places: &'a Places,
-    results: &'a Results<'a>,
+/// Reads both columns of a source into the order of places. Returns the place of the root.
+fn read<T: Value + PartialEq + Copy>(
+    places: &Places,
+    results: &Results<'_>,
     source: InputId,
-}
-
-impl Reader<'_> {
-    /// Reads both columns into the order of places. Returns the place of the root.
-    fn read<T: Value + PartialEq + Copy>(
-        &self,
-        (unreached, zero, is_sum): (T, T, impl Fn(T) -> bool),
-        distances: &mut [T],
-        parents: &mut [u32],
-    ) -> Result<Option<u32>> {
-        let (places, source, of_rows) = (self.places, self.source, self.places.of_rows()?);
-        let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
-        let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
-        let folder = format!("out/sssp/{source}");
-        let mut of_parents = self.results.column(&format!("{folder}/parent"), &places.ids, -1i64)?;
-        let mut of_distances = self.results.column(&format!("{folder}/distance"), &places.ids, unreached)?;
-        let mut row = 0;
-        loop {
-            let (parent, distance) = match (of_parents.next().transpose()?, of_distances.next().transpose()?) {
-                (Some(parent), Some(distance)) => (parent, distance),
-                (None, None) => break,
-                _ => return Err(differs(source, "its columns of parents and distances differ in length")),
-            };
-            let name = places.ids.id(row);
-            let refuse = |what: String| Err(differs(source, &what));
-            if !is_sum(distance) {
-                let distance = distance.shown();
-                return refuse(format!("vertex {name} is at distance {distance}, which is not a sum of weights"));
-            }
-            let above = match places.ids.named(parent, distance != unreached) {
-                None if parent == -1 => NONE,
-                None => return refuse(format!("vertex {name} has parent {parent}")),
-                Some(parent) => match places.ids.row_of(parent) {
-                    None => return refuse(format!("the parent of vertex {name} is {parent}, which is no vertex")),
-                    Some(_) if place(row).is_none() && parent == name && row == root => NONE,
-                    Some(of) => match place(of) {
-                        Some(above) => above,
-                        None => return refuse(format!("the parent of vertex {name} is {parent}, which has no edge")),
-                    },
-                },
-            };
-            match place(row) {
-                Some(vertex) => {
-                    distances[vertex as usize] = distance;
-                    parents[vertex as usize] = above;
-                }
-                None if row == root && parent != source.0 as i64 => {
-                    return refuse(format!("the parent of the root is {parent} and not the root"));
-                }
-                None if row == root && distance != zero => return refuse("the root is not at distance 0".into()),
-                None if row != root && (above != NONE || distance != unreached) => {
-                    return refuse(format!("vertex {name} was reached and has no edge"));
-                }
-                None => {}
-            }
-            row += 1;
-            if row % STRIDE == 0 {
-                signals::check()?;
-            }
+    (unreached, zero, is_sum): (T, T, impl Fn(T) -> bool),
+    (distances, parents): (&mut [T], &mut [u32]),
+) -> Result<Option<u32>> {
+    let of_rows = places.of_rows()?;
+    let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
+    let refuse = |what: String| Err(differs(source, &what));
+    let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
+    places.each_row(results, ("sssp", source), ("distance", unreached), |row, parent, distance| {
+        let name = places.ids.id(row);
+        if !is_sum(distance) {
+            let distance = distance.shown();
+            return refuse(format!("vertex {name} is at distance {distance}, which is not a sum of weights"));
         }
-        Ok(place(root))
-    }
+        let above = match places.ids.named(parent, distance != unreached) {
+            None if parent == -1 => NONE,
+            None => return refuse(format!("vertex {name} has parent {parent}")),
+            Some(parent) => match places.ids.row_of(parent) {
+                None => return refuse(format!("the parent of vertex {name} is {parent}, which is no vertex")),
+                Some(_) if place(row).is_none() && parent == name && row == root => NONE,
+                Some(of) => match place(of) {
+                    Some(above) => above,
+                    None => return refuse(format!("the parent of vertex {name} is {parent}, which has no edge")),
+                },
+            },
+        };
+        match place(row) {
+            Some(vertex) => {
+                distances[vertex as usize] = distance;
+                parents[vertex as usize] = above;
+            }
+            None if row == root && parent != source.0 as i64 => {
+                return refuse(format!("the parent of the root is {parent} and not the root"));
+            }
+            None if row == root && distance != zero => return refuse("the root is not at distance 0".into()),
+            None if row != root && (above != NONE || distance != unreached) => {
+                return refuse(format!("vertex {name} was reached and has no edge"));
+            }
+            None => {}
+        }
+        Ok(())
+    })?;
+    Ok(place(root))
 }

@@ -1,14 +1,13 @@
 //! Compares the figures that a job reports with those of its columns.
 
-use super::SourceChecked;
-use super::columns::Columns;
+use super::columns::PathColumns;
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
-use crate::algo::sssp::output::SourceOutput;
+use crate::algo::sssp::output::SsspSource;
 use crate::algo::sssp::path::{MOST_REPORTED, Path};
 use crate::algo::sssp::search::NONE;
-use crate::algo::sssp::validate::{Figures, Tree};
+use crate::algo::sssp::validate::{PathFigures, PathTree};
 use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
@@ -19,19 +18,17 @@ use crate::graph::ids::InputId;
 /// # Errors
 /// [`crate::Error::Validation`].
 pub(super) fn agree(
-    reported: &SourceChecked,
-    tree: Tree<'_>,
-    figures: Figures,
+    found: &SsspSource,
+    tree: PathTree<'_>,
+    figures: PathFigures,
     counted: Option<u64>,
     places: &Places,
     results: &Results<'_>,
 ) -> Result<()> {
-    let found = &reported.output;
     if (figures.reached, figures.max_distance) != (found.reached, found.max_distance) {
-        let (by_columns, by_job) = ((figures.reached, figures.max_distance), (found.reached, found.max_distance));
         let what = format!(
             "its columns have {} vertices and a largest distance of {}, the job reports {} and {}",
-            by_columns.0, by_columns.1, by_job.0, by_job.1
+            figures.reached, figures.max_distance, found.reached, found.max_distance
         );
         return Err(differs(found.source, &what));
     }
@@ -70,7 +67,7 @@ pub(super) fn agree(
 
 /// Returns true if a reported path is the path in the tree, from parent to child, and as long as the distance of its
 /// target.
-fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
+fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     let place = |id: InputId| {
         let row = places.ids.row_of(id)?;
         places.of_rows().ok()?.get(row as usize).copied().filter(|&place| (place as usize) < tree.parents.len())
@@ -104,8 +101,8 @@ fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
 ///
 /// # Errors
 /// [`crate::Error::Validation`].
-pub(super) fn alone(reported: &SourceChecked, columns: &Columns) -> Result<()> {
-    let SourceOutput { source, reached, edges, ref path, .. } = reported.output;
+pub(super) fn alone(reported: &SsspSource, columns: &PathColumns) -> Result<()> {
+    let SsspSource { source, reached, edges, ref path, .. } = *reported;
     let is_path = |path: &Path| match path.target == source {
         true => (path.edges, &path.vertices[..]) == (0, &[source]),
         false => *path == Path::none(path.target),

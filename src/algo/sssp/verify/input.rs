@@ -3,7 +3,7 @@
 
 use crate::algo::WeightSource;
 use crate::algo::searches::places::{EdgeCheck, Places};
-use crate::algo::sssp::validate::{EdgePass, Sum, TreeBatch, Wrong};
+use crate::algo::sssp::validate::{EdgePass, TreeBatch, TreeSum, Wrong};
 use crate::error::Result;
 use crate::formats::{Input, WeightType, Weights};
 use crate::graph::direction::Direction;
@@ -51,11 +51,15 @@ impl EdgePass for InputEdges<'_> {
         self.places.vertices() as usize
     }
 
-    fn pass<S: Sum, const W: usize>(&self, batch: &TreeBatch<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
+    fn pass<S: TreeSum, const W: usize>(
+        &self,
+        batch: &TreeBatch<'_, S, W>,
+        threads: usize,
+    ) -> Result<Result<(), Wrong>> {
         let trees = batch.trees.len();
-        let new = || EdgeChecker { edges: self, batch, counted: vec![0; trees], wrong: None };
+        let new = || PathEdgeChecker { edges: self, batch, counted: vec![0; trees], wrong: None };
         let checkers = (0..threads.max(1)).map(|_| new()).collect();
-        let checkers: Vec<EdgeChecker<'_, '_, S, W>> = self.places.each_edge(&self.input, checkers)?;
+        let checkers: Vec<PathEdgeChecker<'_, '_, S, W>> = self.places.each_edge(&self.input, checkers)?;
         if self.counts {
             let sums = (0..trees).map(|tree| checkers.iter().map(|checker| checker.counted[tree]).sum());
             self.counted.lock().unwrap_or_else(PoisonError::into_inner).extend(sums.collect::<Vec<u64>>());
@@ -71,7 +75,7 @@ impl EdgePass for InputEdges<'_> {
 }
 
 /// Checks edges against trees, in one thread.
-struct EdgeChecker<'a, 'h, S, const W: usize> {
+struct PathEdgeChecker<'a, 'h, S, const W: usize> {
     edges: &'a InputEdges<'a>,
     batch: &'a TreeBatch<'h, S, W>,
     counted: Vec<u64>,
@@ -79,7 +83,7 @@ struct EdgeChecker<'a, 'h, S, const W: usize> {
     wrong: Option<(Wrong, [u32; 2])>,
 }
 
-impl<S: Sum, const W: usize> EdgeCheck for EdgeChecker<'_, '_, S, W> {
+impl<S: TreeSum, const W: usize> EdgeCheck for PathEdgeChecker<'_, '_, S, W> {
     fn fetch(&self, place: u32) {
         self.batch.fetch(place);
     }
@@ -106,7 +110,7 @@ impl<S: Sum, const W: usize> EdgeCheck for EdgeChecker<'_, '_, S, W> {
     }
 }
 
-impl<S: Sum, const W: usize> EdgeChecker<'_, '_, S, W> {
+impl<S: TreeSum, const W: usize> PathEdgeChecker<'_, '_, S, W> {
     #[inline]
     fn check_direction(&mut self, from: u32, to: u32, weight: u32) {
         match self.batch.edge(from, to, weight) {

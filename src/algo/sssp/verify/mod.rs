@@ -7,54 +7,31 @@
 
 mod columns;
 mod counted;
-mod figures;
 mod input;
 
-use super::output::SourceOutput;
-use super::validate::{self, Figures, Tree};
-use crate::algo::searches::agreement::{Reported, check_trees};
+use super::output::SsspSource;
+use super::validate::{self, PathFigures, PathTree};
 use crate::algo::searches::places::Places;
-use crate::algo::searches::results::Speed;
-use crate::algo::{EdgeSource, Results, Verdict, WeightSource};
+use crate::algo::{EdgeSource, Results, WeightSource};
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::graph::ids::Vertex;
 use crate::results::read;
-use columns::Columns;
+use columns::PathColumns;
 use input::InputEdges;
-
-/// Figures of the search from one source, as the job reports them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SourceChecked {
-    /// Figures that do not depend on how the search went.
-    pub output: SourceOutput,
-    /// The speed of the search.
-    pub speed: Speed,
-}
 
 /// Bytes of the buffers through which columns are read.
 const READING: u64 = 2 * read::READING;
 
-/// Checks the figures of a job against each other and, if it wrote columns, the columns against the edges.
+/// Checks the columns of all sources against the edges.
 ///
 /// # Errors
-/// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
-pub fn verify(
-    (reported, weights): (&Reported<'_>, WeightSource),
-    results: &Results<'_>,
-    found: &[SourceChecked],
-    verdict: &mut Verdict<'_>,
-) -> Result<()> {
-    verdict.note("searches", figures::agree(reported, results.info, found))?;
-    let check = |edges: &EdgeSource<'_>| trees(edges, weights, results, found);
-    check_trees("sssp", reported.options.write, results, verdict, found.len(), check)
-}
-
-fn trees(
+/// [`crate::Error::Validation`] for a wrong tree; errors of reading; a stop.
+pub fn trees(
     edges: &EdgeSource<'_>,
     weights: WeightSource,
     results: &Results<'_>,
-    found: &[SourceChecked],
+    found: &[&SsspSource],
 ) -> Result<String> {
     let (budget, threads) = (results.budget, results.threads);
     let kind = match weights {
@@ -73,25 +50,25 @@ fn trees(
     let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
     let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
     for sources in found.chunks(batch) {
-        let read = |reported: &SourceChecked| Columns::read(&places, results, reported.output.source, kind);
-        let columns = sources.iter().map(read).collect::<Result<Vec<Columns>>>()?;
+        let read = |reported: &&SsspSource| PathColumns::read(&places, results, reported.source, kind);
+        let columns = sources.iter().map(read).collect::<Result<Vec<PathColumns>>>()?;
         let (mut reported, mut of) = (Vec::new(), Vec::new());
         for (columns, source) in columns.iter().zip(sources) {
             match columns.root {
                 Some(root) => {
-                    reported.push(source);
-                    of.push(Tree { root: Vertex(root), distances: &columns.distances, parents: &columns.parents });
+                    reported.push(*source);
+                    of.push(PathTree { root: Vertex(root), distances: &columns.distances, parents: &columns.parents });
                 }
                 None => counted::alone(source, columns)?,
             }
         }
-        let may_leave = reported.iter().any(|reported| reported.output.max_distance.may_overflow());
+        let may_leave = reported.iter().any(|reported| reported.max_distance.may_overflow());
         let (figures, counted) = check(edges, (weights, kind), (&places, may_leave), &of, results)?;
         for (number, (reported, figures)) in reported.into_iter().zip(figures).enumerate() {
             counted::agree(reported, of[number], figures, counted.get(number).copied(), &places, results)?;
         }
     }
-    let reached = found.iter().map(|reported| reported.output.reached).sum::<u64>();
+    let reached = found.iter().map(|reported| reported.reached).sum::<u64>();
     Ok(format!(
         "{} checked against the edges of {what} and their weights: {reached} vertices, each at its distance, with its first parent",
         found.len()
@@ -104,9 +81,9 @@ fn check(
     edges: &EdgeSource<'_>,
     (weights, kind): (WeightSource, WeightType),
     (places, may_leave): (&Places, bool),
-    trees: &[Tree<'_>],
+    trees: &[PathTree<'_>],
     results: &Results<'_>,
-) -> Result<(Vec<Figures>, Vec<u64>)> {
+) -> Result<(Vec<PathFigures>, Vec<u64>)> {
     let (budget, threads) = (results.budget, results.threads);
     match edges {
         EdgeSource::Blocks(graph) => Ok((validate::validate(graph, weights, trees, threads, budget)?, Vec::new())),

@@ -4,11 +4,11 @@
 
 use super::Candidates;
 use super::rows::Expansion;
-use super::update::Claims;
+use super::update::SharedClaims;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::{Parts, team};
 use crate::algo::traverse::levels::{lap, pair};
-use crate::algo::traverse::search::Steps;
+use crate::algo::traverse::search::StepTimes;
 use crate::error::Result;
 use crate::process::signals;
 use std::ops::Range;
@@ -22,18 +22,18 @@ const PART: usize = 64;
 pub(super) fn expand(
     expansion: &Expansion<'_>,
     ownership: &VertexOwnership,
-    claims: Claims<'_>,
+    claims: SharedClaims<'_>,
     piece: Range<u64>,
     pairs: &[AtomicU64],
     threads: usize,
-    steps: &mut Steps,
+    steps: &mut StepTimes,
 ) -> Result<Candidates> {
     let mut lapped = Instant::now();
-    let ranks = ownership.ranks();
+    let ranks = ownership.ranks;
     let next: Vec<AtomicU64> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
     let each = |visit: &(dyn Fn(Range<u64>) + Sync)| {
-        let first = expansion.offsets.partition_point(|&before| before <= piece.start).saturating_sub(1);
-        let end = expansion.offsets.partition_point(|&before| before < piece.end).max(first);
+        let first = expansion.offsets().partition_point(|&before| before <= piece.start).saturating_sub(1);
+        let end = expansion.offsets().partition_point(|&before| before < piece.end).max(first);
         let parts = Parts::new(end - first, PART);
         team(threads, &|_| {
             parts.each(|part| {
@@ -50,7 +50,7 @@ pub(super) fn expand(
             });
         })?;
     }
-    let rank = ownership.rank();
+    let rank = ownership.rank;
     next[rank].store(0, Relaxed);
     let mut end = 0;
     for next in &next {
@@ -64,7 +64,7 @@ pub(super) fn expand(
                 claims.claim(place as usize, v);
             } else {
                 let at = next[owner as usize].fetch_add(1, Relaxed);
-                pairs[at as usize].store(pair(owner * ownership.stride() + place, v), Relaxed);
+                pairs[at as usize].store(pair(owner * ownership.stride + place, v), Relaxed);
             }
         });
     })?;

@@ -9,7 +9,7 @@ use super::rows::Expansion;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::{Parts, team};
 use crate::algo::traverse::levels::{lap, pair};
-use crate::algo::traverse::search::{NONE, Steps};
+use crate::algo::traverse::search::{NONE, StepTimes};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
@@ -24,7 +24,7 @@ const BUCKET_BITS: u32 = 10;
 const SPARSE: usize = 8;
 
 /// Memory for the counts and bins of all threads.
-pub(super) struct Buckets {
+pub(super) struct KeyBuckets {
     /// Number of lower bits of a key.
     low: u32,
     buckets: usize,
@@ -61,13 +61,13 @@ pub(super) fn unique(pairs: &mut [u64]) -> usize {
     count
 }
 
-impl Buckets {
-    pub fn new(keys: u64, threads: usize, budget: &Budget) -> Result<Buckets> {
+impl KeyBuckets {
+    pub fn new(keys: u64, threads: usize, budget: &Budget) -> Result<KeyBuckets> {
         let (low, buckets) = shape(keys);
         let zeroed = |len: usize| budget.zeroed(len, "buckets of candidates");
         let (places, bins) = (zeroed(2 * threads * buckets)?, zeroed(threads << low)?);
         bins.iter().for_each(|bin: &AtomicU32| bin.store(NONE, Relaxed));
-        Ok(Buckets { low, buckets, places, bins, left: zeroed(buckets)? })
+        Ok(KeyBuckets { low, buckets, places, bins, left: zeroed(buckets)? })
     }
 
     /// Writes the candidates of a piece to `pairs`, sorted by key and without repeats. Returns how many were dropped,
@@ -79,11 +79,11 @@ impl Buckets {
         piece: Range<u64>,
         pairs: &[AtomicU64],
         threads: usize,
-        steps: &mut Steps,
+        steps: &mut StepTimes,
     ) -> Result<(u64, u64, usize)> {
         let mut lapped = Instant::now();
         let own = AtomicU64::new(0);
-        let ranked = ownership.ranks() > 1;
+        let ranked = ownership.ranks > 1;
         team(threads, &|thread| {
             let share = Expansion::share(&piece, thread, threads);
             match ranked {
@@ -147,11 +147,11 @@ impl Buckets {
         // would wait for the previous one.
         let counts = self.places(thread);
         counts.iter().for_each(|count| count.store(0, Relaxed));
-        let first = ownership.rank() as u32 * ownership.stride();
+        let first = ownership.rank as u32 * ownership.stride;
         let (mut own, mut turn) = (0, 0);
         expansion.each(share, |neighbour, _| {
             let key = Self::key::<RANKED>(ownership, neighbour);
-            own += u64::from(!RANKED || key.wrapping_sub(first) < ownership.stride());
+            own += u64::from(!RANKED || key.wrapping_sub(first) < ownership.stride);
             let count = &counts[(key >> self.low) as usize * 2 + turn];
             count.store(count.load(Relaxed) + 1, Relaxed);
             turn ^= 1;

@@ -12,16 +12,14 @@ mod update;
 
 use super::levels::{Frontier, Levels, lap, pair};
 use super::options::Strategy;
-use super::search::{NONE, Sent, Steps};
-use crate::algo::CpuResources;
+use super::search::{Sent, StepTimes};
+use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::{Direction, Way};
-use crate::memory::{Buffer, populate, word_cells};
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
-use buckets::Buckets;
+use crate::graph::direction::Way;
+use crate::memory::{populate, word_cells};
+use buckets::KeyBuckets;
 use rows::Expansion;
 use std::ops::Range;
 use std::time::Instant;
@@ -35,9 +33,6 @@ const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
 const MOST_PIECE: u64 = 1 << 28;
 const LEAST_PIECE: u64 = 1 << 16;
 
-/// Number of pairs of other ranks that are processed at a time.
-const BATCH: usize = 1 << 16;
-
 /// The candidates of a piece, as pairs of key and parent.
 struct Candidates {
     /// The pairs for each rank; this rank's range is empty if it has already claimed its own.
@@ -50,35 +45,18 @@ struct Candidates {
 
 /// The own vertices of a rank and their state.
 pub struct CpuLevels<'a> {
-    rows: Adjacency<'a>,
-    direction: Direction,
     degrees: &'a [u32],
     ownership: VertexOwnership,
     strategy: Strategy,
     threads: usize,
     update: Update,
-    /// The frontier: vertices, ascending, and the number of edges before each.
-    frontier: Buffer<u32>,
-    offsets: Buffer<u64>,
-    vertices: usize,
-    buckets: Buckets,
+    frontier: Expansion<'a>,
+    buckets: KeyBuckets,
     piece: u64,
     /// Whether the step is narrow.
     is_narrow: bool,
     /// Traffic of the step.
     sent: Sent,
-}
-
-/// Builds the expansion of the frontier. A macro, because it borrows only these fields.
-macro_rules! expansion {
-    ($levels:expr) => {
-        Expansion {
-            rows: &$levels.rows,
-            direction: $levels.direction,
-            vertices: &$levels.frontier[..$levels.vertices],
-            offsets: &$levels.offsets[..=$levels.vertices],
-        }
-    };
 }
 
 /// Returns the largest useful piece, in entries, for one of `ranks` ranks on a graph with `entries` entries in all
@@ -92,49 +70,43 @@ fn most_piece(entries: u64, ranks: usize) -> u64 {
 pub fn bytes(ownership: &VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let own = ownership.of_rank(0).len() as u64;
     let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(ownership)) + buckets::bytes(ownership.keys(), threads);
-    [most_piece(entries, ownership.ranks()), LEAST_PIECE].map(|piece| fixed + 8 * piece)
+    [most_piece(entries, ownership.ranks), LEAST_PIECE].map(|piece| fixed + 8 * piece)
 }
 
 /// Returns the maximum number of edges of a narrow step.
 fn narrow_edges(ownership: &VertexOwnership) -> u64 {
-    (u64::from(ownership.stride()) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
+    (u64::from(ownership.stride) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
 }
 
 impl<'a> CpuLevels<'a> {
     /// Reserves memory for searches of a graph by the ranks that own its vertices.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; [`crate::Error::Corrupt`] if the degrees are damaged.
+    /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; errors of the graph.
     pub fn new(
-        graph: &'a Graph,
-        degrees: &'a Mapped,
+        EngineInput { graph, degrees, run, spare }: EngineInput<'a, '_>,
         ownership: VertexOwnership,
         strategy: Strategy,
-        CpuResources { threads, budget, spare }: CpuResources<'_>,
     ) -> Result<CpuLevels<'a>> {
-        let degrees = degrees.body_as_u32()?;
-        let direction = graph.info.direction;
+        let (threads, budget, direction) = (run.threads, run.budget, graph.info.direction);
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
         let own = ownership.len();
         let update = Update::new(own, narrow_edges(&ownership), budget)?;
-        let mut frontier = budget.zeroed(own, "the frontier (4 bytes a vertex)")?;
+        let mut vertices = budget.zeroed(own, "the frontier (4 bytes a vertex)")?;
         let mut offsets = budget.zeroed(own + 1, "edges of the frontier (8 bytes a vertex)")?;
-        populate(&mut frontier);
+        populate(&mut vertices);
         populate(&mut offsets);
-        let buckets = Buckets::new(ownership.keys(), threads, budget)?;
+        let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
+        let buckets = KeyBuckets::new(ownership.keys(), threads, budget)?;
         let room = budget.free().saturating_sub(spare) / 8;
-        let piece = most_piece(entries, ownership.ranks()).min(room.max(LEAST_PIECE));
+        let piece = most_piece(entries, ownership.ranks).min(room.max(LEAST_PIECE));
         Ok(CpuLevels {
-            rows: Adjacency::new(&graph.catalogue, graph.upper()?),
-            direction,
             degrees,
             ownership,
             strategy,
             threads,
             update,
-            frontier,
-            offsets,
-            vertices: 0,
+            frontier: Expansion { rows, direction, vertices, offsets, count: 0 },
             buckets,
             piece,
             is_narrow: true,
@@ -143,30 +115,29 @@ impl<'a> CpuLevels<'a> {
     }
 
     /// Expands a piece with the strategy of the table.
-    fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates> {
+    fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Candidates> {
         if self.is_narrow {
             return Ok(self.narrow(piece, pairs, steps));
         }
-        let expansion = expansion!(self);
         let pairs_cells = word_cells(pairs);
         if self.strategy == Strategy::Atomic {
             let claims = self.update.claims();
-            return atomic::expand(&expansion, &self.ownership, claims, piece, pairs_cells, self.threads, steps);
+            return atomic::expand(&self.frontier, &self.ownership, claims, piece, pairs_cells, self.threads, steps);
         }
         let (pruned, away, count) =
-            self.buckets.fill(&expansion, &self.ownership, piece, pairs_cells, self.threads, steps)?;
+            self.buckets.fill(&self.frontier, &self.ownership, piece, pairs_cells, self.threads, steps)?;
         Ok(Candidates { to: by_owner(&self.ownership, &pairs[..count]), pruned, away })
     }
 
     /// Expands, sorts and prunes a piece on one thread.
-    fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Candidates {
+    fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Candidates {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);
-        let rank = self.ownership.rank() as u32;
-        expansion!(self).each(piece, |neighbour, v| {
+        let rank = self.ownership.rank as u32;
+        self.frontier.each(piece, |neighbour, v| {
             let (owner, place) = self.ownership.locate(neighbour);
             own += u64::from(owner == rank);
-            pairs[count] = pair(owner * self.ownership.stride() + place, v);
+            pairs[count] = pair(owner * self.ownership.stride + place, v);
             count += 1;
         });
         lap(&mut lapped, &mut steps.search);
@@ -176,9 +147,9 @@ impl<'a> CpuLevels<'a> {
             found.sort_unstable();
             lap(&mut lapped, &mut steps.sort);
             count = buckets::unique(found);
-        } else if self.ownership.ranks() > 1 {
+        } else if self.ownership.ranks > 1 {
             // Nothing is pruned, but the candidates of one owner must be consecutive.
-            found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.ownership.stride());
+            found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.ownership.stride);
         }
         let to = by_owner(&self.ownership, &pairs[..count]);
         lap(&mut lapped, &mut steps.unique);
@@ -189,10 +160,10 @@ impl<'a> CpuLevels<'a> {
 /// Returns the range of each rank in pairs that are ordered by owner.
 fn by_owner(ownership: &VertexOwnership, pairs: &[u64]) -> Vec<Range<usize>> {
     let end = |rank: usize| {
-        let end = (rank as u64 + 1) * u64::from(ownership.stride());
+        let end = (rank as u64 + 1) * u64::from(ownership.stride);
         pairs.partition_point(|&pair| pair >> 32 < end)
     };
-    let ends: Vec<usize> = (0..ownership.ranks()).map(end).collect();
+    let ends: Vec<usize> = (0..ownership.ranks).map(end).collect();
     let starts = std::iter::once(0).chain(ends.iter().copied());
     starts.zip(&ends).map(|(start, &end)| start..end).collect()
 }
@@ -201,14 +172,15 @@ impl Levels for CpuLevels<'_> {
     fn begin(&mut self, root: u32) -> Result<Frontier> {
         self.update.begin();
         let (owner, place) = self.ownership.locate(root);
-        let is_own = owner as usize == self.ownership.rank();
-        self.vertices = usize::from(is_own);
+        let is_own = owner as usize == self.ownership.rank;
+        let frontier = &mut self.frontier;
+        frontier.count = usize::from(is_own);
         if is_own {
             self.update.root(place as usize, root);
-            self.frontier[0] = root;
-            self.offsets[1] = self.degrees[self.direction.row(root, Way::Out) as usize].into();
+            frontier.vertices[0] = root;
+            frontier.offsets[1] = self.degrees[frontier.direction.row(root, Way::Out) as usize].into();
         }
-        Ok(Frontier { vertices: self.vertices as u64, edges: self.offsets[self.vertices] })
+        Ok(Frontier { vertices: frontier.count as u64, edges: frontier.offsets[frontier.count] })
     }
 
     fn step(&mut self, all: Frontier) -> Result<()> {
@@ -216,33 +188,34 @@ impl Levels for CpuLevels<'_> {
         Ok(())
     }
 
-    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         let Candidates { to, pruned, away } = self.candidates(piece, pairs, steps)?;
-        let others = to.iter().enumerate().filter(|&(rank, _)| rank != self.ownership.rank());
+        let others = to.iter().enumerate().filter(|&(rank, _)| rank != self.ownership.rank);
         self.sent.add(pruned, others.map(|(_, range)| range.len() as u64).sum(), away);
         Ok(to)
     }
 
-    fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
+    fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()> {
         let mut lapped = Instant::now();
-        let first = self.ownership.rank() as u32 * self.ownership.stride();
+        let first = self.ownership.rank as u32 * self.ownership.stride;
         self.update.take(pairs, first, self.is_narrow, self.threads)?;
         lap(&mut lapped, &mut steps.update);
         Ok(())
     }
 
-    fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)> {
+    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
         let mut lapped = Instant::now();
         let threads = if self.is_narrow { 1 } else { self.threads };
-        let ownership = self.ownership;
+        let (ownership, degrees) = (self.ownership, self.degrees);
         let vertex = |place: u32| ownership.vertex(place);
-        self.vertices = self.update.advance(&mut self.frontier, vertex, self.is_narrow, threads)?;
+        let Expansion { direction, vertices, offsets, count, .. } = &mut self.frontier;
+        *count = self.update.advance(vertices, vertex, self.is_narrow, threads)?;
         lap(&mut lapped, &mut steps.update);
-        let degree = |v: u32| self.degrees[self.direction.row(v, Way::Out) as usize].into();
-        let threads = if self.vertices < 1 << 14 { 1 } else { threads };
-        let edges = rows::prefix_sum(&self.frontier[..self.vertices], degree, &mut self.offsets, threads)?;
+        let degree = |v: u32| degrees[direction.row(v, Way::Out) as usize].into();
+        let threads = if *count < 1 << 14 { 1 } else { threads };
+        let edges = rows::prefix_sum(&vertices[..*count], degree, offsets, threads)?;
         lap(&mut lapped, &mut steps.prefix_sum);
-        Ok((Frontier { vertices: self.vertices as u64, edges }, std::mem::take(&mut self.sent)))
+        Ok((Frontier { vertices: *count as u64, edges }, std::mem::take(&mut self.sent)))
     }
 
     fn parents(&mut self) -> Result<&[u32]> {
@@ -252,15 +225,4 @@ impl Levels for CpuLevels<'_> {
     fn room(&self) -> u64 {
         self.piece
     }
-
-    fn batch(&self) -> usize {
-        BATCH
-    }
 }
-
-/// Returns the number of pairs that one rank processes at a time, for plans.
-pub fn batch() -> usize {
-    BATCH
-}
-
-const _: () = assert!(NONE == u32::MAX);

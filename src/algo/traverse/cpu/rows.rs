@@ -4,23 +4,30 @@ use crate::algo::team::team;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
-use crate::memory::word_cells;
+use crate::memory::{Buffer, word_cells};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A frontier and the rows of its vertices.
+/// The own part of a frontier, and the rows of its vertices.
 pub(super) struct Expansion<'a> {
-    pub rows: &'a Adjacency<'a>,
+    pub rows: Adjacency<'a>,
     pub direction: Direction,
-    /// Vertices, ascending.
-    pub vertices: &'a [u32],
+    /// The vertices, ascending.
+    pub vertices: Buffer<u32>,
     /// Number of edges before each vertex, and in total.
-    pub offsets: &'a [u64],
+    pub offsets: Buffer<u64>,
+    /// Number of vertices.
+    pub count: usize,
 }
 
 impl Expansion<'_> {
+    /// Returns the number of edges before each vertex of the frontier, and in total.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets[..=self.count]
+    }
+
     /// Calls `visit` with each neighbour number `entries` of the frontier and its vertex. The first is found by binary
     /// search; the others follow.
     #[inline(always)]
@@ -28,7 +35,7 @@ impl Expansion<'_> {
         if entries.is_empty() {
             return;
         }
-        let mut at = self.offsets.partition_point(|&before| before <= entries.start) - 1;
+        let mut at = self.offsets().partition_point(|&before| before <= entries.start) - 1;
         let mut next = entries.start;
         while next < entries.end {
             let (v, skip) = (self.vertices[at], next - self.offsets[at]);

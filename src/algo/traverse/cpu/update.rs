@@ -1,12 +1,12 @@
 //! State of the own vertices: parents, a bitmap of the reached ones, and the ones that a step reaches.
 
+use crate::algo::bfs::cpu::bitmap::ones;
 use crate::algo::bits::is_set;
 use crate::algo::team::{Parts, team};
+use crate::algo::traverse::search::NONE;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, cells, populate, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-
-use crate::algo::traverse::search::NONE;
 
 /// Number of pairs from which on several threads process them.
 const SHARED: usize = 1 << 15;
@@ -59,8 +59,8 @@ impl Update {
     }
 
     /// Returns the parents and bitmaps for claims by several threads.
-    pub fn claims(&mut self) -> Claims<'_> {
-        Claims { parents: cells(&mut self.parents), reached: &self.reached, new: &self.new }
+    pub fn claims(&mut self) -> SharedClaims<'_> {
+        SharedClaims { parents: cells(&mut self.parents), reached: &self.reached, new: &self.new }
     }
 
     /// Claims the vertices of `pairs`. `first` is the key of the first own vertex.
@@ -141,17 +141,14 @@ impl Update {
         team(threads, &|thread| {
             let mut slots = frontier[before(thread)..].iter();
             for at in share(thread) {
-                let mut bits = new[at].load(Relaxed);
+                let bits = new[at].load(Relaxed);
                 if bits == 0 {
                     continue;
                 }
                 reached[at].store(reached[at].load(Relaxed) | bits, Relaxed);
                 new[at].store(0, Relaxed);
-                while bits != 0 {
-                    if let Some(slot) = slots.next() {
-                        slot.store(vertex(at as u32 * 64 + bits.trailing_zeros()), Relaxed);
-                    }
-                    bits &= bits - 1;
+                for (bit, slot) in ones(bits).zip(&mut slots) {
+                    slot.store(vertex(at as u32 * 64 + bit), Relaxed);
                 }
             }
             Ok(())
@@ -162,13 +159,13 @@ impl Update {
 
 /// Own vertices that threads can claim.
 #[derive(Clone, Copy)]
-pub(super) struct Claims<'a> {
+pub(super) struct SharedClaims<'a> {
     parents: &'a [AtomicU32],
     reached: &'a [AtomicU64],
     new: &'a [AtomicU64],
 }
 
-impl Claims<'_> {
+impl SharedClaims<'_> {
     /// Claims a vertex for a parent, unless it was reached before the step. The smallest parent is kept.
     #[inline(always)]
     pub fn claim(self, place: usize, parent: u32) {

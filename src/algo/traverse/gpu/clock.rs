@@ -1,28 +1,28 @@
 //! Measures the steps of a search on a GPU. Times are read when the host waits for the GPU anyway, because waiting for
 //! each step would take longer than many of the steps.
 
-use crate::algo::traverse::search::Steps;
+use crate::algo::traverse::search::StepTimes;
 use crate::error::Result;
 use crate::gpu::{Event, Queue};
 use std::time::Instant;
 
-/// A field of [`Steps`].
-pub(super) type Step = fn(&mut Steps) -> &mut f64;
+/// A field of [`StepTimes`].
+pub(super) type Step = fn(&mut StepTimes) -> &mut f64;
 
 /// Number of events from which on the host should wait before it queues more.
 const MANY: usize = 64;
 
 /// Events in a queue: the start of the measurement, and the end of each step since.
-pub(super) struct Clock {
+pub(super) struct StepClock {
     events: Vec<Event>,
     ends: Vec<Step>,
     begun: Option<Instant>,
 }
 
-impl Clock {
+impl StepClock {
     /// Creates a clock that is not running.
-    pub fn new() -> Clock {
-        Clock { events: Vec::new(), ends: Vec::new(), begun: None }
+    pub fn new() -> StepClock {
+        StepClock { events: Vec::new(), ends: Vec::new(), begun: None }
     }
 
     /// Starts the clock unless it is running: work queued from now on belongs to the next step that ends.
@@ -56,7 +56,7 @@ impl Clock {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn settle(&mut self, queue: &Queue, steps: &mut Steps) -> Result<()> {
+    pub fn settle(&mut self, queue: &Queue, steps: &mut StepTimes) -> Result<()> {
         queue.finish()?;
         let Some(begun) = self.begun.take() else { return Ok(()) };
         let (elapsed, mut measured) = (begun.elapsed().as_secs_f64(), 0.0);

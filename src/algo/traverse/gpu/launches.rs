@@ -2,9 +2,9 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::PROGRAM;
-use super::clock::Clock;
-use super::peers::Outbox;
-use super::sort::Sorter;
+use super::clock::StepClock;
+use super::peers::GpuOutbox;
+use super::sort::PairSorter;
 use super::twins::Owned;
 use crate::algo::traverse::options::Strategy;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::gpu::{DeviceSlice, Kernel, Queue, Scan, Workspace};
 
 /// The arrays through which the kernels of a step pass intermediate results.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Arrays {
+pub(super) struct StepArrays {
     /// Number of candidates before each vertex of the frontier, and in total.
     pub offsets: DeviceSlice<u32>,
     /// A count per bitmap word.
@@ -36,10 +36,10 @@ pub(super) struct Launches {
     atomic_ends: Kernel,
     atomic: Kernel,
     scan: Scan,
-    sorter: Sorter,
+    sorter: PairSorter,
     strategy: Strategy,
     owned: Owned,
-    arrays: Arrays,
+    arrays: StepArrays,
     /// Maximum number of pairs that a rank processes at a time.
     most_taken: u64,
 }
@@ -51,8 +51,8 @@ impl Launches {
         strategy: Strategy,
         piece: u64,
         owned: Owned,
-        sorter: Sorter,
-        arrays: Arrays,
+        sorter: PairSorter,
+        arrays: StepArrays,
     ) -> Result<Launches> {
         let kernel = |name| workspace.kernel(&PROGRAM, name);
         Ok(Launches {
@@ -85,8 +85,8 @@ impl Launches {
     }
 
     /// Returns the outbox of this rank.
-    pub fn outbox(&self) -> Outbox {
-        Outbox { pairs: self.outbox_pairs().address(), ends: self.arrays.ends.address() }
+    pub fn outbox(&self) -> GpuOutbox {
+        GpuOutbox { pairs: self.outbox_pairs().address(), ends: self.arrays.ends.address() }
     }
 
     /// Queues the start of a search from the own vertex at `place`.
@@ -116,7 +116,7 @@ impl Launches {
 
     /// Queues claims by the pairs for this rank in an outbox, its own or another's. Only the GPU knows how many there
     /// are.
-    pub fn claim_from(&self, queue: &Queue, outbox: Outbox) -> Result<()> {
+    pub fn claim_from(&self, queue: &Queue, outbox: GpuOutbox) -> Result<()> {
         let arguments = (self.owned, outbox.pairs, outbox.ends);
         // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends within its memory.
         unsafe { queue.launch(&self.take, queue.grid(self.most_taken), arguments) }
@@ -124,7 +124,7 @@ impl Launches {
 
     /// Queues the expansion of the candidates `first..end` of a frontier of `vertices` vertices, and the claims of own
     /// vertices.
-    pub fn expand(&self, queue: &Queue, clock: &mut Clock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
+    pub fn expand(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         match self.strategy {
             Strategy::Atomic => self.claim(queue, vertices, (first, end))?,
             _ => return self.prune(queue, clock, vertices, (first, end)),
@@ -132,8 +132,8 @@ impl Launches {
         clock.end(queue, |steps| &mut steps.search)
     }
 
-    fn prune(&self, queue: &Queue, clock: &mut Clock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
-        let (count, Arrays { scratch, sums, ends, .. }) = (end - first, self.arrays);
+    fn prune(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
+        let (count, StepArrays { scratch, sums, ends, .. }) = (end - first, self.arrays);
         let arguments = (self.owned, vertices, first, end, self.sorter.input().address());
         // SAFETY: the arguments match the kernel's; a piece has room for its candidates, which are those of the frontier.
         unsafe { queue.launch(&self.search, queue.grid(count.into()), arguments)? };
@@ -150,7 +150,7 @@ impl Launches {
     /// Claims own vertices, and lists all other candidates by rank.
     fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let grid = queue.grid((end - first).into());
-        let Outbox { pairs, ends } = self.outbox();
+        let GpuOutbox { pairs, ends } = self.outbox();
         queue.fill(self.arrays.ends, 0)?;
         if self.owned.ranks > 1 {
             // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the place of its first pair.
@@ -165,7 +165,7 @@ impl Launches {
 
     /// Queues that the vertices which the step reached become the frontier.
     pub fn advance(&self, queue: &Queue) -> Result<()> {
-        let Arrays { words, scratch, .. } = self.arrays;
+        let StepArrays { words, scratch, .. } = self.arrays;
         let (count, grid) = (words.len() as u32, queue.grid(words.len()));
         // SAFETY: the arguments match the kernels'; there is a count for each word of bits.
         unsafe { queue.launch(&self.reached, grid, (self.owned, count, words.address()))? };

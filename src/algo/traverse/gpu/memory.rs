@@ -1,14 +1,14 @@
 //! The memory of a search on a GPU.
 
-use super::launches::Arrays;
-use super::room::{Room, SUMS};
+use super::launches::StepArrays;
+use super::room::{SUMS, TraverseRoom};
 use super::twins::Owned;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
 /// All arrays of a rank: for own vertices, and for a piece of candidates.
-pub(super) struct Memory {
+pub(super) struct TraverseMemory {
     /// Start of each own row in `targets`, and the end of the last.
     pub starts: DeviceSlice<u32>,
     /// Neighbours in own rows.
@@ -17,7 +17,7 @@ pub(super) struct Memory {
     pub parents: DeviceSlice<u32>,
     /// Bitmaps of own vertices: reached before the step, and reached by it.
     pub bits: [DeviceSlice<u32>; 2],
-    pub arrays: Arrays,
+    pub arrays: StepArrays,
     /// Pairs that arrived from the host.
     pub inbox: DeviceSlice<u64>,
     /// The two arrays of a sort, and its counts.
@@ -25,12 +25,12 @@ pub(super) struct Memory {
     pub counts: DeviceSlice<u32>,
 }
 
-impl Memory {
+impl TraverseMemory {
     /// Reserves the memory in an arena.
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena has less than `room` planned.
-    pub fn take(arena: &mut Arena, room: &Room, ownership: &VertexOwnership) -> Result<Memory> {
+    pub fn take(arena: &mut Arena, room: &TraverseRoom, ownership: &VertexOwnership) -> Result<TraverseMemory> {
         let own = ownership.len() as u64;
         let sums = arena.take_planned(SUMS)?;
         let [starts, offsets] = [arena.take_planned(own + 1)?, arena.take_planned(own + 1)?];
@@ -38,13 +38,13 @@ impl Memory {
         let [frontier, parents] = [arena.take_planned(own)?, arena.take_planned(own)?];
         let bits = [arena.take_planned(room.words())?, arena.take_planned(room.words())?];
         let words = arena.take_planned(room.words())?;
-        let ends = arena.take_planned(ownership.ranks() as u64)?;
+        let ends = arena.take_planned(ownership.ranks as u64)?;
         let inbox = arena.take_planned(room.inbox())?;
         let pairs = [arena.take_planned(room.piece)?, arena.take_planned(room.piece)?];
         let counts = arena.take_planned(room.counts())?;
         let scratch = arena.take_planned(room.scratch())?;
-        let arrays = Arrays { offsets, words, scratch, sums, ends };
-        Ok(Memory { starts, targets, frontier, parents, bits, arrays, inbox, pairs, counts })
+        let arrays = StepArrays { offsets, words, scratch, sums, ends };
+        Ok(TraverseMemory { starts, targets, frontier, parents, bits, arrays, inbox, pairs, counts })
     }
 
     /// Returns the own vertices as kernels see them.
@@ -62,9 +62,9 @@ impl Memory {
             sums: self.arrays.sums.address(),
             reciprocal,
             own: ownership.len() as u32,
-            rank: ownership.rank() as u32,
-            ranks: ownership.ranks() as u32,
-            stride: ownership.stride(),
+            rank: ownership.rank as u32,
+            ranks: ownership.ranks as u32,
+            stride: ownership.stride,
             shift,
             unused: 0,
         }

@@ -17,26 +17,26 @@ mod twins;
 
 pub use room::{host_bytes, least_bytes};
 
-use super::levels::{Frontier, Levels, lap};
+use super::levels::{BATCH, Frontier, Levels, lap};
 use super::options::Strategy;
-use super::search::{Sent, Steps};
+use super::search::{Sent, StepTimes};
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{GoOn, fetch};
+use crate::algo::searches::EngineInput;
+use crate::algo::searches::gpu::fetch;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
-use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN};
+use crate::gpu::{COMMON, Peers, ProgramSource, SCAN};
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
-use crate::memory::{Budget, Buffer};
-use crate::prepare::prepared::Graph;
-use crate::store::map::Mapped;
-use clock::Clock;
-use launches::{Arrays, Launches};
-use memory::Memory;
+use crate::memory::Buffer;
+use crate::process::signals;
+use clock::StepClock;
+use launches::Launches;
+use memory::TraverseMemory;
 use peers::PeerOutboxes;
 use place::OwnRows;
-use room::{BATCH, LEAST_PIECE, Room, SUMS};
-use sort::Sorter;
+use room::{LEAST_PIECE, SUMS, TraverseRoom};
+use sort::PairSorter;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -53,17 +53,13 @@ const PURPOSE: &str = "[traverse] on this graph";
 /// The own vertices of a rank, on its GPU.
 pub struct GpuLevels<'a> {
     gpu: Lease<'a>,
-    go_on: GoOn<'a>,
     launches: Launches,
-    arrays: Arrays,
+    memory: TraverseMemory,
     ownership: VertexOwnership,
     strategy: Strategy,
     direction: Direction,
     degrees: &'a [u32],
     piece: u64,
-    parents: DeviceSlice<u32>,
-    bits: [DeviceSlice<u32>; 2],
-    inbox: DeviceSlice<u64>,
     /// The outboxes of other ranks, if all GPUs can access each other's memory.
     outboxes: Option<PeerOutboxes<'a>>,
     /// Number of vertices of the frontier.
@@ -72,7 +68,7 @@ pub struct GpuLevels<'a> {
     candidates: u64,
     /// Host buffer for the parents.
     fetched: Buffer<u32>,
-    clock: Clock,
+    clock: StepClock,
 }
 
 impl<'a> GpuLevels<'a> {
@@ -80,53 +76,45 @@ impl<'a> GpuLevels<'a> {
     ///
     /// # Errors
     /// [`Error::Limit`] naming the smallest limit that works, if GPU or host memory is too small; [`Error::Usage`] for more entries than a GPU takes;
-    /// [`Error::Lost`], errors of the graph and of `go_on`.
+    /// [`Error::Lost`], errors of the graph; a stop.
     pub fn new(
-        graph: &'a Graph,
-        degrees: &'a Mapped,
+        EngineInput { graph, degrees, run, .. }: EngineInput<'a, '_>,
         ownership: VertexOwnership,
         strategy: Strategy,
         mut lease: Lease<'a>,
-        budget: &Budget,
-        go_on: GoOn<'a>,
     ) -> Result<GpuLevels<'a>> {
-        let (degrees, direction) = (degrees.body_as_u32()?, graph.info.direction);
+        let (budget, direction) = (run.budget, graph.info.direction);
         let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
         let starts = place::starts(&ownership, degrees, direction, budget)?;
         let workspace = &mut *lease.workspace;
         workspace.arena.reset(0);
         let own = ownership.len();
         let entries = starts.last().copied().unwrap_or(0);
-        let least = Room::of(own as u64, entries.into(), ownership.ranks());
+        let least = TraverseRoom::of(own as u64, entries.into(), ownership.ranks);
         workspace.arena.holds(least.bytes(), PURPOSE)?;
         let room = least.within(workspace.arena.free());
-        let memory = Memory::take(&mut workspace.arena, &room, &ownership)?;
+        let memory = TraverseMemory::take(&mut workspace.arena, &room, &ownership)?;
         workspace.queue.write(&starts, memory.starts)?;
         let rows = OwnRows { rows: &rows, ownership: &ownership, direction, starts: &starts };
-        rows.upload(workspace, memory.targets, go_on)?;
+        rows.upload(workspace, memory.targets)?;
         let fetched = budget.zeroed(own, "the parents of a rank's vertices (4 bytes each)")?;
-        let sorter = Sorter::load(workspace, memory.pairs, memory.counts, ownership.keys())?;
+        let sorter = PairSorter::load(workspace, memory.pairs, memory.counts, ownership.keys())?;
         let owned = memory.owned(&ownership);
         let launches = Launches::load(workspace, strategy, room.piece, owned, sorter, memory.arrays)?;
-        let Memory { arrays, parents, bits, inbox, .. } = memory;
         Ok(GpuLevels {
             gpu: lease,
-            go_on,
             launches,
-            arrays,
+            memory,
             ownership,
             strategy,
             direction,
             degrees,
             piece: room.piece,
-            parents,
-            bits,
-            inbox,
             outboxes: None,
             vertices: 0,
             candidates: 0,
             fetched,
-            clock: Clock::new(),
+            clock: StepClock::new(),
         })
     }
 
@@ -145,14 +133,14 @@ impl<'a> GpuLevels<'a> {
     }
 
     /// Copies the pairs for other ranks to the same indices of `pairs` in host memory. Returns the range of each rank.
-    fn copy_to_host(&self, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
+    fn copy_to_host(&self, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
-        let mut ends = vec![0; self.ownership.ranks()];
-        queue.read(self.arrays.ends, &mut ends)?;
+        let mut ends = vec![0; self.ownership.ranks];
+        queue.read(self.memory.arrays.ends, &mut ends)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let mut to: Vec<_> = starts.zip(&ends).map(|(start, &end)| start as usize..end as usize).collect();
         // Own vertices are already claimed.
-        to[self.ownership.rank()] = 0..0;
+        to[self.ownership.rank] = 0..0;
         for range in to.iter().filter(|range| !range.is_empty()) {
             let part = self.launches.outbox_pairs().part(range.start as u64..range.end as u64);
             queue.read(part, &mut pairs[range.clone()])?;
@@ -164,12 +152,12 @@ impl<'a> GpuLevels<'a> {
 
 impl Levels for GpuLevels<'_> {
     fn begin(&mut self, root: u32) -> Result<Frontier> {
-        (self.go_on)()?;
+        signals::check()?;
         let queue = &self.gpu.workspace.queue;
-        queue.fill(self.parents, 0xff)?;
-        self.bits.iter().try_for_each(|&bits| queue.fill(bits, 0))?;
+        queue.fill(self.memory.parents, 0xff)?;
+        self.memory.bits.iter().try_for_each(|&bits| queue.fill(bits, 0))?;
         let (owner, place) = self.ownership.locate(root);
-        self.vertices = u32::from(owner as usize == self.ownership.rank());
+        self.vertices = u32::from(owner as usize == self.ownership.rank);
         let mut edges = 0;
         if self.vertices > 0 {
             self.launches.begin(queue, place, root)?;
@@ -183,20 +171,20 @@ impl Levels for GpuLevels<'_> {
         let queue = &self.gpu.workspace.queue;
         self.candidates = 0;
         self.clock.begin(queue)?;
-        queue.fill(self.arrays.sums, 0)?;
+        queue.fill(self.memory.arrays.sums, 0)?;
         self.launches.number(queue, self.vertices)?;
         self.clock.end(queue, |steps| &mut steps.prefix_sum)
     }
 
-    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
-        (self.go_on)()?;
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
+        signals::check()?;
         if self.clock.is_full() {
             self.settle(steps)?;
         }
-        let ranks = self.ownership.ranks();
+        let ranks = self.ownership.ranks;
         if piece.is_empty() {
             // Other ranks may read this outbox, so it must be empty.
-            self.gpu.workspace.queue.fill(self.arrays.ends, 0)?;
+            self.gpu.workspace.queue.fill(self.memory.arrays.ends, 0)?;
             return Ok(vec![0..0; ranks]);
         }
         let queue = &self.gpu.workspace.queue;
@@ -211,14 +199,14 @@ impl Levels for GpuLevels<'_> {
         self.copy_to_host(pairs, steps)
     }
 
-    fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
+    fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()> {
         let mut lapped = Instant::now();
         for some in pairs.chunks(BATCH) {
             let queue = &self.gpu.workspace.queue;
-            queue.write(some, self.inbox)?;
+            queue.write(some, self.memory.inbox)?;
             lap(&mut lapped, &mut steps.exchange);
             self.clock.begin(queue)?;
-            self.launches.update(queue, self.inbox.part(0..some.len() as u64))?;
+            self.launches.update(queue, self.memory.inbox.part(0..some.len() as u64))?;
             self.clock.end(queue, |steps| &mut steps.update)?;
             self.settle(steps)?;
             lapped = Instant::now();
@@ -226,13 +214,13 @@ impl Levels for GpuLevels<'_> {
         Ok(())
     }
 
-    fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)> {
+    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
         let queue = &self.gpu.workspace.queue;
         self.clock.begin(queue)?;
         self.launches.advance(queue)?;
         self.clock.end(queue, |steps| &mut steps.update)?;
         let mut sums = [0; SUMS as usize];
-        queue.read(self.arrays.sums, &mut sums)?;
+        queue.read(self.memory.arrays.sums, &mut sums)?;
         self.settle(steps)?;
         let [vertices, edges, _, unpruned, left, pairs] = sums;
         self.vertices = vertices as u32;
@@ -244,7 +232,7 @@ impl Levels for GpuLevels<'_> {
 
     fn parents(&mut self) -> Result<&[u32]> {
         let uploader = &mut self.gpu.workspace.uploader;
-        fetch(uploader, self.parents, 1, &mut self.fetched, |words, to| to.copy_from_slice(words))?;
+        fetch(uploader, self.memory.parents, 1, &mut self.fetched, |words, to| to.copy_from_slice(words))?;
         Ok(&self.fetched)
     }
 
@@ -253,11 +241,7 @@ impl Levels for GpuLevels<'_> {
     }
 
     fn host_pairs(&self, piece: u64) -> u64 {
-        if self.ownership.ranks() == 1 || self.pulls() { 0 } else { piece }
-    }
-
-    fn batch(&self) -> usize {
-        BATCH
+        if self.ownership.ranks == 1 || self.pulls() { 0 } else { piece }
     }
 
     fn is_on_gpu(&self) -> bool {
@@ -268,14 +252,14 @@ impl Levels for GpuLevels<'_> {
         self.outboxes.is_some()
     }
 
-    fn settle(&mut self, steps: &mut Steps) -> Result<()> {
+    fn settle(&mut self, steps: &mut StepTimes) -> Result<()> {
         self.clock.settle(&self.gpu.workspace.queue, steps)
     }
 
     fn pull(&mut self) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
         self.clock.begin(queue)?;
-        for &outbox in self.outboxes.iter().flat_map(PeerOutboxes::all) {
+        for &outbox in self.outboxes.iter().flat_map(|outboxes| &outboxes.all) {
             self.launches.claim_from(queue, outbox)?;
         }
         self.clock.end(queue, |steps| &mut steps.exchange)

@@ -10,35 +10,31 @@ use crate::memory::{bytes_of, numbers_of};
 
 /// An outbox: the addresses of its pairs and of the ends of each rank's pairs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Outbox {
+pub(super) struct GpuOutbox {
     pub pairs: u64,
     pub ends: u64,
 }
 
 /// The outboxes of all other ranks.
 pub(super) struct PeerOutboxes<'a> {
-    outboxes: Vec<Outbox>,
+    /// One for each other rank.
+    pub all: Vec<GpuOutbox>,
     /// The memory that contains the outboxes.
     _memory: PeerMemory<'a>,
 }
 
 impl<'a> PeerOutboxes<'a> {
     /// Exchanges the addresses of the outboxes of all ranks; `mine` is in the `arena` of this rank. Collective.
-    pub fn join(memory: PeerMemory<'a>, arena: DeviceSlice<u32>, mine: Outbox) -> Option<PeerOutboxes<'a>> {
+    pub fn join(memory: PeerMemory<'a>, arena: DeviceSlice<u32>, mine: GpuOutbox) -> Option<PeerOutboxes<'a>> {
         let comm = memory.comm;
         let offsets = comm.all_gather(bytes_of(&[mine.pairs, mine.ends].map(|address| address - arena.address())));
         let outbox = |rank: usize| {
             let [pairs, ends] = numbers_of::<u64>(&offsets[rank]).try_into().ok()?;
             let address = |offset| memory.span(rank, offset, 0, arena).address();
-            Some(Outbox { pairs: address(pairs), ends: address(ends) })
+            Some(GpuOutbox { pairs: address(pairs), ends: address(ends) })
         };
         // Each rank starts with a different peer, so that not all read from the same one.
         let others = (1..comm.ranks()).map(|turn| (comm.rank() + turn) % comm.ranks());
-        Some(PeerOutboxes { outboxes: others.map(outbox).collect::<Option<_>>()?, _memory: memory })
-    }
-
-    /// Returns all outboxes.
-    pub fn all(&self) -> &[Outbox] {
-        &self.outboxes
+        Some(PeerOutboxes { all: others.map(outbox).collect::<Option<_>>()?, _memory: memory })
     }
 }

@@ -1,13 +1,13 @@
 //! Copies the rows of own vertices to a GPU, one after another.
 
 use super::room::MOST_ENTRIES;
-use crate::algo::searches::gpu::GoOn;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Lane, Workspace, on_threads};
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
+use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Returns the start of the row of each own vertex, and the end of the last row.
@@ -42,21 +42,21 @@ pub(super) struct OwnRows<'a> {
 
 impl OwnRows<'_> {
     /// Copies the rows to the GPU, one after another.
-    pub fn upload(&self, workspace: &mut Workspace, to: DeviceSlice<u32>, go_on: GoOn<'_>) -> Result<()> {
+    pub fn upload(&self, workspace: &mut Workspace, to: DeviceSlice<u32>) -> Result<()> {
         let next = AtomicU64::new(0);
         let mut lanes = workspace.uploader.lanes()?;
-        on_threads(lanes.iter_mut(), |lane| self.send(lane, to, &next, go_on))
+        on_threads(lanes.iter_mut(), |lane| self.send(lane, to, &next))
     }
 
     /// Copies pieces until none is left; each goes to one thread.
-    fn send(&self, lane: &mut Lane<'_>, to: DeviceSlice<u32>, next: &AtomicU64, go_on: GoOn<'_>) -> Result<()> {
+    fn send(&self, lane: &mut Lane<'_>, to: DeviceSlice<u32>, next: &AtomicU64) -> Result<()> {
         let piece = lane.slot_words() as u64;
         loop {
             let first = next.fetch_add(piece, Relaxed);
             if first >= to.len() {
                 return lane.finish();
             }
-            let sent = go_on().and_then(|()| {
+            let sent = signals::check().and_then(|()| {
                 let part = to.part(first..first + piece);
                 self.fill(first as u32, &mut lane.slot()?[..part.len() as usize]);
                 lane.send_slot(part)?;

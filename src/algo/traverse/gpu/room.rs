@@ -1,6 +1,7 @@
 //! Sizes of what a traversal keeps in GPU memory. Plans and runs call the same functions.
 
 use super::TEXT;
+use crate::algo::traverse::levels::BATCH;
 use crate::gpu::{Scan, constant, slice_bytes};
 
 /// Number of pairs that a block sorts.
@@ -16,14 +17,12 @@ pub(super) const MOST_ENTRIES: u64 = 1 << 31;
 /// Minimum and maximum number of entries of a piece.
 pub(super) const LEAST_PIECE: u64 = 1 << 14;
 const MOST_PIECE: u64 = 1 << 30;
-/// Number of pairs of other ranks that are processed at a time.
-pub(super) const BATCH: usize = 1 << 16;
 /// Bytes of a pair in both arrays of a sort, plus its share of the counts.
 const SLOT: u64 = 17;
 
 /// Sizes of what a rank needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct TraverseRoom {
     own: u64,
     /// Number of entries of own rows.
     pub entries: u64,
@@ -32,17 +31,17 @@ pub(super) struct Room {
     pub piece: u64,
 }
 
-impl Room {
+impl TraverseRoom {
     /// Returns the sizes for `own` own vertices with `entries` entries in their rows, with pieces of minimum size.
-    pub fn of(own: u64, entries: u64, ranks: usize) -> Room {
-        Room { own, entries, ranks: ranks as u64, piece: LEAST_PIECE }
+    pub fn of(own: u64, entries: u64, ranks: usize) -> TraverseRoom {
+        TraverseRoom { own, entries, ranks: ranks as u64, piece: LEAST_PIECE }
     }
 
     /// Returns the sizes with the largest useful pieces such that everything fits `bytes` bytes.
-    pub fn within(self, bytes: u64) -> Room {
+    pub fn within(self, bytes: u64) -> TraverseRoom {
         let more = bytes.saturating_sub(self.bytes()) / SLOT / TILE * TILE;
         let useful = self.entries.next_multiple_of(TILE).clamp(LEAST_PIECE, MOST_PIECE);
-        Room { piece: (self.piece + more).min(useful), ..self }
+        TraverseRoom { piece: (self.piece + more).min(useful), ..self }
     }
 
     /// Returns the number of words of a bitmap of own vertices.
@@ -77,13 +76,13 @@ impl Room {
 
 /// Returns the least bytes of GPU memory for a rank that owns `own` vertices with `entries` entries in their rows.
 pub fn least_bytes(own: u64, entries: u64, ranks: usize) -> u64 {
-    Room::of(own, entries, ranks).bytes()
+    TraverseRoom::of(own, entries, ranks).bytes()
 }
 
 /// Returns the maximum and the minimum bytes of host memory that such a rank takes in addition to links, with
 /// `gpu_memory` bytes of GPU memory: starts of rows while they are copied, parents, and pairs of other ranks.
 pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64; 2] {
-    let most = Room::of(own, entries, ranks).within(gpu_memory).piece;
+    let most = TraverseRoom::of(own, entries, ranks).within(gpu_memory).piece;
     [most, LEAST_PIECE].map(|piece| 8 * own + 4 + if ranks == 1 { 0 } else { 8 * piece })
 }
 
@@ -97,7 +96,7 @@ mod tests {
             for ranks in [1, 2] {
                 let least = least_bytes(own, entries, ranks);
                 for more in [0, 1 << 20, 100 << 20, 40 << 30] {
-                    let room = Room::of(own, entries, ranks).within(least + more);
+                    let room = TraverseRoom::of(own, entries, ranks).within(least + more);
                     assert!(room.bytes() <= least + more, "{own} {more}: {room:?}");
                     let left = least + more - room.bytes();
                     assert!(left < more / 16 + (1 << 16) || room.piece >= entries, "{own} {more}: {left} left");

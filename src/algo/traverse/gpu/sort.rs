@@ -12,7 +12,7 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 const THREADS: u32 = 256;
 
 /// The kernels of sorting, and memory for a piece.
-pub(super) struct Sorter {
+pub(super) struct PairSorter {
     count: Kernel,
     scatter: Kernel,
     firsts: Kernel,
@@ -24,17 +24,17 @@ pub(super) struct Sorter {
     passes: u32,
 }
 
-impl Sorter {
+impl PairSorter {
     /// Loads the kernels of `workspace`, for keys below `keys`.
     pub fn load(
         workspace: &Workspace,
         pairs: [DeviceSlice<u64>; 2],
         counts: DeviceSlice<u32>,
         keys: u64,
-    ) -> Result<Sorter> {
+    ) -> Result<PairSorter> {
         let kernel = |name| workspace.kernel(&PROGRAM, name);
         let bits = 64 - keys.saturating_sub(1).leading_zeros();
-        Ok(Sorter {
+        Ok(PairSorter {
             count: kernel("traverse_count")?,
             scatter: kernel("traverse_scatter")?,
             firsts: kernel("traverse_firsts")?,

@@ -8,7 +8,7 @@ pub(super) type Line<M, const W: usize> = [M; W];
 
 /// Direction of the edges of a row, as seen from its vertex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edges {
+pub(super) enum EdgeWay {
     /// The edges have no direction.
     Both,
     /// The edges leave the vertex.
@@ -20,13 +20,18 @@ pub(super) enum Edges {
 /// Raises `gap` to the difference of the levels at the ends of an edge. A difference above 1 breaks rule 3 or rule 4.
 /// An edge with a direction may lead down any number of levels, and may leave an unreached vertex.
 #[inline(always)]
-pub(super) fn widen<M: Mark, const W: usize>(gap: &mut Line<M, W>, edges: Edges, own: &Line<M, W>, other: &Line<M, W>) {
+pub(super) fn widen<M: Mark, const W: usize>(
+    gap: &mut Line<M, W>,
+    edges: EdgeWay,
+    own: &Line<M, W>,
+    other: &Line<M, W>,
+) {
     for place in 0..W {
         let (own, other) = (own[place], other[place]);
         let apart = match edges {
-            Edges::Both => own.max(other).less(own.min(other)),
-            Edges::Leave => other.less(own),
-            Edges::Enter => own.less(other),
+            EdgeWay::Both => own.max(other).less(own.min(other)),
+            EdgeWay::Leave => other.less(own),
+            EdgeWay::Enter => own.less(other),
         };
         gap[place] = gap[place].max(apart);
     }

@@ -11,7 +11,6 @@
 //! is smaller, because the tree leads to the root by edges of the graph. By rule 4 no reachable vertex is missing.
 
 mod line;
-mod names;
 mod rows;
 mod sums;
 #[cfg(test)]
@@ -19,17 +18,17 @@ mod tests;
 
 pub use super::levels::Tree;
 
-use super::fault::Fault;
+use super::fault::TreeFault;
 use super::levels::{Mark, Marked, mark};
+use crate::algo::searches::vertex_name;
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
-use names::to_error;
-use rows::Pass;
+use rows::TreePass;
 
 /// Figures of a tree that passed the checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct TreeFigures {
     /// Number of reached vertices, including the root.
     pub reached: u64,
     /// Largest level of a reached vertex.
@@ -38,9 +37,6 @@ pub struct Figures {
     /// direction, at its tail.
     pub entries: u64,
 }
-
-/// Maximum number of trees in one pass, if marks have one byte each.
-pub const MOST: usize = 64;
 
 /// Possible sizes of a vertex's line in bytes, in ascending order.
 const LINES: [usize; 3] = [4, 16, 64];
@@ -63,9 +59,9 @@ fn line_bytes(marks: usize) -> usize {
 /// # Errors
 /// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] if the lines of one tree do not fit;
 /// [`Error::Stopped`].
-pub fn validate(graph: &Graph, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
-    let checks = Checks { graph, trees, threads, budget };
-    let mut figures = vec![Figures::default(); trees.len()];
+pub fn validate(graph: &Graph, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<TreeFigures>> {
+    let checks = TreeChecks { graph, trees, threads, budget };
+    let mut figures = vec![TreeFigures::default(); trees.len()];
     let all: Vec<usize> = (0..trees.len()).collect();
     let deep = checks.all::<1>(all, &mut figures)?;
     checks.all::<4>(deep, &mut figures)?;
@@ -73,7 +69,7 @@ pub fn validate(graph: &Graph, trees: &[Tree<'_>], threads: usize, budget: &Budg
 }
 
 /// Trees to check, and the resources for the checks.
-struct Checks<'a> {
+struct TreeChecks<'a> {
     graph: &'a Graph,
     trees: &'a [Tree<'a>],
     threads: usize,
@@ -81,16 +77,16 @@ struct Checks<'a> {
 }
 
 /// Outcome of a pass over the rows.
-enum Checked {
-    Passed(Vec<Figures>),
+enum PassOutcome {
+    Passed(Vec<TreeFigures>),
     /// No tree was checked, because the flagged trees are too deep for their marks.
     Deep(Vec<bool>),
 }
 
-impl Checks<'_> {
+impl TreeChecks<'_> {
     /// Checks the trees with these numbers, with marks of `BYTES` bytes. Returns the trees that are too deep for such
     /// marks.
-    fn all<const BYTES: usize>(&self, mut numbers: Vec<usize>, figures: &mut [Figures]) -> Result<Vec<usize>> {
+    fn all<const BYTES: usize>(&self, mut numbers: Vec<usize>, figures: &mut [TreeFigures]) -> Result<Vec<usize>> {
         let mut deep = Vec::new();
         while !numbers.is_empty() {
             let line = self.line(numbers.len() * BYTES);
@@ -104,8 +100,10 @@ impl Checks<'_> {
                 (_, _) => self.pass::<u32, 1>(&some),
             };
             match checked? {
-                Checked::Passed(found) => some.iter().zip(found).for_each(|(&number, found)| figures[number] = found),
-                Checked::Deep(too_deep) => {
+                PassOutcome::Passed(found) => {
+                    some.iter().zip(found).for_each(|(&number, found)| figures[number] = found)
+                }
+                PassOutcome::Deep(too_deep) => {
                     let (those, others): (Vec<_>, Vec<_>) = some.into_iter().zip(too_deep).partition(|(_, deep)| *deep);
                     deep.extend(those.into_iter().map(|(number, _)| number));
                     numbers.splice(..0, others.into_iter().map(|(number, _)| number));
@@ -122,7 +120,7 @@ impl Checks<'_> {
         LINES.into_iter().rev().find(|&bytes| bytes <= wanted && fits(bytes)).unwrap_or(LINES[0])
     }
 
-    fn pass<M: Mark, const W: usize>(&self, numbers: &[usize]) -> Result<Checked> {
+    fn pass<M: Mark, const W: usize>(&self, numbers: &[usize]) -> Result<PassOutcome> {
         let trees: Vec<_> = numbers.iter().map(|&number| self.trees[number]).collect();
         let vertices = self.graph.info.connected as usize;
         if trees.iter().any(|tree| tree.parents.len() != vertices) {
@@ -130,14 +128,17 @@ impl Checks<'_> {
         }
         let mut marks: Buffer<M> = self.budget.zeroed(vertices * W, "levels of trees that are checked")?;
         let (lines, _) = marks.as_chunks_mut::<W>();
-        let wrong = |tree: usize, fault: Fault| Err(to_error(self.graph, trees[tree].root, fault));
+        let wrong = |tree: usize, fault: TreeFault| {
+            let name = |v: u32| vertex_name(self.graph, v);
+            Err(fault.of_source(&name(trees[tree].root.0), &name))
+        };
         match mark(lines, &trees, self.threads)? {
             Marked::All => {}
-            Marked::Deep(deep) => return Ok(Checked::Deep(deep)),
+            Marked::Deep(deep) => return Ok(PassOutcome::Deep(deep)),
             Marked::Wrong { tree, fault } => return wrong(tree, fault),
         }
-        match Pass::new(self.graph, &trees, lines)?.run(self.threads)? {
-            Ok(found) => Ok(Checked::Passed(found)),
+        match TreePass::new(self.graph, &trees, lines)?.run(self.threads)? {
+            Ok(found) => Ok(PassOutcome::Passed(found)),
             Err((tree, fault)) => wrong(tree, fault),
         }
     }

@@ -1,11 +1,11 @@
 //! The pass over rows. It checks every edge against the levels of its ends, and every parent against the row of its
 //! child.
 
-use super::line::{Edges, Line, above, any, meet, meeting, too_wide, widen};
-use super::sums::Sums;
-use super::{Figures, Tree};
+use super::line::{EdgeWay, Line, above, any, meet, meeting, too_wide, widen};
+use super::sums::TreeSums;
+use super::{Tree, TreeFigures};
 use crate::algo::row_parts::{RowPart, check_rows};
-use crate::algo::searches::tree::fault::Fault;
+use crate::algo::searches::tree::fault::TreeFault;
 use crate::algo::searches::tree::levels::Mark;
 use crate::error::Result;
 use crate::graph::catalogue::{Catalogue, Unpacked};
@@ -21,7 +21,7 @@ const AHEAD: usize = 16;
 const PARENTS: u32 = 16;
 
 /// One pass over the rows.
-pub(super) struct Pass<'a, M, const W: usize> {
+pub(super) struct TreePass<'a, M, const W: usize> {
     direction: Direction,
     lower: &'a Catalogue,
     upper: &'a Catalogue,
@@ -30,36 +30,36 @@ pub(super) struct Pass<'a, M, const W: usize> {
 }
 
 /// A fault, and the number of its tree.
-type Wrong = (usize, Fault);
+type Wrong = (usize, TreeFault);
 
 /// The vertex of a row while the row is checked.
-struct Vertex<'l, M, const W: usize> {
+struct RowVertex<'l, M, const W: usize> {
     v: u32,
     row: u32,
-    edges: Edges,
+    edges: EdgeWay,
     own: &'l Line<M, W>,
     /// Marks of the parents that were not found in the row yet; 0 if none is expected.
     wanted: Line<M, W>,
     gap: Line<M, W>,
 }
 
-impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
+impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
     pub fn new(graph: &'a Graph, trees: &'a [Tree<'a>], lines: &'a [Line<M, W>]) -> Result<Self> {
         let (direction, lower) = (graph.info.direction, &graph.catalogue);
-        Ok(Pass { direction, lower, upper: graph.upper()?, trees, lines })
+        Ok(TreePass { direction, lower, upper: graph.upper()?, trees, lines })
     }
 
     /// Checks all rows. Returns the figures of each tree, or a fault.
-    pub fn run(self, threads: usize) -> Result<Result<Vec<Figures>, Wrong>> {
-        let found = check_rows(self.lower, threads, Sums::new, |part, sums| self.part(part, sums))?;
+    pub fn run(self, threads: usize) -> Result<Result<Vec<TreeFigures>, Wrong>> {
+        let found = check_rows(self.lower, threads, TreeSums::new, |part, sums| self.part(part, sums))?;
         Ok(found.map(|of_threads| {
-            let mut all = Sums::<M, W>::new();
+            let mut all = TreeSums::<M, W>::new();
             of_threads.iter().for_each(|sums| all.add(sums));
             (0..self.trees.len()).map(|tree| all.of(tree, self.direction)).collect()
         }))
     }
 
-    fn part(&self, part: &RowPart<'_>, sums: &mut Sums<M, W>) -> Result<(), Wrong> {
+    fn part(&self, part: &RowPart<'_>, sums: &mut TreeSums<M, W>) -> Result<(), Wrong> {
         let mut fetched = 0;
         for local in part.rows.clone() {
             let v = self.direction.vertex(part.block.first_row + local as u32);
@@ -74,26 +74,26 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
         Ok(())
     }
 
-    fn row(&self, block: &Block<'_>, local: usize, sums: &mut Sums<M, W>) -> Result<(), Wrong> {
+    fn row(&self, block: &Block<'_>, local: usize, sums: &mut TreeSums<M, W>) -> Result<(), Wrong> {
         let row = block.first_row + local as u32;
         let v = self.direction.vertex(row);
         let edges = match self.direction {
-            Direction::Undirected => Edges::Both,
-            Direction::Directed if row == self.direction.row(v, Way::Out) => Edges::Leave,
-            Direction::Directed => Edges::Enter,
+            Direction::Undirected => EdgeWay::Both,
+            Direction::Directed if row == self.direction.row(v, Way::Out) => EdgeWay::Leave,
+            Direction::Directed => EdgeWay::Enter,
         };
         let own = &self.lines[v as usize];
-        let wanted = if edges == Edges::Leave { [M::default(); W] } else { above(own) };
-        let mut vertex = Vertex { v, row, edges, own, wanted, gap: [M::default(); W] };
+        let wanted = if edges == EdgeWay::Leave { [M::default(); W] } else { above(own) };
+        let mut vertex = RowVertex { v, row, edges, own, wanted, gap: [M::default(); W] };
         let entries = block.offsets[local] as usize..block.offsets[local + 1] as usize;
-        if edges != Edges::Enter {
-            let above = if edges == Edges::Leave { self.upper.row(row).len() } else { 0 };
+        if edges != EdgeWay::Enter {
+            let above = if edges == EdgeWay::Leave { self.upper.row(row).len() } else { 0 };
             sums.count(own, (entries.len() + above) as u64);
         }
         match edges {
-            Edges::Both => self.lower_half(&mut vertex, Edges::Both, block.targets, entries.clone())?,
-            Edges::Leave => self.lower_half(&mut vertex, Edges::Leave, block.targets, entries.clone())?,
-            Edges::Enter => self.lower_half(&mut vertex, Edges::Enter, block.targets, entries.clone())?,
+            EdgeWay::Both => self.lower_half(&mut vertex, EdgeWay::Both, block.targets, entries.clone())?,
+            EdgeWay::Leave => self.lower_half(&mut vertex, EdgeWay::Leave, block.targets, entries.clone())?,
+            EdgeWay::Enter => self.lower_half(&mut vertex, EdgeWay::Enter, block.targets, entries.clone())?,
         }
         if let Some(tree) = too_wide(&vertex.gap) {
             return Err((tree, self.apart(&vertex, tree, &block.targets[entries])));
@@ -106,8 +106,8 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
     #[inline(always)]
     fn lower_half(
         &self,
-        vertex: &mut Vertex<'_, M, W>,
-        edges: Edges,
+        vertex: &mut RowVertex<'_, M, W>,
+        edges: EdgeWay,
         targets: &[u32],
         entries: Range<usize>,
     ) -> Result<(), Wrong> {
@@ -140,14 +140,14 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
     /// Looks for the remaining parents among the larger neighbours. The levels of larger neighbours are
     /// compared in their own rows.
     #[cold]
-    fn upper_half(&self, vertex: &mut Vertex<'_, M, W>) -> Result<(), Wrong> {
+    fn upper_half(&self, vertex: &mut RowVertex<'_, M, W>) -> Result<(), Wrong> {
         for (tree, of) in self.trees.iter().enumerate() {
             if vertex.wanted[tree] == M::default() {
                 continue;
             }
             let parent = of.parents[vertex.v as usize];
             if parent < vertex.v || !self.upper.lists(vertex.row, parent) {
-                return Err((tree, Fault::NoEdge { vertex: vertex.v, parent }));
+                return Err((tree, TreeFault::NoEdge { vertex: vertex.v, parent }));
             }
             // The root is the only vertex in its level.
             if parent == of.root.0 {
@@ -171,7 +171,7 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
 
     /// Handles a neighbour that is the first in the previous level in some trees, where it must be the parent.
     #[inline]
-    fn met(&self, vertex: &mut Vertex<'_, M, W>, w: u32, other: &Line<M, W>) -> Result<(), Wrong> {
+    fn met(&self, vertex: &mut RowVertex<'_, M, W>, w: u32, other: &Line<M, W>) -> Result<(), Wrong> {
         let mut trees = meeting(other, &vertex.wanted);
         while trees != 0 {
             let tree = trees.trailing_zeros() as usize;
@@ -185,29 +185,29 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
     }
 
     #[cold]
-    fn not_first(&self, vertex: &Vertex<'_, M, W>, tree: usize, first: u32) -> Fault {
+    fn not_first(&self, vertex: &RowVertex<'_, M, W>, tree: usize, first: u32) -> TreeFault {
         let (v, parent) = (vertex.v, self.trees[tree].parents[vertex.v as usize]);
         let half = if parent < v { self.lower } else { self.upper };
         match half.lists(vertex.row, parent) {
-            true => Fault::NotFirst { vertex: v, parent, first },
-            false => Fault::NoEdge { vertex: v, parent },
+            true => TreeFault::NotFirst { vertex: v, parent, first },
+            false => TreeFault::NoEdge { vertex: v, parent },
         }
     }
 
     /// Returns the fault of the first edge whose ends have levels too far apart in a tree.
     #[cold]
-    fn apart(&self, vertex: &Vertex<'_, M, W>, tree: usize, targets: &[u32]) -> Fault {
+    fn apart(&self, vertex: &RowVertex<'_, M, W>, tree: usize, targets: &[u32]) -> TreeFault {
         let own = (vertex.v, vertex.own[tree]);
         let mut faults = targets.iter().filter_map(|&w| {
             let other = (w, self.lines[w as usize][tree]);
-            let goes_up = if vertex.edges == Edges::Both { own.1 < other.1 } else { vertex.edges == Edges::Leave };
+            let goes_up = if vertex.edges == EdgeWay::Both { own.1 < other.1 } else { vertex.edges == EdgeWay::Leave };
             let [(from, level), (to, other)] = if goes_up { [own, other] } else { [other, own] };
             let is_apart = other.less(level) > M::of_level(0);
             is_apart.then(|| match other == M::UNREACHED {
-                true => Fault::NotReached { from, to },
-                false => Fault::Apart { from, level: level.level(), to, other: other.level() },
+                true => TreeFault::NotReached { from, to },
+                false => TreeFault::Apart { from, level: level.level(), to, other: other.level() },
             })
         });
-        faults.next().unwrap_or(Fault::NotReached { from: vertex.v, to: vertex.v })
+        faults.next().unwrap_or(TreeFault::NotReached { from: vertex.v, to: vertex.v })
     }
 }

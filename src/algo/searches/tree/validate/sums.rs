@@ -1,12 +1,12 @@
 //! Figures of trees, added up during the pass over rows.
 
-use super::Figures;
+use super::TreeFigures;
 use super::line::{Line, meet};
 use crate::algo::searches::tree::levels::Mark;
 use crate::graph::direction::Direction;
 
 /// Sums over the vertices that a thread has checked.
-pub(super) struct Sums<M, const W: usize> {
+pub(super) struct TreeSums<M, const W: usize> {
     reached: [u64; W],
     entries: [u64; W],
     deepest: Line<M, W>,
@@ -14,9 +14,9 @@ pub(super) struct Sums<M, const W: usize> {
     by_all: (u64, u64),
 }
 
-impl<M: Mark, const W: usize> Sums<M, W> {
+impl<M: Mark, const W: usize> TreeSums<M, W> {
     pub fn new() -> Self {
-        Sums { reached: [0; W], entries: [0; W], deepest: [M::default(); W], by_all: (0, 0) }
+        TreeSums { reached: [0; W], entries: [0; W], deepest: [M::default(); W], by_all: (0, 0) }
     }
 
     /// Counts a vertex with `entries` entries in its row, in the trees that reach it.
@@ -45,9 +45,9 @@ impl<M: Mark, const W: usize> Sums<M, W> {
         }
     }
 
-    pub fn of(&self, tree: usize, direction: Direction) -> Figures {
+    pub fn of(&self, tree: usize, direction: Direction) -> TreeFigures {
         let ends = if direction == Direction::Undirected { 2 } else { 1 };
-        Figures {
+        TreeFigures {
             reached: self.reached[tree],
             depth: u64::from(self.deepest[tree].level()),
             entries: ends * self.entries[tree],

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 trait Searches {
     fn search(&self, root: u32) -> (Vec<Option<u32>>, Vec<u32>);
-    fn figures(&self, levels: &[Option<u32>]) -> Figures;
+    fn figures(&self, levels: &[Option<u32>]) -> TreeFigures;
 }
 
 impl Searches for Model {
@@ -35,9 +35,9 @@ impl Searches for Model {
         (levels, parents)
     }
 
-    fn figures(&self, levels: &[Option<u32>]) -> Figures {
+    fn figures(&self, levels: &[Option<u32>]) -> TreeFigures {
         let reached = levels.iter().zip(&self.heads).filter(|(level, _)| level.is_some());
-        Figures {
+        TreeFigures {
             reached: reached.clone().count() as u64,
             depth: levels.iter().flatten().max().copied().unwrap_or(0).into(),
             entries: reached.map(|(_, heads)| heads.len() as u64).sum(),

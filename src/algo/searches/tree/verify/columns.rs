@@ -1,10 +1,10 @@
 //! Columns of parents and levels of several sources, read side by side for each vertex, in the order of places.
 
 use super::SourceChecked;
-use super::reader::{Reader, UNREACHED};
+use super::reader::{self, UNREACHED};
 use crate::algo::Results;
 use crate::algo::searches::places::Places;
-use crate::algo::searches::tree::fault::Fault;
+use crate::algo::searches::tree::fault::TreeFault;
 use crate::algo::team::{Parts, least, team};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, cells};
@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 const PART: usize = 1 << 14;
 
 /// The columns of some sources.
-pub(super) struct Columns<'a> {
+pub(super) struct TreeColumns<'a> {
     pub places: &'a Places,
     pub sources: &'a [SourceChecked],
     /// Place of each source; `None` for a source without an edge.
@@ -27,7 +27,7 @@ pub(super) struct Columns<'a> {
     parents: Buffer<u32>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> TreeColumns<'a> {
     /// Reads the columns of some sources. Checks that each vertex has both a level and a parent, or neither.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl<'a> Columns<'a> {
         results: &Results<'_>,
         sources: &'a [SourceChecked],
         algorithm: &'static str,
-    ) -> Result<Columns<'a>> {
+    ) -> Result<TreeColumns<'a>> {
         let length = places.vertices() as usize * sources.len();
         let budget = results.budget;
         let mut levels: Buffer<u32> = budget.zeroed(length, "levels to verify (4 bytes a vertex and source)")?;
@@ -53,13 +53,13 @@ impl<'a> Columns<'a> {
                     level_cells[cell(place)].store(level, Relaxed);
                     parent_cells[cell(place)].store(parent, Relaxed);
                 };
-                let root = Reader { places, results, source: sources[number].source, algorithm }.read(put)?;
+                let root = reader::read(places, results, (algorithm, sources[number].output.source), put)?;
                 roots.lock().unwrap_or_else(PoisonError::into_inner)[number] = root;
                 Ok(())
             })
         })?;
         let roots = roots.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Columns { places, sources, roots, levels, parents })
+        Ok(TreeColumns { places, sources, roots, levels, parents })
     }
 
     /// Returns the levels of the vertex at a place, in all trees.
@@ -77,8 +77,8 @@ impl<'a> Columns<'a> {
     }
 
     /// Makes an error of a fault in tree number `number`.
-    pub fn wrong(&self, number: usize, fault: Fault) -> Error {
-        fault.of_source(&self.sources[number].source.to_string(), &|place| self.places.name(place))
+    pub fn wrong(&self, number: usize, fault: TreeFault) -> Error {
+        fault.of_source(&self.sources[number].output.source.to_string(), &|place| self.places.name(place))
     }
 
     /// Checks that the level of each vertex is one more than its parent's, and that only the root has level 0. So
@@ -93,7 +93,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Returns the first tree in which the level of `vertex` is not one more than its parent's.
-    fn step(&self, vertex: u32) -> Option<(usize, Fault)> {
+    fn step(&self, vertex: u32) -> Option<(usize, TreeFault)> {
         let steps = self.levels(vertex).iter().zip(self.parents(vertex)).enumerate();
         steps.filter(|(_, (level, _))| **level != UNREACHED).find_map(|(number, (&level, &parent))| {
             if self.roots[number] == Some(vertex) {
@@ -101,9 +101,9 @@ impl<'a> Columns<'a> {
             }
             let above = self.levels(parent)[number];
             match above {
-                UNREACHED => Some((number, Fault::LostParent { vertex, parent })),
+                UNREACHED => Some((number, TreeFault::LostParent { vertex, parent })),
                 _ if level == above + 1 => None,
-                _ => Some((number, Fault::Level { vertex, level, parent, above })),
+                _ => Some((number, TreeFault::Level { vertex, level, parent, above })),
             }
         })
     }

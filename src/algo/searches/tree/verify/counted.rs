@@ -2,12 +2,12 @@
 //! figures of its columns.
 
 use super::SourceChecked;
-use super::columns::Columns;
+use super::columns::TreeColumns;
 use super::edges::PassResult;
 use super::reader::UNREACHED;
 use crate::algo::Results;
 use crate::algo::searches::differs;
-use crate::algo::searches::tree::fault::Fault;
+use crate::algo::searches::tree::fault::TreeFault;
 use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::process::signals;
@@ -17,9 +17,9 @@ use std::ops::RangeInclusive;
 ///
 /// # Errors
 /// [`Error::Validation`].
-pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
+pub(super) fn agree(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
     let mut wrong = seen.wrong;
-    let mut figures: Vec<Figures> = columns.sources.iter().map(Figures::new).collect();
+    let mut figures: Vec<TreeCounts> = columns.sources.iter().map(TreeCounts::new).collect();
     let mut vertices = 0..columns.places.vertices() as u32;
     for (degree, first, end) in columns.places.degrees().iter() {
         for vertex in vertices.by_ref().take((end - first) as usize) {
@@ -27,7 +27,7 @@ pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &PassRes
             {
                 figures[number].add(level, degree);
                 if columns.roots[number] != Some(vertex) && !seen.parent(vertex, number) {
-                    let found = (number, Fault::NoEdge { vertex, parent: columns.parents(vertex)[number] });
+                    let found = (number, TreeFault::NoEdge { vertex, parent: columns.parents(vertex)[number] });
                     wrong = Some(wrong.map_or(found, |wrong| wrong.min(found)));
                 }
             }
@@ -50,16 +50,16 @@ pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &PassRes
 }
 
 /// Figures of a tree, counted in its columns.
-struct Figures {
+struct TreeCounts {
     reached: u64,
     depth: u64,
     degrees: u64,
     frontiers: Vec<u64>,
 }
 
-impl Figures {
-    fn new(reported: &SourceChecked) -> Figures {
-        Figures { reached: 0, depth: 0, degrees: 0, frontiers: vec![0; reported.frontiers.len()] }
+impl TreeCounts {
+    fn new(reported: &SourceChecked) -> TreeCounts {
+        TreeCounts { reached: 0, depth: 0, degrees: 0, frontiers: vec![0; reported.frontiers.len()] }
     }
 
     fn add(&mut self, level: u32, degree: u32) {
@@ -72,31 +72,28 @@ impl Figures {
     }
 
     fn check(&self, reported: &SourceChecked, has_edges: bool, edges: &RangeInclusive<u64>) -> Result<()> {
-        let Figures { reached, depth, .. } = *self;
+        let TreeCounts { reached, depth, .. } = *self;
+        let SourceChecked { output: of_job, frontiers } = reported;
+        let wrong = |what: String| Err(differs(of_job.source, &what));
         if !has_edges {
             // A root without an edge has no place.
-            let alone = reported.reached == 1 && reported.depth == 0 && reported.edges == 0 && reached == 0;
-            return if alone {
-                Ok(())
-            } else {
-                Err(differs(reported.source, "it has no edge but reached other vertices"))
-            };
+            let is_alone = (of_job.reached, of_job.depth, of_job.edges, reached) == (1, 0, 0, 0);
+            return if is_alone { Ok(()) } else { wrong("it has no edge but reached other vertices".into()) };
         }
-        if (reached, depth) != (reported.reached, reported.depth) {
-            let (reported_reached, reported_depth) = (reported.reached, reported.depth);
-            let what = format!(
-                "its columns have {reached} vertices and depth {depth}, the job reports {reported_reached} and {reported_depth}"
-            );
-            return Err(differs(reported.source, &what));
+        if (reached, depth) != (of_job.reached, of_job.depth) {
+            return wrong(format!(
+                "its columns have {reached} vertices and depth {depth}, the job reports {} and {}",
+                of_job.reached, of_job.depth
+            ));
         }
-        if !edges.contains(&reported.edges) {
-            let what = format!("{} edges have a reached end, the job reports {}", edges.start(), reported.edges);
-            return Err(differs(reported.source, &what));
+        if !edges.contains(&of_job.edges) {
+            return wrong(format!("{} edges have a reached end, the job reports {}", edges.start(), of_job.edges));
         }
-        let differing = self.frontiers.iter().zip(&reported.frontiers).position(|(mine, reported)| mine != reported);
-        differing.map_or(Ok(()), |level| {
-            let (mine, job) = (self.frontiers[level], reported.frontiers[level]);
-            Err(differs(reported.source, &format!("{mine} vertices have level {level}, the job reports {job}")))
-        })
+        match self.frontiers.iter().zip(frontiers).enumerate().find(|(_, (mine, of_job))| mine != of_job) {
+            Some((level, (mine, of_job))) => {
+                wrong(format!("{mine} vertices have level {level}, the job reports {of_job}"))
+            }
+            None => Ok(()),
+        }
     }
 }

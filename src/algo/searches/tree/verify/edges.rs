@@ -1,9 +1,9 @@
 //! A pass over all edges, which checks each edge against several trees.
 
-use super::columns::Columns;
+use super::columns::TreeColumns;
 use super::reader::UNREACHED;
 use crate::algo::searches::places::{EdgeCheck, Places};
-use crate::algo::searches::tree::fault::Fault;
+use crate::algo::searches::tree::fault::TreeFault;
 use crate::algo::team::{Parts, team};
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
@@ -24,7 +24,7 @@ pub(super) struct PassResult {
     /// For each vertex a bit per tree, which is set once an edge from the parent to the vertex was seen.
     parents: Buffer<AtomicU32>,
     /// The first fault by the number of its tree, then by its rule.
-    pub wrong: Option<(usize, Fault)>,
+    pub wrong: Option<(usize, TreeFault)>,
     /// For each tree the number of edges that leave reached vertices, if edges have a direction.
     pub edges: Vec<u64>,
     /// Upper bound of the number of repeats among the edges of the pass.
@@ -46,12 +46,12 @@ impl PassResult {
 pub(super) fn pass(
     edges: &EdgeSource<'_>,
     places: &Places,
-    columns: &Columns<'_>,
+    columns: &TreeColumns<'_>,
     results: &Results<'_>,
 ) -> Result<PassResult> {
     let bits = places.vertices() as usize * columns.sources.len();
     let parents = results.budget.zeroed(bits / 32 + 1, "parents whose edges were seen (a bit a vertex and source)")?;
-    let new = |_| EdgeChecker::new(columns, &parents, results.info.direction);
+    let new = |_| TreeEdgeChecker::new(columns, &parents, results.info.direction);
     let mut checkers: Vec<_> = (0..results.threads.max(1)).map(new).collect();
     let repeats = match edges {
         EdgeSource::Input(input) => {
@@ -71,7 +71,7 @@ pub(super) fn pass(
 }
 
 /// Distributes the edges of all blocks among the checkers, a block at a time.
-fn blocks(graph: &Graph, checkers: &mut [EdgeChecker<'_>]) -> Result<()> {
+fn blocks(graph: &Graph, checkers: &mut [TreeEdgeChecker<'_>]) -> Result<()> {
     let (parts, direction) = (Parts::new(graph.catalogue.len(), 1), graph.info.direction);
     let threads = checkers.len();
     let checkers: Vec<_> = checkers.iter_mut().map(Mutex::new).collect();
@@ -99,17 +99,17 @@ fn blocks(graph: &Graph, checkers: &mut [EdgeChecker<'_>]) -> Result<()> {
 }
 
 /// Checks edges against trees, in one thread.
-struct EdgeChecker<'a> {
-    columns: &'a Columns<'a>,
+struct TreeEdgeChecker<'a> {
+    columns: &'a TreeColumns<'a>,
     parents: &'a [AtomicU32],
     direction: Direction,
-    wrong: Option<(usize, Fault)>,
+    wrong: Option<(usize, TreeFault)>,
     edges: Vec<u64>,
 }
 
-impl<'a> EdgeChecker<'a> {
-    fn new(columns: &'a Columns<'a>, parents: &'a [AtomicU32], direction: Direction) -> EdgeChecker<'a> {
-        EdgeChecker { columns, parents, direction, wrong: None, edges: vec![0; columns.sources.len()] }
+impl<'a> TreeEdgeChecker<'a> {
+    fn new(columns: &'a TreeColumns<'a>, parents: &'a [AtomicU32], direction: Direction) -> TreeEdgeChecker<'a> {
+        TreeEdgeChecker { columns, parents, direction, wrong: None, edges: vec![0; columns.sources.len()] }
     }
 
     /// Checks one direction of an edge against the trees.
@@ -142,9 +142,9 @@ impl<'a> EdgeChecker<'a> {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));
         for (tree, ((&level, &head), &parent)) in levels.iter().zip(heads).zip(parents).enumerate() {
             let fault = match head {
-                UNREACHED if level != UNREACHED => Fault::NotReached { from, to },
-                _ if head > level + 1 => Fault::Apart { from, level, to, other: head },
-                _ if head == level + 1 && from < parent => Fault::NotFirst { vertex: to, parent, first: from },
+                UNREACHED if level != UNREACHED => TreeFault::NotReached { from, to },
+                _ if head > level + 1 => TreeFault::Apart { from, level, to, other: head },
+                _ if head == level + 1 && from < parent => TreeFault::NotFirst { vertex: to, parent, first: from },
                 _ => continue,
             };
             self.wrong = Some(self.wrong.map_or((tree, fault), |wrong| wrong.min((tree, fault))));
@@ -152,7 +152,7 @@ impl<'a> EdgeChecker<'a> {
     }
 }
 
-impl EdgeCheck for EdgeChecker<'_> {
+impl EdgeCheck for TreeEdgeChecker<'_> {
     #[inline]
     fn fetch(&self, place: u32) {
         let (levels, parents) = (self.columns.levels(place), self.columns.parents(place));

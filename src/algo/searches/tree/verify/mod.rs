@@ -8,22 +8,20 @@
 mod columns;
 mod counted;
 mod edges;
-mod figures;
 mod reader;
 
-use crate::algo::searches::agreement::{Reported, check_trees};
 use crate::algo::searches::places::Places;
-use crate::algo::searches::results::Speed;
-use crate::algo::{EdgeSource, Results, Verdict};
+use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::results::read;
-use columns::Columns;
+use columns::TreeColumns;
+use serde::{Deserialize, Serialize};
 
-/// Figures of the search from one source, as the job reports them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SourceChecked {
-    /// The source.
+/// The result of one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceOutput {
+    /// The source's id in the input.
     pub source: InputId,
     /// Number of reached vertices, including the source.
     pub reached: u64,
@@ -32,8 +30,12 @@ pub struct SourceChecked {
     /// Edges of the input between reached vertices. Repeats count, loops do not. In a directed graph, distinct edges
     /// that leave reached vertices.
     pub edges: u64,
-    /// The speed of the search.
-    pub speed: Speed,
+}
+
+/// The result of one source, and what its details say of its levels.
+pub(super) struct SourceChecked {
+    /// The result.
+    pub output: SourceOutput,
     /// Number of vertices of each level, beginning at the source. For a deep tree only the first levels.
     pub frontiers: Vec<u64>,
 }
@@ -44,24 +46,11 @@ const MOST: usize = 64;
 /// Bytes of the buffers through which a thread reads the columns of a source.
 const READING: u64 = 2 * read::READING;
 
-/// Checks the figures of a job against each other, and the columns, if the job wrote them, against the edges.
-/// `algorithm` is the name of the table.
+/// Checks the columns of all sources against the edges. `algorithm` is the name of the table.
 ///
 /// # Errors
-/// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
-pub fn verify(
-    algorithm: &'static str,
-    reported: &Reported<'_>,
-    results: &Results<'_>,
-    found: &[SourceChecked],
-    verdict: &mut Verdict<'_>,
-) -> Result<()> {
-    verdict.note("searches", figures::agree(reported, results.info, found))?;
-    let check = |edges: &EdgeSource<'_>| trees(algorithm, edges, results, found);
-    check_trees(algorithm, reported.options.write, results, verdict, found.len(), check)
-}
-
-fn trees(
+/// [`crate::Error::Validation`] for a wrong tree; errors of reading; a stop.
+pub(super) fn trees(
     algorithm: &'static str,
     edges: &EdgeSource<'_>,
     results: &Results<'_>,
@@ -78,12 +67,12 @@ fn trees(
     let of_eight = 65 * places.vertices().max(1);
     let batch = (budget.free().saturating_mul(8) / of_eight).clamp(1, MOST as u64) as usize;
     for sources in found.chunks(batch) {
-        let columns = Columns::read(&places, results, sources, algorithm)?;
+        let columns = TreeColumns::read(&places, results, sources, algorithm)?;
         columns.lead_to_roots(threads)?;
         let seen = edges::pass(edges, &places, &columns, results)?;
         counted::agree(&columns, results, &seen)?;
     }
-    let reached = found.iter().map(|source| source.reached).sum::<u64>();
+    let reached = found.iter().map(|source| source.output.reached).sum::<u64>();
     Ok(format!(
         "{} checked against the edges of {what}, by the five rules of Graph500: {reached} vertices, each with its first parent",
         found.len()

@@ -1,0 +1,80 @@
+//! The arrays of a search, which all threads read and write.
+
+use crate::algo::bfs::cpu::bitmap::set;
+use crate::algo::bfs::cpu::graph::{CpuGraph, Hubs};
+use crate::algo::bfs::cpu::top_down::{self, ThreadClaims};
+use crate::algo::searches::ranks::VertexOwnership;
+use crate::error::Result;
+use crate::memory::{Budget, Buffer};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// Two bitmaps of reached vertices, the frontier as a list, and the claims of each thread and of other ranks.
+pub struct BfsArrays {
+    bits: [Buffer<AtomicU64>; 2],
+    list: Buffer<AtomicU32>,
+    listed: AtomicUsize,
+    /// Bitmap, by place, of the own vertices that other ranks claim in a step; empty in a single process.
+    pub arrived: Buffer<AtomicU64>,
+    /// The claims of each thread; empty with a single thread.
+    pub claims: Vec<ThreadClaims>,
+}
+
+/// Returns the bytes of the arrays for searches by `threads` threads of a rank, in a graph with `entries` entries in
+/// all rows.
+pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> u64 {
+    let claims = if threads > 1 { threads as u64 * top_down::bytes(own.vertices as u64) } else { 0 };
+    let (hubs, arrived) = if own.ranks > 1 { (Hubs::most(entries), own.words() as u64) } else { (0, 0) };
+    2 * 8 * own.vertices.div_ceil(64) as u64 + 4 * (own.len() as u64 + hubs) + 8 * arrived + claims
+}
+
+impl BfsArrays {
+    /// Reserves the arrays of a rank.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(own: VertexOwnership, hubs: Hubs, threads: usize, budget: &Budget) -> Result<BfsArrays> {
+        let bits = || budget.zeroed(own.vertices.div_ceil(64), "the vertices that are reached (a bit each)");
+        let list = budget.zeroed(own.len() + hubs.count, "the frontier (4 bytes a vertex)")?;
+        let arrived = if own.ranks > 1 { own.words() } else { 0 };
+        let arrived = budget.zeroed(arrived, "vertices that other ranks claim (a bit each)")?;
+        let several = if threads > 1 { threads } else { 0 };
+        let claims = (0..several).map(|_| ThreadClaims::new(own.vertices, budget)).collect::<Result<_>>()?;
+        Ok(BfsArrays { bits: [bits()?, bits()?], list, listed: AtomicUsize::new(0), arrived, claims })
+    }
+
+    /// Starts a search: only the root is reached, and it is the frontier. Bits after the last vertex count as reached.
+    pub fn begin(&mut self, graph: &CpuGraph<'_>, root: u32) {
+        let vertices = graph.own.vertices;
+        for bits in &mut self.bits {
+            bits.iter_mut().for_each(|word| *word.get_mut() = 0);
+            if let Some(last) = bits.last_mut().filter(|_| !vertices.is_multiple_of(64)) {
+                *last.get_mut() = u64::MAX << (vertices % 64);
+            }
+            set(bits, root);
+        }
+        let is_listed = graph.own.has(root) || graph.is_shared(root);
+        self.write_list(&[root][..usize::from(is_listed)]);
+    }
+
+    /// Returns bitmap number `which`.
+    pub fn bits(&self, which: usize) -> &[AtomicU64] {
+        &self.bits[which & 1]
+    }
+
+    /// Returns the list of the frontier, ascending: the vertices with a row that this rank takes, completely or in
+    /// part.
+    pub fn list(&self) -> &[AtomicU32] {
+        &self.list[..self.listed.load(Relaxed)]
+    }
+
+    /// Sets the length of the list to `length` vertices and returns it for writing.
+    pub fn new_list(&self, length: usize) -> &[AtomicU32] {
+        self.listed.store(length, Relaxed);
+        &self.list[..length]
+    }
+
+    /// Replaces the list.
+    pub fn write_list(&self, vertices: &[u32]) {
+        self.new_list(vertices.len()).iter().zip(vertices).for_each(|(place, &v)| place.store(v, Relaxed));
+    }
+}

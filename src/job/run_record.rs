@@ -3,8 +3,8 @@
 use crate::algo;
 use crate::error::Result;
 use crate::job::context::Context;
-use crate::job::plan::estimate::Stage;
 use crate::job::plan::speeds;
+use crate::job::plan::stage::Stage;
 use crate::job::results::report::StageReport;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::Ordered;

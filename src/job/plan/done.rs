@@ -3,7 +3,7 @@
 use crate::config::Job;
 use crate::error::Result;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
-use crate::job::plan::estimate::{Stage, StageKind};
+use crate::job::plan::stage::{Stage, StageKind};
 use crate::job::state::key::{merged_key, merged_weights};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{Contents, task_key};

@@ -6,8 +6,8 @@ use crate::formats::{Edges, Format, Input, Packing, Part, Signals, Visitor, larg
 use crate::generate::Shape;
 use crate::graph::likely;
 use crate::graph::order::DegreeRuns;
-use crate::job::plan::Basis;
 use crate::prepare::ingest;
+use serde::Serialize;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +17,23 @@ const PLACES: u64 = 64;
 const WINDOW: u64 = 16 << 10;
 /// Number of edges read from the start of a compressed file.
 const ENOUGH: u64 = 1 << 20;
+
+/// How the figures of a plan were obtained.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Upper bounds from `input.expect`; the input itself is not available here.
+    Expected,
+    /// Upper bounds from the input's size and samples of it.
+    #[default]
+    Size,
+    /// The degrees that ingest found.
+    Degrees,
+    /// The graph that another job stored.
+    Prepared,
+    /// The length of a list.
+    Length,
+}
 
 /// Estimated edges and ids of an input that has not been read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::config::{InputSpec, Job};
 use crate::formats::{Input, Packing};
 use crate::gpu;
 use crate::job::plan::cost_model::Preparers;
-use crate::job::plan::estimate::{Stage, StageKind};
 use crate::job::plan::resources::Resources;
+use crate::job::plan::stage::{Machine, Stage, StageKind, Time};
 use crate::job::results::report::{self, StageReport};
 use crate::process::host;
 use crate::store::replace::replace_volatile;
@@ -35,27 +35,6 @@ const TOO_LARGE: u64 = 1 << 20;
 /// as long for a graph of ten edges, which would look immensely slow.
 const TOO_SHORT: f64 = 0.03;
 const TOO_LITTLE: f64 = 0.003;
-
-/// Machine and device that a stage ran on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Machine {
-    host: String,
-    /// CPU model.
-    processor: String,
-    /// `debug` or `release`; debug builds are slower.
-    build: String,
-    /// The GPU that did the work, or `cpu`.
-    device: String,
-    ranks: usize,
-    /// Threads per rank.
-    threads: usize,
-}
-
-impl Machine {
-    fn is_like(&self, other: &Machine) -> bool {
-        (&self.processor, &self.build, &self.device) == (&other.processor, &other.build, &other.device)
-    }
-}
 
 /// Measured speed of one stage in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -139,7 +118,10 @@ impl Speeds {
             let least = if same.len() == 1 || same[0].0 > 3.0 { 1.4 } else { 1.25 };
             return Correction { ratio, within: spread.clamp(least, 2.0) };
         }
-        if let Some(ratio) = median(&ratios(&|record| record.stage == stage && record.bench.is_like(bench))) {
+        let is_like = |other: &Machine| {
+            (&other.processor, &other.build, &other.device) == (&bench.processor, &bench.build, &bench.device)
+        };
+        if let Some(ratio) = median(&ratios(&|record| record.stage == stage && is_like(&record.bench))) {
             return Correction { ratio, within: 1.6 };
         }
         // A machine that is slow at most stages is likely slow at the others. Three stages are required because
@@ -156,19 +138,6 @@ impl Speeds {
 fn median(found: &[(f64, f64)]) -> Option<f64> {
     let ratios: Vec<f64> = found.iter().map(|&(_, ratio)| ratio).collect();
     (!ratios.is_empty()).then(|| report::median(&ratios))
-}
-
-/// Predicted time of a stage.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Time {
-    /// Seconds, and their likely range from lowest to highest.
-    pub(crate) seconds: f64,
-    pub(crate) range: [f64; 2],
-    /// Seconds predicted by the rates alone, recorded once the stage has run.
-    modelled: f64,
-    stage: String,
-    bench: Machine,
-    edges: u64,
 }
 
 /// Predicts the times of the stages of one job on one machine.
@@ -227,8 +196,8 @@ impl Clock {
         let bench = if on_gpu { &self.gpu } else { &self.cpu };
         let Correction { ratio, within } = self.speeds.correction(&stage, bench, self.edges);
         let (seconds, within) = (modelled * ratio, within * unsure);
-        let range = [seconds / within, seconds * within];
-        Time { seconds, range, modelled, stage, bench: bench.clone(), edges: self.edges }
+        let seconds_range = [seconds / within, seconds * within];
+        Time { seconds, seconds_range, modelled, stage, bench: bench.clone(), edges: self.edges }
     }
 }
 

@@ -129,6 +129,19 @@ pub fn field(text: &str) -> String {
 }
 
 impl Table {
+    /// Returns a table whose first column names its rows. `first` is its heading; each row has its name and the cells of
+    /// the other columns.
+    pub fn of_names(
+        first: &str,
+        columns: impl IntoIterator<Item = Column>,
+        rows: impl IntoIterator<Item = (String, Vec<Cell>)>,
+    ) -> Table {
+        Table {
+            columns: [Column::text(first)].into_iter().chain(columns).collect(),
+            rows: rows.into_iter().map(|(name, cells)| [vec![Cell::Text(name)], cells].concat()).collect(),
+        }
+    }
+
     /// Returns the table as HTML; its first column names its rows.
     pub fn html(&self, caption: &str) -> Markup {
         html! {
@@ -142,12 +155,11 @@ impl Table {
                 tbody {
                     @for row in &self.rows {
                         tr {
-                            @for (at, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
-                                @let number = cell.class(column.unit);
+                            @for (at, (cell, Column { unit, .. })) in row.iter().zip(&self.columns).enumerate() {
                                 @if at == 0 {
-                                    th scope="row" class=[number] { (cell.show(column.unit)) }
+                                    th scope="row" class=[cell.class(*unit)] { (cell.show(*unit)) }
                                 } @else {
-                                    td class=[number] { (cell.show(column.unit)) }
+                                    td class=[cell.class(*unit)] { (cell.show(*unit)) }
                                 }
                             }
                         }

@@ -15,6 +15,8 @@ mod time;
 mod usage;
 mod value;
 
+pub use render::html;
+
 use crate::error::Result;
 use crate::job::html::page::Page;
 use crate::job::html::seen::{State, WorkdirContents};
@@ -40,11 +42,6 @@ pub fn page(workdir: &Path) -> Result<Page> {
         .filter(|section| !section.is_empty())
         .collect();
     Ok(page)
-}
-
-/// Renders a report as HTML.
-pub fn html(page: &Page) -> String {
-    render::page(page)
 }
 
 /// Writes `report.html` to the workdir of a run that has ended, successfully or not. A failure to write it is only a

@@ -3,7 +3,7 @@
 use super::page::Section;
 use super::seen::WorkdirContents;
 use super::value::number;
-use crate::chart::{Axis, Bars, Cell, Column, Figure, Marks, Table, Unit};
+use crate::chart::{Axis, Bars, Column, Figure, Marks, Table, Unit};
 use serde_json::Value;
 
 /// Largest number of ranks that are shown.
@@ -31,11 +31,15 @@ impl Worker {
     /// Returns the fraction of the stage's time that this worker was busy, if it was busy for `time` seconds on one
     /// rank.
     fn share(self, seen: &WorkdirContents, stage: &Value, time: f64) -> Option<f64> {
+        let run = seen.metrics.runs.last();
         let each = match self {
-            Worker::Processors => threads(seen),
+            Worker::Processors => run.map_or(0.0, |run| run.threads as f64),
             Worker::Gpu => 1.0,
         };
-        let all = each * in_last_run(seen, stage)?;
+        // `seconds` in the report is the total over all runs.
+        let spans = run.map_or(&[][..], |run| &run.stages).iter().filter(|span| stage["name"] == *span.name);
+        let in_last_run = Some(spans.map(|span| span.to - span.from).sum()).filter(|&seconds: &f64| seconds > 0.0);
+        let all = each * in_last_run.or_else(|| number(&stage["seconds"]))?;
         (all > 0.0).then(|| (time / all).min(1.0))
     }
 }
@@ -44,17 +48,6 @@ impl Worker {
 pub(super) fn busy(seen: &WorkdirContents, stage: &Value, worker: Worker) -> Option<f64> {
     let times = worker.times(stage).filter(|times| !times.is_empty())?;
     worker.share(seen, stage, times.iter().sum::<f64>() / times.len() as f64)
-}
-
-/// Returns the seconds of a stage in the last run. `seconds` in the report is the total over all runs.
-fn in_last_run(seen: &WorkdirContents, stage: &Value) -> Option<f64> {
-    let spans = seen.metrics.runs.last().map_or(&[][..], |run| &run.stages);
-    let of_stage = spans.iter().filter(|span| stage["name"] == *span.name).map(|span| span.to - span.from);
-    Some(of_stage.sum()).filter(|&seconds: &f64| seconds > 0.0).or_else(|| number(&stage["seconds"]))
-}
-
-fn threads(seen: &WorkdirContents) -> f64 {
-    seen.metrics.runs.last().map_or(0.0, |run| run.threads as f64)
 }
 
 /// Returns the section about ranks: how busy the processors and the GPU of each rank were in the stages of the last
@@ -74,12 +67,8 @@ pub(super) fn section(seen: &WorkdirContents) -> Section {
         ),
     ];
     for (worker, [title, axis, shares], caption) in texts {
-        let stages: Vec<(&Value, Vec<f64>)> = seen.report["stages"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|stage| Some((stage, worker.times(stage)?)))
-            .collect();
+        let all = seen.report["stages"].as_array().into_iter().flatten();
+        let stages: Vec<(&Value, Vec<f64>)> = all.filter_map(|stage| Some((stage, worker.times(stage)?))).collect();
         let ranks = stages.iter().map(|(_, times)| times.len()).max().unwrap_or(0).min(MOST);
         if ranks == 0 || ranks == 1 && matches!(worker, Worker::Processors) {
             continue;
@@ -87,25 +76,16 @@ pub(super) fn section(seen: &WorkdirContents) -> Section {
         let names: Vec<String> = (0..ranks).map(|rank| format!("rank {rank}")).collect();
         let name = |stage: &Value| stage["name"].as_str().unwrap_or("?").to_owned();
         let parts = stages.iter().map(|(stage, times)| (name(stage), times.clone())).collect();
-        section.figures.push(Figure {
-            title: title.into(),
-            caption: caption.into(),
-            x: Axis::linear(axis, Unit::Seconds),
-            y: Axis::linear("rank", Unit::Text),
-            marks: Marks::Bars(Bars { names: names.clone(), parts }),
-        });
-        let columns = stages.iter().map(|(stage, _)| Column::new(&name(stage), Unit::Share));
-        let columns = [Column::text("rank")].into_iter().chain(columns).collect();
-        let share = |(stage, times): &(&Value, Vec<f64>), rank: usize| worker.share(seen, stage, *times.get(rank)?);
-        let row = |(rank, name): (usize, &String)| {
-            let shares = stages.iter().map(|stage| Cell::from(share(stage, rank)));
-            [Cell::Text(name.clone())].into_iter().chain(shares).collect()
-        };
+        let axes = [Axis::linear(axis, Unit::Seconds), Axis::linear("rank", Unit::Text)];
+        section.figures.push(Figure::new(title, caption, axes, Marks::Bars(Bars { names: names.clone(), parts })));
         // Without metrics the number of threads is unknown.
-        if stages.iter().all(|(stage, _)| busy(seen, stage, worker).is_none()) {
-            continue;
+        if stages.iter().any(|(stage, _)| busy(seen, stage, worker).is_some()) {
+            let share = |(stage, times): &(&Value, Vec<f64>), rank: usize| worker.share(seen, stage, *times.get(rank)?);
+            let row = |(rank, name)| (name, stages.iter().map(|stage| share(stage, rank).into()).collect());
+            let columns = stages.iter().map(|(stage, _)| Column::new(&name(stage), Unit::Share));
+            let table = Table::of_names("rank", columns, names.into_iter().enumerate().map(row));
+            section.tables.push((shares.into(), table));
         }
-        section.tables.push((shares.into(), Table { columns, rows: names.iter().enumerate().map(row).collect() }));
     }
     section
 }

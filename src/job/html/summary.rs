@@ -3,14 +3,16 @@
 use super::page::{Mood, Page};
 use super::results::from;
 use super::seen::{State, Unfinished, WorkdirContents, results};
+use super::time::shown_time;
 use super::value::{number, shown, unit};
 use crate::algo;
 use crate::chart::Unit;
 use crate::chart::unit::group;
 use crate::process::log::timestamp;
+use crate::process::metrics::Sample;
 use crate::quote::clip_to;
 use serde_json::Value;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// Largest number of characters of a name within a sentence.
 const NAME: usize = 200;
@@ -21,10 +23,8 @@ const ALGORITHMS: usize = 20;
 pub(super) fn page(seen: &WorkdirContents) -> Page {
     let report = &seen.report;
     let name = report["job"].as_str().filter(|name| !name.is_empty());
-    let name = name.map_or_else(
-        || seen.workdir.file_name().map_or("a job".into(), |name| name.to_string_lossy().into_owned()),
-        str::to_owned,
-    );
+    let folder = seen.workdir.file_name().map(|name| name.to_string_lossy());
+    let name = name.or(folder.as_deref()).unwrap_or("a job");
     let (state, mood) = match seen.state {
         State::Finished => ("Finished".to_owned(), Mood::Good),
         State::Running => ("Running".to_owned(), Mood::Wait),
@@ -40,7 +40,7 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
         notices.insert(0, format!("{}{again}", sentence(why)));
     }
     Page {
-        title: clip_to(&name, NAME),
+        title: clip_to(name, NAME),
         state,
         mood,
         lead: lead(seen),
@@ -48,7 +48,6 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
         answers: answers(report),
         costs: costs(seen),
         trust: trust(seen),
-        sections: Vec::new(),
         log: seen.log.clone(),
         made: format!(
             "Made by gpugraph {} from {} at {}. gpugraph report recreates it; report.json has all numbers in base units.",
@@ -56,6 +55,7 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
             seen.workdir.display(),
             timestamp(SystemTime::now())
         ),
+        ..Page::default()
     }
 }
 
@@ -73,16 +73,14 @@ fn lead(seen: &WorkdirContents) -> String {
     let report = &seen.report;
     let count = |value: &Value| shown(value, Unit::Count);
     let mut text = String::new();
-    match (&report["graph"]["vertices"], &report["graph"]["edges"], &report["input"]["elements"]) {
-        (Value::Number(_), Value::Null, _) => {
-            text += &format!("A graph of {} vertices", count(&report["graph"]["vertices"]))
+    text += &match (&report["graph"]["vertices"], &report["graph"]["edges"], &report["input"]["elements"]) {
+        (vertices @ Value::Number(_), Value::Null, _) => format!("A graph of {} vertices", count(vertices)),
+        (vertices @ Value::Number(_), edges, _) => {
+            format!("A graph of {} vertices and {} edges", count(vertices), count(edges))
         }
-        (Value::Number(_), edges, _) => {
-            text += &format!("A graph of {} vertices and {} edges", count(&report["graph"]["vertices"]), count(edges));
-        }
-        (_, _, elements @ Value::Number(_)) => text += &format!("A list of {} elements", count(elements)),
-        _ => text += "No graph or list was read",
-    }
+        (_, _, elements @ Value::Number(_)) => format!("A list of {} elements", count(elements)),
+        _ => "No graph or list was read".to_owned(),
+    };
     if let Some(path) = report["input"]["path"].as_str() {
         text += &format!(" ({})", clip_to(path, NAME));
     }
@@ -96,8 +94,7 @@ fn lead(seen: &WorkdirContents) -> String {
         text += &format!(", on {}", clip_to(host, NAME));
     }
     if let Some(run) = seen.metrics.runs.last() {
-        let end = (run.began + run.seconds).clamp(0.0, 1e11);
-        text += &format!(", {}", timestamp(UNIX_EPOCH + Duration::from_secs_f64(end)));
+        text += &format!(", {}", shown_time(run.began + run.seconds));
     }
     text + "."
 }
@@ -151,17 +148,18 @@ fn costs(seen: &WorkdirContents) -> Vec<(String, String)> {
         let of = limit.map_or(String::new(), |limit| format!(" of {}", Unit::Bytes.show(limit)));
         add(&format!("{name} at most"), Unit::Bytes.show(peak) + &of);
     }
-    let sum = |of: fn(&crate::process::metrics::Sample) -> u64| seen.metrics.samples.iter().map(of).sum::<u64>() as f64;
+    let Sample { cpu, read, written, sent, energy, .. } = Sample::joined(&seen.metrics.samples);
+    let kib = |kib: u64| Unit::Bytes.show(1024.0 * kib as f64);
     if !seen.metrics.samples.is_empty() {
-        add("processor time", Unit::Seconds.show(sum(|sample| sample.cpu) / 1e3));
-        add("read from disk", Unit::Bytes.show(1024.0 * sum(|sample| sample.read)));
-        add("written to disk", Unit::Bytes.show(1024.0 * sum(|sample| sample.written)));
+        add("processor time", Unit::Seconds.show(cpu as f64 / 1e3));
+        add("read from disk", kib(read));
+        add("written to disk", kib(written));
     }
-    if sum(|sample| sample.sent) > 0.0 {
-        add("sent by rank 0", Unit::Bytes.show(1024.0 * sum(|sample| sample.sent)));
+    if sent > 0 {
+        add("sent by rank 0", kib(sent));
     }
-    if sum(|sample| sample.energy) > 0.0 {
-        add("energy", Unit::Joules.show(sum(|sample| sample.energy) / 1e3));
+    if energy > 0 {
+        add("energy", Unit::Joules.show(energy as f64 / 1e3));
     }
     costs
 }

@@ -18,7 +18,6 @@ use tracing::{Metadata, Subscriber};
 use tracing_subscriber::filter::{FilterExt, LevelFilter, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{EnvFilter, Layer};
@@ -84,7 +83,8 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let layer = tracing_subscriber::fmt::layer().with_target(false).with_ansi(false).with_timer(Clock);
+    let now: fn(&mut Writer<'_>) -> std::fmt::Result = |line| line.write_str(&timestamp(SystemTime::now()));
+    let layer = tracing_subscriber::fmt::layer().with_target(false).with_ansi(false).with_timer(now);
     let layer = layer.with_writer(writer);
     match format {
         Format::Text => layer.boxed(),
@@ -154,9 +154,12 @@ struct StderrWriter;
 impl Write for StderrWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         // Remove the bars from the terminal while printing; otherwise the line would end up in the middle of a bar.
-        bars::suspended(|| {
-            let _ = io::stderr().write_all(line);
-        });
+        let print = || drop(io::stderr().write_all(line));
+        if has_bars() {
+            bars::all().suspend(print)
+        } else {
+            print()
+        }
         Ok(line.len())
     }
 
@@ -190,14 +193,6 @@ impl Write for RunLogWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-struct Clock;
-
-impl FormatTime for Clock {
-    fn format_time(&self, w: &mut Writer<'_>) -> std::fmt::Result {
-        w.write_str(&timestamp(SystemTime::now()))
     }
 }
 

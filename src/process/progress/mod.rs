@@ -7,7 +7,8 @@ mod stage;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -34,7 +35,8 @@ const SHORT: Duration = Duration::from_secs(2);
 /// Progress of a whole job. Dropping it stops its thread and writes the last status.
 pub struct Progress {
     shared: Arc<Shared>,
-    ticker: Option<JoinHandle<()>>,
+    /// The thread, which ends when the channel to it is closed.
+    ticker: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 struct Shared {
@@ -44,12 +46,10 @@ struct Shared {
     limit: AtomicU64,
     metrics: Recorder,
     state: Mutex<State>,
-    closing: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    closed: bool,
     workdir: Option<PathBuf>,
     /// Number of the run, and the time it began.
     run: Option<(u64, Instant)>,
@@ -89,14 +89,13 @@ impl Progress {
             limit: AtomicU64::new(0),
             metrics: Recorder::default(),
             state: Mutex::default(),
-            closing: Condvar::new(),
         });
-        let for_thread = Arc::clone(&shared);
-        let ticker = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&for_thread));
+        let (for_thread, (open, closed)) = (Arc::clone(&shared), channel());
+        let ticker = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&for_thread, &closed));
         if let Err(e) = &ticker {
             tracing::warn!(error = %e, "can't start the progress thread: no progress will be shown");
         }
-        Progress { shared, ticker: ticker.ok() }
+        Progress { shared, ticker: ticker.ok().map(|ticker| (open, ticker)) }
     }
 
     /// Sets the folder to which `status.json` is written. A failure to write it never ends a job.
@@ -165,9 +164,8 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.closing.notify_all();
-        if let Some(ticker) = self.ticker.take() {
+        if let Some((open, ticker)) = self.ticker.take() {
+            drop(open);
             let _ = ticker.join();
         }
         self.shared.write_status(false);
@@ -314,18 +312,11 @@ impl Shared {
 }
 
 /// Runs the progress thread: samples, draws and logs until the job's progress is dropped.
-fn tick(shared: &Shared) {
+fn tick(shared: &Shared, closed: &Receiver<()>) {
     let (mut drawn, mut written, mut logged) = (Instant::now(), Instant::now(), Instant::now());
     let mut stop_logged = false;
-    loop {
-        let state = shared.lock();
-        let waited = shared.closing.wait_timeout_while(state, SAMPLE, |state| !state.closed);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if state.closed {
-            return;
-        }
-        let stages = state.stages.clone();
-        drop(state);
+    while closed.recv_timeout(SAMPLE) == Err(RecvTimeoutError::Timeout) {
+        let stages = shared.lock().stages.clone();
         let memory = shared.sample();
         shared.metrics.tick(memory, &stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>());
         if drawn.elapsed() >= DRAW {

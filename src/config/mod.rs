@@ -4,6 +4,7 @@
 //! tables and keys, and `validate` reads each key. Algorithms read their own tables.
 
 mod effective;
+mod inline;
 mod input_keys;
 mod keys;
 mod list;

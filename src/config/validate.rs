@@ -4,6 +4,7 @@ use crate::config::input_keys::SOURCES;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::inline::InlineTable;
 use super::spec::{Device, Expect, InputSpec, Job, Limits, Output, Random, Run};
 use super::{InputKeys, keys, list, name, tables, weighted};
 use crate::algo::{ALGORITHMS, Task};
@@ -142,25 +143,17 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     }
     if let [(_, first), others @ ..] = sources.as_slice() {
         for (_, other) in others {
-            let (first_name, at) = (&first.name, diagnostics.describe(&first.entry.place));
-            let message = format!("{} and {first_name} ({at}) exclude each other: a job has one of them", other.name);
-            diagnostics.error(&other.entry.place, message);
+            let (first, at) = (&first.name, diagnostics.describe(&first.entry.place));
+            other.refuse(&format!("and {first} ({at}) exclude each other: a job has one of them"), diagnostics);
         }
         let of_files = [keys::input::COLUMNS.field(&section), keys::input::SKIP_LINES.field(&section)];
-        let of_files = of_files.into_iter().flatten().chain(format_field).chain(weights_field);
-        for field in of_files.filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
-            let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
-            diagnostics.error(&field.entry.place, message);
+        let of_files =
+            of_files.into_iter().chain([format_field, weights_field, keys::input::RECURSIVE.field(&section)]);
+        for field in of_files.flatten().filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
+            field.refuse(&format!("is for input.path, and this job has {}", first.name), diagnostics);
         }
     }
-    let recursive_field = keys::input::RECURSIVE.field(&section);
     let recursive = keys::input::RECURSIVE.read_or_default(&section, diagnostics);
-    if let (Some(field), [(_, first), ..]) = (&recursive_field, sources.as_slice())
-        && sources.iter().all(|(key, _)| *key != "path")
-    {
-        let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
-        diagnostics.error(&field.entry.place, message);
-    }
     // The values of all sources are checked, even if they exclude each other; the job is refused anyway.
     let mut spec = None;
     for (key, field) in sources {
@@ -251,8 +244,7 @@ fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnosti
         let skip_lines = skip_lines.filter(|_| options.skip_lines.unwrap_or(0) > 0);
         for (field, what) in [(columns, "text and Parquet"), (skip_lines, "text")] {
             if let Some(field) = field {
-                let message = format!("{} is for {what}, and input.format is \"{format}\"", field.name);
-                diagnostics.error(&field.entry.place, message);
+                field.refuse(&format!("is for {what}, and input.format is \"{format}\""), diagnostics);
             }
         }
     }
@@ -270,19 +262,12 @@ fn refuse_own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&
 }
 
 fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
-    let (table, section) = field.section(diagnostics)?;
-    tables::check_keys(table, &field.name, &keys::RANDOM, diagnostics);
-    let scale = match section.get("scale") {
-        Some(scale) => scale.integer(SCALES, diagnostics),
-        None => {
-            field.error("scale is missing: add it, for a graph of 2^scale vertices", diagnostics);
-            None
-        }
-    };
+    let mut table = InlineTable::of(field, &keys::RANDOM, diagnostics)?;
+    let scale = table.number("scale", SCALES, Err("add it, for a graph of 2^scale vertices"));
     // Graph500 has 16 edges per vertex.
-    let edge_factor =
-        section.get("edge_factor").map_or(Some(16.0), |edge_factor| edge_factor.positive(MAX_EDGE_FACTOR, diagnostics));
-    let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
+    let factor = |field: &Field<'_>, diagnostics: &mut _| field.positive(MAX_EDGE_FACTOR, diagnostics);
+    let edge_factor = table.other("edge_factor", 16.0, factor);
+    let seed = table.number("seed", 0..=u64::MAX, Ok(1));
     Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
 }
 
@@ -290,20 +275,12 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
 fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
     let field = keys::input::EXPECT.field(section)?;
     if keys::input::PATH.field(section).is_none() {
-        let message = format!("{} is for input.path, and this job has none", field.name);
-        diagnostics.error(&field.entry.place, message);
+        field.refuse("is for input.path, and this job has none", diagnostics);
         return None;
     }
-    let (table, expect) = field.section(diagnostics)?;
-    tables::check_keys(table, &field.name, &keys::EXPECT, diagnostics);
-    let mut number = |key| match expect.get(key) {
-        // The limit is a hundred times the size of any known graph.
-        Some(field) => field.integer(1..=1 << 48, diagnostics),
-        None => {
-            field.error(&format!("{key} is missing: write {{ edges = 1000000, ids = 50000 }}"), diagnostics);
-            None
-        }
-    };
+    let mut table = InlineTable::of(&field, &keys::EXPECT, diagnostics)?;
+    // The limit is a hundred times the size of any known graph.
+    let mut number = |key| table.number(key, 1..=1 << 48, Err("write { edges = 1000000, ids = 50000 }"));
     let (edges, ids) = (number("edges"), number("ids"));
     Some(Expect { edges: edges?, ids: ids? })
 }
@@ -323,10 +300,8 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
         (device, keys::run::DEVICE.field(section), keys::run::GPU.field(section))
     {
         let at = diagnostics.describe(&device.entry.place);
-        diagnostics.error(
-            &gpu.entry.place,
-            format!("run.gpu and run.device = \"cpu\" ({at}) exclude each other: remove one of them"),
-        );
+        let message = format!("and run.device = \"cpu\" ({at}) exclude each other: remove one of them");
+        gpu.refuse(&message, diagnostics);
     }
     Run {
         device,

@@ -57,6 +57,11 @@ impl<'t> Field<'t> {
         diagnostics.error(self.place(), format!("{}: {message}", self.name));
     }
 
+    /// Reports a mistake in the use of the key: `NAME MESSAGE`.
+    pub fn refuse(&self, message: &str, diagnostics: &mut Diagnostics) {
+        diagnostics.error(&self.entry.place, format!("{} {message}", self.name));
+    }
+
     fn expected<T>(&self, what: &str, diagnostics: &mut Diagnostics) -> Option<T> {
         let found = found(&self.entry.node, diagnostics);
         self.error(&format!("expected {what}, found {found}"), diagnostics);
@@ -91,24 +96,23 @@ impl<'t> Field<'t> {
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
     {
         let nodes = match &self.entry.node.value {
-            Value::Array(nodes) => nodes.iter().collect(),
-            _ => vec![&self.entry.node],
+            Value::Array(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(&self.entry.node),
         };
-        let mut numbers = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            let number = match node.value {
-                Value::Integer(integer) => T::try_from(integer).ok().filter(|integer| range.contains(integer)),
-                _ => None,
-            };
-            let Some(number) = number else {
+        let number = |node: &Node| match node.value {
+            Value::Integer(integer) => T::try_from(integer).ok().filter(|integer| range.contains(integer)),
+            _ => None,
+        };
+        let one = |node: &Node| {
+            let number = number(node);
+            if number.is_none() {
                 let (from, to, found) = (range.start(), range.end(), found(node, diagnostics));
                 let message = format!("expected whole numbers from {from} to {to}, such as [1, 2], found {found}");
                 diagnostics.error(&node.place, format!("{}: {message}", self.name));
-                return None;
-            };
-            numbers.push(number);
-        }
-        Some(numbers)
+            }
+            number
+        };
+        nodes.iter().map(one).collect()
     }
 
     /// Returns true if the value is a table.
@@ -177,24 +181,17 @@ impl<'t> Field<'t> {
     /// Reads a size in bytes, greater than 0.
     pub fn size(&self, diagnostics: &mut Diagnostics) -> Option<u64> {
         let size = match &self.entry.node.value {
-            Value::Integer(integer) => u64::try_from(*integer).ok(),
-            Value::String(text) => match size::parse(text) {
-                Ok(size) => Some(size),
-                Err(why) => {
-                    self.error(&format!("expected a size such as \"16GiB\", {why}"), diagnostics);
-                    return None;
-                }
-            },
-            _ => None,
+            Value::Integer(integer) => u64::try_from(*integer).map_err(|_| None),
+            Value::String(text) => size::parse(text).map_err(Some),
+            _ => Err(None),
         };
         match size {
-            Some(0) => {
-                self.error("expected a size above 0; leave the key out for what is free", diagnostics);
-                None
-            }
-            Some(size) => Some(size),
-            None => self.expected("a size such as \"16GiB\"", diagnostics),
+            Ok(0) => self.error("expected a size above 0; leave the key out for what is free", diagnostics),
+            Ok(size) => return Some(size),
+            Err(Some(why)) => self.error(&format!("expected a size such as \"16GiB\", {why}"), diagnostics),
+            Err(None) => return self.expected("a size such as \"16GiB\"", diagnostics),
         }
+        None
     }
 
     /// Reads columns of text: "auto", an array of numbers or names, or such a list as one string.

@@ -51,7 +51,7 @@ impl Ending {
             Ending::Worked(_) => false,
             Ending::NothingToDo(_) => done.input == manifest.input,
             Ending::Refused(_) => true,
-            Ending::Failed(_) => !record.is_changed(),
+            Ending::Failed(_) => !record.is_changed,
         };
         may_stay && (&done.outputs, &done.tasks) == (&manifest.outputs, &manifest.tasks)
     }
@@ -74,7 +74,7 @@ impl Ending {
 pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Report>) -> Ending {
     let Context { job, comm, gpu, .. } = context;
     let ending = match result {
-        Ok(report) if record.is_changed() => Ending::Worked(Box::new(report)),
+        Ok(report) if record.is_changed => Ending::Worked(Box::new(report)),
         Ok(report) => Ending::NothingToDo(Box::new(report)),
         Err(e) => {
             let e = if let InputSpec::Prepared(other) = &job.input { e.kept_in(other) } else { e };
@@ -103,7 +103,7 @@ pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Repo
 /// does not record.
 fn save(ending: &Ending, workdir: &Path, mut record: RunRecord) -> Result<()> {
     let kept = record.done.take().filter(|done| ending.keeps(done, &record));
-    let is_on_disk = kept.is_some() && !record.is_changed();
+    let is_on_disk = kept.is_some() && !record.is_changed;
     let mut manifest = kept.unwrap_or(record.manifest);
     if !is_on_disk {
         manifest.save(workdir)?;

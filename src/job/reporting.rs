@@ -27,7 +27,7 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subjec
     let mut most = [limit, peak, gpu_memory, gpu_memory_peak, gpu_memory_beside];
     context.comm.all_max(&mut most);
     let [host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside] = most;
-    let stages = record.take_stages();
+    let stages = std::mem::take(&mut record.stages);
     let before = &record.manifest.spent;
     let host_memory_peak = host_memory_peak.max(before.host_memory_peak);
     let gpu_memory_peak = gpu_memory_peak.max(before.gpu_memory_peak);
@@ -52,7 +52,7 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subjec
         let name = "report.json";
         let path = context.job.workdir.join(name);
         let whole = record.manifest.outputs.get(name).is_some_and(|output| output.is_of(&path));
-        if !record.is_changed() && whole && report.has_same_results(&path) {
+        if !record.is_changed && whole && report.has_same_results(&path) {
             report.seconds_total = record.manifest.seconds;
             return Ok(report);
         }

@@ -85,7 +85,7 @@ pub struct Look {
 /// One stage.
 #[derive(Debug, Clone, Serialize)]
 pub struct StageLook {
-    /// True if its result is stored.
+    /// Its name in the report.
     pub name: String,
     /// True if its result is there.
     pub done: bool,
@@ -127,8 +127,7 @@ impl JobPlace {
             }
             return Ok(JobPlace { workdir: path.to_owned(), job: None });
         }
-        let found = path.try_exists().map_err(|e| Error::io("look for a job", path, e))?;
-        if !found {
+        if !path.try_exists().map_err(|e| Error::io("look for a job", path, e))? {
             return Err(Error::Usage(format!("{}: no such job file or workdir", path.display())));
         }
         let job = config::load(path, set)?;
@@ -225,13 +224,10 @@ pub fn look(place: &JobPlace) -> Result<Look> {
 
 /// Returns all stages: preparation, the tasks of the job, and other tasks computed in this workdir.
 fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
-    let prepared = |name: &str| {
-        let stage = manifest.stages.get(name);
-        StageLook { name: name.to_owned(), done: stage.is_some(), seconds: stage.map(|stage| stage.figures.seconds) }
-    };
-    let task = |name: &str| {
-        let done = manifest.tasks.get(name).filter(|task| task.done);
-        StageLook { name: name.to_owned(), done: done.is_some(), seconds: done.map(|task| task.figures.seconds) }
+    let look = |name: &str| {
+        let task = || manifest.tasks.get(name).filter(|task| task.done).map(|task| &task.figures);
+        let figures = manifest.stages.get(name).map(|stage| &stage.figures).or_else(task);
+        StageLook { name: name.to_owned(), done: figures.is_some(), seconds: figures.map(|figures| figures.seconds) }
     };
     let mut tasks: Vec<&str> = match job {
         Some(job) => job.tasks.iter().map(|task| task.name()).collect(),
@@ -247,8 +243,7 @@ fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
     let transposes = job.is_some_and(Job::needs_upper) || manifest.stages.contains_key(transpose::STAGE);
     let merges = job.is_some_and(|job| job.merges(job.direction())) || manifest.stages.contains_key(merge::STAGE);
     let parts = transposes.then_some(transpose::STAGE).into_iter().chain(merges.then_some(merge::STAGE));
-    let preparing = STAGES.into_iter().filter(|_| prepares).chain(parts).map(prepared);
-    preparing.chain(tasks.into_iter().map(task)).collect()
+    STAGES.into_iter().filter(|_| prepares).chain(parts).chain(tasks).map(look).collect()
 }
 
 /// Describes what would be lost with the workdir: the stages, trials and units that are done. Returns `nothing`
@@ -261,12 +256,8 @@ fn progress(workdir: &Path, manifest: &Manifest, units: Option<&Units>) -> Strin
         0 => String::new(),
         bytes => format!(" rounds of {bytes} bytes"),
     };
-    if stages.is_empty()
-        && trial == 0
-        && done == 0
-        && manifest.tasks.values().all(|task| task.seconds.is_empty())
-        && rounds.is_empty()
-    {
+    let has_trials = manifest.tasks.values().any(|task| !task.seconds.is_empty());
+    if stages.is_empty() && (trial, done) == (0, 0) && !has_trials && rounds.is_empty() {
         return "nothing".into();
     }
     format!("stages {} trials{trials} trial {trial} units {done}{rounds}", stages.join("+"))
@@ -341,11 +332,10 @@ impl fmt::Display for Look {
         writeln!(f, "resumes   {}, {} in finished runs", self.resumes, duration(self.seconds))?;
         for stage in &self.stages {
             let at_work = self.state == State::Running && self.now.as_ref().is_some_and(|now| now.stage == stage.name);
-            let how = match (stage.done, stage.seconds) {
+            let how = match stage.seconds {
                 _ if at_work => "at work".to_owned(),
-                (true, Some(seconds)) => format!("done in {}", duration(seconds)),
-                (true, None) => "done".to_owned(),
-                (false, _) => match self.units.as_ref().filter(|units| stage.name == units.task && units.done > 0) {
+                Some(seconds) => format!("done in {}", duration(seconds)),
+                None => match self.units.as_ref().filter(|units| stage.name == units.task && units.done > 0) {
                     Some(Units { done, total, .. }) => format!("{done} of {total}"),
                     None => "to do".to_owned(),
                 },

@@ -255,17 +255,10 @@ fn units_of(job: &Job, wants: impl Fn(&str, u32) -> bool) -> impl Iterator<Item 
 fn remove_output(path: &Path, out: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", path, e)),
-        _ => remove_empty_folders(path, out),
+        _ => {}
     }
+    let mut between = path.ancestors().skip(1).take_while(|folder| folder.starts_with(out) && *folder != out);
+    // The first folder that is not empty ends the walk.
+    let _ = between.try_for_each(std::fs::remove_dir);
     Ok(())
-}
-
-/// Removes the empty folders between `file` and `out`.
-fn remove_empty_folders(file: &Path, out: &Path) {
-    let between = file.ancestors().skip(1).take_while(|folder| folder.starts_with(out) && *folder != out);
-    for folder in between {
-        if std::fs::remove_dir(folder).is_err() {
-            return;
-        }
-    }
 }

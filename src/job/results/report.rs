@@ -12,9 +12,6 @@ use crate::store::replace::replace;
 use serde::Serialize;
 use std::path::Path;
 
-/// Version of the report. It changes when a field changes its meaning or is removed.
-const SCHEMA: u32 = 1;
-
 /// Report of one run. `docs/reference/report.md` describes the fields, which are a contract with users.
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)] // each is named in the contract
@@ -105,7 +102,7 @@ pub enum Ids {
     Sorted,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct StageReport {
     pub name: &'static str,
@@ -161,8 +158,8 @@ pub(crate) fn median(seconds: &[f64]) -> f64 {
 }
 
 impl Report {
-    /// Schema of this version.
-    pub const SCHEMA: u32 = SCHEMA;
+    /// Version of the report. It changes when a field changes its meaning or is removed.
+    pub const SCHEMA: u32 = 1;
 
     /// Returns true if the report at `path` has the same job, graph and results.
     pub(crate) fn has_same_results(&self, path: &Path) -> bool {
@@ -184,9 +181,7 @@ impl Report {
         replace(&path, &text)?;
         Ok(Output::of(&text))
     }
-}
 
-impl Report {
     /// Returns what `run` prints at the end for a job in `workdir`: a line for each task.
     pub fn answer(&self, workdir: &Path) -> String {
         let size = match (&self.graph, &self.input) {
@@ -200,9 +195,8 @@ impl Report {
         let own = || self.results.0.iter().filter(|result| result.from.is_none());
         let lines: Vec<String> = own().map(|result| result.line(&size)).collect();
         let answer = if lines.is_empty() { format!("prepared  {size} ") } else { lines.join("\n") + "," };
-        let sorted = self.graph.as_ref().is_some_and(|graph| graph.ids == Ids::Sorted) && workdir.join(IDS).is_file();
         let mut ids = String::new();
-        if sorted {
+        if self.graph.as_ref().is_some_and(|graph| graph.ids == Ids::Sorted) && workdir.join(IDS).is_file() {
             ids += "  ids sorted: results are in the order of out/ids.npy";
         }
         if let Input::Edges { counts_from_one, first_id, .. } = &self.input
@@ -234,7 +228,7 @@ mod tests {
         manifest.tasks.insert("triangle".into(), record);
         manifest.asked = vec!["triangle".into()];
         Report {
-            schema: SCHEMA,
+            schema: Report::SCHEMA,
             job: "karate".into(),
             version: "0",
             host: Host { name: "here".into(), cores: 1, memory: 1, gpus: Vec::new() },

@@ -1,7 +1,6 @@
 //! The commands that generate and convert linked lists.
 
-use super::cli::ConvertArgs;
-use super::generate::ListArgs;
+use super::cli::{ConvertArgs, ListArgs};
 use super::shown;
 use crate::convert::{self, WrittenList, write_list};
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Arrays of jobs: each task has a number, which replaces `%a` in the job file's name, in `--set` and in the workdir.
 
-use super::Scheduler;
+use crate::commands::cli::Scheduler;
 use crate::config::{self, Job};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};

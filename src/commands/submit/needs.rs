@@ -1,8 +1,8 @@
 //! The resources that a job needs on a node, according to its plan.
 
-use super::SubmitArgs;
 use crate::algo::Task;
 use crate::comm::mpi;
+use crate::commands::cli::SubmitArgs;
 use crate::config::{Device, GpuSharing, Job};
 use crate::error::{Error, Result};
 use crate::job::plan::resources::Resources;

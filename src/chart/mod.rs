@@ -8,7 +8,7 @@ pub mod draw;
 pub mod table;
 pub mod unit;
 
-pub use table::{Cell, Column, Table};
+pub use table::{Cell, Table, TableColumn};
 pub use unit::Unit;
 
 use crate::quote::clip_to;
@@ -247,14 +247,14 @@ impl Figure {
                 let row = |(at, name): (usize, &String)| {
                     (name.clone(), parts.iter().map(|(_, values)| values.get(at).copied().into()).collect())
                 };
-                let columns = parts.iter().map(|(name, _)| Column::new(name, x.unit));
+                let columns = parts.iter().map(|(name, _)| TableColumn::new(name, x.unit));
                 Table::of_names(&y.label, columns, names.iter().enumerate().map(row))
             }
             Marks::Heat(heat) => {
                 let row = |(name, cells): (&String, &Vec<Option<f64>>)| {
                     (name.clone(), cells.iter().map(|&cell| cell.into()).collect())
                 };
-                let columns = heat.names.iter().map(|name| Column::new(name, y.unit));
+                let columns = heat.names.iter().map(|name| TableColumn::new(name, y.unit));
                 let rows = heat.names.iter().zip(&heat.cells).map(row);
                 Table::of_names(&format!("{} \\ {}", heat.row, heat.column), columns, rows)
             }
@@ -263,13 +263,13 @@ impl Figure {
                     let [from, to, took] = [span.from, span.to, span.to - span.from].map(Cell::Number);
                     (span.name.clone(), vec![from, to, took, Cell::Text(span.note.clone())])
                 };
-                let columns = ["from", "to", "took"].map(|name| Column::new(name, x.unit));
-                Table::of_names(&y.label, columns.into_iter().chain([Column::text("how")]), spans.iter().map(row))
+                let columns = ["from", "to", "took"].map(|name| TableColumn::new(name, x.unit));
+                Table::of_names(&y.label, columns.into_iter().chain([TableColumn::text("how")]), spans.iter().map(row))
             }
             Marks::Boxes(boxes) => {
                 let columns = ["smallest", "first quartile", "median", "third quartile", "largest"];
                 let row = |spread: &Spread| (spread.name.clone(), spread.numbers.map(Cell::Number).to_vec());
-                Table::of_names(&y.label, columns.map(|name| Column::new(name, x.unit)), boxes.iter().map(row))
+                Table::of_names(&y.label, columns.map(|name| TableColumn::new(name, x.unit)), boxes.iter().map(row))
             }
         }
     }

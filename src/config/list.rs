@@ -7,7 +7,7 @@ use crate::algo::ALGORITHMS;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
-use crate::jobfile::tree::Table;
+use crate::jobfile::tree::TomlTable;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
 /// Keys of `[input]` that concern edges.
@@ -18,7 +18,7 @@ const GRAPH_KEYS: [&str; 8] =
 const LIST: [&str; 3] = ["length", "kind", "seed"];
 
 /// Returns true if the tables of the job compute on a list. Tables of both kinds in one job are refused.
-pub(super) fn is_asked_for(root: &Table, diagnostics: &mut Diagnostics) -> bool {
+pub(super) fn is_asked_for(root: &TomlTable, diagnostics: &mut Diagnostics) -> bool {
     let given = |is_on_list| {
         ALGORITHMS.iter().find(|algorithm| algorithm.is_on_list == is_on_list && root.get(algorithm.name).is_some())
     };
@@ -38,7 +38,11 @@ pub(super) fn is_asked_for(root: &Table, diagnostics: &mut Diagnostics) -> bool 
 }
 
 /// Reads the input of a job that ranks a list: one file, or a generator.
-pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
+pub(super) fn input(
+    root: &TomlTable,
+    environment: Environment<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format))));

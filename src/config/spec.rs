@@ -183,11 +183,7 @@ impl InputSpec {
         match self {
             InputSpec::Files { paths, .. } => paths,
             InputSpec::ListFile { path, .. } => std::slice::from_ref(path),
-            InputSpec::Prepared(_)
-            | InputSpec::Kronecker(_)
-            | InputSpec::Uniform(_)
-            | InputSpec::Weighted(_)
-            | InputSpec::List(_) => &[],
+            _ => &[],
         }
     }
 }

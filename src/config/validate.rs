@@ -14,12 +14,12 @@ use crate::graph::direction::Direction;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
-use crate::jobfile::tree::Table;
+use crate::jobfile::tree::TomlTable;
 use crate::list::ListFormat;
 
 /// Returns the job of a tree, except its `text`; `None` after a mistake, which is in `diagnostics`.
 pub(super) fn job(
-    root: &Table,
+    root: &TomlTable,
     file: &Path,
     environment: Environment<'_>,
     diagnostics: &mut Diagnostics,
@@ -87,18 +87,11 @@ fn name(
             return Some(name);
         }
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        if let Err(why) = check_name(stem) {
-            diagnostics.missing(format!("the file's name can't be the name of the job ({why}): add name to [job]"));
-            return None;
-        }
-        return Some(stem.to_owned());
+        let refuse = |why| format!("the file's name can't be the name of the job ({why}): add name to [job]");
+        return check_name(stem).map_err(|why| diagnostics.missing(refuse(why))).ok().map(|()| stem.to_owned());
     };
     let name = field.string(diagnostics)?;
-    if let Err(why) = check_name(name) {
-        field.error(why, diagnostics);
-        return None;
-    }
-    Some(name.to_owned())
+    check_name(name).map_err(|why| field.error(why, diagnostics)).ok().map(|()| name.to_owned())
 }
 
 fn check_name(name: &str) -> Result<(), &'static str> {
@@ -117,7 +110,7 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
+fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
     formats.extend(Format::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
@@ -180,11 +173,8 @@ fn check_direction(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn T
     if matches!(input, None | Some(InputSpec::Prepared(_))) {
         return;
     }
-    for task in tasks {
-        if let Some(why) = task.refuses(Direction::of(directed)) {
-            diagnostics.missing(why);
-        }
-    }
+    let refused = tasks.iter().filter_map(|task| task.refuses(Direction::of(directed)));
+    refused.for_each(|why| diagnostics.missing(why));
 }
 
 /// Refuses tasks that read the input again if only a prepared graph is left of it.
@@ -217,7 +207,7 @@ fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut 
 
 /// Refuses `weights = "none"` if a task reads weights of the input.
 fn check_weights_are_read(
-    root: &Table,
+    root: &TomlTable,
     input: Option<&InputSpec>,
     tasks: &[Arc<dyn Task>],
     diagnostics: &mut Diagnostics,
@@ -252,7 +242,12 @@ fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnosti
 }
 
 /// Refuses a prepared graph in the job's own workdir.
-fn refuse_own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&Path>, diagnostics: &mut Diagnostics) {
+fn refuse_own_workdir(
+    root: &TomlTable,
+    input: Option<&InputSpec>,
+    workdir: Option<&Path>,
+    diagnostics: &mut Diagnostics,
+) {
     let section = Section::of(root, "input");
     if let (Some(InputSpec::Prepared(kept)), Some(field)) = (input, keys::input::PREPARED.field(&section))
         && workdir == Some(kept)
@@ -319,7 +314,7 @@ fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
 }
 
 /// Reads the tables of algorithms in the registry's order.
-fn tasks(root: &Table, diagnostics: &mut Diagnostics) -> Vec<Arc<dyn Task>> {
+fn tasks(root: &TomlTable, diagnostics: &mut Diagnostics) -> Vec<Arc<dyn Task>> {
     let given = ALGORITHMS.iter().filter(|algorithm| root.get(algorithm.name).is_some());
     given.filter_map(|algorithm| (algorithm.parse)(&Section::of(root, algorithm.name), diagnostics)).collect()
 }

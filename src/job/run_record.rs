@@ -4,7 +4,7 @@ use crate::algo;
 use crate::error::Result;
 use crate::job::context::Context;
 use crate::job::plan::speeds;
-use crate::job::plan::stage::Stage;
+use crate::job::plan::stage::PlannedStage;
 use crate::job::results::report::StageReport;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::Ordered;
@@ -36,7 +36,7 @@ pub struct RunRecord {
     /// Stages for the report, in order.
     pub stages: Vec<StageReport>,
     /// Stages of the plan, to be recorded with the time that they took.
-    planned: Vec<Stage>,
+    planned: Vec<PlannedStage>,
     /// False as long as everything that earlier runs did is unchanged.
     pub is_changed: bool,
     /// The manifest of an earlier run that did the whole job.
@@ -59,8 +59,7 @@ impl RunRecord {
         progress.metrics().set_crew(comm.ranks(), *threads, budget.limit());
         let workdir = comm.leads().then(|| job.workdir.clone());
         if let Some(workdir) = &workdir {
-            progress.set_run(manifest.runs, started);
-            progress.set_workdir(workdir);
+            progress.set_run(workdir, manifest.runs, started);
             progress.metrics().begin(workdir, started);
         }
         let (is_changed, is_unsaved, is_metered) = (false, done.is_some() && workdir.is_some(), false);
@@ -188,7 +187,7 @@ impl RunRecord {
     }
 
     /// Sets the stages of the plan that this run follows.
-    pub(crate) fn follow(&mut self, planned: Vec<Stage>) {
+    pub(crate) fn follow(&mut self, planned: Vec<PlannedStage>) {
         self.planned = planned;
     }
 

@@ -53,14 +53,14 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     let filter =
         EnvFilter::try_from_env("GPUGRAPH_LOG").unwrap_or_else(|_| EnvFilter::default().add_directive(level.into()));
     let is_last = |meta: &Metadata<'_>| meta.target() == LAST;
-    let stderr = layer(format, stderr_writer);
+    let stderr = layer(format, || StderrWriter);
     let stderr = match format {
         Format::Text => stderr.with_filter(filter.and(filter_fn(move |meta| !is_last(meta)))).boxed(),
         // The last line is logged even if the filter excludes it.
         Format::Json => stderr.with_filter(filter.or(filter_fn(is_last))).boxed(),
     };
     let of_stages = move |meta: &Metadata<'_>| leads && meta.target() == SHORT_STAGES;
-    let file = layer(format, run_log_writer).with_filter(of(leads).or(filter_fn(of_stages)));
+    let file = layer(format, || RunLogWriter).with_filter(of(leads).or(filter_fn(of_stages)));
     if tracing_subscriber::registry().with(stderr).with(file).try_init().is_ok() {
         let bars = format == Format::Text && !quiet && io::stderr().is_terminal();
         let style = if format == Format::Json { JSON } else { 0 } | if bars { BARS } else { 0 };
@@ -145,10 +145,6 @@ fn print_line(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-fn stderr_writer() -> StderrWriter {
-    StderrWriter
-}
-
 struct StderrWriter;
 
 impl Write for StderrWriter {
@@ -166,10 +162,6 @@ impl Write for StderrWriter {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn run_log_writer() -> RunLogWriter {
-    RunLogWriter
 }
 
 struct RunLogWriter;

@@ -9,8 +9,8 @@ use crate::config::{self, Job};
 use crate::error::{Error, Result};
 use crate::stdout;
 use crate::store::replace::replace;
-use array::Array;
-use needs::{Needs, PerNode, of_node, per_node, sets_memory};
+use array::JobArray;
+use needs::{NodeNeeds, PerNode, of_node, per_node, sets_memory};
 use script::{Script, pasted, quoted};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -32,7 +32,7 @@ const LONGEST: f64 = 86_400.0;
 /// can't be written in a script; those of planning the job and of writing the script.
 pub fn submit(args: &SubmitArgs) -> Result<()> {
     let scheduler = scheduler(args)?;
-    let array = Array::of(&args.options, scheduler);
+    let array = JobArray::of(&args.options, scheduler);
     let mut job = match array {
         Some(array) => array.load(&args.job, &args.set)?,
         None => config::load(&args.job, &args.set)?,
@@ -91,7 +91,7 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
 }
 
 /// Returns the job file and the overrides, to be pasted after a gpugraph command.
-fn status(args: &SubmitArgs, array: Option<Array>) -> String {
+fn status(args: &SubmitArgs, array: Option<JobArray>) -> String {
     let job = array.map_or_else(|| args.job.clone(), |array| array.path(&args.job));
     let mut text = pasted(&job);
     for set in &args.set {
@@ -149,7 +149,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         threads => threads,
     });
     let Some(PerNode { gpus, ranks }) = per_node(args, job, cores)? else { return Ok(None) };
-    let needs = Needs::of(job, cores, gpus > 0, [args.nodes * ranks, args.nodes].map(|n| n as usize))?;
+    let needs = NodeNeeds::of(job, cores, gpus > 0, [args.nodes * ranks, args.nodes].map(|n| n as usize))?;
     let seconds = match args.walltime {
         Some(asked) => asked.as_secs().max(60),
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,

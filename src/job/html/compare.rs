@@ -1,9 +1,9 @@
 //! Compares several runs: time, speed-up, efficiency and memory, for example for a paper or an allocation request.
 
-use super::page::{Mood, Page, Section};
-use super::seen::{State, WorkdirContents, results};
+use super::page::{Mood, Page, PageSection};
+use super::seen::{RunState, WorkdirContents, results};
 use super::value::{cell, number};
-use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table, Unit};
+use crate::chart::{Axis, Bars, Cell, Figure, Line, Marks, Style, Table, TableColumn, Unit};
 use crate::error::Result;
 use crate::quote::clip_to;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
     let named = names(workdirs).into_iter().zip(workdirs);
     let runs = named.map(|(name, workdir)| Compared::of(name, workdir.as_ref())).collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
-    let mut section = Section::new("runs", "Runs side by side");
+    let mut section = PageSection::new("runs", "Runs side by side");
     section
         .text
         .push(format!("Speed-up and efficiency are relative to {}, the first one.", names.first().unwrap_or(&"none")));
@@ -115,7 +115,7 @@ fn algorithms(runs: &[Compared]) -> Vec<&str> {
 /// windows.
 fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
     let table = |columns: &[(&str, Unit)], cells: &dyn Fn(&Compared) -> Vec<Cell>| {
-        let columns = columns.iter().map(|(name, unit)| Column::new(name, *unit));
+        let columns = columns.iter().map(|(name, unit)| TableColumn::new(name, *unit));
         Table::of_names("run", columns, runs.iter().map(|run| (run.name.clone(), cells(run))))
     };
     let first = &runs[0];
@@ -131,8 +131,8 @@ fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
     ];
     let machine = table(&machine, &|run| {
         let state = match run.seen.state {
-            State::Finished => "finished",
-            State::Running => "running",
+            RunState::Finished => "finished",
+            RunState::Running => "running",
             _ => "not finished",
         };
         let threads = run.seen.metrics.runs.last().map_or(Cell::Nothing, |run| run.threads.into());
@@ -231,7 +231,7 @@ fn differences(runs: &[Compared]) -> Vec<String> {
     }
     for run in runs {
         notices.extend(run.seen.faults.iter().map(|fault| format!("{}: {fault}", run.name)));
-        if run.seen.state != State::Finished {
+        if run.seen.state != RunState::Finished {
             notices.push(format!("{} is not finished.", run.name));
         }
     }

@@ -19,7 +19,7 @@ pub use render::html;
 
 use crate::error::Result;
 use crate::job::html::page::Page;
-use crate::job::html::seen::{State, WorkdirContents};
+use crate::job::html::seen::{RunState, WorkdirContents};
 use crate::store::replace::replace_volatile;
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub fn page(workdir: &Path) -> Result<Page> {
         .into_iter()
         .chain(results::sections(&seen))
         .chain([results::graph(&seen)])
-        .chain([time::stages(&seen, seen.state == State::Running), usage::section(&seen), ranks::section(&seen)])
+        .chain([time::stages(&seen, seen.state == RunState::Running), usage::section(&seen), ranks::section(&seen)])
         .filter(|section| !section.is_empty())
         .collect();
     Ok(page)

@@ -24,7 +24,7 @@ pub struct Page {
     /// Reasons for and against trusting the answers.
     pub trust: Vec<String>,
     /// Sections of the report.
-    pub sections: Vec<Section>,
+    pub sections: Vec<PageSection>,
     /// Last lines of the log.
     pub log: Vec<String>,
     /// Sentence that says which program made the report, and when.
@@ -46,7 +46,7 @@ pub enum Mood {
 
 /// A section of a report.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Section {
+pub struct PageSection {
     /// Anchor in the page.
     pub id: String,
     /// Heading.
@@ -63,10 +63,10 @@ pub struct Section {
     pub numbers: Option<Table>,
 }
 
-impl Section {
+impl PageSection {
     /// Creates an empty section.
-    pub fn new(id: &str, title: &str) -> Section {
-        Section { id: id.to_owned(), title: title.to_owned(), ..Section::default() }
+    pub fn new(id: &str, title: &str) -> PageSection {
+        PageSection { id: id.to_owned(), title: title.to_owned(), ..PageSection::default() }
     }
 
     /// Returns the separate table of numbers for the figure at index `at`, if it has one.

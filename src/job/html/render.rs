@@ -1,6 +1,6 @@
 //! Renders a report as one HTML file without scripts, fonts or network access.
 
-use super::page::{Mood, Page, Section};
+use super::page::{Mood, Page, PageSection};
 use crate::chart::draw;
 use crate::quote::{clip_to, printable_lines};
 use maud::{DOCTYPE, Markup, PreEscaped};
@@ -86,7 +86,7 @@ fn cards(page: &Page) -> Markup {
     }
 }
 
-fn section(section: &Section) -> Markup {
+fn section(section: &PageSection) -> Markup {
     maud::html! {
         section aria-labelledby=(section.id) {
             h2 id=(section.id) { (shown(&section.title)) }

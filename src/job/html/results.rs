@@ -1,12 +1,12 @@
 //! The sections about the result files, the input, the graph and the results.
 
-use super::page::Section;
+use super::page::PageSection;
 use super::seen::{Unfinished, WorkdirContents, results};
 use super::value::{cell, fields, label, number, properties, unit};
 use crate::algo::{self, about_column};
 use crate::chart::Unit;
-use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table};
-use crate::results::about::Shape;
+use crate::chart::{Axis, Bars, Cell, Figure, Line, Marks, Style, Table, TableColumn};
+use crate::results::about::ColumnShape;
 use serde_json::Value;
 
 /// Largest number of rows of a list in a result.
@@ -20,11 +20,11 @@ const BARS: usize = 20;
 
 /// Returns the section about the result files: type, rows, meaning of the values, and the line of Python that loads
 /// each file.
-pub(super) fn files(seen: &WorkdirContents) -> Section {
-    let mut section = Section::new("files", "Result files");
+pub(super) fn files(seen: &WorkdirContents) -> PageSection {
+    let mut section = PageSection::new("files", "Result files");
     let row = |file: &String| {
         let path = seen.workdir.join(file);
-        let shape = Shape::of(&path);
+        let shape = ColumnShape::of(&path);
         let about = about_column(&path);
         let load = match file.ends_with(".npy") {
             true => format!("np.load(\"{}\", mmap_mode=\"r\")", path.display()),
@@ -46,16 +46,16 @@ pub(super) fn files(seen: &WorkdirContents) -> Section {
     if more > 0 {
         section.text.push(format!("{more} more files are in {}.", seen.workdir.join("out").display()));
     }
-    let columns = [Column::text("type"), Column::new("rows", Unit::Count)];
-    let columns = columns.into_iter().chain(["holds", "missing value", "in Python"].map(Column::text));
+    let columns = [TableColumn::text("type"), TableColumn::new("rows", Unit::Count)];
+    let columns = columns.into_iter().chain(["holds", "missing value", "in Python"].map(TableColumn::text));
     let table = Table::of_names("file", columns, seen.files.iter().take(MOST).map(row));
     section.tables.push(("Files under out/, with import numpy as np, pandas as pd".into(), table));
     section
 }
 
 /// Returns the section about the input and the graph.
-pub(super) fn graph(seen: &WorkdirContents) -> Section {
-    let mut section = Section::new("graph", "Input and graph");
+pub(super) fn graph(seen: &WorkdirContents) -> PageSection {
+    let mut section = PageSection::new("graph", "Input and graph");
     let (input, graph) = (&seen.report["input"], &seen.report["graph"]);
     let facts = [
         ("path", &input["path"], Unit::Text),
@@ -113,18 +113,18 @@ fn words(value: &Value, unit: Unit) -> Cell {
 }
 
 /// Returns a section for each result, and for each unfinished task of which something is known.
-pub(super) fn sections(seen: &WorkdirContents) -> Vec<Section> {
+pub(super) fn sections(seen: &WorkdirContents) -> Vec<PageSection> {
     let done = results(&seen.report).into_iter().take(MOST).enumerate();
     let done = done.map(|(at, (name, result))| of_result(at, name, result));
-    let unfinished = |(at, task): (usize, &Unfinished)| Section {
+    let unfinished = |(at, task): (usize, &Unfinished)| PageSection {
         figures: task.figures.iter().filter(|figure| !figure.is_empty()).cloned().collect(),
-        ..Section::new(&format!("unfinished-{at}"), &format!("{} as far as it came", task.name))
+        ..PageSection::new(&format!("unfinished-{at}"), &format!("{} as far as it came", task.name))
     };
     done.chain(seen.unfinished.iter().enumerate().map(unfinished)).collect()
 }
 
-fn of_result(at: usize, name: &str, result: &Value) -> Section {
-    let mut section = Section::new(&format!("result-{at}"), name);
+fn of_result(at: usize, name: &str, result: &Value) -> PageSection {
+    let mut section = PageSection::new(&format!("result-{at}"), name);
     let algorithm = algo::find(name);
     section.text = algorithm.map(|algorithm| (algorithm.sentences)(result)).unwrap_or_default();
     section.facts = Some(fields(result));
@@ -195,7 +195,8 @@ fn of_list(list: &[&Value]) -> Option<Table> {
     // The subject of a row comes first.
     keys.sort_by_key(|key| !NAMES.contains(&key.as_str()));
     // Ids are not amounts, so the first column is shown as text.
-    let column = |(at, key): (usize, &&String)| Column::new(&label(key), if at == 0 { Unit::Text } else { unit(key) });
+    let column =
+        |(at, key): (usize, &&String)| TableColumn::new(&label(key), if at == 0 { Unit::Text } else { unit(key) });
     let row = |one: &&Value| {
         let cells = keys.iter().enumerate().map(|(at, key)| match (at, cell(&one[key.as_str()])) {
             (0, Cell::Whole(id)) => Cell::Text(id),

@@ -2,7 +2,7 @@
 
 use super::page::{Mood, Page};
 use super::results::from;
-use super::seen::{State, Unfinished, WorkdirContents, results};
+use super::seen::{RunState, Unfinished, WorkdirContents, results};
 use super::time::shown_time;
 use super::value::{number, shown, unit};
 use crate::algo;
@@ -26,17 +26,17 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
     let folder = seen.workdir.file_name().map(|name| name.to_string_lossy());
     let name = name.or(folder.as_deref()).unwrap_or("a job");
     let (state, mood) = match seen.state {
-        State::Finished => ("Finished".to_owned(), Mood::Good),
-        State::Running => ("Running".to_owned(), Mood::Wait),
-        State::Stopped => ("Stopped".to_owned(), Mood::Wait),
-        State::Killed => ("Killed or lost".to_owned(), Mood::Wait),
-        State::Failed(code) => (format!("Failed, exit code {code}"), Mood::Bad),
-        State::Unknown => ("Not known".to_owned(), Mood::Bad),
+        RunState::Finished => ("Finished".to_owned(), Mood::Good),
+        RunState::Running => ("Running".to_owned(), Mood::Wait),
+        RunState::Stopped => ("Stopped".to_owned(), Mood::Wait),
+        RunState::Killed => ("Killed or lost".to_owned(), Mood::Wait),
+        RunState::Failed(code) => (format!("Failed, exit code {code}"), Mood::Bad),
+        RunState::Unknown => ("Not known".to_owned(), Mood::Bad),
     };
     let mut notices: Vec<String> = seen.faults.clone();
     if let Some(why) = &seen.why {
         let again =
-            if matches!(seen.state, State::Failed(2..=8)) { "" } else { " The same command continues from there." };
+            if matches!(seen.state, RunState::Failed(2..=8)) { "" } else { " The same command continues from there." };
         notices.insert(0, format!("{}{again}", sentence(why)));
     }
     Page {
@@ -178,16 +178,15 @@ fn trust(seen: &WorkdirContents) -> Vec<String> {
     let report = &seen.report;
     let mut reasons = Vec::new();
     for (name, result) in results(report).into_iter().take(ALGORITHMS) {
-        let mut told = match &result["validated"] {
-            Value::Bool(true) => vec!["checked by another method within the job".to_owned()],
-            Value::Bool(false) => vec!["not checked within the job (validate = false)".to_owned()],
-            _ => vec!["exact; gpugraph verify recomputes it by another method".to_owned()],
+        let told = match &result["validated"] {
+            Value::Bool(true) => "checked by another method within the job",
+            Value::Bool(false) => "not checked within the job (validate = false)",
+            _ => "exact; gpugraph verify recomputes it by another method",
         };
-        let trials = result["trials"].as_array().map_or(0, Vec::len);
-        if trials > 1 {
-            told.push(format!("{trials} trials found the same"));
-        }
-        reasons.push(format!("{name}: {}", told.join("; ")));
+        reasons.push(match result["trials"].as_array().map_or(0, Vec::len) {
+            0 | 1 => format!("{name}: {told}"),
+            trials => format!("{name}: {told}; {trials} trials found the same"),
+        });
     }
     for Unfinished { name, total, done, .. } in &seen.unfinished {
         let total = group(&total.to_string());
@@ -196,14 +195,13 @@ fn trust(seen: &WorkdirContents) -> Vec<String> {
             None => format!("{name} is not done ({total} units in all)"),
         });
     }
-    match number(&report["resumes"]) {
-        Some(resumes) if resumes > 0.0 => reasons.push(format!(
-            "Resumed {}; stored files are checked before they are used again",
-            if resumes == 1.0 { "once".to_owned() } else { format!("{resumes} times") }
-        )),
-        Some(_) if seen.state == State::Finished => reasons.push("Done in one run".to_owned()),
-        _ => {}
-    }
+    let resumed = |how: &str| format!("Resumed {how}; stored files are checked before they are used again");
+    reasons.extend(match number(&report["resumes"]) {
+        Some(1.0) => Some(resumed("once")),
+        Some(resumes) if resumes > 0.0 => Some(resumed(&format!("{resumes} times"))),
+        Some(_) if seen.state == RunState::Finished => Some("Done in one run".to_owned()),
+        _ => None,
+    });
     reasons.push(match seen.warnings.len() {
         0 => "No warnings in the log".to_owned(),
         1 => "1 warning or error in the log".to_owned(),

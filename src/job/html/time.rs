@@ -1,10 +1,10 @@
 //! The section about time: runs and stages.
 
-use super::page::Section;
-use super::ranks::{Worker, busy};
+use super::page::PageSection;
+use super::ranks::{RankWorker, busy};
 use super::seen::WorkdirContents;
 use super::value::{cell, number};
-use crate::chart::{Axis, Cell, Column, Figure, Marks, Scale, SpanMark, Table, Unit};
+use crate::chart::{Axis, Cell, Figure, Marks, Scale, SpanMark, Table, TableColumn, Unit};
 use crate::process::log::timestamp;
 use crate::process::metrics::{RunMetrics, Sample};
 use serde_json::Value;
@@ -14,13 +14,13 @@ use std::time::{Duration, UNIX_EPOCH};
 const MOST: usize = 200;
 
 /// Maps runs and samples to seconds since the first run of the job began.
-pub(super) struct Clock<'a> {
+pub(super) struct Timeline<'a> {
     runs: Vec<(&'a RunMetrics, f64)>,
 }
 
-impl Clock<'_> {
+impl Timeline<'_> {
     /// Creates the clock of these runs.
-    pub fn of(runs: &[RunMetrics]) -> Clock<'_> {
+    pub fn of(runs: &[RunMetrics]) -> Timeline<'_> {
         let first = runs.first().map_or(0.0, |run| run.began);
         let mut end = 0.0;
         let begin = |run| {
@@ -30,7 +30,7 @@ impl Clock<'_> {
             end = began + run.seconds.max(0.0);
             (run, began)
         };
-        Clock { runs: runs.iter().map(begin).collect() }
+        Timeline { runs: runs.iter().map(begin).collect() }
     }
 
     /// Returns the time axis.
@@ -62,10 +62,10 @@ fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
 }
 
 /// Returns the section about runs and stages.
-pub(super) fn stages(seen: &WorkdirContents, is_running: bool) -> Section {
-    let mut section = Section::new("time", "Where the time went");
+pub(super) fn stages(seen: &WorkdirContents, is_running: bool) -> PageSection {
+    let mut section = PageSection::new("time", "Where the time went");
     let runs = &seen.metrics.runs;
-    let clock = Clock::of(runs);
+    let clock = Timeline::of(runs);
     if seen.metrics.forgotten > 0 {
         section.text.push(format!("{} older runs of this job are not shown.", seen.metrics.forgotten));
     }
@@ -89,7 +89,7 @@ pub(super) fn stages(seen: &WorkdirContents, is_running: bool) -> Section {
         let text = [("began", Unit::Text), ("host", Unit::Text)];
         let numbers =
             [("ranks", Unit::Count), ("threads", Unit::Count), ("at work", Unit::Seconds), ("ended", Unit::Text)];
-        let columns = text.iter().chain(&numbers).map(|(name, unit)| Column::new(name, *unit));
+        let columns = text.iter().chain(&numbers).map(|(name, unit)| TableColumn::new(name, *unit));
         let row = |(at, run): (usize, &RunMetrics)| {
             let [began, host] = [shown_time(run.began), run.host.clone()].map(Cell::Text);
             let ended = Cell::Text(ended(run, at + 1 == runs.len(), is_running));
@@ -133,11 +133,11 @@ fn of_stages(seen: &WorkdirContents, stages: &[Value]) -> Table {
         };
         let (read, written) = (&stage["read"], &stage["written"]);
         let mut cells = vec![seconds.into(), cell(read), rate(read), cell(written), rate(written)];
-        cells.extend([cell(&stage["host_memory_peak"]), busy(seen, stage, Worker::Processors).into()]);
-        cells.extend(has_gpu.then(|| Cell::from(busy(seen, stage, Worker::Gpu))));
+        cells.extend([cell(&stage["host_memory_peak"]), busy(seen, stage, RankWorker::Processors).into()]);
+        cells.extend(has_gpu.then(|| Cell::from(busy(seen, stage, RankWorker::Gpu))));
         cells.push(by.into());
         (stage["name"].as_str().unwrap_or("–").to_owned(), cells)
     };
-    let columns = columns.map(|(name, unit)| Column::new(name, unit));
+    let columns = columns.map(|(name, unit)| TableColumn::new(name, unit));
     Table::of_names("stage", columns, stages.iter().take(MOST).map(row))
 }

@@ -1,8 +1,8 @@
 //! The section about what a job used over time: memory, processors, disks, messages and power.
 
-use super::page::Section;
+use super::page::PageSection;
 use super::seen::WorkdirContents;
-use super::time::Clock;
+use super::time::Timeline;
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::process::metrics::{RunMetrics, Sample};
 
@@ -10,9 +10,9 @@ use crate::process::metrics::{RunMetrics, Sample};
 const SPAN: u64 = 500;
 
 /// Returns the section about memory, processors, disks, messages and power over time.
-pub(super) fn section(seen: &WorkdirContents) -> Section {
-    let mut section = Section::new("usage", "What it used over time");
-    let clock = Clock::of(&seen.metrics.runs);
+pub(super) fn section(seen: &WorkdirContents) -> PageSection {
+    let mut section = PageSection::new("usage", "What it used over time");
+    let clock = Timeline::of(&seen.metrics.runs);
     let samples: Vec<_> = seen.metrics.samples.iter().filter_map(|s| Some((clock.at(s)?, s))).collect();
     if let Some(last) = seen.metrics.runs.last().filter(|_| !samples.is_empty()) {
         section.figures = Usage { clock, samples, last }.figures();
@@ -22,7 +22,7 @@ pub(super) fn section(seen: &WorkdirContents) -> Section {
 
 /// The samples of a job, each with the time at its end.
 struct Usage<'a> {
-    clock: Clock<'a>,
+    clock: Timeline<'a>,
     samples: Vec<(f64, &'a Sample)>,
     last: &'a RunMetrics,
 }

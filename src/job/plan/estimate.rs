@@ -9,10 +9,10 @@ use crate::job::plan::formulas::{PAGE, kept, looking_up};
 use crate::job::plan::packing::Packing;
 use crate::job::plan::part_cost::derived_rows;
 use crate::job::plan::resources::Resources;
-use crate::job::plan::speeds::Clock;
-use crate::job::plan::stage::{Stage, StageKind, stacked};
+use crate::job::plan::speeds::TimeModel;
+use crate::job::plan::stage::{PlannedStage, StageKind, stacked};
 use crate::prepare::dictionary::Dictionary;
-use crate::prepare::memory_plan::Sizes;
+use crate::prepare::memory_plan::{MemoryDemand, Sizes};
 use crate::prepare::partition::{LINE, edge_bytes};
 use crate::prepare::{ingest, order, relabel};
 use std::sync::Arc;
@@ -27,10 +27,8 @@ const UNSURE: f64 = 1.6;
 pub(crate) struct JobSize<'a> {
     pub(crate) basis: Basis,
     pub(crate) edges: u64,
-    pub(crate) kept: u64,
-    /// Number of kept edges that a rank's bins have room for.
-    pub(crate) share: u64,
-    pub(crate) ids: u64,
+    /// The demand of a rank by which partition and sort are sized.
+    pub(crate) demand: MemoryDemand,
     /// True if ids may turn out to be sparse. A dictionary is then built, and its index is in memory.
     pub(crate) may_be_sparse: bool,
     pub(crate) runs: u64,
@@ -40,8 +38,6 @@ pub(crate) struct JobSize<'a> {
     /// Number of blocks; approximate until degrees are known.
     pub(crate) blocks: u64,
     pub(crate) block_bytes: u64,
-    /// True if edges have weights.
-    pub(crate) weighted: bool,
     /// Size of the graph that tasks compute on.
     pub(crate) graph: GraphSize<'a>,
 }
@@ -80,8 +76,8 @@ impl TaskCost {
 
     /// Returns the stages of these tasks, each with the bytes that it writes to the disk. The estimated work is likely
     /// right within a factor of `unsure`.
-    pub(crate) fn stages(all: &[TaskCost], machine: &Resources, clock: &Clock, unsure: f64) -> Vec<Stage> {
-        let stage = |(place, TaskCost { name, crew, cost, .. }): (usize, &TaskCost)| Stage {
+    pub(crate) fn stages(all: &[TaskCost], machine: &Resources, clock: &TimeModel, unsure: f64) -> Vec<PlannedStage> {
+        let stage = |(place, TaskCost { name, crew, cost, .. }): (usize, &TaskCost)| PlannedStage {
             name,
             host_memory: machine.own() + cost.host_memory,
             least: cost.least_host_memory,
@@ -91,7 +87,7 @@ impl TaskCost {
             cached: cost.cached,
             time: clock.of_task(cost, crew.on_gpu, unsure),
             kind: StageKind::Task(place, crew.trials),
-            ..Stage::default()
+            ..PlannedStage::default()
         };
         all.iter().enumerate().map(stage).collect()
     }
@@ -100,7 +96,7 @@ impl TaskCost {
 /// All stages of a job and their common figures.
 pub(crate) struct Estimate {
     /// The stages in order.
-    pub(crate) stages: Vec<Stage>,
+    pub(crate) stages: Vec<PlannedStage>,
     /// Bytes of input that may be cached within the limit.
     pub(crate) kept: u64,
     /// Bytes that the ranks of a node spill to the scratch folder.
@@ -110,23 +106,23 @@ pub(crate) struct Estimate {
 impl JobSize<'_> {
     /// Returns the stages of `job` on `machine`.
     pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources) -> Estimate {
-        let crew = machine.preparers(self.ids);
-        let clock = Clock::new(job, machine, crew, Some(input), self.edges);
+        let crew = machine.preparers(self.graph.ids);
+        let clock = TimeModel::new(job, machine, crew, Some(input), self.edges);
         let stage = |name, kind, [host_memory, least]: [u64; 2], disk, exchange, seconds| {
             let time = clock.of_preparing(name, seconds, exchange);
             let gpu_memory = machine.gpu_memory();
-            Stage { name, host_memory, least, gpu_memory, disk, exchange, time, kind, ..Stage::default() }
+            PlannedStage { name, host_memory, least, gpu_memory, disk, exchange, time, kind, ..PlannedStage::default() }
         };
         let (own, threads) = (machine.own(), machine.threads);
 
         let reading = input.scratch_bytes(threads);
-        let index = looking_up(self.may_be_sparse, self.ids);
+        let index = looking_up(self.may_be_sparse, self.graph.ids);
         let samples = ingest::samples_bytes(threads, input);
-        let least_ingest = samples + reading + ingest::degrees_bytes(self.ids) + index;
+        let least_ingest = samples + reading + ingest::degrees_bytes(self.graph.ids) + index;
         // The counters of each thread are as large as the limit allows.
-        let ingest = own + least_ingest + ingest::counters_bytes(self.ids, threads);
+        let ingest = own + least_ingest + ingest::counters_bytes(self.graph.ids, threads);
         let dictionary = if self.may_be_sparse { reading + Dictionary::least_bytes(threads) } else { 0 };
-        let least_relabel = 4 * self.ids + relabel::scratch_bytes(threads, self.edges);
+        let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
         let relabel = own + least_relabel;
         let may_keep = self.is_bound() && !self.graph.sparse;
         let most_kept = if may_keep { InputCache::most_bytes(input, machine.ranks) } else { 0 };
@@ -143,8 +139,8 @@ impl JobSize<'_> {
         let [least_partition, least_sort] = self.least;
 
         // The list of sparse ids; everything stored before the blocks; everything stored once the blocks are.
-        let ids = if self.graph.sparse { Dictionary::body_bytes(self.ids) + 2 * PAGE } else { 0 } + SMALL_FILES;
-        let order = order::body_bytes(self.ids, self.runs) + 2 * PAGE + ids;
+        let ids = if self.graph.sparse { Dictionary::body_bytes(self.graph.ids) + 2 * PAGE } else { 0 } + SMALL_FILES;
+        let order = order::body_bytes(self.graph.ids, self.runs) + 2 * PAGE + ids;
         let packing = Packing::of(machine, job, (self.graph.edges, self.graph.vertices, self.graph.direction));
         let blocks = if packing.is_some() { 0 } else { self.block_bytes };
         let blocks = order + blocks + 4 * self.graph.vertices + PAGE;
@@ -158,9 +154,9 @@ impl JobSize<'_> {
         // others.
         let others = machine.ranks as u64 - 1;
         let shared = |entries: u64| others * 4 * entries;
-        let moved = edge_bytes(self.weighted) * self.kept / machine.ranks as u64 * others;
+        let moved = edge_bytes(self.demand.weighted) * self.graph.edges / machine.ranks as u64 * others;
         let degrees = if job.needs_degrees() { 2 } else { 1 } * shared(self.graph.vertices);
-        let times = if self.weighted { WEIGHTED } else { 1.0 };
+        let times = if self.demand.weighted { WEIGHTED } else { 1.0 };
         let mut stages = Vec::new();
         if self.graph.sparse {
             // The disk first holds sorted runs of all edge ends, then the ids. Its smallest memory is included in that
@@ -171,16 +167,16 @@ impl JobSize<'_> {
             let (disk, seconds) = (16 * self.edges + ids, crew.dictionary(self.edges));
             stages.push(stage("dictionary", StageKind::Order, [memory, 0], disk, 0, seconds));
         }
-        let seconds = crew.ingest(self.edges, self.ids, input.bytes(), input);
+        let seconds = crew.ingest(self.edges, self.graph.ids, input.bytes(), input);
         let memory = [ingest + kept, least_ingest.max(dictionary)];
-        stages.push(stage("ingest", StageKind::Order, memory, ids, shared(self.ids), seconds));
-        let (memory, seconds) = ([relabel + kept, least_relabel], crew.relabel(self.ids));
-        stages.push(stage("relabel", StageKind::Order, memory, order, shared(self.ids), seconds));
-        let seconds = times * crew.partition(self.edges, self.ids, input.bytes(), spilled, input);
+        stages.push(stage("ingest", StageKind::Order, memory, ids, shared(self.graph.ids), seconds));
+        let (memory, seconds) = ([relabel + kept, least_relabel], crew.relabel(self.graph.ids));
+        stages.push(stage("relabel", StageKind::Order, memory, order, shared(self.graph.ids), seconds));
+        let seconds = times * crew.partition(self.edges, self.graph.ids, input.bytes(), spilled, input);
         let (memory, disk) = ([partition, least_partition], order + spilled_to_workdir);
         let partition = stage("partition", StageKind::Blocks, memory, disk, moved, seconds);
-        stages.push(Stage { exchanging: least_partition, ..partition });
-        let seconds = times * crew.sort(self.kept, self.ids, spilled);
+        stages.push(PlannedStage { exchanging: least_partition, ..partition });
+        let seconds = times * crew.sort(self.graph.edges, self.graph.ids, spilled);
         let (memory, disk) = ([sort, least_sort], blocks + spilled_to_workdir);
         stages.push(stage("sort", StageKind::Blocks, memory, disk, degrees, seconds));
         let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&self.graph));
@@ -202,9 +198,9 @@ impl JobSize<'_> {
         let by_largest_rank = match self.sizes {
             Ok(sizes) => sizes.spill,
             // In this case a rank may have to spill all its edges.
-            Err(_) => edge_bytes(self.weighted) * (self.share + LINE as u64),
+            Err(_) => edge_bytes(self.demand.weighted) * (self.demand.edges + LINE as u64),
         };
-        let full_ranks = 1.125 * self.kept as f64 / self.share.max(1) as f64;
+        let full_ranks = 1.125 * self.graph.edges as f64 / self.demand.edges.max(1) as f64;
         (by_largest_rank as f64 * full_ranks.min(ranks as f64)) as u64
     }
 }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::job::plan::done::Done;
 use crate::job::plan::estimate::{SMALL_FILES, TaskCost};
 use crate::job::plan::resources::Resources;
-use crate::job::plan::speeds::Clock;
+use crate::job::plan::speeds::TimeModel;
 use crate::job::plan::stage::stacked;
 use crate::job::plan::{Basis, Plan};
 use crate::job::state::manifest::Manifest;
@@ -33,7 +33,7 @@ pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) ->
     let reading = source.scratch_bytes(machine.threads);
     let size = ListSize { length, reading };
     let tasks = |machine: &Resources| TaskCost::of_all(job, machine, ByInput::List(&size));
-    let clock = Clock::new(job, machine, machine.preparers(0), None, length);
+    let clock = TimeModel::new(job, machine, machine.preparers(0), None, length);
     let plan = Plan {
         input: format!("{}, {}", source.name(), size::show(source.bytes())),
         basis: Basis::Length,

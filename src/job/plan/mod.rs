@@ -37,8 +37,8 @@ use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::CertainNeeds;
 use crate::job::plan::part_cost::derived_rows;
 use crate::job::plan::resources::Resources;
-use crate::job::plan::speeds::Clock;
-use crate::job::plan::stage::{Stage, stacked};
+use crate::job::plan::speeds::TimeModel;
+use crate::job::plan::stage::{PlannedStage, stacked};
 use crate::job::state::{kept, manifest::Manifest, record::Contents, workdir};
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
 use crate::prepare::prepared::{Graph, InputInfo};
@@ -122,7 +122,7 @@ pub struct Plan {
     /// Likely range of those seconds, from lowest to highest.
     pub seconds_range: [f64; 2],
     /// Stages in the order in which they run.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<PlannedStage>,
     /// Host memory for input that is cached between passes, in bytes (upper bound).
     #[serde(skip)]
     pub(crate) kept: u64,
@@ -199,10 +199,9 @@ impl Plan {
         let blocks = Layout::new(likely, edges_about.saturating_sub(1), direction).blocks() as u64;
         // Blocks are not split between ranks, and later blocks have more edges than earlier ones.
         let part = if machine.ranks == 1 { 1.0 } else { 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64 };
-        let share = share_of(edges, part);
         let reading_in_all = reading + looking_up(may_be_sparse, ids);
-        let needs = MemoryDemand {
-            edges: share,
+        let demand = MemoryDemand {
+            edges: share_of(edges, part),
             likely: (edges as f64 * part.min(1.0)) as u64,
             ids,
             reading: reading_in_all,
@@ -229,20 +228,17 @@ impl Plan {
         let sized = JobSize {
             basis,
             edges,
-            kept: edges,
-            share,
-            ids,
+            demand,
             may_be_sparse,
             // r different degrees need r²/4 edges.
             runs: 2 * edges.isqrt() + 1,
-            sizes: Sizes::new(shape, needs, machine.free_for_edges()),
-            least: needs.least(&shape),
+            sizes: Sizes::new(shape, demand, machine.free_for_edges()),
+            least: demand.least(&shape),
             blocks,
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks
                 + 4 * direction.rows(connected)
                 + 4 * distinct
                 + weights_bytes(distinct, most_blocks, weighted),
-            weighted,
             graph,
         };
         let mut plan = Plan::made(job, machine, input, &sized, done);
@@ -256,7 +252,7 @@ impl Plan {
     }
 
     /// Returns the stages that no earlier run did, in order.
-    pub fn to_come(&self) -> impl Iterator<Item = &Stage> {
+    pub fn to_come(&self) -> impl Iterator<Item = &PlannedStage> {
         self.stages.iter().filter(|stage| !stage.done)
     }
 
@@ -282,16 +278,13 @@ impl Plan {
         let sized = JobSize {
             basis: Basis::Degrees,
             edges: info.edges,
-            kept: edges,
-            share: needs.edges,
-            ids: info.ids,
+            demand: needs,
             may_be_sparse: info.sparse,
             runs: info.runs,
             sizes: Sizes::new(shape, needs, machine.free_for_edges()),
             least: needs.least(&shape),
             blocks: layout.blocks() as u64,
             block_bytes: store_bytes(info, layout),
-            weighted: info.weights.is_some(),
             graph,
         };
         Ok(Plan::made(job, machine, input, &sized, done))
@@ -314,7 +307,7 @@ impl Plan {
         let size = size_of(info, graph.stored.edges, graph.catalogue.extremes().row, blocks, &runs);
         let size = GraphSize { gpu_row: Some(graph.catalogue.layout.longest_row()), ..size };
         let tasks = |machine: &Resources| TaskCost::of_all(job, machine, ByInput::Graph(&size));
-        let clock = Clock::new(job, machine, machine.preparers(info.ids), None, info.edges);
+        let clock = TimeModel::new(job, machine, machine.preparers(info.ids), None, info.edges);
         let plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
@@ -366,7 +359,7 @@ impl Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),
             basis: sized.basis,
             edges: sized.edges,
-            ids: sized.ids,
+            ids: sized.graph.ids,
             blocks: sized.blocks,
             addresses: limits::Addresses::of(job, Some(input).filter(|_| sized.basis != Basis::Expected)),
             kept,
@@ -377,15 +370,16 @@ impl Plan {
     }
 
     /// Returns the plan with the stages that `on` returns for a machine, and with the totals over them.
-    fn with_stages(mut self, machine: &Resources, done: &Done, on: impl Fn(&Resources) -> Vec<Stage>) -> Plan {
+    fn with_stages(mut self, machine: &Resources, done: &Done, on: impl Fn(&Resources) -> Vec<PlannedStage>) -> Plan {
         let marked = |machine: &Resources| {
             let mut stages = on(machine);
             done.mark(&mut stages);
             stages
         };
         let mut stages = marked(machine);
-        let needed = |stages: &[Stage]| {
-            let most = |of: fn(&Stage) -> u64| stages.iter().filter(|stage| !stage.done).map(of).max().unwrap_or(0);
+        let needed = |stages: &[PlannedStage]| {
+            let most =
+                |of: fn(&PlannedStage) -> u64| stages.iter().filter(|stage| !stage.done).map(of).max().unwrap_or(0);
             machine.smallest(most(|stage| stage.least), most(|stage| stage.exchanging))
         };
         // With another limit, a stage may work in another way that takes less or more memory.
@@ -405,14 +399,14 @@ impl Plan {
         for stage in &mut stages {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
         }
-        let most = |of: fn(&Stage) -> u64| stages.iter().map(of).max().unwrap_or(0);
+        let most = |of: fn(&PlannedStage) -> u64| stages.iter().map(of).max().unwrap_or(0);
         self.host_memory = most(|stage| stage.host_memory);
         self.host_memory_node = self.host_memory * self.ranks.div_ceil(self.nodes) as u64;
         self.exchange = stages.iter().map(|stage| stage.exchange).sum();
         (self.gpu_memory, self.disk) = (most(|stage| stage.gpu_memory), most(|stage| stage.disk));
         self.stages = stages;
         // Adding 0.0 matters: the sum of an empty iterator is -0.
-        let sum = |of: fn(&Stage) -> f64| 0.0 + self.to_come().map(of).sum::<f64>();
+        let sum = |of: fn(&PlannedStage) -> f64| 0.0 + self.to_come().map(of).sum::<f64>();
         let (seconds, from, to) =
             (sum(|s| s.time.seconds), sum(|s| s.time.seconds_range[0]), sum(|s| s.time.seconds_range[1]));
         (self.seconds, self.seconds_range) = (seconds, [from, to]);

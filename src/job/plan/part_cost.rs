@@ -9,8 +9,8 @@ use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
 use crate::job::plan::formulas::{PAGE, weights_bytes};
 use crate::job::plan::packing::Packing;
 use crate::job::plan::resources::Resources;
-use crate::job::plan::speeds::Clock;
-use crate::job::plan::stage::{Stage, StageKind, Time};
+use crate::job::plan::speeds::TimeModel;
+use crate::job::plan::stage::{PlannedStage, StageKind, Time};
 use crate::prepare::memory_plan::LayoutShape;
 use crate::prepare::merge;
 use crate::prepare::transpose::{TransposeMemory, TransposeShape};
@@ -22,15 +22,15 @@ pub(crate) fn derived_rows(
     machine: &Resources,
     graph: &GraphSize<'_>,
     known: bool,
-    clock: &Clock,
-) -> impl Iterator<Item = Stage> {
+    clock: &TimeModel,
+) -> impl Iterator<Item = PlannedStage> {
     let upper = job.needs_upper().then(|| upper_half(job, machine, graph, known, clock));
     let merged = job.merges(graph.direction).then(|| merged_rows(job, machine, graph, known, clock));
     upper.into_iter().chain(merged)
 }
 
 /// Returns the stage that builds the upper half of rows.
-fn upper_half(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool, clock: &Clock) -> Stage {
+fn upper_half(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool, clock: &TimeModel) -> PlannedStage {
     let rows = graph.direction.rows(graph.vertices);
     let weighted = job.upper_has_weights();
     let layout = Layout::upper(graph.degrees, graph.edges, graph.direction);
@@ -50,7 +50,7 @@ fn upper_half(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool
 }
 
 /// Returns the stage that builds merged rows (all neighbours) from out-rows and in-rows.
-fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool, clock: &Clock) -> Stage {
+fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool, clock: &TimeModel) -> PlannedStage {
     let weighted = job.merged_has_weights();
     let layout = Layout::new(graph.degrees, graph.edges, Direction::Undirected);
     let (block, blocks) = match known {
@@ -72,9 +72,9 @@ fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: boo
 
 /// Returns a stage that takes `memory` bytes of host memory in addition to what is taken before any stage, can run with
 /// `least`, and writes `disk` bytes.
-fn derived(machine: &Resources, name: &'static str, [memory, least]: [u64; 2], disk: u64, time: Time) -> Stage {
+fn derived(machine: &Resources, name: &'static str, [memory, least]: [u64; 2], disk: u64, time: Time) -> PlannedStage {
     let (host_memory, gpu_memory) = (machine.own() + memory, machine.gpu_memory());
-    Stage { name, host_memory, least, gpu_memory, disk, time, kind: StageKind::Part, ..Stage::default() }
+    PlannedStage { name, host_memory, least, gpu_memory, disk, time, kind: StageKind::Part, ..PlannedStage::default() }
 }
 
 /// Returns the bytes of `blocks` block files without rows and entries.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A stage of a plan.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Stage {
+pub struct PlannedStage {
     /// Its name in the report.
     pub name: &'static str,
     /// True if an earlier run completed it.
@@ -49,14 +49,14 @@ pub struct Time {
     #[serde(skip)]
     pub(super) stage: String,
     #[serde(skip)]
-    pub(super) bench: Machine,
+    pub(super) bench: Bench,
     #[serde(skip)]
     pub(super) edges: u64,
 }
 
 /// Machine and device that a stage ran on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Machine {
+pub(super) struct Bench {
     pub(super) host: String,
     /// CPU model.
     pub(super) processor: String,
@@ -83,11 +83,14 @@ pub(crate) enum StageKind {
     Task(usize, u32),
 }
 
-/// Stacks stages that run one after another on a disk that already holds `disk` bytes: `Stage::disk`, which is what
+/// Stacks stages that run one after another on a disk that already holds `disk` bytes: `disk`, which is what
 /// each stage writes, becomes the size of the workdir with it.
-pub(crate) fn stacked(stages: impl IntoIterator<Item = Stage>, mut disk: u64) -> impl Iterator<Item = Stage> {
+pub(crate) fn stacked(
+    stages: impl IntoIterator<Item = PlannedStage>,
+    mut disk: u64,
+) -> impl Iterator<Item = PlannedStage> {
     stages.into_iter().map(move |stage| {
         disk += stage.disk;
-        Stage { disk, ..stage }
+        PlannedStage { disk, ..stage }
     })
 }

@@ -148,6 +148,15 @@ pub enum Error {
         source: std::io::Error,
     },
 
+    /// Something that no file, device or rank has caused: an error of the system, or a bug in gpugraph (exit 10).
+    #[error("this process: {doing}: {source}")]
+    Internal {
+        /// The action that failed, such as "send a message".
+        doing: &'static str,
+        /// The reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+
     /// A signal stopped the job; all finished work is kept (exit 75).
     #[error("stopped by {0}: finished work is kept; run the same line again to carry on")]
     Stopped(&'static str),
@@ -222,7 +231,7 @@ impl Error {
             Error::Limit { .. } | Error::Addresses { .. } | Error::GpuFull(_) => 7,
             Error::Validation(_) => 8,
             Error::Lost(_) => 9,
-            Error::Io { .. } => 10,
+            Error::Io { .. } | Error::Internal { .. } => 10,
             Error::Stopped(_) | Error::Abandoned(_) => 75,
         }
     }
@@ -306,9 +315,9 @@ impl Error {
         Error::Addresses { purpose: "a thread".into(), needed: "2 MiB or more".into(), why: why.into() }
     }
 
-    /// Returns an error that no file, device or rank has caused: one of the system, or a bug in gpugraph.
+    /// Returns the error for something that no file, device or rank has caused: [`Error::Internal`].
     pub fn internal(doing: &'static str, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Error::Io { doing, path: PathBuf::from("this process"), source: std::io::Error::other(why) }
+        Error::Internal { doing, source: why.into() }
     }
 
     /// Returns the error for a stored file that has changed.

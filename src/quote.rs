@@ -17,28 +17,20 @@ pub fn clip_to(text: &str, characters: usize) -> String {
 /// Returns the text with its line breaks, but without other characters that affect the terminal or page that shows it:
 /// control characters, and characters that reverse the direction of text. They are replaced.
 pub fn printable_lines(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}');
-    text.chars()
-        .map(|c| {
-            if c == '\n' {
-                c
-            } else if turns(c) {
-                '\u{fffd}'
-            } else {
-                printable(c)
-            }
-        })
-        .collect()
+    let shown = |c: char| match c {
+        '\n' => c,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        _ => printable(c),
+    };
+    text.chars().map(shown).collect()
 }
 
 /// Returns the character to print for `c`. Tabs and control characters would move the caret or affect the terminal, so
 /// they are replaced.
 pub fn printable(c: char) -> char {
-    if c == '\t' {
-        ' '
-    } else if c.is_control() {
-        '\u{fffd}'
-    } else {
-        c
+    match c {
+        '\t' => ' ',
+        _ if c.is_control() => '\u{fffd}',
+        _ => c,
     }
 }

@@ -53,9 +53,8 @@ impl AxisLayout {
                 AxisLayout { scale: ScaleLayout::Linear(end), length, ticks, unit, gaps: Vec::new() }
             }
             Scale::Log | Scale::LogFromZero => {
-                let least = values.iter().copied().filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
-                let (low, high) =
-                    if least.is_finite() { (least.log10().floor(), most.log10().ceil()) } else { (0.0, 1.0) };
+                let least = values.iter().copied().filter(|&value| value > 0.0).reduce(f64::min);
+                let (low, high) = least.map_or((0.0, 1.0), |least| (least.log10().floor(), most.log10().ceil()));
                 let high = high.max(low + 1.0);
                 let room = if axis.scale == Scale::LogFromZero { ZERO } else { 0.0 };
                 let scale = ScaleLayout::Log(low, high, room);
@@ -140,13 +139,8 @@ fn power_of_ten(power: i32) -> String {
         0 => "1".into(),
         1 => "10".into(),
         _ => {
-            let raised = |c: char| match c {
-                '-' => '⁻',
-                '1' => '¹',
-                '2' => '²',
-                '3' => '³',
-                digit => char::from_u32(0x2070 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
-            };
+            let raised = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+            let raised = |c: char| c.to_digit(10).map_or('⁻', |digit| raised[digit as usize]);
             format!("10{}", power.to_string().chars().map(raised).collect::<String>())
         }
     }

@@ -8,7 +8,7 @@ pub mod draw;
 pub mod table;
 pub mod unit;
 
-pub use table::{Cell, Column, Table};
+pub use table::{Cell, Table, TableColumn};
 pub use unit::Unit;
 
 use crate::quote::clip_to;
@@ -177,6 +177,11 @@ impl Spread {
 }
 
 impl Figure {
+    /// Returns a figure with this horizontal and this vertical axis.
+    pub fn new(title: impl Into<String>, caption: impl Into<String>, [x, y]: [Axis; 2], marks: Marks) -> Figure {
+        Figure { title: title.into(), caption: caption.into(), x, y, marks }
+    }
+
     /// Returns a picture of a distribution: how many things are in each of `bins`, and how many are in that bin or a
     /// later one. A bin has its smallest and largest number and a count of things; bins are in ascending order. Both
     /// axes are logarithmic. If there is a bin for 0, the horizontal axis has a position for 0.
@@ -192,16 +197,10 @@ impl Figure {
             Line::new(&format!("{things} from here on"), Style::Line, from_here),
             Line::new(&format!("{things} from here to the next dot"), Style::Dots, within),
         ];
-        Figure {
-            title: title.to_owned(),
-            caption: caption.to_owned(),
-            x: Axis {
-                scale: if bins.first().is_some_and(|bin| bin.0 == 0.0) { Scale::LogFromZero } else { Scale::Log },
-                ..Axis::log(number, Unit::Count)
-            },
-            y: Axis::log(things, Unit::Count),
-            marks: Marks::Lines(lines),
-        }
+        let has_zero = bins.first().is_some_and(|bin| bin.0 == 0.0);
+        let scale = if has_zero { Scale::LogFromZero } else { Scale::Log };
+        let x = Axis { scale, ..Axis::log(number, Unit::Count) };
+        Figure::new(title, caption, [x, Axis::log(things, Unit::Count)], Marks::Lines(lines))
     }
 
     /// Returns the figure with all texts clipped to `characters`, because names may come from somebody else.
@@ -209,9 +208,9 @@ impl Figure {
         let clip = |text: &String| clip_to(text, characters);
         let axis = |axis: &Axis| Axis { label: clip(&axis.label), ..axis.clone() };
         let marks = match &self.marks {
-            Marks::Lines(lines) => {
-                Marks::Lines(lines.iter().map(|line| Line { name: clip(&line.name), ..line.clone() }).collect())
-            }
+            Marks::Lines(lines) => Marks::Lines(
+                lines.iter().map(|line| Line::new(&clip(&line.name), line.style, line.points.clone())).collect(),
+            ),
             Marks::Bars(Bars { names, parts }) => Marks::Bars(Bars {
                 names: names.iter().map(clip).collect(),
                 parts: parts.iter().map(|(name, values)| (clip(name), values.clone())).collect(),
@@ -225,8 +224,7 @@ impl Figure {
                 Marks::Boxes(boxes.iter().map(|one| Spread { name: clip(&one.name), ..one.clone() }).collect())
             }
         };
-        let (title, caption) = (clip(&self.title), clip(&self.caption));
-        Figure { title, caption, x: axis(&self.x), y: axis(&self.y), marks }
+        Figure::new(clip(&self.title), clip(&self.caption), [axis(&self.x), axis(&self.y)], marks)
     }
 
     /// Returns true if there is nothing to draw.
@@ -245,46 +243,33 @@ impl Figure {
         let (x, y) = (&self.x, &self.y);
         match &self.marks {
             Marks::Lines(lines) => table::of_lines(lines, x, y),
-            Marks::Bars(bars) => {
-                let parts = bars.parts.iter().map(|(name, _)| Column::new(name, x.unit));
-                let columns = [Column::text(&y.label)].into_iter().chain(parts).collect();
+            Marks::Bars(Bars { names, parts }) => {
                 let row = |(at, name): (usize, &String)| {
-                    let values = bars.parts.iter().map(|(_, values)| values.get(at).copied().into());
-                    [Cell::Text(name.clone())].into_iter().chain(values).collect()
+                    (name.clone(), parts.iter().map(|(_, values)| values.get(at).copied().into()).collect())
                 };
-                Table { columns, rows: bars.names.iter().enumerate().map(row).collect() }
+                let columns = parts.iter().map(|(name, _)| TableColumn::new(name, x.unit));
+                Table::of_names(&y.label, columns, names.iter().enumerate().map(row))
             }
             Marks::Heat(heat) => {
-                let corner = format!("{} \\ {}", heat.row, heat.column);
-                let names = heat.names.iter().map(|name| Column::new(name, y.unit));
-                let columns = [Column::text(&corner)].into_iter().chain(names).collect();
                 let row = |(name, cells): (&String, &Vec<Option<f64>>)| {
-                    [Cell::Text(name.clone())].into_iter().chain(cells.iter().map(|&cell| cell.into())).collect()
+                    (name.clone(), cells.iter().map(|&cell| cell.into()).collect())
                 };
-                Table { columns, rows: heat.names.iter().zip(&heat.cells).map(row).collect() }
+                let columns = heat.names.iter().map(|name| TableColumn::new(name, y.unit));
+                let rows = heat.names.iter().zip(&heat.cells).map(row);
+                Table::of_names(&format!("{} \\ {}", heat.row, heat.column), columns, rows)
             }
             Marks::Spans(spans) => {
-                let columns = vec![
-                    Column::text(&y.label),
-                    Column::new("from", x.unit),
-                    Column::new("to", x.unit),
-                    Column::new("took", x.unit),
-                    Column::text("how"),
-                ];
                 let row = |span: &SpanMark| {
                     let [from, to, took] = [span.from, span.to, span.to - span.from].map(Cell::Number);
-                    vec![Cell::Text(span.name.clone()), from, to, took, Cell::Text(span.note.clone())]
+                    (span.name.clone(), vec![from, to, took, Cell::Text(span.note.clone())])
                 };
-                Table { columns, rows: spans.iter().map(row).collect() }
+                let columns = ["from", "to", "took"].map(|name| TableColumn::new(name, x.unit));
+                Table::of_names(&y.label, columns.into_iter().chain([TableColumn::text("how")]), spans.iter().map(row))
             }
             Marks::Boxes(boxes) => {
-                let numbers = ["smallest", "first quartile", "median", "third quartile", "largest"];
-                let numbers = numbers.map(|name| Column::new(name, x.unit));
-                let columns = [Column::text(&y.label)].into_iter().chain(numbers).collect();
-                let row = |spread: &Spread| {
-                    [Cell::Text(spread.name.clone())].into_iter().chain(spread.numbers.map(Cell::Number)).collect()
-                };
-                Table { columns, rows: boxes.iter().map(row).collect() }
+                let columns = ["smallest", "first quartile", "median", "third quartile", "largest"];
+                let row = |spread: &Spread| (spread.name.clone(), spread.numbers.map(Cell::Number).to_vec());
+                Table::of_names(&y.label, columns.map(|name| TableColumn::new(name, x.unit)), boxes.iter().map(row))
             }
         }
     }

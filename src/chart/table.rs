@@ -14,14 +14,14 @@ const SHORT: usize = 24;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Table {
     /// The columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     /// The rows, each with a cell for each column.
     pub rows: Vec<Vec<Cell>>,
 }
 
 /// A column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Column {
+pub struct TableColumn {
     /// The heading.
     pub name: String,
     /// The unit of the numbers.
@@ -41,15 +41,15 @@ pub enum Cell {
     Nothing,
 }
 
-impl Column {
+impl TableColumn {
     /// Returns a column of numbers.
-    pub fn new(name: &str, unit: Unit) -> Column {
-        Column { name: name.to_owned(), unit }
+    pub fn new(name: &str, unit: Unit) -> TableColumn {
+        TableColumn { name: name.to_owned(), unit }
     }
 
     /// Returns a column of text.
-    pub fn text(name: &str) -> Column {
-        Column::new(name, Unit::Text)
+    pub fn text(name: &str) -> TableColumn {
+        TableColumn::new(name, Unit::Text)
     }
 }
 
@@ -129,6 +129,19 @@ pub fn field(text: &str) -> String {
 }
 
 impl Table {
+    /// Returns a table whose first column names its rows. `first` is its heading; each row has its name and the cells of
+    /// the other columns.
+    pub fn of_names(
+        first: &str,
+        columns: impl IntoIterator<Item = TableColumn>,
+        rows: impl IntoIterator<Item = (String, Vec<Cell>)>,
+    ) -> Table {
+        Table {
+            columns: [TableColumn::text(first)].into_iter().chain(columns).collect(),
+            rows: rows.into_iter().map(|(name, cells)| [vec![Cell::Text(name)], cells].concat()).collect(),
+        }
+    }
+
     /// Returns the table as HTML; its first column names its rows.
     pub fn html(&self, caption: &str) -> Markup {
         html! {
@@ -142,12 +155,11 @@ impl Table {
                 tbody {
                     @for row in &self.rows {
                         tr {
-                            @for (at, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
-                                @let number = cell.class(column.unit);
+                            @for (at, (cell, TableColumn { unit, .. })) in row.iter().zip(&self.columns).enumerate() {
                                 @if at == 0 {
-                                    th scope="row" class=[number] { (cell.show(column.unit)) }
+                                    th scope="row" class=[cell.class(*unit)] { (cell.show(*unit)) }
                                 } @else {
-                                    td class=[number] { (cell.show(column.unit)) }
+                                    td class=[cell.class(*unit)] { (cell.show(*unit)) }
                                 }
                             }
                         }
@@ -188,8 +200,8 @@ pub(super) fn of_lines(lines: &[Line], x: &Axis, y: &Axis) -> Table {
     let mut places: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|&(x, _)| x)).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
-    let names = lines.iter().map(|line| Column::new(&line.name, y.unit));
-    let columns: Vec<Column> = [Column::new(&x.label, x.unit)].into_iter().chain(names).collect();
+    let names = lines.iter().map(|line| TableColumn::new(&line.name, y.unit));
+    let columns: Vec<TableColumn> = [TableColumn::new(&x.label, x.unit)].into_iter().chain(names).collect();
     let mut rows: Vec<Vec<Cell>> =
         places.iter().map(|&place| [vec![Cell::Number(place)], vec![Cell::Nothing; lines.len()]].concat()).collect();
     for (at, line) in lines.iter().enumerate() {

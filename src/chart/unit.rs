@@ -64,8 +64,7 @@ impl Unit {
     /// Returns the factor and the name of the unit in which values up to `most` are written along an axis.
     pub(super) fn along(self, most: f64) -> (f64, String) {
         let largest = |units: &[(f64, &'static str)], least: f64| {
-            let fits = units.iter().rev().find(|(factor, _)| most >= factor * least).or(units.first());
-            fits.map_or((1.0, ""), |&(factor, name)| (factor, name))
+            units.iter().rev().find(|(factor, _)| most >= factor * least).copied().unwrap_or(units[0])
         };
         let named = |name: &str| {
             let (factor, prefix) = largest(&DECIMAL, 1.0);
@@ -83,11 +82,8 @@ impl Unit {
                 let (factor, name) = largest(&BINARY, 1.0);
                 (factor, name.to_owned())
             }
-            Unit::BytesPerSecond => named("B/s"),
-            Unit::Teps => named("TEPS"),
             Unit::Share => (0.01, "%".to_owned()),
-            Unit::Watts => named("W"),
-            Unit::Joules => named("J"),
+            Unit::BytesPerSecond | Unit::Teps | Unit::Watts | Unit::Joules => named(self.name()),
         }
     }
 
@@ -106,10 +102,7 @@ impl Unit {
             Unit::Share => format!("{} %", digits(100.0 * value)),
             Unit::Count => grouped(value),
             Unit::Number | Unit::Text => digits(value),
-            Unit::BytesPerSecond => scaled(value, &DECIMAL) + "B/s",
-            Unit::Teps => scaled(value, &DECIMAL) + "TEPS",
-            Unit::Watts => scaled(value, &DECIMAL) + "W",
-            Unit::Joules => scaled(value, &DECIMAL) + "J",
+            Unit::BytesPerSecond | Unit::Teps | Unit::Watts | Unit::Joules => scaled(value, &DECIMAL) + self.name(),
         }
     }
 }
@@ -119,8 +112,8 @@ impl Unit {
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     // A value from this fraction of a unit on would be rounded to 1000 of the unit below.
     const ROUNDED: f64 = 0.9995;
-    let fits = units.iter().rev().find(|(factor, _)| value.abs() >= factor * ROUNDED).or(units.first());
-    let (factor, name) = fits.copied().unwrap_or((1.0, ""));
+    let fits = units.iter().rev().find(|(factor, _)| value.abs() >= factor * ROUNDED);
+    let (factor, name) = fits.unwrap_or(&units[0]);
     format!("{} {name}", digits(value / factor))
 }
 
@@ -139,10 +132,7 @@ fn digits(value: f64) -> String {
 
 /// Formats an integer with commas between groups of three digits; other numbers like [`digits`].
 fn grouped(value: f64) -> String {
-    if value.fract() != 0.0 {
-        return digits(value);
-    }
-    group(&format!("{value:.0}"))
+    if value.fract() == 0.0 { group(&format!("{value:.0}")) } else { digits(value) }
 }
 
 /// Returns a number with commas between groups of three digits of its whole part.

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// The devices of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Devices {
+pub struct MachineDevices {
     /// Host name.
     pub host: String,
     /// Number of cores that this process may use.
@@ -40,9 +40,9 @@ pub struct Mpi {
 }
 
 /// Detects the devices of this machine. It never fails: missing parts are described in the result.
-pub fn look() -> Devices {
+pub fn look() -> MachineDevices {
     let memory = host::memory();
-    Devices {
+    MachineDevices {
         host: host::name(),
         cores: host::cores(),
         memory: memory.total,
@@ -72,7 +72,7 @@ fn mpi() -> Mpi {
     Mpi { built_in: version.is_some(), version, launchers, missing }
 }
 
-impl fmt::Display for Devices {
+impl fmt::Display for MachineDevices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let memory = match (self.memory, self.memory_free) {
             (0, 0) => "unknown memory (/proc/meminfo can't be read)".into(),

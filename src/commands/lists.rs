@@ -1,8 +1,7 @@
 //! The commands that generate and convert linked lists.
 
-use super::cli::ConvertArgs;
-use super::generate::ListArgs;
-use super::shown;
+use super::cli::{ConvertArgs, ListArgs};
+use super::{format_named, shown};
 use crate::convert::{self, WrittenList, write_list};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
@@ -16,8 +15,7 @@ use std::path::Path;
 pub(super) fn generate(args: &ListArgs) -> Result<()> {
     let output = &args.output;
     convert::writable(&output.output)?;
-    let parse = |name: &str| name.parse().map_err(|e| Error::Usage(format!("--format {name}: {e}")));
-    let named = output.format.as_deref().filter(|name| *name != "auto").map(parse).transpose()?;
+    let named = format_named(output.format.as_deref(), "--format")?;
     let format = list_format(&output.output, named, "--format")?;
     let source = ListSource::generated(Generated::new(args.length, args.kind, args.seed)?);
     // In text, an element takes at least a digit and a blank.

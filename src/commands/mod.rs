@@ -19,7 +19,9 @@ use crate::job::context::Watched;
 use crate::job::plan::resources::threads;
 use crate::process::progress::{Progress, StageProgress, Unit};
 use crate::{job, stdout};
+use std::fmt::Display;
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// `gpugraph convert`: converts between formats of edges, or between formats of lists.
@@ -95,7 +97,8 @@ fn output_format(path: &Path, named: Option<&str>, option: &str) -> Result<Forma
         .ok_or_else(|| Error::Usage(format!("{}: no format has this ending; name one with {option}", path.display())))
 }
 
-fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {
+/// Returns the format of edges or lists that `option` names, unless it is to be found out.
+fn format_named<F: FromStr<Err: Display>>(name: Option<&str>, option: &str) -> Result<Option<F>> {
     let parse = |name: &str| name.parse().map_err(|e| Error::Usage(format!("{option} {name}: {e}")));
     name.filter(|&name| name != "auto").map(parse).transpose()
 }

@@ -2,11 +2,11 @@
 
 use crate::jobfile::advice::is_bare;
 use crate::jobfile::diagnostics::Diagnostics;
-use crate::jobfile::tree::{Node, Table, Value};
+use crate::jobfile::tree::{TomlNode, TomlTable, TomlValue};
 
 /// Returns the text of the job file if there are no overrides; otherwise all its tables, with values as they were
 /// written.
-pub(super) fn text(root: &Table, overrides: &[String], diagnostics: &Diagnostics) -> String {
+pub(super) fn text(root: &TomlTable, overrides: &[String], diagnostics: &Diagnostics) -> String {
     if overrides.is_empty() {
         return diagnostics.text(0).to_owned();
     }
@@ -25,14 +25,14 @@ pub(super) fn text(root: &Table, overrides: &[String], diagnostics: &Diagnostics
     text
 }
 
-fn value(node: &Node, diagnostics: &Diagnostics) -> String {
+fn value(node: &TomlNode, diagnostics: &Diagnostics) -> String {
     match &node.value {
-        Value::String(text) => quoted(text),
-        Value::Array(elements) => {
+        TomlValue::String(text) => quoted(text),
+        TomlValue::Array(elements) => {
             let elements: Vec<String> = elements.iter().map(|element| value(element, diagnostics)).collect();
             format!("[{}]", elements.join(", "))
         }
-        Value::Table(table) => {
+        TomlValue::Table(table) => {
             let entries: Vec<String> = table
                 .entries
                 .iter()

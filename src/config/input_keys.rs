@@ -1,7 +1,7 @@
 //! The keys of `[input]` as they are written. They are part of what identifies results, and messages name them if
 //! results belong to another input.
 
-use crate::jobfile::tree::Table;
+use crate::jobfile::tree::TomlTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct InputKeys(BTreeMap<String, String>);
 
 impl InputKeys {
     /// Returns the keys of a table `[input]`.
-    pub(super) fn of(table: Option<&Table>) -> InputKeys {
+    pub(super) fn of(table: Option<&TomlTable>) -> InputKeys {
         let entries = table.into_iter().flat_map(|table| &table.entries);
         let kept = entries.filter(|entry| !PLAN_KEYS.contains(&entry.key.as_str()));
         InputKeys(kept.map(|entry| (entry.key.clone(), entry.node.value.to_string())).collect())

@@ -1,13 +1,13 @@
 //! `[input]` of a job that ranks a list.
 
+use super::inline::InlineTable;
 use super::spec::InputSpec;
-use super::tables;
 use super::weighted;
 use crate::algo::ALGORITHMS;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
-use crate::jobfile::tree::Table;
+use crate::jobfile::tree::TomlTable;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
 /// Keys of `[input]` that concern edges.
@@ -18,7 +18,7 @@ const GRAPH_KEYS: [&str; 8] =
 const LIST: [&str; 3] = ["length", "kind", "seed"];
 
 /// Returns true if the tables of the job compute on a list. Tables of both kinds in one job are refused.
-pub(super) fn is_asked_for(root: &Table, diagnostics: &mut Diagnostics) -> bool {
+pub(super) fn is_asked_for(root: &TomlTable, diagnostics: &mut Diagnostics) -> bool {
     let given = |is_on_list| {
         ALGORITHMS.iter().find(|algorithm| algorithm.is_on_list == is_on_list && root.get(algorithm.name).is_some())
     };
@@ -38,7 +38,11 @@ pub(super) fn is_asked_for(root: &Table, diagnostics: &mut Diagnostics) -> bool 
 }
 
 /// Reads the input of a job that ranks a list: one file, or a generator.
-pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
+pub(super) fn input(
+    root: &TomlTable,
+    environment: Environment<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format))));
@@ -46,8 +50,7 @@ pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mu
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
     let of_graphs = GRAPH_KEYS.into_iter().chain(weighted::KINDS).chain(["skip_lines", "weights"]);
     for field in of_graphs.filter_map(|key| section.get(key)) {
-        let message = format!("{} is for graphs, and this job ranks a list", field.name);
-        diagnostics.error(&field.entry.place, message);
+        field.refuse("is for graphs, and this job ranks a list", diagnostics);
     }
     match (section.get("path"), section.get("list")) {
         (Some(path), None) => match path.paths(environment, diagnostics)?.as_slice() {
@@ -59,14 +62,13 @@ pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mu
         },
         (None, Some(list)) => {
             if let Some(field) = format_field {
-                let message = format!("{} is for input.path, and this job has {}", field.name, list.name);
-                diagnostics.error(&field.entry.place, message);
+                field.refuse(&format!("is for input.path, and this job has {}", list.name), diagnostics);
             }
             generated(&list, diagnostics).map(InputSpec::List)
         }
         (Some(path), Some(list)) => {
-            let message = format!("{} and {} exclude each other: a job has one of them", list.name, path.name);
-            diagnostics.error(&list.entry.place, message);
+            let message = format!("and {} exclude each other: a job has one of them", path.name);
+            list.refuse(&message, diagnostics);
             None
         }
         (None, None) => {
@@ -82,27 +84,19 @@ pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mu
 }
 
 fn generated(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Generated> {
-    let (table, section) = field.section(diagnostics)?;
-    tables::check_keys(table, &field.name, &LIST, diagnostics);
-    let length = match section.get("length") {
-        Some(length) => length.integer(0..=MAX_LENGTH, diagnostics),
-        None => {
-            field.error("length is missing: add it, the number of elements", diagnostics);
-            None
-        }
-    };
+    let mut table = InlineTable::of(field, &LIST, diagnostics)?;
+    let length = table.number("length", 0..=MAX_LENGTH, Err("add it, the number of elements"));
     let kinds = Kind::ALL.map(|kind| (kind.name(), kind));
-    let kind = section.get("kind").map_or(Some(Kind::Random), |kind| kind.choice(&kinds, diagnostics));
-    let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
+    let kind = table.other("kind", Kind::Random, |field, diagnostics| field.choice(&kinds, diagnostics));
+    let seed = table.number("seed", 0..=u64::MAX, Ok(1));
     let list = Generated::new(length?, kind?, seed?);
-    list.map_err(|e| field.error(&e.to_string(), diagnostics)).ok()
+    list.map_err(|e| table.error(&e.to_string())).ok()
 }
 
 /// Refuses keys for lists in a job on a graph; `format` is the value of `[input] format`.
 pub(super) fn refuse(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) {
     let is_of_lists = ListFormat::ALL.iter().any(|of_lists| Some(of_lists.name()) == format);
     for field in [section.get("list"), section.get("format").filter(|_| is_of_lists)].into_iter().flatten() {
-        let message = format!("{} is for lists, and this job has no [listrank]", field.name);
-        diagnostics.error(&field.entry.place, message);
+        field.refuse("is for lists, and this job has no [listrank]", diagnostics);
     }
 }

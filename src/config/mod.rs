@@ -4,6 +4,7 @@
 //! tables and keys, and `validate` reads each key. Algorithms read their own tables.
 
 mod effective;
+mod inline;
 mod input_keys;
 mod keys;
 mod list;
@@ -28,7 +29,7 @@ pub use tables::{TableInfo, tables};
 use crate::error::{Error, Result};
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
-use crate::jobfile::tree::Table;
+use crate::jobfile::tree::TomlTable;
 
 /// Maximum number of threads that a job or a command may use.
 pub const MAX_THREADS: usize = 65_536;
@@ -75,7 +76,7 @@ fn read(path: &Path) -> Result<String, String> {
 /// Parses and validates a text; `path` names the job file in messages.
 fn parse(path: &Path, text: String, overrides: &[String], environment: Environment<'_>) -> Result<Job> {
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
-    let mut root = Table::new(parsed.get_ref(), 0, 0);
+    let mut root = TomlTable::new(parsed.get_ref(), 0, 0);
     drop(parsed);
     // An edge list is broken TOML from its first edge on.
     let has_table = root.entries.iter().any(|entry| tables::tables().any(|known| known.name == entry.key));

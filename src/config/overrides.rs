@@ -8,14 +8,14 @@ use super::keys;
 use crate::algo;
 use crate::jobfile::advice::is_bare;
 use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
-use crate::jobfile::tree::{Entry, Node, Table, Value};
+use crate::jobfile::tree::{TomlEntry, TomlNode, TomlTable, TomlValue};
 use crate::quote::clip;
 
 /// Maximum number of keys in the path of an override; no table is nested deeper.
 const DEEPEST: usize = 8;
 
 /// Inserts override number `source` (from 1) in the tree. If several set one key, the last wins.
-pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnostics) {
+pub(super) fn apply(root: &mut TomlTable, source: usize, diagnostics: &mut Diagnostics) {
     let text = diagnostics.text(source).to_owned();
     let Some((path, value)) = text.split_once('=') else {
         diagnostics.error(&TextSpan::new(source, 0..text.len()), "expected table.key=value, found no '='");
@@ -50,35 +50,35 @@ pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnosti
 
 /// Parses the value as TOML. If it is not TOML, or if the key takes text and the value is of another type, the value is
 /// the text itself, so that the quotes of the shell are enough.
-fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> Node {
+fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> TomlNode {
     let trimmed = text.trim();
     let start = start + (text.len() - text.trim_start().len());
     let place = TextSpan::new(source, start..start + trimmed.len());
     if let Ok(parsed) = DeValue::parse(trimmed) {
         let takes = matches!(parsed.get_ref(), DeValue::String(_) | DeValue::Array(_) | DeValue::Table(_));
         if takes || !is_text {
-            return Node::new(parsed.get_ref(), place, start);
+            return TomlNode::new(parsed.get_ref(), place, start);
         }
     }
-    Node { place, value: Value::String(trimmed.to_owned()) }
+    TomlNode { place, value: TomlValue::String(trimmed.to_owned()) }
 }
 
 /// Replaces the value at the path of `keys`, and creates missing tables.
-fn insert(table: &mut Table, keys: &[(&str, TextSpan)], node: Node) {
+fn insert(table: &mut TomlTable, keys: &[(&str, TextSpan)], node: TomlNode) {
     let Some(((key, place), rest)) = keys.split_first() else { return };
     let node = match rest {
         [] => node,
         _ => {
-            let mut inner = Table::default();
+            let mut inner = TomlTable::default();
             let existing = table.get_mut(key).map(|entry| &mut entry.node.value);
-            if let Some(Value::Table(existing)) = existing {
+            if let Some(TomlValue::Table(existing)) = existing {
                 return insert(existing, rest, node);
             }
             insert(&mut inner, rest, node);
-            Node { place: place.clone(), value: Value::Table(inner) }
+            TomlNode { place: place.clone(), value: TomlValue::Table(inner) }
         }
     };
-    let entry = Entry { key: (*key).to_owned(), place: place.clone(), node };
+    let entry = TomlEntry { key: (*key).to_owned(), place: place.clone(), node };
     match table.get_mut(key) {
         Some(existing) => *existing = entry,
         None => table.entries.push(entry),
@@ -87,9 +87,9 @@ fn insert(table: &mut Table, keys: &[(&str, TextSpan)], node: Node) {
 
 /// Removes values of the file that an override rules out, because `--set` can't unset them: another source of edges
 /// than the one named, another way to choose where to search from, and the GPU's index if `run.device=cpu`.
-fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
+fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
     let Some((name, _)) = keys.first() else { return };
-    let Some(Value::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };
+    let Some(TomlValue::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };
     let given = |key: &str| table.get(key).filter(|entry| entry.place.source == source);
     let mut ruled_out: Vec<&str> = Vec::new();
     if *name == "input"
@@ -105,11 +105,11 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
     }
     let alternatives = algo::find(name).map_or(&[][..], |algorithm| algorithm.alternatives);
     // `forest = false` asks for nothing, so it rules out nothing.
-    let asks = |key: &str| given(key).is_some_and(|entry| entry.node.value != Value::Boolean(false));
+    let asks = |key: &str| given(key).is_some_and(|entry| entry.node.value != TomlValue::Boolean(false));
     if let Some(named) = alternatives.iter().find(|key| asks(key)) {
         ruled_out.extend(alternatives.iter().filter(|key| *key != named));
     }
-    if *name == "run" && given("device").is_some_and(|entry| entry.node.value == Value::String("cpu".to_owned())) {
+    if *name == "run" && given("device").is_some_and(|entry| entry.node.value == TomlValue::String("cpu".to_owned())) {
         ruled_out.push("gpu");
     }
     table.entries.retain(|entry| entry.place.is_override() || !ruled_out.contains(&entry.key.as_str()));

@@ -1,7 +1,6 @@
 //! The validated job. An `Option` does not mean that the file omits a key, because defaults are filled in. It means
 //! that "none" is itself a decision (use what the machine has, choose by the extension).
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -184,11 +183,7 @@ impl InputSpec {
         match self {
             InputSpec::Files { paths, .. } => paths,
             InputSpec::ListFile { path, .. } => std::slice::from_ref(path),
-            InputSpec::Prepared(_)
-            | InputSpec::Kronecker(_)
-            | InputSpec::Uniform(_)
-            | InputSpec::Weighted(_)
-            | InputSpec::List(_) => &[],
+            _ => &[],
         }
     }
 }
@@ -268,25 +263,6 @@ pub enum GpuSharing {
     Split,
     /// The job is refused.
     Refuse,
-}
-
-impl fmt::Display for GpuSharing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            GpuSharing::Split => "split",
-            GpuSharing::Refuse => "refuse",
-        })
-    }
-}
-
-impl fmt::Display for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Device::Auto => "auto",
-            Device::Cpu => "cpu",
-            Device::Gpu => "gpu",
-        })
-    }
 }
 
 /// `[output]`: how results are written.

@@ -5,7 +5,7 @@ use crate::algo::{ALGORITHMS, Entry};
 use crate::jobfile::AnyKey;
 use crate::jobfile::advice::{advice, nearest};
 use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
-use crate::jobfile::tree::Table;
+use crate::jobfile::tree::TomlTable;
 use crate::quote::clip;
 
 /// A table of the job file.
@@ -78,7 +78,7 @@ pub fn tables() -> impl Iterator<Item = TableInfo> {
 }
 
 /// Reports all unknown tables, all values that should be tables, and all unknown keys.
-pub(super) fn check(root: &Table, diagnostics: &mut Diagnostics) {
+pub(super) fn check(root: &TomlTable, diagnostics: &mut Diagnostics) {
     let names: Vec<&str> = tables().map(|table| table.name).collect();
     for entry in &root.entries {
         let known = tables().find(|table| table.name == entry.key);
@@ -100,7 +100,7 @@ pub(super) fn check(root: &Table, diagnostics: &mut Diagnostics) {
 }
 
 /// Reports the keys of `table` that are not in `known`; `place` names the table in the message.
-pub(super) fn check_keys(table: &Table, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
+pub(super) fn check_keys(table: &TomlTable, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
     for entry in table.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
         unknown(&entry.key, &entry.place, &format!("in {place}"), known, diagnostics);
     }

@@ -4,6 +4,7 @@ use crate::config::input_keys::SOURCES;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::inline::InlineTable;
 use super::spec::{Device, Expect, InputSpec, Job, Limits, Output, Random, Run};
 use super::{InputKeys, keys, list, name, tables, weighted};
 use crate::algo::{ALGORITHMS, Task};
@@ -13,12 +14,12 @@ use crate::graph::direction::Direction;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
-use crate::jobfile::tree::Table;
+use crate::jobfile::tree::TomlTable;
 use crate::list::ListFormat;
 
 /// Returns the job of a tree, except its `text`; `None` after a mistake, which is in `diagnostics`.
 pub(super) fn job(
-    root: &Table,
+    root: &TomlTable,
     file: &Path,
     environment: Environment<'_>,
     diagnostics: &mut Diagnostics,
@@ -86,18 +87,11 @@ fn name(
             return Some(name);
         }
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        if let Err(why) = check_name(stem) {
-            diagnostics.missing(format!("the file's name can't be the name of the job ({why}): add name to [job]"));
-            return None;
-        }
-        return Some(stem.to_owned());
+        let refuse = |why| format!("the file's name can't be the name of the job ({why}): add name to [job]");
+        return check_name(stem).map_err(|why| diagnostics.missing(refuse(why))).ok().map(|()| stem.to_owned());
     };
     let name = field.string(diagnostics)?;
-    if let Err(why) = check_name(name) {
-        field.error(why, diagnostics);
-        return None;
-    }
-    Some(name.to_owned())
+    check_name(name).map_err(|why| field.error(why, diagnostics)).ok().map(|()| name.to_owned())
 }
 
 fn check_name(name: &str) -> Result<(), &'static str> {
@@ -116,7 +110,7 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
+fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
     formats.extend(Format::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
@@ -142,25 +136,17 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     }
     if let [(_, first), others @ ..] = sources.as_slice() {
         for (_, other) in others {
-            let (first_name, at) = (&first.name, diagnostics.describe(&first.entry.place));
-            let message = format!("{} and {first_name} ({at}) exclude each other: a job has one of them", other.name);
-            diagnostics.error(&other.entry.place, message);
+            let (first, at) = (&first.name, diagnostics.describe(&first.entry.place));
+            other.refuse(&format!("and {first} ({at}) exclude each other: a job has one of them"), diagnostics);
         }
         let of_files = [keys::input::COLUMNS.field(&section), keys::input::SKIP_LINES.field(&section)];
-        let of_files = of_files.into_iter().flatten().chain(format_field).chain(weights_field);
-        for field in of_files.filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
-            let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
-            diagnostics.error(&field.entry.place, message);
+        let of_files =
+            of_files.into_iter().chain([format_field, weights_field, keys::input::RECURSIVE.field(&section)]);
+        for field in of_files.flatten().filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
+            field.refuse(&format!("is for input.path, and this job has {}", first.name), diagnostics);
         }
     }
-    let recursive_field = keys::input::RECURSIVE.field(&section);
     let recursive = keys::input::RECURSIVE.read_or_default(&section, diagnostics);
-    if let (Some(field), [(_, first), ..]) = (&recursive_field, sources.as_slice())
-        && sources.iter().all(|(key, _)| *key != "path")
-    {
-        let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
-        diagnostics.error(&field.entry.place, message);
-    }
     // The values of all sources are checked, even if they exclude each other; the job is refused anyway.
     let mut spec = None;
     for (key, field) in sources {
@@ -187,11 +173,8 @@ fn check_direction(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn T
     if matches!(input, None | Some(InputSpec::Prepared(_))) {
         return;
     }
-    for task in tasks {
-        if let Some(why) = task.refuses(Direction::of(directed)) {
-            diagnostics.missing(why);
-        }
-    }
+    let refused = tasks.iter().filter_map(|task| task.refuses(Direction::of(directed)));
+    refused.for_each(|why| diagnostics.missing(why));
 }
 
 /// Refuses tasks that read the input again if only a prepared graph is left of it.
@@ -224,7 +207,7 @@ fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut 
 
 /// Refuses `weights = "none"` if a task reads weights of the input.
 fn check_weights_are_read(
-    root: &Table,
+    root: &TomlTable,
     input: Option<&InputSpec>,
     tasks: &[Arc<dyn Task>],
     diagnostics: &mut Diagnostics,
@@ -251,8 +234,7 @@ fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnosti
         let skip_lines = skip_lines.filter(|_| options.skip_lines.unwrap_or(0) > 0);
         for (field, what) in [(columns, "text and Parquet"), (skip_lines, "text")] {
             if let Some(field) = field {
-                let message = format!("{} is for {what}, and input.format is \"{format}\"", field.name);
-                diagnostics.error(&field.entry.place, message);
+                field.refuse(&format!("is for {what}, and input.format is \"{format}\""), diagnostics);
             }
         }
     }
@@ -260,7 +242,12 @@ fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnosti
 }
 
 /// Refuses a prepared graph in the job's own workdir.
-fn refuse_own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&Path>, diagnostics: &mut Diagnostics) {
+fn refuse_own_workdir(
+    root: &TomlTable,
+    input: Option<&InputSpec>,
+    workdir: Option<&Path>,
+    diagnostics: &mut Diagnostics,
+) {
     let section = Section::of(root, "input");
     if let (Some(InputSpec::Prepared(kept)), Some(field)) = (input, keys::input::PREPARED.field(&section))
         && workdir == Some(kept)
@@ -270,19 +257,12 @@ fn refuse_own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&
 }
 
 fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
-    let (table, section) = field.section(diagnostics)?;
-    tables::check_keys(table, &field.name, &keys::RANDOM, diagnostics);
-    let scale = match section.get("scale") {
-        Some(scale) => scale.integer(SCALES, diagnostics),
-        None => {
-            field.error("scale is missing: add it, for a graph of 2^scale vertices", diagnostics);
-            None
-        }
-    };
+    let mut table = InlineTable::of(field, &keys::RANDOM, diagnostics)?;
+    let scale = table.number("scale", SCALES, Err("add it, for a graph of 2^scale vertices"));
     // Graph500 has 16 edges per vertex.
-    let edge_factor =
-        section.get("edge_factor").map_or(Some(16.0), |edge_factor| edge_factor.positive(MAX_EDGE_FACTOR, diagnostics));
-    let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
+    let factor = |field: &Field<'_>, diagnostics: &mut _| field.positive(MAX_EDGE_FACTOR, diagnostics);
+    let edge_factor = table.other("edge_factor", 16.0, factor);
+    let seed = table.number("seed", 0..=u64::MAX, Ok(1));
     Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
 }
 
@@ -290,20 +270,12 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
 fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
     let field = keys::input::EXPECT.field(section)?;
     if keys::input::PATH.field(section).is_none() {
-        let message = format!("{} is for input.path, and this job has none", field.name);
-        diagnostics.error(&field.entry.place, message);
+        field.refuse("is for input.path, and this job has none", diagnostics);
         return None;
     }
-    let (table, expect) = field.section(diagnostics)?;
-    tables::check_keys(table, &field.name, &keys::EXPECT, diagnostics);
-    let mut number = |key| match expect.get(key) {
-        // The limit is a hundred times the size of any known graph.
-        Some(field) => field.integer(1..=1 << 48, diagnostics),
-        None => {
-            field.error(&format!("{key} is missing: write {{ edges = 1000000, ids = 50000 }}"), diagnostics);
-            None
-        }
-    };
+    let mut table = InlineTable::of(&field, &keys::EXPECT, diagnostics)?;
+    // The limit is a hundred times the size of any known graph.
+    let mut number = |key| table.number(key, 1..=1 << 48, Err("write { edges = 1000000, ids = 50000 }"));
     let (edges, ids) = (number("edges"), number("ids"));
     Some(Expect { edges: edges?, ids: ids? })
 }
@@ -323,10 +295,8 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
         (device, keys::run::DEVICE.field(section), keys::run::GPU.field(section))
     {
         let at = diagnostics.describe(&device.entry.place);
-        diagnostics.error(
-            &gpu.entry.place,
-            format!("run.gpu and run.device = \"cpu\" ({at}) exclude each other: remove one of them"),
-        );
+        let message = format!("and run.device = \"cpu\" ({at}) exclude each other: remove one of them");
+        gpu.refuse(&message, diagnostics);
     }
     Run {
         device,
@@ -344,7 +314,7 @@ fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
 }
 
 /// Reads the tables of algorithms in the registry's order.
-fn tasks(root: &Table, diagnostics: &mut Diagnostics) -> Vec<Arc<dyn Task>> {
+fn tasks(root: &TomlTable, diagnostics: &mut Diagnostics) -> Vec<Arc<dyn Task>> {
     let given = ALGORITHMS.iter().filter(|algorithm| root.get(algorithm.name).is_some());
     given.filter_map(|algorithm| (algorithm.parse)(&Section::of(root, algorithm.name), diagnostics)).collect()
 }

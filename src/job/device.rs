@@ -6,6 +6,7 @@ use crate::config::{Device as Asked, GpuSharing, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::gpu::{self, ArenaName, Device, GpuMeter, Peers, ProgramSource, StartTurn, Workspace};
 use crate::job::plan::resources::{GpuResources, named, pinned};
+use crate::job::ranks;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::gpu::{self as prepare, PrepareGpu};
 use crate::process::host;
@@ -41,45 +42,6 @@ pub fn wake(job: &Job, start: bool) {
             false => drop(gpu::load()),
         });
     }
-}
-
-/// A GPU that is being opened in the background. Meanwhile the job starts up and its ranks agree on what to do.
-struct Opening(Option<JoinHandle<Result<OpenGpu>>>);
-
-/// Starts to open the job's GPU. Returns `None` if the job computes on the CPU. Collective.
-///
-/// # Errors
-/// [`Error::Io`] if the system allows no more threads.
-fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Option<Opening>> {
-    if job.run.device == Asked::Cpu {
-        return Ok(None);
-    }
-    // Memory that CUDA took while MPI started is counted with MPI.
-    let asleep = ASLEEP.get().map(|bytes| bytes + comm.taken());
-    let (before, free) = (asleep.unwrap_or_else(host::process_memory), budget.free());
-    let share = GpuShare::of(job, comm);
-    // All ranks that share a GPU must read its free memory before any of them allocates.
-    comm.barrier();
-    let programs = programs(job);
-    let (budget, turn) = (budget.clone(), GpuTurns { counters: comm.shared_counters(1), rank: comm.rank() });
-    let open = move || {
-        let share = share?;
-        let workspace = Workspace::open(share.gpu, share.limit, threads, &programs, &budget, &turn)?;
-        // Excludes what this crate reserves from the budget itself.
-        let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free.saturating_sub(budget.free()));
-        let reserved = budget.reserve(driver, "the GPU's driver")?;
-        Ok(OpenGpu {
-            device: workspace.device.clone(),
-            name: gpu::arena_name(&workspace.arena),
-            workspace: Mutex::new(workspace),
-            driver: free.saturating_sub(budget.free()).saturating_sub(pinned(threads, budget.limit())),
-            _driver: reserved,
-        })
-    };
-    let thread = std::thread::Builder::new().name("gpu".into()).spawn(open);
-    thread
-        .map(|thread| Some(Opening(Some(thread))))
-        .map_err(|e| Error::io("start a thread to open the GPU", "threads", e))
 }
 
 /// Returns the GPU programs that the job's stages launch, each once.
@@ -139,26 +101,13 @@ impl Drop for GpuTurns {
     }
 }
 
-impl Opening {
-    fn wait(mut self) -> Result<OpenGpu> {
-        let thread = self.0.take().ok_or_else(|| Error::internal("open the GPU", "nobody who does"))?;
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
-}
-
-impl Drop for Opening {
-    fn drop(&mut self) {
-        // The process must not end while CUDA starts.
-        self.0.take().into_iter().for_each(|thread| drop(thread.join()));
-    }
-}
-
 /// The GPU of this rank while a job runs, and its access to the GPUs of other ranks.
 pub struct GpuSession {
     comm: Comm,
     /// True if a GPU that can't be used is an error.
     insists: bool,
-    opening: Option<Opening>,
+    /// The GPU, while it is being opened in the background. Meanwhile the job starts up and its ranks agree on what to do.
+    opening: Option<JoinHandle<Result<OpenGpu>>>,
     opened: Option<OpenGpu>,
     /// Why there is no GPU, although the job might use one.
     missing: Option<Error>,
@@ -169,8 +118,8 @@ impl GpuSession {
     /// Creates the session for `job` on the ranks of `comm`, without a GPU yet.
     pub fn new(job: &Job, comm: &Comm) -> GpuSession {
         let insists = job.run.device != Asked::Auto || job.run.gpu.is_some();
-        let (opening, opened, missing) = (None, None, None);
-        GpuSession { comm: comm.clone(), insists, opening, opened, missing, peers: Peers::new(comm.clone()) }
+        let peers = Peers::new(comm.clone());
+        GpuSession { comm: comm.clone(), insists, opening: None, opened: None, missing: None, peers }
     }
 
     /// Starts to open the job's GPU in the background, unless it computes on the CPU. Collective.
@@ -178,7 +127,35 @@ impl GpuSession {
     /// # Errors
     /// [`Error::Io`] if the system allows no more threads.
     pub fn begin(&mut self, job: &Job, threads: usize, budget: &Budget) -> Result<()> {
-        self.opening = begin(job, threads, budget, &self.comm)?;
+        if job.run.device == Asked::Cpu {
+            return Ok(());
+        }
+        let comm = &self.comm;
+        // Memory that CUDA took while MPI started is counted with MPI.
+        let asleep = ASLEEP.get().map(|bytes| bytes + comm.taken());
+        let (before, free) = (asleep.unwrap_or_else(host::process_memory), budget.free());
+        let share = gpu_share(job, comm);
+        // All ranks that share a GPU must read its free memory before any of them allocates.
+        comm.barrier();
+        let programs = programs(job);
+        let (budget, turn) = (budget.clone(), GpuTurns { counters: comm.shared_counters(1), rank: comm.rank() });
+        let open = move || {
+            let (gpu, limit) = share?;
+            let workspace = Workspace::open(gpu, limit, threads, &programs, &budget, &turn)?;
+            // Excludes what this crate reserves from the budget itself.
+            let reserved = free.saturating_sub(budget.free());
+            let driver = host::process_memory().saturating_sub(before).saturating_sub(reserved);
+            let reserved = budget.reserve(driver, "the GPU's driver")?;
+            Ok(OpenGpu {
+                device: workspace.device.clone(),
+                name: gpu::arena_name(&workspace.arena),
+                workspace: Mutex::new(workspace),
+                driver: free.saturating_sub(budget.free()).saturating_sub(pinned(threads, budget.limit())),
+                _driver: reserved,
+            })
+        };
+        let thread = std::thread::Builder::new().name("gpu".into()).spawn(open);
+        self.opening = Some(thread.map_err(|e| Error::io("start a thread to open the GPU", "threads", e))?);
         Ok(())
     }
 
@@ -188,7 +165,8 @@ impl GpuSession {
     /// The reason why the GPU can't be used, for `run.device = "gpu"`. For `"auto"` that is only a warning, logged in
     /// [`Self::meet`].
     pub fn wait(&mut self) -> Result<()> {
-        match self.opening.take().map(Opening::wait) {
+        let join = |thread: JoinHandle<_>| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        match self.opening.take().map(join) {
             None => {}
             Some(Ok(used)) => self.opened = Some(used),
             Some(Err(e)) if self.insists => return Err(e),
@@ -282,56 +260,47 @@ impl GpuSession {
     }
 }
 
+impl Drop for GpuSession {
+    fn drop(&mut self) {
+        // The process must not end while CUDA starts.
+        self.opening.take().into_iter().for_each(|thread| drop(thread.join()));
+    }
+}
+
 /// Returns the names of the GPUs that ranks of this machine see. Collective.
 pub fn names(comm: &Comm) -> Vec<String> {
-    type HostGpus = (String, Vec<(String, String)>);
-    let mine = gpu::probe().gpus.into_iter().map(|gpu| (gpu.uuid, gpu.name));
-    let mine: HostGpus = (host::name(), mine.collect());
-    let all = comm.all_gather(&serde_json::to_vec(&mine).unwrap_or_default());
-    let all = all.iter().filter_map(|told| serde_json::from_slice::<HostGpus>(told).ok());
-    let here = all.filter(|(host, _)| *host == mine.0).flat_map(|(_, gpus)| gpus);
+    let mine: Vec<(String, String)> = gpu::probe().gpus.into_iter().map(|gpu| (gpu.uuid, gpu.name)).collect();
+    let (all, here) = (ranks::gathered(comm, &mine).unwrap_or_default(), host::name());
+    let here = all.into_iter().filter(|(host, _)| *host == here).flat_map(|(_, gpus)| gpus);
     here.collect::<BTreeMap<String, String>>().into_values().collect()
 }
 
-/// The GPU of a rank, and its share of that GPU's memory.
-struct GpuShare {
-    gpu: Option<u32>,
-    limit: Option<u64>,
-}
-
-impl GpuShare {
-    /// Assigns GPUs round robin to the ranks of a machine. Ranks that share a GPU share its memory.
-    fn of(job: &Job, comm: &Comm) -> Result<GpuShare> {
-        let (limit, ranks) = (job.limits.gpu_memory, comm.local_ranks());
-        if ranks == 1 {
-            return Ok(GpuShare { gpu: job.run.gpu, limit });
-        }
-        let gpus = gpu::count();
-        if gpus == 0 {
-            // Opening the GPU reports what is missing.
-            return Ok(GpuShare { gpu: job.run.gpu, limit });
-        }
-        // If the process sees one GPU only, the launcher chose it by the rank's place.
-        let turn = gpu::visible_gpu().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
-        let gpu = job.run.gpu.unwrap_or(turn as u32);
-        let sharers = if job.run.gpu.is_some() { ranks } else { sharers(ranks, turn, gpus) };
-        if sharers > 1 {
-            let what = format!("{ranks} ranks on {} for {gpus} GPUs", host::name());
-            if job.run.gpu_sharing == GpuSharing::Refuse {
-                let why = "start as many ranks as there are GPUs, or set run.gpu_sharing = \"split\"";
-                return Err(Error::Usage(format!("{what}: {why}")));
-            }
-            if comm.local_rank() == 0 {
-                tracing::warn!("{what}: ranks that share a GPU take equal parts of its memory");
-            }
-        }
-        let whole = match limit {
-            Some(limit) => Some(limit),
-            None if sharers > 1 => gpu::free_memory(gpu).ok().map(gpu::default_limit),
-            None => None,
-        };
-        Ok(GpuShare { gpu: Some(gpu), limit: whole.map(|bytes| bytes / sharers as u64) })
+/// Returns the GPU of this rank, and its share of that GPU's memory in bytes, as far as the job or other ranks limit
+/// them. Ranks of a machine take GPUs round robin, and ranks that share a GPU share its memory.
+fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
+    let (limit, ranks) = (job.limits.gpu_memory, comm.local_ranks());
+    let gpus = if ranks == 1 { 0 } else { gpu::count() };
+    if gpus == 0 {
+        // Without a GPU, opening one reports what is missing.
+        return Ok((job.run.gpu, limit));
     }
+    // If the process sees one GPU only, the launcher chose it by the rank's place.
+    let turn = gpu::visible_gpu().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
+    let gpu = job.run.gpu.unwrap_or(turn as u32);
+    let sharers = if job.run.gpu.is_some() { ranks } else { sharers(ranks, turn, gpus) };
+    if sharers == 1 {
+        return Ok((Some(gpu), limit));
+    }
+    let what = format!("{ranks} ranks on {} for {gpus} GPUs", host::name());
+    if job.run.gpu_sharing == GpuSharing::Refuse {
+        let why = "start as many ranks as there are GPUs, or set run.gpu_sharing = \"split\"";
+        return Err(Error::Usage(format!("{what}: {why}")));
+    }
+    if comm.local_rank() == 0 {
+        tracing::warn!("{what}: ranks that share a GPU take equal parts of its memory");
+    }
+    let whole = limit.or_else(|| gpu::free_memory(gpu).ok().map(gpu::default_limit));
+    Ok((Some(gpu), whole.map(|bytes| bytes / sharers as u64)))
 }
 
 /// Returns how many of the `ranks` of a machine use the GPU with index `turn`, if they take `gpus` round robin.

@@ -12,7 +12,7 @@ use crate::process::figures::Spent;
 use std::path::Path;
 
 /// How a run ended.
-pub(crate) enum Ending {
+pub(crate) enum RunEnding {
     /// A stage ran, or the report was written.
     Worked(Box<Report>),
     /// An earlier run did everything. Its manifest and its report stay.
@@ -23,10 +23,10 @@ pub(crate) enum Ending {
     Failed(Error),
 }
 
-impl Ending {
+impl RunEnding {
     /// Returns the ending by an error.
-    pub(crate) fn of_error(error: Error) -> Ending {
-        if matches!(error, Error::Occupied { .. }) { Ending::Refused(error) } else { Ending::Failed(error) }
+    pub(crate) fn of_error(error: Error) -> RunEnding {
+        if matches!(error, Error::Occupied { .. }) { RunEnding::Refused(error) } else { RunEnding::Failed(error) }
     }
 
     /// Returns the report, or the error.
@@ -35,23 +35,23 @@ impl Ending {
     /// The error that ended the run.
     pub(crate) fn into_result(self) -> Result<Report> {
         match self {
-            Ending::Worked(report) | Ending::NothingToDo(report) => Ok(*report),
-            Ending::Refused(e) | Ending::Failed(e) => Err(e),
+            RunEnding::Worked(report) | RunEnding::NothingToDo(report) => Ok(*report),
+            RunEnding::Refused(e) | RunEnding::Failed(e) => Err(e),
         }
     }
 
     fn error(&self) -> Option<&Error> {
-        if let Ending::Refused(e) | Ending::Failed(e) = self { Some(e) } else { None }
+        if let RunEnding::Refused(e) | RunEnding::Failed(e) = self { Some(e) } else { None }
     }
 
     /// Returns true if `done`, the manifest of an earlier run that did the whole job, stays.
     fn keeps(&self, done: &Manifest, record: &RunRecord) -> bool {
         let manifest = &record.manifest;
         let may_stay = match self {
-            Ending::Worked(_) => false,
-            Ending::NothingToDo(_) => done.input == manifest.input,
-            Ending::Refused(_) => true,
-            Ending::Failed(_) => !record.is_changed(),
+            RunEnding::Worked(_) => false,
+            RunEnding::NothingToDo(_) => done.input == manifest.input,
+            RunEnding::Refused(_) => true,
+            RunEnding::Failed(_) => !record.is_changed,
         };
         may_stay && (&done.outputs, &done.tasks) == (&manifest.outputs, &manifest.tasks)
     }
@@ -59,10 +59,10 @@ impl Ending {
     /// Writes the page of the run to its workdir, unless the page there is still right or there is nothing to show.
     pub(crate) fn leave_page(&self, workdir: &Path) {
         let stays = match self {
-            Ending::Worked(_) => false,
-            Ending::NothingToDo(_) => workdir.join(html::FILE).is_file(),
-            Ending::Refused(_) => true,
-            Ending::Failed(_) => !Manifest::path(workdir).is_file(),
+            RunEnding::Worked(_) => false,
+            RunEnding::NothingToDo(_) => workdir.join(html::FILE).is_file(),
+            RunEnding::Refused(_) => true,
+            RunEnding::Failed(_) => !Manifest::path(workdir).is_file(),
         };
         if !stays {
             html::leave(workdir);
@@ -71,14 +71,14 @@ impl Ending {
 }
 
 /// Notes in the metrics and the manifest how a run ended, and says so.
-pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Report>) -> Ending {
+pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Report>) -> RunEnding {
     let Context { job, comm, gpu, .. } = context;
     let ending = match result {
-        Ok(report) if record.is_changed() => Ending::Worked(Box::new(report)),
-        Ok(report) => Ending::NothingToDo(Box::new(report)),
+        Ok(report) if record.is_changed => RunEnding::Worked(Box::new(report)),
+        Ok(report) => RunEnding::NothingToDo(Box::new(report)),
         Err(e) => {
             let e = if let InputSpec::Prepared(other) = &job.input { e.kept_in(other) } else { e };
-            Ending::of_error(streams::came_by(e, &job.workdir, &record.manifest))
+            RunEnding::of_error(streams::came_by(e, &job.workdir, &record.manifest))
         }
     };
     record.progress.metrics().end(&ending.error().map_or_else(|| "finished".into(), ToString::to_string));
@@ -96,14 +96,14 @@ pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Repo
         // A rank ends with its job, and the driver frees the memory of a process faster than the process does.
         std::mem::forget(gpu);
     }
-    saved.map_or_else(Ending::of_error, |()| ending)
+    saved.map_or_else(RunEnding::of_error, |()| ending)
 }
 
 /// Saves the manifest, or keeps the one of an earlier run that did the whole job. Removes copies of the input that it
 /// does not record.
-fn save(ending: &Ending, workdir: &Path, mut record: RunRecord) -> Result<()> {
+fn save(ending: &RunEnding, workdir: &Path, mut record: RunRecord) -> Result<()> {
     let kept = record.done.take().filter(|done| ending.keeps(done, &record));
-    let is_on_disk = kept.is_some() && !record.is_changed();
+    let is_on_disk = kept.is_some() && !record.is_changed;
     let mut manifest = kept.unwrap_or(record.manifest);
     if !is_on_disk {
         manifest.save(workdir)?;

@@ -7,8 +7,8 @@ use crate::job::plan::resources;
 use crate::process::host;
 use crate::store::os;
 use crate::store::regular;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -21,24 +21,17 @@ pub(crate) const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
 /// misjudged.
 const OUT_OF_REACH: Duration = Duration::from_secs(5);
 
-/// What must be the same on all ranks.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct RankIdentity {
-    version: String,
-    job: u64,
-}
-
 /// Returns an error that names a rank with another version or another job.
 ///
 /// # Errors
 /// [`Error::Usage`].
 pub(crate) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
-    let mine = RankIdentity { version: env!("CARGO_PKG_VERSION").into(), job: xxh3_64(format!("{job:?}").as_bytes()) };
-    refuse_others(comm, &mine, |leader: &RankIdentity, other: &RankIdentity| match leader.version == other.version {
+    let (version, job) = (env!("CARGO_PKG_VERSION").to_owned(), xxh3_64(format!("{job:?}").as_bytes()));
+    refuse_others(comm, &(version, job), |(leads, _): &(String, u64), (other, _)| match leads == other {
         true => {
             "was given another job than rank 0: start all ranks with the same job file, --set and environment".into()
         }
-        false => format!("runs gpugraph {}, rank 0 runs {}: install one version", other.version, leader.version),
+        false => format!("runs gpugraph {other}, rank 0 runs {leads}: install one version"),
     })
 }
 
@@ -63,15 +56,22 @@ fn refuse_others<T: Serialize + DeserializeOwned + PartialEq>(
     if comm.ranks() == 1 {
         return Ok(());
     }
-    let wrong = |e| Error::internal("compare ranks", e);
-    let all = comm.all_gather(&serde_json::to_vec(&(host::name(), mine)).map_err(wrong)?);
-    let all: Vec<(String, T)> =
-        all.iter().map(|one| serde_json::from_slice(one)).collect::<Result<_, _>>().map_err(wrong)?;
-    let Some((_, leader)) = all.first() else { return Ok(()) };
+    let all = gathered(comm, mine)?;
+    let leader = &all[0].1;
     match all.iter().enumerate().find(|(_, (_, other))| other != leader) {
         Some((rank, (host, other))) => Err(Error::Usage(format!("rank {rank} on {host} {}", why(leader, other)))),
         None => Ok(()),
     }
+}
+
+/// Returns a value of each rank, with the name of the rank's host. Collective.
+///
+/// # Errors
+/// An internal error if the value can't be sent as JSON.
+pub(crate) fn gathered<T: Serialize + DeserializeOwned>(comm: &Comm, mine: &T) -> Result<Vec<(String, T)>> {
+    let wrong = |e| Error::internal("compare ranks", e);
+    let all = comm.all_gather(&serde_json::to_vec(&(host::name(), mine)).map_err(wrong)?);
+    all.iter().map(|one| serde_json::from_slice(one).map_err(wrong)).collect()
 }
 
 /// Returns an error if not all ranks see the workdir. The leader places a file there for a moment.
@@ -92,24 +92,18 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     })?;
     let patience = if os::is_local(workdir) { OUT_OF_REACH } else { OUT_OF_SIGHT };
     let seen = wait_for(patience, || regular::read(&token).ok().filter(|found| found == text.as_bytes())).is_some();
-    let wrong = |e| Error::internal("compare ranks", e);
-    let all = comm.all_gather(&serde_json::to_vec(&(host::name(), seen)).map_err(wrong)?);
+    let all = gathered(comm, &seen)?;
     if comm.leads() {
         let _ = std::fs::remove_file(&token);
     }
-    for (rank, one) in all.iter().enumerate() {
-        let (host, seen): (String, bool) = serde_json::from_slice(one).map_err(wrong)?;
-        if !seen {
-            if !comm.leads() {
-                // The leader reports the error and ends all ranks.
-                comm.barrier();
-            }
-            let why = format!("rank {rank} on {host} does not see the workdir of rank 0");
-            let e = std::io::Error::new(std::io::ErrorKind::NotFound, why);
-            return Err(Error::io("share the workdir (it must be on a file system of all nodes)", workdir, e));
-        }
+    let Some((rank, (host, _))) = all.iter().enumerate().find(|(_, (_, seen))| !seen) else { return Ok(()) };
+    if !comm.leads() {
+        // The leader reports the error and ends all ranks.
+        comm.barrier();
     }
-    Ok(())
+    let why = format!("rank {rank} on {host} does not see the workdir of rank 0");
+    let e = std::io::Error::new(std::io::ErrorKind::NotFound, why);
+    Err(Error::io("share the workdir (it must be on a file system of all nodes)", workdir, e))
 }
 
 /// Calls `look` until it returns something that another node may just have written, for at most `patience`.
@@ -165,15 +159,13 @@ fn part_of<'a>(
 /// # Errors
 /// [`crate::Error::Usage`] if no limit is configured and free memory can't be read.
 pub(crate) fn host_memory(job: &Job, comm: &Comm) -> Result<u64> {
-    match job.limits.host_memory {
-        Some(limit) => Ok(limit),
-        None => {
-            let free = resources::host_memory(&job.limits);
-            // All ranks must read free memory before any of them allocates.
-            comm.barrier();
-            Ok(free? / comm.local_ranks() as u64)
-        }
+    let limit = resources::host_memory(&job.limits);
+    if job.limits.host_memory.is_some() {
+        return limit;
     }
+    // All ranks must read free memory before any of them allocates.
+    comm.barrier();
+    Ok(limit? / comm.local_ranks() as u64)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::job::context::Context;
 use crate::job::device;
-use crate::job::results::Results;
+use crate::job::results::TaskResults;
 use crate::job::results::report::{self, Report};
 use crate::job::run_record::RunRecord;
 use crate::job::state::finished::{Finished, Subject};
@@ -16,7 +16,7 @@ use crate::process::host;
 /// Errors of the disk.
 pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subject) -> Result<Report> {
     let seconds = record.seconds();
-    let host = report::Host {
+    let host = report::HostReport {
         name: host::name(),
         cores: host::cores(),
         memory: host::memory().total,
@@ -27,7 +27,7 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subjec
     let mut most = [limit, peak, gpu_memory, gpu_memory_peak, gpu_memory_beside];
     context.comm.all_max(&mut most);
     let [host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside] = most;
-    let stages = record.take_stages();
+    let stages = std::mem::take(&mut record.stages);
     let before = &record.manifest.spent;
     let host_memory_peak = host_memory_peak.max(before.host_memory_peak);
     let gpu_memory_peak = gpu_memory_peak.max(before.gpu_memory_peak);
@@ -38,21 +38,21 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subjec
         host,
         ranks: context.comm.ranks(),
         device: device_name(context, record).into(),
-        limits: report::Limits { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside },
+        limits: report::LimitsReport { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside },
         input: input(subject),
         graph: graph(subject, context.job.keep),
         stages: report::in_all(stages, before),
         seconds,
         seconds_total: record.manifest.seconds + seconds,
         resumes: record.manifest.resumes,
-        results: Results::of(&record.manifest, context.job.run.trials as usize, &context.job.tasks),
+        results: TaskResults::of(&record.manifest, context.job.run.trials as usize, &context.job.tasks),
     };
     if context.comm.leads() {
         // If nothing was done, the report of the run that did the work stays.
         let name = "report.json";
         let path = context.job.workdir.join(name);
         let whole = record.manifest.outputs.get(name).is_some_and(|output| output.is_of(&path));
-        if !record.is_changed() && whole && report.has_same_results(&path) {
+        if !record.is_changed && whole && report.has_same_results(&path) {
             report.seconds_total = record.manifest.seconds;
             return Ok(report);
         }
@@ -68,11 +68,11 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subjec
 }
 
 /// Returns the input section of the report.
-pub(crate) fn input(subject: &Subject) -> report::Input {
+pub(crate) fn input(subject: &Subject) -> report::InputReport {
     match subject {
         Subject::Graph(finished) => {
             let Finished { info, stored } = &**finished;
-            report::Input::Edges {
+            report::InputReport::Edges {
                 path: info.source.clone(),
                 bytes: info.bytes,
                 edges: info.edges,
@@ -84,17 +84,17 @@ pub(crate) fn input(subject: &Subject) -> report::Input {
             }
         }
         Subject::List { source, bytes, length } => {
-            report::Input::List { path: source.clone(), bytes: *bytes, elements: *length }
+            report::InputReport::List { path: source.clone(), bytes: *bytes, elements: *length }
         }
     }
 }
 
 /// Returns the graph section of the report, unless the input is a list. `kept` says whether the graph stays in the
 /// workdir.
-pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
+pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::GraphReport> {
     let Subject::Graph(finished) = subject else { return None };
     let Finished { info, stored } = &**finished;
-    Some(report::Graph {
+    Some(report::GraphReport {
         vertices: info.vertices,
         isolated: info.vertices - info.connected,
         with_edges: info.connected,
@@ -103,7 +103,7 @@ pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
         max_degree: stored.summary.max_degree,
         blocks: stored.blocks,
         kept,
-        ids: if info.sparse { report::Ids::Sorted } else { report::Ids::Input },
+        ids: if info.sparse { report::ResultOrder::Sorted } else { report::ResultOrder::Input },
         degrees: info.degrees.clone(),
     })
 }

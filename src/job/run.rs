@@ -4,7 +4,7 @@ use crate::comm::Comm;
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::context::Context;
-use crate::job::ending::{self, Ending};
+use crate::job::ending::{self, RunEnding};
 use crate::job::graph::kept::KeptGraph;
 use crate::job::graph::merge::MergedRows;
 use crate::job::graph::transpose::UpperHalf;
@@ -32,7 +32,7 @@ pub fn run(job: Job, options: StartOptions, comm: &Comm) -> Result<Report> {
     ranks::check_alike(&job, comm)?;
     let (on_cpu, mut lock) = (job_on_cpu(&job, comm), None);
     let mut ending = attempt(job, options, comm, started, &mut lock);
-    if let (Ending::Failed(e @ Error::GpuFull(_)), Some(job)) = (&ending, on_cpu) {
+    if let (RunEnding::Failed(e @ Error::GpuFull(_)), Some(job)) = (&ending, on_cpu) {
         // The stages that are done stay so.
         tracing::warn!("going on on the CPU: {e}");
         ending = attempt(job, StartOptions::default(), comm, started, &mut lock);
@@ -50,10 +50,10 @@ fn job_on_cpu(job: &Job, comm: &Comm) -> Option<Job> {
 }
 
 /// Carries the job out, once the leader has the lock of the workdir.
-fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> Ending {
+fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> RunEnding {
     let (mut context, mut record) = match start::start(job, options, comm, started, lock) {
         Ok(run) => run,
-        Err(e) => return Ending::of_error(e),
+        Err(e) => return RunEnding::of_error(e),
     };
     let subject = go_through(&mut context, &mut record);
     // Also of a run that was stopped.

@@ -3,8 +3,8 @@
 use crate::algo;
 use crate::error::Result;
 use crate::job::context::Context;
-use crate::job::plan::estimate::Stage;
 use crate::job::plan::speeds;
+use crate::job::plan::stage::PlannedStage;
 use crate::job::results::report::StageReport;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::Ordered;
@@ -34,11 +34,11 @@ pub struct RunRecord {
     /// Workdir in which this rank saves the manifest; `None` unless it leads.
     workdir: Option<PathBuf>,
     /// Stages for the report, in order.
-    stages: Vec<StageReport>,
+    pub stages: Vec<StageReport>,
     /// Stages of the plan, to be recorded with the time that they took.
-    planned: Vec<Stage>,
+    planned: Vec<PlannedStage>,
     /// False as long as everything that earlier runs did is unchanged.
-    is_changed: bool,
+    pub is_changed: bool,
     /// The manifest of an earlier run that did the whole job.
     pub done: Option<Manifest>,
     /// True while `done` is still on the disk.
@@ -59,8 +59,7 @@ impl RunRecord {
         progress.metrics().set_crew(comm.ranks(), *threads, budget.limit());
         let workdir = comm.leads().then(|| job.workdir.clone());
         if let Some(workdir) = &workdir {
-            progress.set_run(manifest.runs, started);
-            progress.set_workdir(workdir);
+            progress.set_run(workdir, manifest.runs, started);
             progress.metrics().begin(workdir, started);
         }
         let (is_changed, is_unsaved, is_metered) = (false, done.is_some() && workdir.is_some(), false);
@@ -94,11 +93,6 @@ impl RunRecord {
         self.is_changed = true;
     }
 
-    /// Returns true if this run changed what earlier runs left.
-    pub fn is_changed(&self) -> bool {
-        self.is_changed
-    }
-
     /// Does the work of a stage, and records its figures.
     ///
     /// # Errors
@@ -111,7 +105,10 @@ impl RunRecord {
         unit: Unit,
         work: impl FnOnce(&StageProgress) -> Result<(T, Moved)>,
     ) -> Result<T> {
-        self.begin_stage()?;
+        self.note_change();
+        if std::mem::take(&mut self.is_unsaved) {
+            self.save()?;
+        }
         self.record_gpu(context);
         let progress = self.progress.stage(name, total, unit);
         self.progress.metrics().look();
@@ -162,27 +159,12 @@ impl RunRecord {
         order.store(content, manifest, &workdir)
     }
 
-    /// Notes that a stage starts.
-    ///
-    /// # Errors
-    /// Errors of [`Self::save`].
-    fn begin_stage(&mut self) -> Result<()> {
-        self.note_change();
-        if std::mem::take(&mut self.is_unsaved) { self.save() } else { Ok(()) }
-    }
-
     /// Adds a stage that an earlier run completed to the report.
     pub fn skipped(&mut self, name: &'static str) {
         let Manifest { stages, tasks, .. } = &self.manifest;
         let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
         let figures = figures.cloned().unwrap_or_default();
-        self.stages.push(StageReport {
-            name,
-            figures,
-            resumed: true,
-            cpu_seconds: Vec::new(),
-            gpu_seconds: Vec::new(),
-        });
+        self.stages.push(StageReport { name, figures, resumed: true, ..StageReport::default() });
     }
 
     /// Records in the manifest that a stage is done, with the figures of its last run.
@@ -191,11 +173,6 @@ impl RunRecord {
     /// Errors of [`Manifest::done`].
     pub fn done<T: Serialize>(&mut self, name: &str, key: u64, found: &T) -> Result<()> {
         self.manifest.done(name, key, self.figures_of(name), found)
-    }
-
-    /// Returns the stages for the report, which are then no longer in the record.
-    pub fn take_stages(&mut self) -> Vec<StageReport> {
-        std::mem::take(&mut self.stages)
     }
 
     /// Returns the seconds of all stages that prepared the graph.
@@ -210,7 +187,7 @@ impl RunRecord {
     }
 
     /// Sets the stages of the plan that this run follows.
-    pub(crate) fn follow(&mut self, planned: Vec<Stage>) {
+    pub(crate) fn follow(&mut self, planned: Vec<PlannedStage>) {
         self.planned = planned;
     }
 

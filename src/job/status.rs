@@ -1,10 +1,10 @@
 //! `gpugraph status`: progress of a job, seen from outside. Takes no lock and writes nothing, so it blocks nobody.
 
-use crate::algo::run::{Units as UnitsFile, UnitsKind};
+use crate::algo::run::{Units, UnitsKind};
 use crate::config::{self, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::graph::{STAGES, merge, transpose};
-use crate::job::results::Results;
+use crate::job::results::TaskResults;
 use crate::job::state::lock::{Liveness, Lock, Owner};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::TaskRecord;
@@ -32,7 +32,7 @@ const FOR_GOOD: [u8; 6] = [2, 3, 4, 5, 7, 8];
 /// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum JobState {
     /// A process works on it.
     Running,
     /// Held by an owner on another host that has sent no update lately.
@@ -45,7 +45,7 @@ pub enum State {
 
 /// What `status` reports.
 #[derive(Debug, Clone, Serialize)]
-pub struct Look {
+pub struct JobStatus {
     /// The workdir.
     pub workdir: PathBuf,
     /// Name of the job.
@@ -56,7 +56,7 @@ pub struct Look {
     /// then as the job file has it.
     pub differs: Vec<[String; 2]>,
     /// The state of the job.
-    pub state: State,
+    pub state: JobState,
     /// The process that holds the workdir, or held it last without releasing it.
     pub owner: Option<Owner>,
     /// Seconds since the owner's last update. Clocks may differ between hosts.
@@ -73,19 +73,19 @@ pub struct Look {
     /// progress.
     pub progress: String,
     /// All stages in order.
-    pub stages: Vec<StageLook>,
+    pub stages: Vec<StageStatus>,
     /// Units of the current task, until the job is done.
-    pub units: Option<Units>,
+    pub units: Option<UnitsDone>,
     /// The current stage, or the last one.
     pub now: Option<Status>,
     /// Results of finished tasks, as in the report.
-    pub results: Results,
+    pub results: TaskResults,
 }
 
 /// One stage.
 #[derive(Debug, Clone, Serialize)]
-pub struct StageLook {
-    /// True if its result is stored.
+pub struct StageStatus {
+    /// Its name in the report.
     pub name: String,
     /// True if its result is there.
     pub done: bool,
@@ -95,7 +95,7 @@ pub struct StageLook {
 
 /// Units of a task, according to its journal or checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Units {
+pub struct UnitsDone {
     /// Name of the task.
     pub task: String,
     /// Units done in the current trial.
@@ -127,8 +127,7 @@ impl JobPlace {
             }
             return Ok(JobPlace { workdir: path.to_owned(), job: None });
         }
-        let found = path.try_exists().map_err(|e| Error::io("look for a job", path, e))?;
-        if !found {
+        if !path.try_exists().map_err(|e| Error::io("look for a job", path, e))? {
             return Err(Error::Usage(format!("{}: no such job file or workdir", path.display())));
         }
         let job = config::load(path, set)?;
@@ -180,7 +179,7 @@ fn table_values(table: &str, keys: &[[String; 2]], side: usize) -> String {
 ///
 /// # Errors
 /// [`Error::Usage`] if no job has run there, [`Error::Corrupt`] if the manifest is damaged.
-pub fn look(place: &JobPlace) -> Result<Look> {
+pub fn look(place: &JobPlace) -> Result<JobStatus> {
     let workdir = &place.workdir;
     let manifest = place.manifest()?;
     let owner = Lock::owner(workdir);
@@ -190,15 +189,15 @@ pub fn look(place: &JobPlace) -> Result<Look> {
     let of_owner = |now: &Status| owner.as_ref().is_none_or(|owner| (now.pid, &now.host) == (owner.pid, &owner.host));
     let now = now.filter(of_owner);
     let state = match owner.as_ref().map(Owner::liveness) {
-        Some(Liveness::Alive) => State::Running,
-        Some(Liveness::Unknown) if silent_seconds.is_some_and(|s| s < SILENT) => State::Running,
-        Some(Liveness::Unknown) => State::Silent,
-        Some(Liveness::Dead) | None if manifest.stopped.is_some() => State::Stopped,
-        Some(Liveness::Dead) | None => State::Finished,
+        Some(Liveness::Alive) => JobState::Running,
+        Some(Liveness::Unknown) if silent_seconds.is_some_and(|s| s < SILENT) => JobState::Running,
+        Some(Liveness::Unknown) => JobState::Silent,
+        Some(Liveness::Dead) | None if manifest.stopped.is_some() => JobState::Stopped,
+        Some(Liveness::Dead) | None => JobState::Finished,
     };
-    let running = matches!(state, State::Running | State::Silent);
+    let running = matches!(state, JobState::Running | JobState::Silent);
     let units = units(workdir, &manifest);
-    Ok(Look {
+    Ok(JobStatus {
         progress: progress(workdir, &manifest, units.as_ref()),
         workdir: workdir.clone(),
         job: manifest.job.clone(),
@@ -215,23 +214,20 @@ pub fn look(place: &JobPlace) -> Result<Look> {
         // Units that a finished job left may be from an earlier attempt with more trials or other results. `min` is
         // needed because the journal of searches also contains their checks.
         units: units
-            .filter(|_| state != State::Finished)
-            .map(|units| Units { done: units.done.min(units.total), ..units }),
-        results: Results::of(&manifest, usize::MAX, &[]),
+            .filter(|_| state != JobState::Finished)
+            .map(|units| UnitsDone { done: units.done.min(units.total), ..units }),
+        results: TaskResults::of(&manifest, usize::MAX, &[]),
         now,
         owner,
     })
 }
 
 /// Returns all stages: preparation, the tasks of the job, and other tasks computed in this workdir.
-fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
-    let prepared = |name: &str| {
-        let stage = manifest.stages.get(name);
-        StageLook { name: name.to_owned(), done: stage.is_some(), seconds: stage.map(|stage| stage.figures.seconds) }
-    };
-    let task = |name: &str| {
-        let done = manifest.tasks.get(name).filter(|task| task.done);
-        StageLook { name: name.to_owned(), done: done.is_some(), seconds: done.map(|task| task.figures.seconds) }
+fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageStatus> {
+    let look = |name: &str| {
+        let task = || manifest.tasks.get(name).filter(|task| task.done).map(|task| &task.figures);
+        let figures = manifest.stages.get(name).map(|stage| &stage.figures).or_else(task);
+        StageStatus { name: name.to_owned(), done: figures.is_some(), seconds: figures.map(|figures| figures.seconds) }
     };
     let mut tasks: Vec<&str> = match job {
         Some(job) => job.tasks.iter().map(|task| task.name()).collect(),
@@ -247,13 +243,12 @@ fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
     let transposes = job.is_some_and(Job::needs_upper) || manifest.stages.contains_key(transpose::STAGE);
     let merges = job.is_some_and(|job| job.merges(job.direction())) || manifest.stages.contains_key(merge::STAGE);
     let parts = transposes.then_some(transpose::STAGE).into_iter().chain(merges.then_some(merge::STAGE));
-    let preparing = STAGES.into_iter().filter(|_| prepares).chain(parts).map(prepared);
-    preparing.chain(tasks.into_iter().map(task)).collect()
+    STAGES.into_iter().filter(|_| prepares).chain(parts).chain(tasks).map(look).collect()
 }
 
 /// Describes what would be lost with the workdir: the stages, trials and units that are done. Returns `nothing`
 /// before the first of them.
-fn progress(workdir: &Path, manifest: &Manifest, units: Option<&Units>) -> String {
+fn progress(workdir: &Path, manifest: &Manifest, units: Option<&UnitsDone>) -> String {
     let stages: Vec<&str> = manifest.stages.keys().map(String::as_str).collect();
     let trials: String = manifest.tasks.iter().map(|(name, task)| format!(" {name} {}", task.seconds.len())).collect();
     let (trial, done) = units.map_or((0, 0), |units| (units.trial, units.done));
@@ -261,12 +256,8 @@ fn progress(workdir: &Path, manifest: &Manifest, units: Option<&Units>) -> Strin
         0 => String::new(),
         bytes => format!(" rounds of {bytes} bytes"),
     };
-    if stages.is_empty()
-        && trial == 0
-        && done == 0
-        && manifest.tasks.values().all(|task| task.seconds.is_empty())
-        && rounds.is_empty()
-    {
+    let has_trials = manifest.tasks.values().any(|task| !task.seconds.is_empty());
+    if stages.is_empty() && (trial, done) == (0, 0) && !has_trials && rounds.is_empty() {
         return "nothing".into();
     }
     format!("stages {} trials{trials} trial {trial} units {done}{rounds}", stages.join("+"))
@@ -279,13 +270,13 @@ fn rounds(workdir: &Path) -> u64 {
 }
 
 /// Returns the units of the first unfinished task that has some.
-pub(crate) fn units(workdir: &Path, manifest: &Manifest) -> Option<Units> {
+pub(crate) fn units(workdir: &Path, manifest: &Manifest) -> Option<UnitsDone> {
     let files: Vec<String> = std::fs::read_dir(workdir.join("units"))
         .ok()?
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    let files: Vec<_> = files.iter().filter_map(|name| Some((name, UnitsFile::named(name)?))).collect();
+    let files: Vec<_> = files.iter().filter_map(|name| Some((name, Units::named(name)?))).collect();
     manifest.tasks_in_order().filter(|(_, record)| !record.done).find_map(|(name, record)| {
         let of_task = || files.iter().filter(|(_, (algorithm, _, _))| *algorithm == name);
         let trial = of_task().map(|(_, (_, trial, _))| *trial).max()?;
@@ -293,7 +284,7 @@ pub(crate) fn units(workdir: &Path, manifest: &Manifest) -> Option<Units> {
             .filter(|(_, (_, number, _))| *number == trial)
             .filter_map(|(file, (_, _, kind))| units_in(&workdir.join("units").join(file), *kind, record))
             .max()?;
-        Some(Units { task: name.to_owned(), done, total: record.units, trial })
+        Some(UnitsDone { task: name.to_owned(), done, total: record.units, trial })
     })
 }
 
@@ -313,22 +304,22 @@ fn last_sign(workdir: &Path) -> Option<f64> {
     Some(SystemTime::now().duration_since(written).unwrap_or_default().as_secs_f64())
 }
 
-impl fmt::Display for Look {
+impl fmt::Display for JobStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let owner = self.owner.as_ref().map_or_else(|| "nobody".into(), Owner::to_string);
         let silent = duration(self.silent_seconds.unwrap_or(0.0));
         let state = match (self.state, &self.stopped) {
-            (State::Running, _) if self.silent_seconds.is_some_and(|s| s > QUIET) => {
+            (JobState::Running, _) if self.silent_seconds.is_some_and(|s| s > QUIET) => {
                 format!("running: {owner}, silent for {silent}")
             }
-            (State::Running, _) => format!("running: {owner}"),
-            (State::Silent, _) => format!("unknown: {owner} holds the workdir, silent for {silent}"),
-            (State::Finished, _) => format!("finished at {}", self.ended()),
+            (JobState::Running, _) => format!("running: {owner}"),
+            (JobState::Silent, _) => format!("unknown: {owner} holds the workdir, silent for {silent}"),
+            (JobState::Finished, _) => format!("finished at {}", self.ended()),
             // "stopped by SIGINT: …" already starts with the word.
-            (State::Stopped, Some(why)) if why.starts_with("stopped ") => why.clone(),
-            (State::Stopped, Some(why)) if self.says_what_to_do(why) => format!("stopped: {why}"),
-            (State::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
-            (State::Stopped, None) => "stopped".to_owned(),
+            (JobState::Stopped, Some(why)) if why.starts_with("stopped ") => why.clone(),
+            (JobState::Stopped, Some(why)) if self.says_what_to_do(why) => format!("stopped: {why}"),
+            (JobState::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
+            (JobState::Stopped, None) => "stopped".to_owned(),
         };
         writeln!(f, "job       {} in {}", self.job, self.workdir.display())?;
         if let Some(asked) = &self.asked {
@@ -340,23 +331,23 @@ impl fmt::Display for Look {
         writeln!(f, "state     {state}")?;
         writeln!(f, "resumes   {}, {} in finished runs", self.resumes, duration(self.seconds))?;
         for stage in &self.stages {
-            let at_work = self.state == State::Running && self.now.as_ref().is_some_and(|now| now.stage == stage.name);
-            let how = match (stage.done, stage.seconds) {
+            let at_work =
+                self.state == JobState::Running && self.now.as_ref().is_some_and(|now| now.stage == stage.name);
+            let how = match stage.seconds {
                 _ if at_work => "at work".to_owned(),
-                (true, Some(seconds)) => format!("done in {}", duration(seconds)),
-                (true, None) => "done".to_owned(),
-                (false, _) => match self.units.as_ref().filter(|units| stage.name == units.task && units.done > 0) {
-                    Some(Units { done, total, .. }) => format!("{done} of {total}"),
+                Some(seconds) => format!("done in {}", duration(seconds)),
+                None => match self.units.as_ref().filter(|units| stage.name == units.task && units.done > 0) {
+                    Some(UnitsDone { done, total, .. }) => format!("{done} of {total}"),
                     None => "to do".to_owned(),
                 },
             };
             writeln!(f, "{:9} {how}", stage.name)?;
         }
-        if let Some(Units { task, done, total, trial }) = &self.units {
+        if let Some(UnitsDone { task, done, total, trial }) = &self.units {
             let trial = if *trial > 0 { format!(" in trial {trial}") } else { String::new() };
             writeln!(f, "units     {done} of {total} of {task}{trial}")?;
         }
-        if let (State::Running | State::Silent, Some(now)) = (self.state, &self.now) {
+        if let (JobState::Running | JobState::Silent, Some(now)) = (self.state, &self.now) {
             // Capped because a rank may have done a part of other ranks' share.
             let percent = (100.0 * now.done as f64 / now.total.max(1) as f64).min(100.0);
             let left = now.eta_seconds.map_or_else(|| "?".into(), duration);
@@ -374,7 +365,7 @@ impl fmt::Display for Look {
     }
 }
 
-impl Look {
+impl JobStatus {
     /// Returns true if the same command would fail again in the same way, or if the error already says to run it
     /// again.
     fn says_what_to_do(&self, why: &str) -> bool {

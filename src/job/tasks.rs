@@ -9,7 +9,7 @@ use crate::job::input;
 use crate::job::run_record::{Moved, RunRecord};
 use crate::job::stage::{Made, Stage};
 use crate::job::state::manifest::Manifest;
-use crate::job::state::record::{ComputedOn, Contents, Origin, TaskRecord, task_key};
+use crate::job::state::record::{ComputedOn, Contents, ResultOrigin, TaskRecord, task_key};
 use crate::process::progress::Unit;
 use crate::results::{Columns, Output};
 use std::collections::{BTreeMap, HashSet};
@@ -24,13 +24,6 @@ fn contents(input: InputRef<'_>) -> Contents {
         ByInput::Graph(graph) => Contents::of(&graph.info),
         ByInput::List(list) => Contents::of_list(list.identity),
     }
-}
-
-/// Returns the facts about the graph that a task is computed on; `None` for a list.
-fn computed_on(input: InputRef<'_>, task: &dyn Task) -> Option<ComputedOn> {
-    let graph = input.graph()?;
-    let stored = graph.for_task(task.needs().direction).stored.clone();
-    Some(ComputedOn { info: graph.info.clone(), stored })
 }
 
 /// Returns the number of units of a task, and what its units are.
@@ -89,7 +82,11 @@ impl AlgorithmStage {
             // Time spent on another table or graph does not belong to this work.
             record.manifest.spent.stages.remove(name);
         }
-        let on = (contents(input), computed_on(input, task));
+        let graph = input.graph().map(|graph| {
+            let stored = graph.for_task(task.needs().direction).stored.clone();
+            ComputedOn { info: graph.info.clone(), stored }
+        });
+        let on = (contents(input), graph);
         of_task.begin(key, task, on, units(input, task).0, context.job.output.format);
         let trials = context.job.run.trials;
         let first = (of_task.seconds.len() as u32).min(trials - 1);
@@ -110,7 +107,7 @@ impl AlgorithmStage {
             of_task.outputs.extend(outputs);
             (of_task.device, of_task.figures) = (device.into(), figures);
             if is_last {
-                (of_task.from, of_task.files) = (Some(Origin::now(&context.job)), Some(of_task.outputs.len()));
+                (of_task.from, of_task.files) = (Some(ResultOrigin::now(&context.job)), Some(of_task.outputs.len()));
                 record.manifest.set_content(contents(input).edges, &context.job.input_keys);
             }
             record.save()?;
@@ -255,17 +252,10 @@ fn units_of(job: &Job, wants: impl Fn(&str, u32) -> bool) -> impl Iterator<Item 
 fn remove_output(path: &Path, out: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", path, e)),
-        _ => remove_empty_folders(path, out),
+        _ => {}
     }
+    let mut between = path.ancestors().skip(1).take_while(|folder| folder.starts_with(out) && *folder != out);
+    // The first folder that is not empty ends the walk.
+    let _ = between.try_for_each(std::fs::remove_dir);
     Ok(())
-}
-
-/// Removes the empty folders between `file` and `out`.
-fn remove_empty_folders(file: &Path, out: &Path) {
-    let between = file.ancestors().skip(1).take_while(|folder| folder.starts_with(out) && *folder != out);
-    for folder in between {
-        if std::fs::remove_dir(folder).is_err() {
-            return;
-        }
-    }
 }

@@ -47,7 +47,7 @@ impl TextSpan {
 }
 
 /// A mistake, and its place if it has one.
-struct Mistake {
+struct JobMistake {
     place: Option<TextSpan>,
     message: String,
     /// Whether it is a mistake in the syntax of TOML rather than in the meaning.
@@ -60,7 +60,7 @@ pub struct Diagnostics {
     texts: Vec<String>,
     /// Offsets of the lines of the job file, except the first line.
     line_starts: Vec<usize>,
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<JobMistake>,
 }
 
 impl Diagnostics {
@@ -83,12 +83,12 @@ impl Diagnostics {
 
     /// Adds a mistake at a place.
     pub fn error(&mut self, place: &TextSpan, message: impl Into<String>) {
-        self.mistakes.push(Mistake { place: Some(place.clone()), message: message.into(), syntax: false });
+        self.mistakes.push(JobMistake { place: Some(place.clone()), message: message.into(), syntax: false });
     }
 
     /// Adds a mistake about something that the whole file lacks.
     pub fn missing(&mut self, message: impl Into<String>) {
-        self.mistakes.push(Mistake { place: None, message: message.into(), syntax: false });
+        self.mistakes.push(JobMistake { place: None, message: message.into(), syntax: false });
     }
 
     /// Adds a syntax error of the TOML parser in the job file.
@@ -103,7 +103,7 @@ impl Diagnostics {
             },
             other => format!("not TOML: {other}"),
         };
-        self.mistakes.push(Mistake { place: Some(place), message, syntax: true });
+        self.mistakes.push(JobMistake { place: Some(place), message, syntax: true });
     }
 
     /// Names a place for use in a message about another place: `line 5`, or the override.
@@ -167,7 +167,7 @@ impl Diagnostics {
         1 + self.line_starts.partition_point(|&start| start <= at)
     }
 
-    fn render(&self, mistake: &Mistake) -> String {
+    fn render(&self, mistake: &JobMistake) -> String {
         let Some(place) = &mistake.place else {
             return format!("{}: {}", self.file, mistake.message);
         };

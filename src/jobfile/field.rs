@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, TextSpan};
 use super::expand::Environment;
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{TomlEntry, TomlNode, TomlTable, TomlValue};
 use super::{advice, duration, expand};
 use crate::formats::Columns;
 use crate::quote::clip;
@@ -18,7 +18,7 @@ const COLUMNS: &str = "columns, such as [2, 3], [2, 3, 4], [\"src\", \"dst\"] or
 /// A table of the job file, present or not.
 pub struct Section<'t> {
     name: String,
-    table: Option<&'t Table>,
+    table: Option<&'t TomlTable>,
 }
 
 /// A key that is present, with its name in messages, such as `limits.threads`.
@@ -26,12 +26,12 @@ pub struct Field<'t> {
     /// Name of the table and the key.
     pub name: String,
     /// The key as it is written, and its value.
-    pub entry: &'t Entry,
+    pub entry: &'t TomlEntry,
 }
 
 impl<'t> Section<'t> {
     /// Returns the table `name` of the root. Values that are not tables have been refused before.
-    pub fn of(root: &'t Table, name: &str) -> Self {
+    pub fn of(root: &'t TomlTable, name: &str) -> Self {
         Section { name: name.to_owned(), table: root.get(name).and_then(|entry| entry.node.as_table()) }
     }
 
@@ -47,7 +47,7 @@ impl<'t> Field<'t> {
     /// key.
     pub fn place(&self) -> &'t TextSpan {
         match self.entry.node.value {
-            Value::Table(_) => &self.entry.place,
+            TomlValue::Table(_) => &self.entry.place,
             _ => &self.entry.node.place,
         }
     }
@@ -55,6 +55,11 @@ impl<'t> Field<'t> {
     /// Reports a mistake in the value: `NAME: MESSAGE`.
     pub fn error(&self, message: &str, diagnostics: &mut Diagnostics) {
         diagnostics.error(self.place(), format!("{}: {message}", self.name));
+    }
+
+    /// Reports a mistake in the use of the key: `NAME MESSAGE`.
+    pub fn refuse(&self, message: &str, diagnostics: &mut Diagnostics) {
+        diagnostics.error(&self.entry.place, format!("{} {message}", self.name));
     }
 
     fn expected<T>(&self, what: &str, diagnostics: &mut Diagnostics) -> Option<T> {
@@ -66,7 +71,7 @@ impl<'t> Field<'t> {
     /// Reads `true` or `false`.
     pub fn boolean(&self, diagnostics: &mut Diagnostics) -> Option<bool> {
         match self.entry.node.value {
-            Value::Boolean(boolean) => Some(boolean),
+            TomlValue::Boolean(boolean) => Some(boolean),
             _ => self.expected("true or false", diagnostics),
         }
     }
@@ -76,7 +81,7 @@ impl<'t> Field<'t> {
     where
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
     {
-        if let Value::Integer(integer) = self.entry.node.value
+        if let TomlValue::Integer(integer) = self.entry.node.value
             && let Ok(integer) = T::try_from(integer)
             && range.contains(&integer)
         {
@@ -91,24 +96,23 @@ impl<'t> Field<'t> {
         T: TryFrom<i128> + PartialOrd + std::fmt::Display,
     {
         let nodes = match &self.entry.node.value {
-            Value::Array(nodes) => nodes.iter().collect(),
-            _ => vec![&self.entry.node],
+            TomlValue::Array(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(&self.entry.node),
         };
-        let mut numbers = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            let number = match node.value {
-                Value::Integer(integer) => T::try_from(integer).ok().filter(|integer| range.contains(integer)),
-                _ => None,
-            };
-            let Some(number) = number else {
+        let number = |node: &TomlNode| match node.value {
+            TomlValue::Integer(integer) => T::try_from(integer).ok().filter(|integer| range.contains(integer)),
+            _ => None,
+        };
+        let one = |node: &TomlNode| {
+            let number = number(node);
+            if number.is_none() {
                 let (from, to, found) = (range.start(), range.end(), found(node, diagnostics));
                 let message = format!("expected whole numbers from {from} to {to}, such as [1, 2], found {found}");
                 diagnostics.error(&node.place, format!("{}: {message}", self.name));
-                return None;
-            };
-            numbers.push(number);
-        }
-        Some(numbers)
+            }
+            number
+        };
+        nodes.iter().map(one).collect()
     }
 
     /// Returns true if the value is a table.
@@ -123,12 +127,12 @@ impl<'t> Field<'t> {
 
     /// Reads two numbers. Each comes with a flag that is true if it is written as an integer.
     pub fn pair(&self, diagnostics: &mut Diagnostics) -> Option<[(f64, bool); 2]> {
-        let number = |node: &Node| match node.value {
-            Value::Integer(integer) => Some((integer as f64, true)),
-            Value::Float(float) => Some((float, false)),
+        let number = |node: &TomlNode| match node.value {
+            TomlValue::Integer(integer) => Some((integer as f64, true)),
+            TomlValue::Float(float) => Some((float, false)),
             _ => None,
         };
-        if let Value::Array(nodes) = &self.entry.node.value
+        if let TomlValue::Array(nodes) = &self.entry.node.value
             && let [first, second] = nodes.as_slice()
             && let (Some(first), Some(second)) = (number(first), number(second))
         {
@@ -140,8 +144,8 @@ impl<'t> Field<'t> {
     /// Reads a number greater than 0 and at most `most`.
     pub fn positive(&self, most: u32, diagnostics: &mut Diagnostics) -> Option<f64> {
         let number = match self.entry.node.value {
-            Value::Integer(integer) => integer as f64,
-            Value::Float(float) => float,
+            TomlValue::Integer(integer) => integer as f64,
+            TomlValue::Float(float) => float,
             _ => f64::NAN,
         };
         if number > 0.0 && number <= f64::from(most) {
@@ -153,8 +157,8 @@ impl<'t> Field<'t> {
     /// Reads a number from 0 to 1.
     pub fn probability(&self, diagnostics: &mut Diagnostics) -> Option<f64> {
         match self.entry.node.value {
-            Value::Integer(integer @ (0 | 1)) => Some(integer as f64),
-            Value::Float(float) if (0.0..=1.0).contains(&float) => Some(float),
+            TomlValue::Integer(integer @ (0 | 1)) => Some(integer as f64),
+            TomlValue::Float(float) if (0.0..=1.0).contains(&float) => Some(float),
             _ => self.expected("a number from 0 to 1", diagnostics),
         }
     }
@@ -177,44 +181,33 @@ impl<'t> Field<'t> {
     /// Reads a size in bytes, greater than 0.
     pub fn size(&self, diagnostics: &mut Diagnostics) -> Option<u64> {
         let size = match &self.entry.node.value {
-            Value::Integer(integer) => u64::try_from(*integer).ok(),
-            Value::String(text) => match size::parse(text) {
-                Ok(size) => Some(size),
-                Err(why) => {
-                    self.error(&format!("expected a size such as \"16GiB\", {why}"), diagnostics);
-                    return None;
-                }
-            },
-            _ => None,
+            TomlValue::Integer(integer) => u64::try_from(*integer).map_err(|_| None),
+            TomlValue::String(text) => size::parse(text).map_err(Some),
+            _ => Err(None),
         };
         match size {
-            Some(0) => {
-                self.error("expected a size above 0; leave the key out for what is free", diagnostics);
-                None
-            }
-            Some(size) => Some(size),
-            None => self.expected("a size such as \"16GiB\"", diagnostics),
+            Ok(0) => self.error("expected a size above 0; leave the key out for what is free", diagnostics),
+            Ok(size) => return Some(size),
+            Err(Some(why)) => self.error(&format!("expected a size such as \"16GiB\", {why}"), diagnostics),
+            Err(None) => return self.expected("a size such as \"16GiB\"", diagnostics),
         }
+        None
     }
 
     /// Reads columns of text: "auto", an array of numbers or names, or such a list as one string.
     pub fn columns(&self, diagnostics: &mut Diagnostics) -> Option<Columns> {
         let columns = match &self.entry.node.value {
-            Value::String(text) => text.parse(),
-            Value::Array(elements) => {
-                let numbers: Option<Vec<u64>> = elements
-                    .iter()
-                    .map(|element| match element.value {
-                        Value::Integer(number) => Some(u64::try_from(number).unwrap_or(0)),
-                        _ => None,
-                    })
-                    .collect();
-                let names: Option<Vec<String>> =
-                    elements.iter().map(|element| string(element).map(str::to_owned)).collect();
-                match (numbers, names) {
+            TomlValue::String(text) => text.parse(),
+            TomlValue::Array(elements) => {
+                let number = |element: &TomlNode| match element.value {
+                    TomlValue::Integer(number) => Some(u64::try_from(number).unwrap_or(0)),
+                    _ => None,
+                };
+                let name = |element| string(element).map(str::to_owned);
+                match (elements.iter().map(number).collect(), elements.iter().map(name).collect()) {
                     (Some(numbers), _) => Columns::numbers(numbers),
                     (None, Some(names)) => Columns::names(names),
-                    _ => return self.expected(COLUMNS, diagnostics),
+                    (None, None) => return self.expected(COLUMNS, diagnostics),
                 }
             }
             _ => return self.expected(COLUMNS, diagnostics),
@@ -224,7 +217,7 @@ impl<'t> Field<'t> {
 
     /// Reads a duration in `range`.
     pub fn duration(&self, range: RangeInclusive<Duration>, diagnostics: &mut Diagnostics) -> Option<Duration> {
-        let Value::String(text) = &self.entry.node.value else {
+        let TomlValue::String(text) = &self.entry.node.value else {
             return self.expected("a duration such as \"30s\"", diagnostics);
         };
         match duration::parse(text) {
@@ -246,7 +239,7 @@ impl<'t> Field<'t> {
     }
 
     /// Reads a table, and also returns it as a section.
-    pub fn section(&self, diagnostics: &mut Diagnostics) -> Option<(&'t Table, Section<'t>)> {
+    pub fn section(&self, diagnostics: &mut Diagnostics) -> Option<(&'t TomlTable, Section<'t>)> {
         match self.entry.node.as_table() {
             Some(table) => Some((table, Section { name: self.name.clone(), table: Some(table) })),
             None => self.expected("a table", diagnostics),
@@ -261,29 +254,26 @@ impl<'t> Field<'t> {
 
     /// Reads one path, or a non-empty array of paths.
     pub fn paths(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<Vec<PathBuf>> {
-        let Value::Array(elements) = &self.entry.node.value else {
-            let Some(text) = string(&self.entry.node) else {
-                return self.expected("a string or an array of strings", diagnostics);
-            };
-            return self.expand(text, self.place(), environment, diagnostics).map(|path| vec![path]);
+        let elements = match &self.entry.node.value {
+            TomlValue::Array(elements) => elements.as_slice(),
+            TomlValue::String(_) => std::slice::from_ref(&self.entry.node),
+            _ => return self.expected("a string or an array of strings", diagnostics),
         };
         if elements.is_empty() {
             self.error("expected at least one path, found an empty array", diagnostics);
             return None;
         }
+        let path = |element: &TomlNode| {
+            let Some(text) = string(element) else {
+                let message =
+                    format!("{}: expected strings in the array, found {}", self.name, found(element, diagnostics));
+                diagnostics.error(&element.place, message);
+                return None;
+            };
+            self.expand(text, &element.place, environment, diagnostics)
+        };
         // All elements are read, so that every mistake is reported.
-        let paths: Vec<Option<PathBuf>> = elements
-            .iter()
-            .map(|element| match string(element) {
-                Some(text) => self.expand(text, &element.place, environment, diagnostics),
-                None => {
-                    let found = found(element, diagnostics);
-                    let message = format!("{}: expected strings in the array, found {found}", self.name);
-                    diagnostics.error(&element.place, message);
-                    None
-                }
-            })
-            .collect();
+        let paths: Vec<Option<PathBuf>> = elements.iter().map(path).collect();
         paths.into_iter().collect()
     }
 
@@ -321,22 +311,22 @@ impl<'t> Field<'t> {
 }
 
 /// Returns the string of a node, if it is one.
-fn string(node: &Node) -> Option<&str> {
+fn string(node: &TomlNode) -> Option<&str> {
     match &node.value {
-        Value::String(text) => Some(text),
+        TomlValue::String(text) => Some(text),
         _ => None,
     }
 }
 
 /// Describes a value, for "expected …, found …".
-fn found(node: &Node, diagnostics: &Diagnostics) -> String {
+fn found(node: &TomlNode, diagnostics: &Diagnostics) -> String {
     let written = clip(diagnostics.slice(&node.place));
     match &node.value {
-        Value::String(text) => format!("the string \"{}\"", clip(text)),
-        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => written,
-        Value::Datetime => format!("the date or time {written}"),
-        Value::Array(_) => "an array".to_owned(),
-        Value::Table(_) => "a table".to_owned(),
+        TomlValue::String(text) => format!("the string \"{}\"", clip(text)),
+        TomlValue::Integer(_) | TomlValue::Float(_) | TomlValue::Boolean(_) => written,
+        TomlValue::Datetime => format!("the date or time {written}"),
+        TomlValue::Array(_) => "an array".to_owned(),
+        TomlValue::Table(_) => "a table".to_owned(),
     }
 }
 

@@ -7,11 +7,11 @@ use super::field::{Field, Section};
 pub struct Key<T: 'static> {
     name: &'static str,
     meaning: &'static str,
-    kind: Kind<T>,
+    kind: KeyKind<T>,
 }
 
 /// How the value of a key is read.
-enum Kind<T: 'static> {
+enum KeyKind<T: 'static> {
     /// One of some words; the first is the default.
     Choice(&'static [(&'static str, T)]),
     /// Anything else.
@@ -42,7 +42,7 @@ pub trait AnyKey: Sync {
 impl<T: Clone> Key<T> {
     /// Defines a key that is one of some words, of which the first is the default.
     pub const fn choice(name: &'static str, words: &'static [(&'static str, T)], meaning: &'static str) -> Key<T> {
-        Key { name, meaning, kind: Kind::Choice(words) }
+        Key { name, meaning, kind: KeyKind::Choice(words) }
     }
 
     /// Defines a key that takes `values` and is `default`, in words or as TOML, if it is absent.
@@ -53,7 +53,7 @@ impl<T: Clone> Key<T> {
         absent: fn() -> T,
         read: fn(&Field<'_>, &mut Diagnostics) -> Option<T>,
     ) -> Key<T> {
-        Key { name, meaning, kind: Kind::Other { values, default, absent, read } }
+        Key { name, meaning, kind: KeyKind::Other { values, default, absent, read } }
     }
 
     /// Returns the key, if the table has it.
@@ -64,8 +64,8 @@ impl<T: Clone> Key<T> {
     /// Reads its value in a table, or returns its default; `None` after a mistake.
     pub fn read(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<T> {
         match (self.field(table), &self.kind) {
-            (Some(field), Kind::Choice(words)) => field.choice(words, diagnostics),
-            (Some(field), Kind::Other { read, .. }) => read(&field, diagnostics),
+            (Some(field), KeyKind::Choice(words)) => field.choice(words, diagnostics),
+            (Some(field), KeyKind::Other { read, .. }) => read(&field, diagnostics),
             (None, _) => Some(self.absent()),
         }
     }
@@ -77,8 +77,8 @@ impl<T: Clone> Key<T> {
 
     fn absent(&self) -> T {
         match &self.kind {
-            Kind::Choice(words) => words[0].1.clone(),
-            Kind::Other { absent, .. } => absent(),
+            KeyKind::Choice(words) => words[0].1.clone(),
+            KeyKind::Other { absent, .. } => absent(),
         }
     }
 }
@@ -115,15 +115,15 @@ impl<T: Sync> AnyKey for Key<T> {
 
     fn values(&self) -> String {
         match self.kind {
-            Kind::Choice(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" | "),
-            Kind::Other { values, .. } => values.to_owned(),
+            KeyKind::Choice(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" | "),
+            KeyKind::Other { values, .. } => values.to_owned(),
         }
     }
 
     fn default(&self) -> String {
         match self.kind {
-            Kind::Choice(words) => words.first().map_or_else(String::new, |(word, _)| format!("\"{word}\"")),
-            Kind::Other { default, .. } => default.to_owned(),
+            KeyKind::Choice(words) => words.first().map_or_else(String::new, |(word, _)| format!("\"{word}\"")),
+            KeyKind::Other { default, .. } => default.to_owned(),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::diagnostics::TextSpan;
 
 /// A value as written.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum TomlValue {
     /// A string, with escapes resolved.
     String(String),
     /// An integer. An integer beyond 128 bits becomes the nearest that fits, which every range check refuses, too.
@@ -21,25 +21,25 @@ pub enum Value {
     /// A date or time, which no key accepts.
     Datetime,
     /// An array.
-    Array(Vec<Node>),
+    Array(Vec<TomlNode>),
     /// A table, inline or not.
-    Table(Table),
+    Table(TomlTable),
 }
 
 /// Formats the value as TOML on one line. Equal values have the same text, however they are written.
-impl fmt::Display for Value {
+impl fmt::Display for TomlValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::String(text) => write!(f, "{text:?}"),
-            Value::Integer(integer) => integer.fmt(f),
-            Value::Float(float) => write!(f, "{float:?}"),
-            Value::Boolean(boolean) => boolean.fmt(f),
-            Value::Datetime => f.write_str("a time"),
-            Value::Array(nodes) => {
+            TomlValue::String(text) => write!(f, "{text:?}"),
+            TomlValue::Integer(integer) => integer.fmt(f),
+            TomlValue::Float(float) => write!(f, "{float:?}"),
+            TomlValue::Boolean(boolean) => boolean.fmt(f),
+            TomlValue::Datetime => f.write_str("a time"),
+            TomlValue::Array(nodes) => {
                 let values: Vec<String> = nodes.iter().map(|node| node.value.to_string()).collect();
                 write!(f, "[{}]", values.join(", "))
             }
-            Value::Table(table) => {
+            TomlValue::Table(table) => {
                 let mut entries: Vec<String> =
                     table.entries.iter().map(|entry| format!("{} = {}", entry.key, entry.node.value)).collect();
                 entries.sort();
@@ -51,82 +51,82 @@ impl fmt::Display for Value {
 
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub struct TomlNode {
     /// Place of the value.
     pub place: TextSpan,
     /// The value.
-    pub value: Value,
+    pub value: TomlValue,
 }
 
 /// One `key = value`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct TomlEntry {
     /// The key.
     pub key: String,
     /// Place of the key.
     pub place: TextSpan,
     /// The value.
-    pub node: Node,
+    pub node: TomlNode,
 }
 
 /// A table, written in any form (`[header]`, inline, dotted keys).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Table {
+pub struct TomlTable {
     /// Entries in the order of the file.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TomlEntry>,
 }
 
-impl Table {
+impl TomlTable {
     /// Converts the parser's tree of text `source`. The parsed text begins `shift` bytes into that text.
     pub fn new(parsed: &DeTable<'_>, source: usize, shift: usize) -> Self {
-        let mut entries: Vec<Entry> = parsed
+        let mut entries: Vec<TomlEntry> = parsed
             .iter()
-            .map(|(key, value)| Entry {
+            .map(|(key, value)| TomlEntry {
                 key: key.get_ref().to_string(),
                 place: placed(source, shift, key.span()),
-                node: Node::new(value.get_ref(), placed(source, shift, value.span()), shift),
+                node: TomlNode::new(value.get_ref(), placed(source, shift, value.span()), shift),
             })
             .collect();
         entries.sort_by(|a, b| a.place.cmp(&b.place));
-        Table { entries }
+        TomlTable { entries }
     }
 
     /// Returns the entry of a key.
-    pub fn get(&self, key: &str) -> Option<&Entry> {
+    pub fn get(&self, key: &str) -> Option<&TomlEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
     /// Returns the entry of a key for modification.
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut TomlEntry> {
         self.entries.iter_mut().find(|entry| entry.key == key)
     }
 }
 
-impl Node {
+impl TomlNode {
     /// Converts the parser's value at `place`; places within it are `shift` bytes further than the parser reports.
     pub fn new(parsed: &DeValue<'_>, place: TextSpan, shift: usize) -> Self {
         let source = place.source;
         let value = match parsed {
-            DeValue::String(text) => Value::String(text.to_string()),
-            DeValue::Integer(integer) => Value::Integer(integer_of(integer.as_str(), integer.radix())),
-            DeValue::Float(float) => Value::Float(float.as_str().parse().unwrap_or(f64::NAN)),
-            DeValue::Boolean(boolean) => Value::Boolean(*boolean),
-            DeValue::Datetime(_) => Value::Datetime,
-            DeValue::Array(array) => Value::Array(
+            DeValue::String(text) => TomlValue::String(text.to_string()),
+            DeValue::Integer(integer) => TomlValue::Integer(integer_of(integer.as_str(), integer.radix())),
+            DeValue::Float(float) => TomlValue::Float(float.as_str().parse().unwrap_or(f64::NAN)),
+            DeValue::Boolean(boolean) => TomlValue::Boolean(*boolean),
+            DeValue::Datetime(_) => TomlValue::Datetime,
+            DeValue::Array(array) => TomlValue::Array(
                 array
                     .iter()
-                    .map(|element| Node::new(element.get_ref(), placed(source, shift, element.span()), shift))
+                    .map(|element| TomlNode::new(element.get_ref(), placed(source, shift, element.span()), shift))
                     .collect(),
             ),
-            DeValue::Table(table) => Value::Table(Table::new(table, source, shift)),
+            DeValue::Table(table) => TomlValue::Table(TomlTable::new(table, source, shift)),
         };
-        Node { place, value }
+        TomlNode { place, value }
     }
 
     /// Returns the table, if the value is one.
-    pub fn as_table(&self) -> Option<&Table> {
+    pub fn as_table(&self) -> Option<&TomlTable> {
         match &self.value {
-            Value::Table(table) => Some(table),
+            TomlValue::Table(table) => Some(table),
             _ => None,
         }
     }

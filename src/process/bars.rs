@@ -3,17 +3,10 @@
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::sync::OnceLock;
 
-use super::log;
-
 /// Returns all bars of the process.
 pub(super) fn all() -> &'static MultiProgress {
     static BARS: OnceLock<MultiProgress> = OnceLock::new();
     BARS.get_or_init(MultiProgress::new)
-}
-
-/// Runs `f` with the bars removed from the terminal, so that it can print lines.
-pub(super) fn suspended(f: impl FnOnce()) {
-    if log::has_bars() { all().suspend(f) } else { f() }
 }
 
 /// Adds a bar for the stage `name` with `total` work.

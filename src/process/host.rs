@@ -6,7 +6,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::store::os;
 
@@ -140,22 +139,10 @@ fn granted_memory() -> Option<u64> {
     Some(mib("SLURM_MEM_PER_NODE").or_else(per_cpu)? << 20)
 }
 
-/// Returns the host memory that counts against the job's limit, in bytes: anonymous and shared pages of this process,
-/// and pages counted by [`register`]. Clean pages of mapped files do not count.
+/// Returns the host memory that counts against the job's limit, in bytes: anonymous and shared pages of this process.
+/// Clean pages of mapped files do not count.
 pub fn process_memory() -> u64 {
-    os::own_memory() + REGISTERED.load(Relaxed)
-}
-
-static REGISTERED: AtomicU64 = AtomicU64::new(0);
-
-/// Counts `bytes` bytes of a mapped file that are pinned for a device, and so count against the job's limit.
-pub fn register(bytes: u64) {
-    REGISTERED.fetch_add(bytes, Relaxed);
-}
-
-/// Undoes a count by [`register`].
-pub fn unregister(bytes: u64) {
-    REGISTERED.fetch_sub(bytes, Relaxed);
+    os::own_memory()
 }
 
 /// Returns the bytes that may still be written to the file system of `path`, or of its nearest existing ancestor.
@@ -163,21 +150,8 @@ pub fn unregister(bytes: u64) {
 /// # Errors
 /// Errors of the system.
 pub fn free_disk(path: &Path) -> std::io::Result<u64> {
-    os::free_bytes(&existing(path))
-}
-
-/// Returns the type of the file system (such as `ext4`, `lustre` or `nfs4`) of `path`, or of its nearest existing
-/// ancestor.
-pub fn filesystem(path: &Path) -> Option<String> {
-    let path = std::fs::canonicalize(existing(path)).ok()?;
-    let mounts = mounts(&read("/proc/self/mountinfo")?);
-    // If several mounts have the longest mount point, the last one hides the others.
-    mounts.into_iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.as_os_str().len()).map(|m| m.kind)
-}
-
-fn existing(path: &Path) -> PathBuf {
-    let up = path.ancestors().find(|p| p.exists());
-    up.filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
+    let there = path.ancestors().find(|path| path.exists()).filter(|path| !path.as_os_str().is_empty());
+    os::free_bytes(there.unwrap_or(Path::new(".")))
 }
 
 fn read(path: impl AsRef<Path>) -> Option<String> {
@@ -225,20 +199,18 @@ fn unescape(text: &str) -> String {
 fn cgroup_free() -> Option<u64> {
     let mounts = mounts(&read("/proc/self/mountinfo")?);
     let groups = read("/proc/self/cgroup")?;
-    let mut least: Option<u64> = None;
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(group)) = (fields.next(), fields.next()) else { continue };
+    let of_line = |line: &str| {
+        let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
         let version = match controllers {
             "" => 2,
             list if list.split(',').any(|c| c == "memory") => 1,
-            _ => continue,
+            _ => return None,
         };
         let is_it = |m: &&Mount| match version {
             2 => m.kind == "cgroup2",
             _ => m.kind == "cgroup" && m.options.split(',').any(|o| o == "memory"),
         };
-        let Some(mount) = mounts.iter().find(is_it) else { continue };
+        let mount = mounts.iter().find(is_it)?;
         // In a container the group may appear by its name on the host. The root of the mount is then the container's
         // own group.
         let inside = group.strip_prefix(mount.root.as_str()).unwrap_or(group).trim_start_matches('/');
@@ -246,13 +218,10 @@ fn cgroup_free() -> Option<u64> {
         if !folder.is_dir() {
             folder.clone_from(&mount.point);
         }
-        for folder in folder.ancestors().take_while(|f| f.starts_with(&mount.point)) {
-            if let Some(free) = left_in(folder, version) {
-                least = Some(least.map_or(free, |least| least.min(free)));
-            }
-        }
-    }
-    least
+        let up = folder.ancestors().take_while(|folder| folder.starts_with(&mount.point));
+        up.filter_map(|folder| left_in(folder, version)).min()
+    };
+    groups.lines().filter_map(of_line).min()
 }
 
 /// Returns the bytes that one cgroup has left: limit − usage + reclaimable page cache. Returns `None` if it has no
@@ -284,7 +253,6 @@ mod tests {
         assert!(memory.free > 0 && memory.free <= memory.total, "{memory:?}");
         let here = std::env::temp_dir();
         assert!(free_disk(&here.join("not/there/yet")).unwrap() > 0);
-        assert!(!filesystem(&here).unwrap().is_empty());
     }
 
     #[test]
@@ -321,14 +289,11 @@ mod tests {
     }
 
     #[test]
-    fn memory_made_is_counted_and_registered_memory_too() {
+    fn memory_made_is_counted() {
         let before = process_memory();
         let block = std::hint::black_box(vec![1u8; 64 << 20]);
         assert!(process_memory() >= before + (60 << 20));
         drop(block);
-        register(64 << 20);
-        assert!(process_memory() >= 64 << 20);
-        unregister(64 << 20);
     }
 
     #[test]

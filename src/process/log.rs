@@ -18,7 +18,6 @@ use tracing::{Metadata, Subscriber};
 use tracing_subscriber::filter::{FilterExt, LevelFilter, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{EnvFilter, Layer};
@@ -54,14 +53,14 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     let filter =
         EnvFilter::try_from_env("GPUGRAPH_LOG").unwrap_or_else(|_| EnvFilter::default().add_directive(level.into()));
     let is_last = |meta: &Metadata<'_>| meta.target() == LAST;
-    let stderr = layer(format, stderr_writer);
+    let stderr = layer(format, || StderrWriter);
     let stderr = match format {
         Format::Text => stderr.with_filter(filter.and(filter_fn(move |meta| !is_last(meta)))).boxed(),
         // The last line is logged even if the filter excludes it.
         Format::Json => stderr.with_filter(filter.or(filter_fn(is_last))).boxed(),
     };
     let of_stages = move |meta: &Metadata<'_>| leads && meta.target() == SHORT_STAGES;
-    let file = layer(format, run_log_writer).with_filter(of(leads).or(filter_fn(of_stages)));
+    let file = layer(format, || RunLogWriter).with_filter(of(leads).or(filter_fn(of_stages)));
     if tracing_subscriber::registry().with(stderr).with(file).try_init().is_ok() {
         let bars = format == Format::Text && !quiet && io::stderr().is_terminal();
         let style = if format == Format::Json { JSON } else { 0 } | if bars { BARS } else { 0 };
@@ -84,7 +83,8 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let layer = tracing_subscriber::fmt::layer().with_target(false).with_ansi(false).with_timer(Clock);
+    let now: fn(&mut Writer<'_>) -> std::fmt::Result = |line| line.write_str(&timestamp(SystemTime::now()));
+    let layer = tracing_subscriber::fmt::layer().with_target(false).with_ansi(false).with_timer(now);
     let layer = layer.with_writer(writer);
     match format {
         Format::Text => layer.boxed(),
@@ -145,28 +145,23 @@ fn print_line(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-fn stderr_writer() -> StderrWriter {
-    StderrWriter
-}
-
 struct StderrWriter;
 
 impl Write for StderrWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         // Remove the bars from the terminal while printing; otherwise the line would end up in the middle of a bar.
-        bars::suspended(|| {
-            let _ = io::stderr().write_all(line);
-        });
+        let print = || drop(io::stderr().write_all(line));
+        if has_bars() {
+            bars::all().suspend(print)
+        } else {
+            print()
+        }
         Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn run_log_writer() -> RunLogWriter {
-    RunLogWriter
 }
 
 struct RunLogWriter;
@@ -190,14 +185,6 @@ impl Write for RunLogWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-struct Clock;
-
-impl FormatTime for Clock {
-    fn format_time(&self, w: &mut Writer<'_>) -> std::fmt::Result {
-        w.write_str(&timestamp(SystemTime::now()))
     }
 }
 

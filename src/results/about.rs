@@ -40,18 +40,18 @@ pub const NOT_REACHED: &str = "-1: not reached";
 
 /// Type and number of rows of a column, read from its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct ColumnShape {
     /// Name of the type in numpy, such as `int64`; `text` for CSV.
     pub kind: String,
     /// Number of rows; unknown for text.
     pub rows: Option<u64>,
 }
 
-impl Shape {
+impl ColumnShape {
     /// Reads the header of a file in `out/`; `None` if the file is not a column.
-    pub fn of(path: &Path) -> Option<Shape> {
+    pub fn of(path: &Path) -> Option<ColumnShape> {
         if path.extension()? != OutputFormat::Npy.ending() {
-            return Some(Shape { kind: "text".into(), rows: None });
+            return Some(ColumnShape { kind: "text".into(), rows: None });
         }
         let mut head = Vec::new();
         regular::open(path).ok()?.take(256).read_to_end(&mut head).ok()?;
@@ -64,7 +64,7 @@ impl Shape {
             _ => return None,
         };
         let rows = text.split_once("'shape': (")?.1.split_once(',')?.0.parse().ok()?;
-        Some(Shape { kind: format!("{kind}{}", 8 * bits.parse::<u32>().ok()?), rows: Some(rows) })
+        Some(ColumnShape { kind: format!("{kind}{}", 8 * bits.parse::<u32>().ok()?), rows: Some(rows) })
     }
 }
 
@@ -81,11 +81,11 @@ mod tests {
             let mut column = Column::<i32>::create("a".into(), &to, format, ["id", "level"], 3).unwrap();
             column.push(3, 1, |rows| rows.map(|row| row as i32)).unwrap();
             column.finish().unwrap();
-            Shape::of(&to).unwrap()
+            ColumnShape::of(&to).unwrap()
         };
-        assert_eq!(of(OutputFormat::Npy), Shape { kind: "int32".into(), rows: Some(3) });
-        assert_eq!(of(OutputFormat::Csv), Shape { kind: "text".into(), rows: None });
+        assert_eq!(of(OutputFormat::Npy), ColumnShape { kind: "int32".into(), rows: Some(3) });
+        assert_eq!(of(OutputFormat::Csv), ColumnShape { kind: "text".into(), rows: None });
         std::fs::write(folder.path().join("bad.npy"), "no array").unwrap();
-        assert_eq!(Shape::of(&folder.path().join("bad.npy")), None);
+        assert_eq!(ColumnShape::of(&folder.path().join("bad.npy")), None);
     }
 }

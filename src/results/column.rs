@@ -1,7 +1,7 @@
 //! A column whose values are written piece by piece in the order of its rows, because the column of a list may be
 //! larger than memory.
 
-use super::file::{NewFile, Output};
+use super::file::{Output, ResultFile};
 use super::{OutputFormat, Value};
 use crate::error::{Error, Result};
 use std::io::Write;
@@ -17,7 +17,7 @@ const WRITERS: usize = 4;
 /// A column that is being written.
 pub struct Column<T> {
     path: String,
-    file: NewFile,
+    file: ResultFile,
     format: OutputFormat,
     rows: u64,
     written: u64,
@@ -45,7 +45,7 @@ impl<T: Value> Column<T> {
         [key, name]: [&str; 2],
         rows: u64,
     ) -> Result<Column<T>> {
-        let mut file = NewFile::create(to)?;
+        let mut file = ResultFile::create(to)?;
         match format {
             OutputFormat::Npy => file.write(&npy_header::<T>(rows))?,
             OutputFormat::Csv => file.write(format!("{key},{name}\n").as_bytes())?,

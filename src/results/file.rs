@@ -62,7 +62,7 @@ pub(super) fn make(
     zeros: u64,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<Output> {
-    let mut file = NewFile::create(path)?;
+    let mut file = ResultFile::create(path)?;
     let written = write(&mut file.out);
     file.note(written)?;
     file.finish(zeros)
@@ -70,20 +70,20 @@ pub(super) fn make(
 
 /// A result file that is being written. It gets its final name when it is finished, and is removed if it is never
 /// finished.
-pub(super) struct NewFile {
+pub(super) struct ResultFile {
     path: PathBuf,
     part: PathBuf,
     out: Hashed,
     finished: bool,
 }
 
-impl NewFile {
+impl ResultFile {
     /// Creates the file for `path` under a temporary name.
-    pub fn create(path: &Path) -> Result<NewFile> {
+    pub fn create(path: &Path) -> Result<ResultFile> {
         let part = temp_path(path);
         let file = regular::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
         let out = Hashed { file: BufWriter::with_capacity(1 << 20, file), hash: Xxh3::new(), bytes: 0, under_way: 0 };
-        Ok(NewFile { path: path.to_owned(), part, out, finished: false })
+        Ok(ResultFile { path: path.to_owned(), part, out, finished: false })
     }
 
     /// Appends bytes.
@@ -101,7 +101,7 @@ impl NewFile {
         make: &(dyn Fn(u64, &mut Vec<u8>) -> Result<()> + Sync),
     ) -> Result<()> {
         let next = AtomicU64::new(0);
-        let turn = Mutex::new(Turn { piece: 0, file: self, failure: None });
+        let turn = Mutex::new(WriteTurn { piece: 0, file: self, failure: None });
         let passed = Condvar::new();
         let work = || {
             let mut bytes = Vec::new();
@@ -113,7 +113,7 @@ impl NewFile {
                 bytes.clear();
                 let made = make(piece, &mut bytes);
                 let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-                let waits = |turn: &mut Turn<'_>| turn.piece != piece && turn.failure.is_none();
+                let waits = |turn: &mut WriteTurn<'_>| turn.piece != piece && turn.failure.is_none();
                 let mut turn = passed.wait_while(turn, waits).unwrap_or_else(PoisonError::into_inner);
                 if turn.failure.is_none() {
                     turn.failure = made.and_then(|()| turn.file.write(&bytes)).err();
@@ -159,15 +159,15 @@ impl NewFile {
 }
 
 /// The state shared by threads that write pieces of a file in turn.
-struct Turn<'f> {
+struct WriteTurn<'f> {
     /// The piece to write next.
     piece: u64,
-    file: &'f mut NewFile,
+    file: &'f mut ResultFile,
     /// The error that ended the writing.
     failure: Option<Error>,
 }
 
-impl Drop for NewFile {
+impl Drop for ResultFile {
     fn drop(&mut self) {
         if !self.finished {
             let _ = std::fs::remove_file(&self.part);

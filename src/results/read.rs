@@ -36,13 +36,13 @@ pub fn column<'p, T: Value + 'p>(
     let file = BufReader::with_capacity(BUFFER, file);
     let is_text = path.extension().is_some_and(|ending| ending == "csv");
     let line = Vec::new();
-    let mut column = Reader { path: path.to_owned(), file, is_text, line, row: 0, rows, id, of: PhantomData };
+    let mut column = ColumnReader { path: path.to_owned(), file, is_text, line, row: 0, rows, id, of: PhantomData };
     column.check_header(key)?;
     Ok(Box::new(column))
 }
 
 /// A reader of one column.
-struct Reader<T, F> {
+struct ColumnReader<T, F> {
     path: PathBuf,
     file: BufReader<File>,
     is_text: bool,
@@ -53,7 +53,7 @@ struct Reader<T, F> {
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Value, F: Fn(u64) -> u64> Reader<T, F> {
+impl<T: Value, F: Fn(u64) -> u64> ColumnReader<T, F> {
     fn wrong(&self, what: &str) -> Error {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
@@ -100,7 +100,7 @@ impl<T: Value, F: Fn(u64) -> u64> Reader<T, F> {
     }
 }
 
-impl<T: Value, F: Fn(u64) -> u64> Iterator for Reader<T, F> {
+impl<T: Value, F: Fn(u64) -> u64> Iterator for ColumnReader<T, F> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Result<T>> {

@@ -112,10 +112,14 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
     pub fn begin<T: Value>(&self, name: &str, rows: u64) -> Result<Column<T>> {
-        let path = format!("out/{name}.{}", self.format.ending());
+        self.begin_at(format!("out/{name}"), ["id", name], rows)
+    }
+
+    fn begin_at<T: Value>(&self, path: String, headings: [&str; 2], rows: u64) -> Result<Column<T>> {
+        let path = format!("{path}.{}", self.format.ending());
         let to = self.workdir.join(&path);
         make_folder_of(&to)?;
-        Column::create(path, &to, self.format, ["id", name], rows)
+        Column::create(path, &to, self.format, headings, rows)
     }
 
     /// Writes `out/ALGORITHM/NAME.npy` or `.csv`: a list of `rows` values, which `of` returns by their places in the
@@ -124,10 +128,7 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// The errors of [`Self::put`].
     pub fn put_list<T: Value>(&mut self, name: &str, rows: u64, of: impl Fn(u64) -> T + Sync) -> Result<()> {
-        let path = format!("out/{}/{name}.{}", self.algorithm, self.format.ending());
-        let to = self.workdir.join(&path);
-        make_folder_of(&to)?;
-        let mut column = Column::create(path, &to, self.format, ["place", name], rows)?;
+        let mut column = self.begin_at(format!("out/{}/{name}", self.algorithm), ["place", name], rows)?;
         column.push(rows, 1, |part| part.map(&of))?;
         self.end(column)
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpugraph::job::results::Results;
+use gpugraph::job::results::TaskResults;
 use gpugraph::job::state::manifest::Manifest;
 use gpugraph::results::Output;
 use serde_json::{Value, json};
@@ -241,7 +241,7 @@ fn one_wrong_figure_of_any_result_is_found() {
                 .as_u64()
                 .map_or_else(|| json!(field.as_f64().expect("a number") + 0.25), |number| json!(number + 1));
             let mut text = place.read_report();
-            text["results"] = serde_json::to_value(Results::of(&other, 1, &[])).expect("results");
+            text["results"] = serde_json::to_value(TaskResults::of(&other, 1, &[])).expect("results");
             save_report(&place, &mut other, &text);
             let ran = place.gpugraph(&["verify", "job.toml"]);
             assert_eq!(ran.code, 8, "{name} {pointer}: {}", ran.out);

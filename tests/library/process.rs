@@ -44,7 +44,7 @@ fn child() {
             log::attach(&dir).expect("a log");
             tracing::warn!(key = "value", "beware");
             let progress = Progress::new(Duration::from_millis(300));
-            progress.set_workdir(&dir);
+            progress.set_run(&dir, 0, Instant::now());
             let stage = progress.stage("count", 1000, Unit::Units);
             stage.advance(250);
             std::thread::sleep(Duration::from_millis(800));

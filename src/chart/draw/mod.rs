@@ -136,7 +136,7 @@ fn dot(at: usize, (x, y): (f64, f64), title: Markup) -> Markup {
 fn legend(names: &[(&str, Option<Style>)]) -> Markup {
     let [width, height] = KEY;
     html! {
-        @if names.len() > 1 {
+        @if !names.is_empty() {
             ul class="legend" {
                 @for (at, (name, style)) in names.iter().enumerate() {
                     li { svg class="key" viewBox=(format!("0 0 {} {}", n(width), n(height))) aria-hidden="true" { (key(at, *style)) } (name) }
@@ -146,38 +146,36 @@ fn legend(names: &[(&str, Option<Style>)]) -> Markup {
     }
 }
 
-/// A figure as drawn: its marks, their height, and the names of its series with the styles of lines.
-struct Drawn<'a> {
-    marks: Markup,
-    height: f64,
-    names: Vec<(&'a str, Option<Style>)>,
+/// Draws the marks of a figure; returns them with the height of the picture.
+fn draw(figure: &Figure) -> (Markup, f64) {
+    match &figure.marks {
+        Marks::Lines(lines) => lines::draw(figure, lines),
+        Marks::Bars(bars) => rows::bars(figure, bars),
+        Marks::Heat(heat) => heat::draw(figure, heat),
+        Marks::Spans(spans) => rows::spans(figure, spans),
+        Marks::Boxes(boxes) => rows::boxes(figure, boxes),
+    }
 }
 
-fn draw(figure: &Figure) -> Drawn<'_> {
-    let ((marks, height), names) = match &figure.marks {
-        Marks::Lines(lines) => {
-            let names = lines.iter().map(|line| (line.name.as_str(), Some(line.style)));
-            (lines::draw(figure, lines), names.collect())
-        }
-        Marks::Bars(bars) => {
-            (rows::bars(figure, bars), bars.parts.iter().map(|(name, _)| (name.as_str(), None)).collect())
-        }
-        Marks::Heat(heat) => (heat::draw(figure, heat), Vec::new()),
-        Marks::Spans(spans) => (rows::spans(figure, spans), Vec::new()),
-        Marks::Boxes(boxes) => (rows::boxes(figure, boxes), Vec::new()),
+/// Returns the names of a figure's series, with the styles of lines, for a legend. There is none for a single series.
+fn legend_of(figure: &Figure) -> Vec<(&str, Option<Style>)> {
+    let names: Vec<_> = match &figure.marks {
+        Marks::Lines(lines) => lines.iter().map(|line| (line.name.as_str(), Some(line.style))).collect(),
+        Marks::Bars(bars) => bars.parts.iter().map(|(name, _)| (name.as_str(), None)).collect(),
+        Marks::Heat(_) | Marks::Spans(_) | Marks::Boxes(_) => Vec::new(),
     };
-    Drawn { marks, height, names }
+    if names.len() > 1 { names } else { Vec::new() }
 }
 
 /// Returns a figure as HTML, for a page that includes [`STYLE`]. The ids in the picture begin with `id`, which must be
 /// unique on the page.
 pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
     let figure = &figure.clipped(WORDS);
-    let Drawn { marks, height, names } = draw(figure);
+    let (marks, height) = draw(figure);
     html! {
         figure id=(id) {
             figcaption { h3 { (figure.title) } p { (figure.caption) } }
-            (legend(&names))
+            (legend(&legend_of(figure)))
             div class="scroll" tabindex="0" role="group" aria-label=(format!("Picture: {}", figure.title)) {
                 svg viewBox=(format!("0 0 {} {}", n(WIDTH), n(height))) role="img" aria-labelledby=(format!("{id}-title")) aria-describedby=(format!("{id}-desc")) {
                     title id=(format!("{id}-title")) { (figure.title) }
@@ -194,16 +192,14 @@ pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
 /// is light or dark.
 pub fn file(figure: &Figure) -> String {
     let figure = &figure.clipped(WORDS);
-    let Drawn { marks, height, names } = draw(figure);
-    let names = if names.len() > 1 { names } else { Vec::new() };
+    let ((marks, height), names) = (draw(figure), legend_of(figure));
     let top = if names.is_empty() { 40.0 } else { 62.0 };
     // Names are spaced by their approximate width.
     let places = names.iter().scan(16.0, |left, (name, _)| {
-        let place = *left;
         *left += 52.0 + 7.2 * name.chars().count() as f64;
-        Some(place)
+        Some(*left)
     });
-    let places: Vec<f64> = places.collect();
+    let places = [16.0].into_iter().chain(places);
     let svg = html! {
         svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {} {}", n(WIDTH), n(top + height))) role="img" aria-label=(figure.title) {
             title { (figure.title) }

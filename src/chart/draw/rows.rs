@@ -36,6 +36,17 @@ fn names<'a>(plot: &Plot, names: impl Iterator<Item = (&'a str, String)>) -> Mar
     }
 }
 
+/// Draws a mark in row `at` from one position to another, at least `least` wide, with what it shows when pointed at.
+fn mark(plot: &Plot, at: usize, class: &str, (from, to): (f64, f64), least: f64, title: &Markup) -> Markup {
+    let top = plot.top + ROW * at as f64 + (ROW - MARK) / 2.0;
+    let rounding = class.starts_with("span").then_some("2");
+    html! {
+        rect class=(class) x=(n(plot.left + from)) y=(n(top)) width=(n((to - from).max(least))) height=(n(MARK)) rx=[rounding] {
+            title { (title) }
+        }
+    }
+}
+
 /// Draws bars; returns them with the height of the picture.
 pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
     let plot = plot(bars.names.len());
@@ -48,20 +59,15 @@ pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
     let drawn = html! {
         (horizontal(&plot, &figure.x, &x))
         (names(&plot, bars.names.iter().map(|name| (name.as_str(), String::new()))))
-        @for at in 0..bars.names.len() {
-            @let top = plot.top + ROW * at as f64;
-            @for part in 0..bars.parts.len() {
+        @for (at, name) in bars.names.iter().enumerate() {
+            @for part in (0..bars.parts.len()).filter(|&part| value(part, at) > 0.0) {
                 @let before = (0..part).map(|part| value(part, at)).sum::<f64>();
-                @let (from, to) = (place(before), place(before + value(part, at)));
-                @if value(part, at) > 0.0 {
-                    g class=(series(part)) {
-                        rect class="bar" x=(n(plot.left + from)) y=(n(top + (ROW - MARK) / 2.0)) width=(n((to - from).max(1.0))) height=(n(MARK)) {
-                            title { (bars.names[at]) ", " (bars.parts[part].0) ": " (figure.x.unit.show(value(part, at))) }
-                        }
-                    }
-                }
+                @let ends = (place(before), place(before + value(part, at)));
+                @let title = html! { (name) ", " (bars.parts[part].0) ": " (figure.x.unit.show(value(part, at))) };
+                g class=(series(part)) { (mark(&plot, at, "bar", ends, 1.0, &title)) }
             }
-            text class="value" x=(n(plot.left + place(total(at)) + 6.0)) y=(n(top + ROW / 2.0 + 4.0)) { (figure.x.unit.show(total(at))) }
+            @let middle = plot.top + ROW * (at as f64 + 0.5) + 4.0;
+            text class="value" x=(n(plot.left + place(total(at)) + 6.0)) y=(n(middle)) { (figure.x.unit.show(total(at))) }
         }
     };
     (drawn, plot.picture())
@@ -83,13 +89,9 @@ pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
         (names(&plot, rows.iter().map(|&(name, sum)| (name, figure.x.unit.show(sum)))))
         @for span in spans {
             @let at = rows.iter().position(|(name, _)| *name == span.name).unwrap_or(0);
-            @let (from, to) = (x.place(span.from).unwrap_or(0.0), x.place(span.to).unwrap_or(0.0));
-            g class=(series(at)) {
-                rect class=(if span.done { "span" } else { "span broken" }) x=(n(plot.left + from)) y=(n(plot.top + ROW * at as f64 + (ROW - MARK) / 2.0))
-                    width=(n((to - from).max(1.5))) height=(n(MARK)) rx="2" {
-                    title { (span.name) ": " (figure.x.unit.show(span.to - span.from)) ", " (span.note) }
-                }
-            }
+            @let ends = (x.place(span.from).unwrap_or(0.0), x.place(span.to).unwrap_or(0.0));
+            @let title = html! { (span.name) ": " (figure.x.unit.show(span.to - span.from)) ", " (span.note) };
+            g class=(series(at)) { (mark(&plot, at, if span.done { "span" } else { "span broken" }, ends, 1.5, &title)) }
         }
     };
     (drawn, plot.picture())
@@ -104,15 +106,14 @@ pub(super) fn boxes(figure: &Figure, boxes: &[Spread]) -> (Markup, f64) {
         (names(&plot, boxes.iter().map(|spread| (spread.name.as_str(), String::new()))))
         @for (at, spread) in boxes.iter().enumerate() {
             @let top = plot.top + ROW * at as f64 + (ROW - MARK) / 2.0;
-            @let [least, first, median, third, most] = spread.numbers.map(|value| plot.left + x.place(value).unwrap_or(0.0));
+            @let [least, first, median, third, most] = spread.numbers.map(|value| x.place(value).unwrap_or(0.0));
+            @let title = html! { (spread.name) ": median " (figure.x.unit.show(spread.numbers[2])) };
             g class=(series(0)) {
-                path class="line" d=(format!("M{} {}H{}", n(least), n(top + MARK / 2.0), n(most))) {}
-                rect class="box" x=(n(first)) y=(n(top)) width=(n((third - first).max(1.5))) height=(n(MARK)) {
-                    title { (spread.name) ": median " (figure.x.unit.show(spread.numbers[2])) }
-                }
-                path class="median" d=(format!("M{} {}V{}", n(median), n(top), n(top + MARK))) {}
+                path class="line" d=(format!("M{} {}H{}", n(plot.left + least), n(top + MARK / 2.0), n(plot.left + most))) {}
+                (mark(&plot, at, "box", (first, third), 1.5, &title))
+                path class="median" d=(format!("M{} {}V{}", n(plot.left + median), n(top), n(top + MARK))) {}
                 @for end in [least, most] {
-                    path class="line" d=(format!("M{} {}V{}", n(end), n(top + 3.0), n(top + MARK - 3.0))) {}
+                    path class="line" d=(format!("M{} {}V{}", n(plot.left + end), n(top + 3.0), n(top + MARK - 3.0))) {}
                 }
             }
         }

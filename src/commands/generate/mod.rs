@@ -1,10 +1,8 @@
 //! `gpugraph generate`: writes generated graphs and lists to files.
 
-mod args;
 mod weighted;
 
-pub use args::*;
-
+use super::cli::{GenerateArgs, GenerateKind, OutputArgs, ProductArgs};
 use super::{format_named, lists, output_format, print_summary, shown};
 use crate::convert;
 use crate::error::Result;

@@ -1,6 +1,7 @@
 //! `gpugraph generate` for graphs with weights.
 
-use super::{GridArgs, PairsArgs, RmatArgs, Ssca2Args, WeightedArgs, write};
+use super::write;
+use crate::commands::cli::{GridArgs, PairsArgs, RmatArgs, Ssca2Args, WeightedArgs};
 use crate::error::Result;
 use crate::generate::{Generator, Shape, Ssca2, Weighted, WeightedSpec, edges_of};
 

@@ -1,20 +1,20 @@
 //! Arrays of jobs: each task has a number, which replaces `%a` in the job file's name, in `--set` and in the workdir.
 
-use super::Scheduler;
+use crate::commands::cli::Scheduler;
 use crate::config::{self, Job};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// The numbers of the first and last task of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Array {
+pub(super) struct JobArray {
     first: u64,
     last: u64,
 }
 
-impl Array {
+impl JobArray {
     /// Returns the array that the options of a scheduler ask for, if they do.
-    pub fn of(options: &[String], scheduler: Scheduler) -> Option<Array> {
+    pub fn of(options: &[String], scheduler: Scheduler) -> Option<JobArray> {
         let mut options = options.iter();
         while let Some(option) = options.next() {
             let spec = match scheduler {
@@ -39,7 +39,7 @@ impl Array {
             // The scheduler reports a list that can't be parsed.
             let (first, last) =
                 (ends.first().map_or(0, |ends| ends.0), ends.iter().map(|ends| ends.1).max().unwrap_or(1));
-            return Some(Array { first, last });
+            return Some(JobArray { first, last });
         }
         None
     }
@@ -107,7 +107,7 @@ mod tests {
     fn arrays_are_found_among_the_options_of_both_schedulers() {
         let array = |line: &str, scheduler| {
             let options: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            Array::of(&options, scheduler).map(|array| (array.first, array.last))
+            JobArray::of(&options, scheduler).map(|array| (array.first, array.last))
         };
         for (line, found) in [
             ("--array=0-9", Some((0, 9))),

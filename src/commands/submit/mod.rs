@@ -4,19 +4,17 @@ mod array;
 mod needs;
 mod script;
 
-use super::cli::SubmitArgs;
+use super::cli::{Scheduler, SubmitArgs};
 use crate::config::{self, Job};
 use crate::error::{Error, Result};
-use crate::jobfile::duration;
 use crate::stdout;
 use crate::store::replace::replace;
-use array::Array;
-use needs::{Needs, PerNode, of_node, per_node, sets_memory};
+use array::JobArray;
+use needs::{NodeNeeds, PerNode, of_node, per_node, sets_memory};
 use script::{Script, pasted, quoted};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// Cores per rank, if neither the job file nor the command line sets them.
 const CORES: u32 = 8;
@@ -27,24 +25,6 @@ const STARTING: f64 = 120.0;
 /// Longest default walltime in seconds: a day. The job continues in the next one, and queues prefer short jobs.
 const LONGEST: f64 = 86_400.0;
 
-/// The schedulers that scripts are written for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Scheduler {
-    /// OpenPBS, PBS Pro, Torque: `qsub`
-    Pbs,
-    /// Slurm: `sbatch`
-    Slurm,
-}
-
-impl Scheduler {
-    fn command(self) -> &'static str {
-        match self {
-            Scheduler::Pbs => "qsub",
-            Scheduler::Slurm => "sbatch",
-        }
-    }
-}
-
 /// `gpugraph submit`: writes a job script into the workdir and submits it, or prints it.
 ///
 /// # Errors
@@ -52,7 +32,7 @@ impl Scheduler {
 /// can't be written in a script; those of planning the job and of writing the script.
 pub fn submit(args: &SubmitArgs) -> Result<()> {
     let scheduler = scheduler(args)?;
-    let array = Array::of(&args.options, scheduler);
+    let array = JobArray::of(&args.options, scheduler);
     let mut job = match array {
         Some(array) => array.load(&args.job, &args.set)?,
         None => config::load(&args.job, &args.set)?,
@@ -111,7 +91,7 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
 }
 
 /// Returns the job file and the overrides, to be pasted after a gpugraph command.
-fn status(args: &SubmitArgs, array: Option<Array>) -> String {
+fn status(args: &SubmitArgs, array: Option<JobArray>) -> String {
     let job = array.map_or_else(|| args.job.clone(), |array| array.path(&args.job));
     let mut text = pasted(&job);
     for set in &args.set {
@@ -169,7 +149,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         threads => threads,
     });
     let Some(PerNode { gpus, ranks }) = per_node(args, job, cores)? else { return Ok(None) };
-    let needs = Needs::of(job, cores, gpus > 0, [args.nodes * ranks, args.nodes].map(|n| n as usize))?;
+    let needs = NodeNeeds::of(job, cores, gpus > 0, [args.nodes * ranks, args.nodes].map(|n| n as usize))?;
     let seconds = match args.walltime {
         Some(asked) => asked.as_secs().max(60),
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
@@ -223,41 +203,9 @@ fn plain(option: &str) -> Result<String> {
     )))
 }
 
-/// Parses a walltime: a duration as in job files, or `[[hours:]minutes:]seconds` as for schedulers.
-///
-/// # Errors
-/// A message for the command line.
-pub fn walltime(text: &str) -> Result<Duration, String> {
-    let most = Duration::from_secs(366 * 86_400);
-    let parts: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok().filter(|&n| n < 1 << 30)).collect();
-    let found = match parts.as_deref() {
-        Some([h, m, s]) => Duration::from_secs(h * 3600 + m * 60 + s),
-        Some([h, m]) => {
-            return Err(format!("write {h}:{m}:00 for hours and minutes, {h}m{m}s for minutes and seconds"));
-        }
-        _ => duration::parse(text).map_err(|why| format!("expected a walltime such as 4h or 04:00:00, {why}"))?,
-    };
-    if found.is_zero() || found > most {
-        return Err("expected a walltime of a second to a year".into());
-    }
-    Ok(found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn walltimes_are_read_as_people_and_as_schedulers_write_them() {
-        for (text, seconds) in
-            [("4h", 14_400), ("1h30m", 5_400), ("04:00:00", 14_400), ("100:00:01", 360_001), ("90s", 90)]
-        {
-            assert_eq!(walltime(text), Ok(Duration::from_secs(seconds)), "{text}");
-        }
-        for text in ["", "4", "1:30", "0s", "00:00:00", "1:2:3:4", "-1:00:00", "9999999999:00:00", "500d"] {
-            assert!(walltime(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn options_that_a_directive_would_misread_are_refused() {

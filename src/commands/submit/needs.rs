@@ -1,8 +1,8 @@
 //! The resources that a job needs on a node, according to its plan.
 
-use super::SubmitArgs;
 use crate::algo::Task;
 use crate::comm::mpi;
+use crate::commands::cli::SubmitArgs;
 use crate::config::{Device, GpuSharing, Job};
 use crate::error::{Error, Result};
 use crate::job::plan::resources::Resources;
@@ -103,7 +103,7 @@ pub(super) fn sets_memory(set: &str) -> bool {
 }
 
 /// Memory and time that one rank needs, on a GPU or the CPU.
-pub(super) struct Needs {
+pub(super) struct NodeNeeds {
     /// Limit of host memory that suits the job, in bytes.
     pub memory: u64,
     /// Bytes of rows that the ranks of a node read in random order, from files that should stay in page cache.
@@ -111,10 +111,10 @@ pub(super) struct Needs {
     pub seconds: f64,
 }
 
-impl Needs {
+impl NodeNeeds {
     /// Returns the needs according to the plan, for ranks of `cores` cores.
-    pub(super) fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<Needs> {
-        let mut needs = Needs { memory: 0, cached: 0, seconds: 0.0 };
+    pub(super) fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<NodeNeeds> {
+        let mut needs = NodeNeeds { memory: 0, cached: 0, seconds: 0.0 };
         let mut most = 0;
         // With "auto" the node may have a GPU or not, so both plans must fit.
         let devices = match job.run.device {
@@ -152,13 +152,12 @@ fn plan(job: &Job, cores: u32, device: Device, [ranks, nodes]: [usize; 2]) -> Re
     job.limits.threads = cores as usize;
     job.run.device = device;
     job.run.gpu = job.run.gpu.filter(|_| device != Device::Cpu);
-    let machine = Resources::here(&job, ranks, nodes)?;
-    let plan = Plan::of(&job, &machine)?;
-    if job.limits.host_memory.is_some() || plan.host_memory_needed <= plan.host_memory_limit {
-        return Ok((job, machine, plan));
+    loop {
+        let machine = Resources::here(&job, ranks, nodes)?;
+        let plan = Plan::of(&job, &machine)?;
+        if job.limits.host_memory.is_some() || plan.host_memory_needed <= plan.host_memory_limit {
+            return Ok((job, machine, plan));
+        }
+        job.limits.host_memory = Some(plan.host_memory_needed.next_multiple_of(1 << 20));
     }
-    job.limits.host_memory = Some(plan.host_memory_needed.next_multiple_of(1 << 20));
-    let machine = Resources::here(&job, ranks, nodes)?;
-    let plan = Plan::of(&job, &machine)?;
-    Ok((job, machine, plan))
 }

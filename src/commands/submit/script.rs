@@ -1,6 +1,6 @@
 //! Text of a job script: directives, the values of this job, and the body that the shipped scripts source.
 
-use super::Scheduler;
+use crate::commands::cli::Scheduler;
 use crate::error::{Error, Result};
 use crate::jobfile::duration;
 use std::ffi::OsStr;

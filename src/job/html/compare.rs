@@ -1,9 +1,9 @@
 //! Compares several runs: time, speed-up, efficiency and memory, for example for a paper or an allocation request.
 
-use super::page::{Mood, Page, Section};
-use super::seen::{State, WorkdirContents, results};
+use super::page::{Mood, Page, PageSection};
+use super::seen::{RunState, WorkdirContents, results};
 use super::value::{cell, number};
-use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table, Unit};
+use crate::chart::{Axis, Bars, Cell, Figure, Line, Marks, Style, Table, TableColumn, Unit};
 use crate::error::Result;
 use crate::quote::clip_to;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
     let named = names(workdirs).into_iter().zip(workdirs);
     let runs = named.map(|(name, workdir)| Compared::of(name, workdir.as_ref())).collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
-    let mut section = Section::new("runs", "Runs side by side");
+    let mut section = PageSection::new("runs", "Runs side by side");
     section
         .text
         .push(format!("Speed-up and efficiency are relative to {}, the first one.", names.first().unwrap_or(&"none")));
@@ -40,15 +40,12 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
         mood: if notices.is_empty() { Mood::Good } else { Mood::Wait },
         lead: "Each row is the job of one workdir.".to_owned(),
         notices,
-        answers: Vec::new(),
-        costs: Vec::new(),
-        trust: Vec::new(),
         sections: vec![section],
-        log: Vec::new(),
         made: format!(
             "Made by gpugraph {}. To recreate it, run gpugraph report with the same workdirs.",
             env!("CARGO_PKG_VERSION")
         ),
+        ..Page::default()
     })
 }
 
@@ -78,8 +75,8 @@ impl Compared {
         &self.seen.report
     }
 
-    fn results(&self) -> Vec<(&String, &Value)> {
-        results(self.report())
+    fn stages(&self) -> impl Iterator<Item = &Value> {
+        self.report()["stages"].as_array().into_iter().flatten()
     }
 
     /// Returns the seconds of an algorithm without preparation.
@@ -98,66 +95,63 @@ impl Compared {
     }
 }
 
-/// Returns all algorithms of the runs, in order of first appearance.
-fn algorithms(runs: &[Compared]) -> Vec<&str> {
+/// Returns each name once, in order of first appearance.
+fn unique<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names = Vec::new();
-    for (name, _) in runs.iter().flat_map(Compared::results) {
-        if !names.contains(&name.as_str()) {
-            names.push(name.as_str());
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names
 }
 
+/// Returns all algorithms of the runs.
+fn algorithms(runs: &[Compared]) -> Vec<&str> {
+    unique(runs.iter().flat_map(|run| results(run.report())).map(|(name, _)| name.as_str()))
+}
+
 /// Returns tables with a row for each run, always in the same order. They are narrow enough for paper and small
 /// windows.
 fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
-    let table = |columns: Vec<Column>, cells: &dyn Fn(&Compared) -> Vec<Cell>| Table {
-        columns: [Column::text("run")].into_iter().chain(columns).collect(),
-        rows: runs.iter().map(|run| [Cell::Text(run.name.clone())].into_iter().chain(cells(run)).collect()).collect(),
+    let table = |columns: &[(&str, Unit)], cells: &dyn Fn(&Compared) -> Vec<Cell>| {
+        let columns = columns.iter().map(|(name, unit)| TableColumn::new(name, *unit));
+        Table::of_names("run", columns, runs.iter().map(|run| (run.name.clone(), cells(run))))
     };
     let first = &runs[0];
-    let memory = ["host memory limit", "host memory at most", "GPU memory limit", "GPU memory at most"];
-    let machine = [Column::text("state"), Column::text("device")]
-        .into_iter()
-        .chain(["ranks", "threads"].map(|name| Column::new(name, Unit::Count)))
-        .chain(memory.map(|name| Column::new(name, Unit::Bytes)));
-    let machine = table(machine.collect(), &|run| {
-        let (report, limits) = (run.report(), &run.report()["limits"]);
+    let machine = [
+        ("state", Unit::Text),
+        ("device", Unit::Text),
+        ("ranks", Unit::Count),
+        ("threads", Unit::Count),
+        ("host memory limit", Unit::Bytes),
+        ("host memory at most", Unit::Bytes),
+        ("GPU memory limit", Unit::Bytes),
+        ("GPU memory at most", Unit::Bytes),
+    ];
+    let machine = table(&machine, &|run| {
         let state = match run.seen.state {
-            State::Finished => "finished",
-            State::Running => "running",
+            RunState::Finished => "finished",
+            RunState::Running => "running",
             _ => "not finished",
-        };
-        let device = match &report["device"] {
-            Value::Null => Cell::Nothing,
-            device => cell(device),
         };
         let threads = run.seen.metrics.runs.last().map_or(Cell::Nothing, |run| run.threads.into());
         let memory = ["host_memory", "host_memory_peak", "gpu_memory", "gpu_memory_peak"];
-        let memory = memory.map(|key| positive(&limits[key]));
-        [state.into(), device, cell(&report["ranks"]), threads].into_iter().chain(memory).collect()
+        let memory = memory.map(|key| positive(&run.report()["limits"][key]));
+        let whole = [state.into(), cell(&run.report()["device"]), cell(&run.report()["ranks"]), threads];
+        whole.into_iter().chain(memory).collect()
     });
-    let whole = vec![
-        Column::new("edges", Unit::Count),
-        Column::new("all runs took", Unit::Seconds),
-        Column::new("speed-up", Unit::Number),
-    ];
-    let whole = table(whole, &|run| {
+    let whole = [("edges", Unit::Count), ("all runs took", Unit::Seconds), ("speed-up", Unit::Number)];
+    let whole = table(&whole, &|run| {
         vec![cell(&run.report()["graph"]["edges"]), run.total().into(), faster(first, run, &Compared::total).into()]
     });
     let alone = |name: &str| {
-        let columns = vec![
-            Column::new(&format!("{name} alone"), Unit::Seconds),
-            Column::new(&format!("{name} speed-up"), Unit::Number),
-            Column::new(&format!("{name} efficiency"), Unit::Share),
-        ];
-        table(columns, &|run| {
-            let speed_up = faster(first, run, &|run| run.seconds(name));
-            let efficiency = speed_up
-                .filter(|_| run.on_gpu == first.on_gpu && run.workers > 0.0)
-                .map(|up| up * first.workers / run.workers);
-            vec![run.seconds(name).into(), speed_up.into(), efficiency.into()]
+        let [alone, up, efficiency] = ["alone", "speed-up", "efficiency"].map(|what| format!("{name} {what}"));
+        table(&[(&alone, Unit::Seconds), (&up, Unit::Number), (&efficiency, Unit::Share)], &|run| {
+            let up = faster(first, run, &|run| run.seconds(name));
+            let alike = up.filter(|_| run.on_gpu == first.on_gpu && run.workers > 0.0);
+            let efficiency = alike.map(|up| up * first.workers / run.workers);
+            vec![run.seconds(name).into(), up.into(), efficiency.into()]
         })
     };
     let mut tables = vec![("Devices and memory".to_owned(), machine), ("Time of whole jobs".to_owned(), whole)];
@@ -178,27 +172,17 @@ fn positive(value: &Value) -> Cell {
 
 /// Returns a bar chart of the stages of all runs.
 fn by_stage(runs: &[Compared]) -> Figure {
-    let mut stages: Vec<&str> = Vec::new();
     let of = |run: &Compared, stage: &str| {
-        let all = run.seen.report["stages"].as_array().into_iter().flatten();
-        let times = all.filter(|one| one["name"] == stage).filter_map(|one| number(&one["seconds"]));
+        let times = run.stages().filter(|one| one["name"] == stage).filter_map(|one| number(&one["seconds"]));
         // If a run lacks the stage, its time is unknown, not 0.
         times.reduce(|sum, more| sum + more).unwrap_or(f64::NAN)
     };
-    for stage in runs.iter().flat_map(|run| run.report()["stages"].as_array().into_iter().flatten()) {
-        if let Some(name) = stage["name"].as_str().filter(|name| !stages.contains(name)) {
-            stages.push(name);
-        }
-    }
-    let parts =
-        stages.iter().map(|stage| ((*stage).to_owned(), runs.iter().map(|run| of(run, stage)).collect())).collect();
-    Figure {
-        title: "Time of each stage".into(),
-        caption: "Seconds of all runs of each job, by stage.".into(),
-        x: Axis::linear("time", Unit::Seconds),
-        y: Axis::linear("run", Unit::Text),
-        marks: Marks::Bars(Bars { names: runs.iter().map(|run| run.name.clone()).collect(), parts }),
-    }
+    let stages = unique(runs.iter().flat_map(Compared::stages).filter_map(|stage| stage["name"].as_str()));
+    let part = |stage: &str| (stage.to_owned(), runs.iter().map(|run| of(run, stage)).collect());
+    let names = runs.iter().map(|run| run.name.clone()).collect();
+    let axes = [Axis::linear("time", Unit::Seconds), Axis::linear("run", Unit::Text)];
+    let bars = Bars { names, parts: stages.into_iter().map(part).collect() };
+    Figure::new("Time of each stage", "Seconds of all runs of each job, by stage.", axes, Marks::Bars(bars))
 }
 
 /// Returns the speed-up of each algorithm by number of cores or GPUs, with the ideal speed-up.
@@ -220,16 +204,12 @@ fn speed_up(runs: &[Compared]) -> Figure {
         lines.push(Line::new("ideal", Style::Line, ideal));
     }
     let unit = if first.on_gpu { "GPUs" } else { "processor cores" };
-    Figure {
-        title: "Speed-up".into(),
-        caption: format!(
-            "How many times faster than {} each algorithm was without preparation, by number of {unit}. Of several runs with the same number, the fastest counts.",
-            first.name
-        ),
-        x: Axis::linear(unit, Unit::Count),
-        y: Axis::linear("speed-up", Unit::Number),
-        marks: Marks::Lines(lines),
-    }
+    let caption = format!(
+        "How many times faster than {} each algorithm was without preparation, by number of {unit}. Of several runs with the same number, the fastest counts.",
+        first.name
+    );
+    let axes = [Axis::linear(unit, Unit::Count), Axis::linear("speed-up", Unit::Number)];
+    Figure::new("Speed-up", caption, axes, Marks::Lines(lines))
 }
 
 /// Returns reasons why the runs should not be compared.
@@ -240,7 +220,7 @@ fn differences(runs: &[Compared]) -> Vec<String> {
         if !run.has_input_of(first) {
             notices.push(format!("{} has another input than {}, so no speed-up is shown.", run.name, first.name));
         }
-        for (name, result) in run.results() {
+        for (name, result) in results(run.report()) {
             let (mine, others) = (&result["answer"], &first.report()["results"][name.as_str()]["answer"]);
             if let (Some(mine), Some(others)) = (mine.as_str(), others.as_str())
                 && mine != others
@@ -251,7 +231,7 @@ fn differences(runs: &[Compared]) -> Vec<String> {
     }
     for run in runs {
         notices.extend(run.seen.faults.iter().map(|fault| format!("{}: {fault}", run.name)));
-        if run.seen.state != State::Finished {
+        if run.seen.state != RunState::Finished {
             notices.push(format!("{} is not finished.", run.name));
         }
     }

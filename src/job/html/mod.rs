@@ -15,9 +15,11 @@ mod time;
 mod usage;
 mod value;
 
+pub use render::html;
+
 use crate::error::Result;
 use crate::job::html::page::Page;
-use crate::job::html::seen::{State, WorkdirContents};
+use crate::job::html::seen::{RunState, WorkdirContents};
 use crate::store::replace::replace_volatile;
 use std::path::Path;
 
@@ -36,15 +38,10 @@ pub fn page(workdir: &Path) -> Result<Page> {
         .into_iter()
         .chain(results::sections(&seen))
         .chain([results::graph(&seen)])
-        .chain([time::stages(&seen, seen.state == State::Running), usage::section(&seen), ranks::section(&seen)])
+        .chain([time::stages(&seen, seen.state == RunState::Running), usage::section(&seen), ranks::section(&seen)])
         .filter(|section| !section.is_empty())
         .collect();
     Ok(page)
-}
-
-/// Renders a report as HTML.
-pub fn html(page: &Page) -> String {
-    render::page(page)
 }
 
 /// Writes `report.html` to the workdir of a run that has ended, successfully or not. A failure to write it is only a

@@ -5,7 +5,7 @@ use crate::chart::{Figure, Table};
 use serde::Serialize;
 
 /// Contents of a report.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Page {
     /// Name of the job.
     pub title: String,
@@ -24,7 +24,7 @@ pub struct Page {
     /// Reasons for and against trusting the answers.
     pub trust: Vec<String>,
     /// Sections of the report.
-    pub sections: Vec<Section>,
+    pub sections: Vec<PageSection>,
     /// Last lines of the log.
     pub log: Vec<String>,
     /// Sentence that says which program made the report, and when.
@@ -32,7 +32,7 @@ pub struct Page {
 }
 
 /// How good a state is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mood {
     /// All is well.
@@ -40,12 +40,13 @@ pub enum Mood {
     /// Something failed.
     Bad,
     /// The job is not done.
+    #[default]
     Wait,
 }
 
 /// A section of a report.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Section {
+pub struct PageSection {
     /// Anchor in the page.
     pub id: String,
     /// Heading.
@@ -62,10 +63,10 @@ pub struct Section {
     pub numbers: Option<Table>,
 }
 
-impl Section {
+impl PageSection {
     /// Creates an empty section.
-    pub fn new(id: &str, title: &str) -> Section {
-        Section { id: id.to_owned(), title: title.to_owned(), ..Section::default() }
+    pub fn new(id: &str, title: &str) -> PageSection {
+        PageSection { id: id.to_owned(), title: title.to_owned(), ..PageSection::default() }
     }
 
     /// Returns the separate table of numbers for the figure at index `at`, if it has one.
@@ -86,10 +87,8 @@ impl Page {
         for section in &self.sections {
             let facts = section.facts.iter().map(|table| ("facts", table.clone()));
             let tables = section.tables.iter().map(|(caption, table)| (caption.as_str(), table.clone()));
-            let numbers =
-                |at: usize, figure: &Figure| section.numbers_of(at).cloned().unwrap_or_else(|| figure.table());
-            let figures = section.figures.iter().enumerate();
-            let figures = figures.map(|(at, figure)| (figure.title.as_str(), numbers(at, figure)));
+            let numbers = |(at, figure): (usize, &Figure)| section.numbers_of(at).cloned().unwrap_or(figure.table());
+            let figures = section.figures.iter().enumerate().map(|one| (one.1.title.as_str(), numbers(one)));
             for (caption, table) in facts.chain(figures).chain(tables) {
                 let heading = field(&format!("# {}: {caption}", section.title));
                 text.push_str(&format!("{heading}\n{}\n", table.csv()));

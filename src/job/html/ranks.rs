@@ -1,9 +1,9 @@
 //! The section about ranks: how busy the processors and the GPU of each rank were.
 
-use super::page::Section;
+use super::page::PageSection;
 use super::seen::WorkdirContents;
 use super::value::number;
-use crate::chart::{Axis, Bars, Cell, Column, Figure, Marks, Table, Unit};
+use crate::chart::{Axis, Bars, Figure, Marks, Table, TableColumn, Unit};
 use serde_json::Value;
 
 /// Largest number of ranks that are shown.
@@ -11,19 +11,19 @@ const MOST: usize = 200;
 
 /// The part of a rank that does the work.
 #[derive(Clone, Copy)]
-pub(super) enum Worker {
+pub(super) enum RankWorker {
     /// The threads of the rank.
     Processors,
     /// The GPU of the rank.
     Gpu,
 }
 
-impl Worker {
+impl RankWorker {
     /// Returns for each rank how long this worker was busy in a stage of the last run, in seconds, if known.
     fn times(self, stage: &Value) -> Option<Vec<f64>> {
         let key = match self {
-            Worker::Processors => "cpu_seconds",
-            Worker::Gpu => "gpu_seconds",
+            RankWorker::Processors => "cpu_seconds",
+            RankWorker::Gpu => "gpu_seconds",
         };
         Some(stage[key].as_array()?.iter().filter_map(number).collect())
     }
@@ -31,81 +31,61 @@ impl Worker {
     /// Returns the fraction of the stage's time that this worker was busy, if it was busy for `time` seconds on one
     /// rank.
     fn share(self, seen: &WorkdirContents, stage: &Value, time: f64) -> Option<f64> {
+        let run = seen.metrics.runs.last();
         let each = match self {
-            Worker::Processors => threads(seen),
-            Worker::Gpu => 1.0,
+            RankWorker::Processors => run.map_or(0.0, |run| run.threads as f64),
+            RankWorker::Gpu => 1.0,
         };
-        let all = each * in_last_run(seen, stage)?;
+        // `seconds` in the report is the total over all runs.
+        let spans = run.map_or(&[][..], |run| &run.stages).iter().filter(|span| stage["name"] == *span.name);
+        let in_last_run = Some(spans.map(|span| span.to - span.from).sum()).filter(|&seconds: &f64| seconds > 0.0);
+        let all = each * in_last_run.or_else(|| number(&stage["seconds"]))?;
         (all > 0.0).then(|| (time / all).min(1.0))
     }
 }
 
 /// Returns the average busy fraction over all ranks in a stage; `None` if the last run had no part in the stage.
-pub(super) fn busy(seen: &WorkdirContents, stage: &Value, worker: Worker) -> Option<f64> {
+pub(super) fn busy(seen: &WorkdirContents, stage: &Value, worker: RankWorker) -> Option<f64> {
     let times = worker.times(stage).filter(|times| !times.is_empty())?;
     worker.share(seen, stage, times.iter().sum::<f64>() / times.len() as f64)
 }
 
-/// Returns the seconds of a stage in the last run. `seconds` in the report is the total over all runs.
-fn in_last_run(seen: &WorkdirContents, stage: &Value) -> Option<f64> {
-    let spans = seen.metrics.runs.last().map_or(&[][..], |run| &run.stages);
-    let of_stage = spans.iter().filter(|span| stage["name"] == *span.name).map(|span| span.to - span.from);
-    Some(of_stage.sum()).filter(|&seconds: &f64| seconds > 0.0).or_else(|| number(&stage["seconds"]))
-}
-
-fn threads(seen: &WorkdirContents) -> f64 {
-    seen.metrics.runs.last().map_or(0.0, |run| run.threads as f64)
-}
-
 /// Returns the section about ranks: how busy the processors and the GPU of each rank were in the stages of the last
 /// run. For a single rank, only the GPU is shown.
-pub(super) fn section(seen: &WorkdirContents) -> Section {
-    let mut section = Section::new("ranks", "Ranks");
+pub(super) fn section(seen: &WorkdirContents) -> PageSection {
+    let mut section = PageSection::new("ranks", "Ranks");
     let texts = [
         (
-            Worker::Processors,
+            RankWorker::Processors,
             ["Processor time of each rank", "processor time", "Busy share of each rank's processors"],
             "In the last run, by stage. A rank that waits for others leaves its cores to them.",
         ),
         (
-            Worker::Gpu,
+            RankWorker::Gpu,
             ["GPU time of each rank", "time in which the GPU computed", "Busy share of each rank's GPU"],
             "In the last run, by stage: time in which a kernel ran, as NVML reports for stages of two seconds or more. Ranks that share a GPU share one time.",
         ),
     ];
     for (worker, [title, axis, shares], caption) in texts {
-        let stages: Vec<(&Value, Vec<f64>)> = seen.report["stages"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|stage| Some((stage, worker.times(stage)?)))
-            .collect();
+        let all = seen.report["stages"].as_array().into_iter().flatten();
+        let stages: Vec<(&Value, Vec<f64>)> = all.filter_map(|stage| Some((stage, worker.times(stage)?))).collect();
         let ranks = stages.iter().map(|(_, times)| times.len()).max().unwrap_or(0).min(MOST);
-        if ranks == 0 || ranks == 1 && matches!(worker, Worker::Processors) {
+        if ranks == 0 || ranks == 1 && matches!(worker, RankWorker::Processors) {
             continue;
         }
         let names: Vec<String> = (0..ranks).map(|rank| format!("rank {rank}")).collect();
         let name = |stage: &Value| stage["name"].as_str().unwrap_or("?").to_owned();
         let parts = stages.iter().map(|(stage, times)| (name(stage), times.clone())).collect();
-        section.figures.push(Figure {
-            title: title.into(),
-            caption: caption.into(),
-            x: Axis::linear(axis, Unit::Seconds),
-            y: Axis::linear("rank", Unit::Text),
-            marks: Marks::Bars(Bars { names: names.clone(), parts }),
-        });
-        let columns = stages.iter().map(|(stage, _)| Column::new(&name(stage), Unit::Share));
-        let columns = [Column::text("rank")].into_iter().chain(columns).collect();
-        let share = |(stage, times): &(&Value, Vec<f64>), rank: usize| worker.share(seen, stage, *times.get(rank)?);
-        let row = |(rank, name): (usize, &String)| {
-            let shares = stages.iter().map(|stage| Cell::from(share(stage, rank)));
-            [Cell::Text(name.clone())].into_iter().chain(shares).collect()
-        };
+        let axes = [Axis::linear(axis, Unit::Seconds), Axis::linear("rank", Unit::Text)];
+        section.figures.push(Figure::new(title, caption, axes, Marks::Bars(Bars { names: names.clone(), parts })));
         // Without metrics the number of threads is unknown.
-        if stages.iter().all(|(stage, _)| busy(seen, stage, worker).is_none()) {
-            continue;
+        if stages.iter().any(|(stage, _)| busy(seen, stage, worker).is_some()) {
+            let share = |(stage, times): &(&Value, Vec<f64>), rank: usize| worker.share(seen, stage, *times.get(rank)?);
+            let row = |(rank, name)| (name, stages.iter().map(|stage| share(stage, rank).into()).collect());
+            let columns = stages.iter().map(|(stage, _)| TableColumn::new(&name(stage), Unit::Share));
+            let table = Table::of_names("rank", columns, names.into_iter().enumerate().map(row));
+            section.tables.push((shares.into(), table));
         }
-        section.tables.push((shares.into(), Table { columns, rows: names.iter().enumerate().map(row).collect() }));
     }
     section
 }
@@ -113,7 +93,7 @@ pub(super) fn section(seen: &WorkdirContents) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::html::seen::State;
+    use crate::job::html::seen::RunState;
     use crate::process::metrics::{Metrics, RunMetrics, Span};
     use serde_json::json;
 
@@ -129,7 +109,7 @@ mod tests {
             { "name": "sort", "seconds": 2.0, "cpu_seconds": [8.0, 4.0] },
             { "name": "triangle", "seconds": 100.0, "cpu_seconds": [4.0, 0.0], "gpu_seconds": [3.0, 1.0] },
         ] });
-        let (state, log) = (State::Finished, Vec::new);
+        let (state, log) = (RunState::Finished, Vec::new);
         let mut seen = WorkdirContents {
             workdir: "w".into(),
             state,
@@ -149,7 +129,8 @@ mod tests {
         assert_eq!(csv[0], "rank,sort (share),triangle (share)\nrank 0,1,0.25\nrank 1,0.5,0\n");
         assert_eq!(csv[1], "rank,triangle (share)\nrank 0,0.75\nrank 1,0.25\n");
         let stage = |at: usize| &seen.report["stages"][at];
-        let shares = [0, 1, 2].map(|at| [Worker::Processors, Worker::Gpu].map(|worker| busy(&seen, stage(at), worker)));
+        let shares =
+            [0, 1, 2].map(|at| [RankWorker::Processors, RankWorker::Gpu].map(|worker| busy(&seen, stage(at), worker)));
         assert_eq!(shares, [[None, None], [Some(0.75), None], [Some(0.125), Some(0.5)]]);
         // For a single rank the GPU is shown. Without metrics there are no processor shares.
         seen.report =

@@ -1,9 +1,9 @@
 //! Renders a report as one HTML file without scripts, fonts or network access.
 
-use super::page::{Mood, Page, Section};
+use super::page::{Mood, Page, PageSection};
 use crate::chart::draw;
 use crate::quote::{clip_to, printable_lines};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped};
 
 const STYLE: &str = include_str!("style.css");
 /// Content security policy: nothing is loaded and no script runs, whatever names contain. Only this style and the
@@ -18,14 +18,14 @@ fn shown(text: &str) -> String {
 }
 
 /// Returns the report as HTML.
-pub(super) fn page(page: &Page) -> String {
+pub fn html(page: &Page) -> String {
     let title = shown(&page.title);
     let mood = match page.mood {
         Mood::Good => "good",
         Mood::Bad => "bad",
         Mood::Wait => "wait",
     };
-    let html = html! {
+    let text = maud::html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -63,44 +63,35 @@ pub(super) fn page(page: &Page) -> String {
             }
         }
     };
-    printable_lines(&html.into_string())
+    printable_lines(&text.into_string())
 }
 
 fn cards(page: &Page) -> Markup {
-    html! {
+    let card = |id: &str, title: &str, is_wide: bool, contents: &Markup| {
+        maud::html! { section class=[is_wide.then_some("wide")] aria-labelledby=(id) { h2 id=(id) { (title) } (contents) } }
+    };
+    let answers = maud::html! {
+        @for (answer, more) in &page.answers { p class="answer" { (shown(answer)) } p class="muted" { (shown(more)) } }
+    };
+    let costs = maud::html! { dl { @for (name, value) in &page.costs { dt { (shown(name)) } dd { (shown(value)) } } } };
+    let trust = maud::html! { ul { @for reason in &page.trust { li { (shown(reason)) } } } };
+    maud::html! {
         @if !(page.answers.is_empty() && page.costs.is_empty() && page.trust.is_empty()) {
             div class="cards" {
-                @if !page.answers.is_empty() {
-                    section aria-labelledby="answers" {
-                        h2 id="answers" { "Answer" }
-                        @for (answer, more) in &page.answers { p class="answer" { (shown(answer)) } p class="muted" { (shown(more)) } }
-                    }
-                }
-                @if !page.costs.is_empty() {
-                    section aria-labelledby="costs" {
-                        h2 id="costs" { "What it took" }
-                        dl { @for (name, value) in &page.costs { dt { (shown(name)) } dd { (shown(value)) } } }
-                    }
-                }
-                @if !page.trust.is_empty() {
-                    section class="wide" aria-labelledby="trust" {
-                        h2 id="trust" { "Can it be trusted?" }
-                        ul { @for reason in &page.trust { li { (shown(reason)) } } }
-                    }
-                }
+                @if !page.answers.is_empty() { (card("answers", "Answer", false, &answers)) }
+                @if !page.costs.is_empty() { (card("costs", "What it took", false, &costs)) }
+                @if !page.trust.is_empty() { (card("trust", "Can it be trusted?", true, &trust)) }
             }
         }
     }
 }
 
-fn section(section: &Section) -> Markup {
-    html! {
+fn section(section: &PageSection) -> Markup {
+    maud::html! {
         section aria-labelledby=(section.id) {
             h2 id=(section.id) { (shown(&section.title)) }
             @for text in &section.text { p { (shown(text)) } }
-            @if let Some(facts) = &section.facts {
-                (draw::facts(facts))
-            }
+            @if let Some(facts) = &section.facts { (draw::facts(facts)) }
             @for (at, figure) in section.figures.iter().enumerate() {
                 @if !figure.is_empty() { (draw::figure(figure, &format!("{}-{at}", section.id), section.numbers_of(at))) }
             }

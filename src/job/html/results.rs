@@ -1,12 +1,12 @@
 //! The sections about the result files, the input, the graph and the results.
 
-use super::page::Section;
+use super::page::PageSection;
 use super::seen::{Unfinished, WorkdirContents, results};
-use super::value::{cell, fields, label, number, unit};
+use super::value::{cell, fields, label, number, properties, unit};
 use crate::algo::{self, about_column};
 use crate::chart::Unit;
-use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table};
-use crate::results::about::Shape;
+use crate::chart::{Axis, Bars, Cell, Figure, Line, Marks, Style, Table, TableColumn};
+use crate::results::about::ColumnShape;
 use serde_json::Value;
 
 /// Largest number of rows of a list in a result.
@@ -20,45 +20,42 @@ const BARS: usize = 20;
 
 /// Returns the section about the result files: type, rows, meaning of the values, and the line of Python that loads
 /// each file.
-pub(super) fn files(seen: &WorkdirContents) -> Section {
-    let mut section = Section::new("files", "Result files");
+pub(super) fn files(seen: &WorkdirContents) -> PageSection {
+    let mut section = PageSection::new("files", "Result files");
     let row = |file: &String| {
         let path = seen.workdir.join(file);
-        let shape = Shape::of(&path);
+        let shape = ColumnShape::of(&path);
         let about = about_column(&path);
         let load = match file.ends_with(".npy") {
             true => format!("np.load(\"{}\", mmap_mode=\"r\")", path.display()),
             false => format!("pd.read_csv(\"{}\", index_col=\"id\")", path.display()),
         };
-        vec![
-            Cell::Text(file.clone()),
-            shape.as_ref().map_or(Cell::from("missing"), |shape| Cell::Text(shape.kind.clone())),
-            shape.and_then(|shape| shape.rows).map_or(Cell::Nothing, Cell::from),
-            about.map_or(Cell::Nothing, |about| about.holds.into()),
-            about.map_or(Cell::Nothing, |about| about.missing.into()),
-            Cell::Text(load),
-        ]
+        let kind = shape.as_ref().map_or(Cell::from("missing"), |shape| Cell::Text(shape.kind.clone()));
+        let rows = shape.and_then(|shape| shape.rows).map_or(Cell::Nothing, Cell::from);
+        let [holds, missing] =
+            about.map_or([Cell::Nothing, Cell::Nothing], |about| [about.holds, about.missing].map(Cell::from));
+        (file.clone(), vec![kind, rows, holds, missing, Cell::Text(load)])
     };
-    let rows: Vec<_> = seen.files.iter().take(MOST).map(row).collect();
-    if rows.is_empty() {
+    if seen.files.is_empty() {
         return section;
     }
-    let more = seen.files.len() - rows.len();
+    let more = seen.files.len().saturating_sub(MOST);
     section
         .text
         .push("Row i is the vertex with id i, or, if there is out/ids.npy, the one whose id is in its row i.".into());
     if more > 0 {
         section.text.push(format!("{more} more files are in {}.", seen.workdir.join("out").display()));
     }
-    let columns = [Column::text("file"), Column::text("type"), Column::new("rows", Unit::Count)];
-    let columns = columns.into_iter().chain(["holds", "missing value", "in Python"].map(Column::text)).collect();
-    section.tables.push(("Files under out/, with import numpy as np, pandas as pd".into(), Table { columns, rows }));
+    let columns = [TableColumn::text("type"), TableColumn::new("rows", Unit::Count)];
+    let columns = columns.into_iter().chain(["holds", "missing value", "in Python"].map(TableColumn::text));
+    let table = Table::of_names("file", columns, seen.files.iter().take(MOST).map(row));
+    section.tables.push(("Files under out/, with import numpy as np, pandas as pd".into(), table));
     section
 }
 
 /// Returns the section about the input and the graph.
-pub(super) fn graph(seen: &WorkdirContents) -> Section {
-    let mut section = Section::new("graph", "Input and graph");
+pub(super) fn graph(seen: &WorkdirContents) -> PageSection {
+    let mut section = PageSection::new("graph", "Input and graph");
     let (input, graph) = (&seen.report["input"], &seen.report["graph"]);
     let facts = [
         ("path", &input["path"], Unit::Text),
@@ -79,11 +76,8 @@ pub(super) fn graph(seen: &WorkdirContents) -> Section {
         ("ids", &graph["ids"], Unit::Text),
     ];
     let known = facts.into_iter().filter(|(_, value, _)| !value.is_null());
-    let rows: Vec<_> = known.map(|(name, value, unit)| vec![name.into(), words(value, unit)]).collect();
-    if !rows.is_empty() {
-        let columns = vec![Column::text("property"), Column::new("is", Unit::Count)];
-        section.facts = Some(Table { columns, rows });
-    }
+    let rows: Vec<_> = known.map(|(name, value, unit)| (name.to_owned(), words(value, unit))).collect();
+    section.facts = (!rows.is_empty()).then(|| properties(rows));
     let bins = graph["degrees"].as_array().into_iter().flatten();
     let mut bins: Vec<_> =
         bins.filter_map(|bin| Some((number(&bin["from"])?, number(&bin["to"])?, number(&bin["vertices"])?))).collect();
@@ -104,13 +98,10 @@ fn edges(input: &Value, graph: &Value) -> Option<Figure> {
         [("edges of the graph", &graph["edges"]), ("repeats", &input["duplicates"]), ("loops", &input["self_loops"])];
     let parts: Option<Vec<_>> =
         edges.map(|(name, edges)| Some((name.to_owned(), vec![number(edges)?]))).into_iter().collect();
-    Some(Figure {
-        title: "Edges of the input".into(),
-        caption: "The graph has each edge once; repeats of an edge and loops are dropped.".into(),
-        x: Axis::linear("edges", Unit::Count),
-        y: Axis::linear("input", Unit::Text),
-        marks: Marks::Bars(Bars { names: vec!["all edges".into()], parts: parts? }),
-    })
+    let caption = "The graph has each edge once; repeats of an edge and loops are dropped.";
+    let axes = [Axis::linear("edges", Unit::Count), Axis::linear("input", Unit::Text)];
+    let bars = Bars { names: vec!["all edges".into()], parts: parts? };
+    Some(Figure::new("Edges of the input", caption, axes, Marks::Bars(bars)))
 }
 
 /// Returns a value as a cell of a table in which each row has its own unit.
@@ -122,31 +113,24 @@ fn words(value: &Value, unit: Unit) -> Cell {
 }
 
 /// Returns a section for each result, and for each unfinished task of which something is known.
-pub(super) fn sections(seen: &WorkdirContents) -> Vec<Section> {
+pub(super) fn sections(seen: &WorkdirContents) -> Vec<PageSection> {
     let done = results(&seen.report).into_iter().take(MOST).enumerate();
     let done = done.map(|(at, (name, result))| of_result(at, name, result));
-    done.chain(seen.unfinished.iter().enumerate().map(|(at, task)| unfinished_section(at, task))).collect()
+    let unfinished = |(at, task): (usize, &Unfinished)| PageSection {
+        figures: task.figures.iter().filter(|figure| !figure.is_empty()).cloned().collect(),
+        ..PageSection::new(&format!("unfinished-{at}"), &format!("{} as far as it came", task.name))
+    };
+    done.chain(seen.unfinished.iter().enumerate().map(unfinished)).collect()
 }
 
-/// Returns the section about an unfinished task, which has figures only.
-fn unfinished_section(at: usize, task: &Unfinished) -> Section {
-    let mut section = Section::new(&format!("unfinished-{at}"), &format!("{} as far as it came", task.name));
-    section.figures = task.figures.iter().filter(|figure| !figure.is_empty()).cloned().collect();
-    section
-}
-
-/// Returns the figures of a result.
-fn figures(name: &str, result: &Value) -> Vec<Figure> {
-    let figures = algo::find(name).map(|algorithm| (algorithm.figures)(result)).unwrap_or_default();
-    figures.into_iter().filter(|figure| !figure.is_empty()).collect()
-}
-
-fn of_result(at: usize, name: &str, result: &Value) -> Section {
-    let mut section = Section::new(&format!("result-{at}"), name);
-    section.text = algo::find(name).map(|algorithm| (algorithm.sentences)(result)).unwrap_or_default();
+fn of_result(at: usize, name: &str, result: &Value) -> PageSection {
+    let mut section = PageSection::new(&format!("result-{at}"), name);
+    let algorithm = algo::find(name);
+    section.text = algorithm.map(|algorithm| (algorithm.sentences)(result)).unwrap_or_default();
     section.facts = Some(fields(result));
     section.text.extend(from(result).map(|from| format!("Found {from}; the job that ran last has no table [{name}].")));
-    let drawn = figures(name, result);
+    let mut drawn = algorithm.map(|algorithm| (algorithm.figures)(result)).unwrap_or_default();
+    drawn.retain(|figure| !figure.is_empty());
     // A field that is drawn gets the table of its figure instead.
     let is_drawn = |key: &str| {
         let begin = key.trim_end_matches('s');
@@ -188,19 +172,18 @@ pub(super) fn from(result: &Value) -> Option<String> {
 fn of_trials(name: &str, trials: &[Value]) -> Figure {
     let seconds = || trials.iter().enumerate().filter_map(|(at, seconds)| Some((at + 1, number(seconds)?)));
     let (time, trial) = (Axis::linear("time", Unit::Seconds), |unit| Axis::linear("trial", unit));
-    let (x, y, marks) = match trials.len() > BARS {
+    let (axes, marks) = match trials.len() > BARS {
         true => {
             let points = seconds().map(|(trial, seconds)| (trial as f64, seconds)).collect();
-            (trial(Unit::Count), time, Marks::Lines(vec![Line::new("time", Style::Dots, points)]))
+            ([trial(Unit::Count), time], Marks::Lines(vec![Line::new("time", Style::Dots, points)]))
         }
         false => {
-            let names = seconds().map(|(trial, _)| format!("trial {trial}")).collect();
-            let parts = vec![("time".to_owned(), seconds().map(|(_, seconds)| seconds).collect())];
-            (time, trial(Unit::Text), Marks::Bars(Bars { names, parts }))
+            let (names, values) = seconds().map(|(trial, seconds)| (format!("trial {trial}"), seconds)).unzip();
+            ([time, trial(Unit::Text)], Marks::Bars(Bars { names, parts: vec![("time".to_owned(), values)] }))
         }
     };
-    let caption = "Time of the algorithm alone in each trial; preparation is left out.".into();
-    Figure { title: format!("Trials of {name}"), caption, x, y, marks }
+    let caption = "Time of the algorithm alone in each trial; preparation is left out.";
+    Figure::new(format!("Trials of {name}"), caption, axes, marks)
 }
 
 /// Returns a list of objects as a table of those fields that are neither lists nor objects.
@@ -212,7 +195,8 @@ fn of_list(list: &[&Value]) -> Option<Table> {
     // The subject of a row comes first.
     keys.sort_by_key(|key| !NAMES.contains(&key.as_str()));
     // Ids are not amounts, so the first column is shown as text.
-    let column = |(at, key): (usize, &&String)| Column::new(&label(key), if at == 0 { Unit::Text } else { unit(key) });
+    let column =
+        |(at, key): (usize, &&String)| TableColumn::new(&label(key), if at == 0 { Unit::Text } else { unit(key) });
     let row = |one: &&Value| {
         let cells = keys.iter().enumerate().map(|(at, key)| match (at, cell(&one[key.as_str()])) {
             (0, Cell::Whole(id)) => Cell::Text(id),

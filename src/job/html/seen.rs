@@ -4,7 +4,7 @@
 use crate::algo;
 use crate::chart::Figure;
 use crate::error::Error;
-use crate::job::results::Results;
+use crate::job::results::TaskResults;
 use crate::job::state::lock::{Liveness, Lock};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::TaskRecord;
@@ -27,7 +27,7 @@ const LINE: usize = 300;
 
 /// State of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum RunState {
     /// All tasks are done.
     Finished,
     /// A process works on it.
@@ -58,7 +58,7 @@ pub(super) struct WorkdirContents {
     /// The workdir.
     pub workdir: PathBuf,
     /// State of the job.
-    pub state: State,
+    pub state: RunState,
     /// Why the last run ended early.
     pub why: Option<String>,
     /// `report.json`. For an unfinished job, a report made from what is known so far.
@@ -87,13 +87,7 @@ impl WorkdirContents {
             return Err(workdir::of_no_job(workdir));
         }
         let mut faults = Vec::new();
-        let manifest = match Manifest::load(workdir) {
-            Ok(manifest) => manifest,
-            Err(e) => {
-                faults.push(e.to_string());
-                None
-            }
-        };
+        let manifest = Manifest::load(workdir).unwrap_or_else(|e| fault(&mut faults, &e.to_string()));
         let path = workdir.join("report.json");
         let report = match regular::read(&path).map(|text| serde_json::from_slice::<Value>(&text)) {
             Ok(Ok(report)) if report.is_object() => Some(report),
@@ -117,17 +111,14 @@ impl WorkdirContents {
             faults.push("metrics.json is missing: there is no timeline".to_owned());
         }
         let metrics = metrics.unwrap_or_default();
-        let log = tail(&workdir.join("run.log"));
-        if log.is_none() {
-            faults.push("run.log is missing".to_owned());
-        }
-        let log = log.unwrap_or_default();
+        let log = tail(&workdir.join("run.log")).or_else(|| fault(&mut faults, "run.log is missing"));
+        let log: Vec<String> = log.unwrap_or_default();
         let warns = |line: &&String| {
             [" WARN ", " ERROR ", "\"level\":\"WARN\"", "\"level\":\"ERROR\""].iter().any(|mark| line.contains(mark))
         };
         let warnings: Vec<String> = log.iter().filter(warns).cloned().collect();
         let (state, why) = state(workdir, manifest.as_ref());
-        let done = state == State::Finished;
+        let done = state == RunState::Finished;
         if done && report.is_none() {
             faults.push("report.json is missing: this report is made from manifest.json".to_owned());
         }
@@ -174,18 +165,17 @@ fn fault<T>(faults: &mut Vec<String>, what: &str) -> Option<T> {
 }
 
 /// Returns the state of a job, and why its last run ended early.
-fn state(workdir: &Path, manifest: Option<&Manifest>) -> (State, Option<String>) {
-    let others =
-        |owner: &crate::job::state::lock::Owner| owner.pid != std::process::id() && owner.liveness() == Liveness::Alive;
-    let Some(manifest) = manifest else { return (State::Unknown, None) };
-    let Some(why) = &manifest.stopped else { return (State::Finished, None) };
-    if Lock::owner(workdir).is_some_and(|owner| others(&owner)) {
-        return (State::Running, None);
+fn state(workdir: &Path, manifest: Option<&Manifest>) -> (RunState, Option<String>) {
+    let Some(manifest) = manifest else { return (RunState::Unknown, None) };
+    let Some(why) = &manifest.stopped else { return (RunState::Finished, None) };
+    let owner = Lock::owner(workdir).filter(|owner| owner.pid != std::process::id());
+    if owner.is_some_and(|owner| owner.liveness() == Liveness::Alive) {
+        return (RunState::Running, None);
     }
     let state = match manifest.exit_code {
-        Some(75) => State::Stopped,
-        Some(code) => State::Failed(code),
-        None => State::Killed,
+        Some(75) => RunState::Stopped,
+        Some(code) => RunState::Failed(code),
+        None => RunState::Killed,
     };
     (state, Some(why.clone()))
 }
@@ -225,8 +215,7 @@ fn unfinished(workdir: &Path, manifest: &Manifest) -> Vec<Unfinished> {
 /// Returns the last lines of a log; `None` if it can't be read.
 fn tail(path: &Path) -> Option<Vec<String>> {
     let mut file = regular::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    let from = length.saturating_sub(LOG_BYTES);
+    let from = file.metadata().ok()?.len().saturating_sub(LOG_BYTES);
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut bytes = Vec::new();
     file.take(LOG_BYTES).read_to_end(&mut bytes).ok()?;
@@ -241,12 +230,9 @@ fn so_far(manifest: &Manifest, metrics: &Metrics) -> Value {
     let mut spent = manifest.spent.clone();
     spent.add(&manifest.spending);
     let run = metrics.runs.last();
-    let limit = |of: fn(&crate::process::metrics::RunMetrics) -> u64| run.map_or(0, of);
-    let mut names: Vec<&String> =
-        metrics.runs.iter().flat_map(|run| run.stages.iter().map(|span| &span.name)).collect();
-    names.extend(spent.stages.keys());
+    let spans = metrics.runs.iter().flat_map(|run| &run.stages);
     let mut stages: Vec<Value> = Vec::new();
-    for name in names {
+    for name in spans.map(|span| &span.name).chain(spent.stages.keys()) {
         if let Some(figures) = spent.stages.get(name).filter(|_| stages.iter().all(|stage| stage["name"] != **name)) {
             let mut stage = json!(figures);
             stage["name"] = json!(name);
@@ -269,10 +255,10 @@ fn so_far(manifest: &Manifest, metrics: &Metrics) -> Value {
     json!({
         "job": manifest.job, "version": manifest.version, "ranks": run.map(|run| run.ranks),
         "host": { "name": run.map(|run| &run.host) },
-        "limits": { "host_memory": limit(|run| run.host_memory), "host_memory_peak": spent.host_memory_peak,
-            "gpu_memory": limit(|run| run.gpu_memory), "gpu_memory_peak": spent.gpu_memory_peak },
+        "limits": { "host_memory": run.map_or(0, |run| run.host_memory), "host_memory_peak": spent.host_memory_peak,
+            "gpu_memory": run.map_or(0, |run| run.gpu_memory), "gpu_memory_peak": spent.gpu_memory_peak },
         "input": input, "graph": graph, "stages": stages,
         "seconds_total": manifest.seconds + manifest.unfinished, "resumes": manifest.resumes,
-        "results": Results::of(manifest, usize::MAX, &[]),
+        "results": TaskResults::of(manifest, usize::MAX, &[]),
     })
 }

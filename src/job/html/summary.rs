@@ -2,15 +2,17 @@
 
 use super::page::{Mood, Page};
 use super::results::from;
-use super::seen::{State, Unfinished, WorkdirContents, results};
+use super::seen::{RunState, Unfinished, WorkdirContents, results};
+use super::time::shown_time;
 use super::value::{number, shown, unit};
 use crate::algo;
 use crate::chart::Unit;
 use crate::chart::unit::group;
 use crate::process::log::timestamp;
+use crate::process::metrics::Sample;
 use crate::quote::clip_to;
 use serde_json::Value;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// Largest number of characters of a name within a sentence.
 const NAME: usize = 200;
@@ -21,26 +23,24 @@ const ALGORITHMS: usize = 20;
 pub(super) fn page(seen: &WorkdirContents) -> Page {
     let report = &seen.report;
     let name = report["job"].as_str().filter(|name| !name.is_empty());
-    let name = name.map_or_else(
-        || seen.workdir.file_name().map_or("a job".into(), |name| name.to_string_lossy().into_owned()),
-        str::to_owned,
-    );
+    let folder = seen.workdir.file_name().map(|name| name.to_string_lossy());
+    let name = name.or(folder.as_deref()).unwrap_or("a job");
     let (state, mood) = match seen.state {
-        State::Finished => ("Finished".to_owned(), Mood::Good),
-        State::Running => ("Running".to_owned(), Mood::Wait),
-        State::Stopped => ("Stopped".to_owned(), Mood::Wait),
-        State::Killed => ("Killed or lost".to_owned(), Mood::Wait),
-        State::Failed(code) => (format!("Failed, exit code {code}"), Mood::Bad),
-        State::Unknown => ("Not known".to_owned(), Mood::Bad),
+        RunState::Finished => ("Finished".to_owned(), Mood::Good),
+        RunState::Running => ("Running".to_owned(), Mood::Wait),
+        RunState::Stopped => ("Stopped".to_owned(), Mood::Wait),
+        RunState::Killed => ("Killed or lost".to_owned(), Mood::Wait),
+        RunState::Failed(code) => (format!("Failed, exit code {code}"), Mood::Bad),
+        RunState::Unknown => ("Not known".to_owned(), Mood::Bad),
     };
     let mut notices: Vec<String> = seen.faults.clone();
     if let Some(why) = &seen.why {
         let again =
-            if matches!(seen.state, State::Failed(2..=8)) { "" } else { " The same command continues from there." };
+            if matches!(seen.state, RunState::Failed(2..=8)) { "" } else { " The same command continues from there." };
         notices.insert(0, format!("{}{again}", sentence(why)));
     }
     Page {
-        title: clip_to(&name, NAME),
+        title: clip_to(name, NAME),
         state,
         mood,
         lead: lead(seen),
@@ -48,7 +48,6 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
         answers: answers(report),
         costs: costs(seen),
         trust: trust(seen),
-        sections: Vec::new(),
         log: seen.log.clone(),
         made: format!(
             "Made by gpugraph {} from {} at {}. gpugraph report recreates it; report.json has all numbers in base units.",
@@ -56,6 +55,7 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
             seen.workdir.display(),
             timestamp(SystemTime::now())
         ),
+        ..Page::default()
     }
 }
 
@@ -73,16 +73,14 @@ fn lead(seen: &WorkdirContents) -> String {
     let report = &seen.report;
     let count = |value: &Value| shown(value, Unit::Count);
     let mut text = String::new();
-    match (&report["graph"]["vertices"], &report["graph"]["edges"], &report["input"]["elements"]) {
-        (Value::Number(_), Value::Null, _) => {
-            text += &format!("A graph of {} vertices", count(&report["graph"]["vertices"]))
+    text += &match (&report["graph"]["vertices"], &report["graph"]["edges"], &report["input"]["elements"]) {
+        (vertices @ Value::Number(_), Value::Null, _) => format!("A graph of {} vertices", count(vertices)),
+        (vertices @ Value::Number(_), edges, _) => {
+            format!("A graph of {} vertices and {} edges", count(vertices), count(edges))
         }
-        (Value::Number(_), edges, _) => {
-            text += &format!("A graph of {} vertices and {} edges", count(&report["graph"]["vertices"]), count(edges));
-        }
-        (_, _, elements @ Value::Number(_)) => text += &format!("A list of {} elements", count(elements)),
-        _ => text += "No graph or list was read",
-    }
+        (_, _, elements @ Value::Number(_)) => format!("A list of {} elements", count(elements)),
+        _ => "No graph or list was read".to_owned(),
+    };
     if let Some(path) = report["input"]["path"].as_str() {
         text += &format!(" ({})", clip_to(path, NAME));
     }
@@ -96,8 +94,7 @@ fn lead(seen: &WorkdirContents) -> String {
         text += &format!(", on {}", clip_to(host, NAME));
     }
     if let Some(run) = seen.metrics.runs.last() {
-        let end = (run.began + run.seconds).clamp(0.0, 1e11);
-        text += &format!(", {}", timestamp(UNIX_EPOCH + Duration::from_secs_f64(end)));
+        text += &format!(", {}", shown_time(run.began + run.seconds));
     }
     text + "."
 }
@@ -151,17 +148,18 @@ fn costs(seen: &WorkdirContents) -> Vec<(String, String)> {
         let of = limit.map_or(String::new(), |limit| format!(" of {}", Unit::Bytes.show(limit)));
         add(&format!("{name} at most"), Unit::Bytes.show(peak) + &of);
     }
-    let sum = |of: fn(&crate::process::metrics::Sample) -> u64| seen.metrics.samples.iter().map(of).sum::<u64>() as f64;
+    let Sample { cpu, read, written, sent, energy, .. } = Sample::joined(&seen.metrics.samples);
+    let kib = |kib: u64| Unit::Bytes.show(1024.0 * kib as f64);
     if !seen.metrics.samples.is_empty() {
-        add("processor time", Unit::Seconds.show(sum(|sample| sample.cpu) / 1e3));
-        add("read from disk", Unit::Bytes.show(1024.0 * sum(|sample| sample.read)));
-        add("written to disk", Unit::Bytes.show(1024.0 * sum(|sample| sample.written)));
+        add("processor time", Unit::Seconds.show(cpu as f64 / 1e3));
+        add("read from disk", kib(read));
+        add("written to disk", kib(written));
     }
-    if sum(|sample| sample.sent) > 0.0 {
-        add("sent by rank 0", Unit::Bytes.show(1024.0 * sum(|sample| sample.sent)));
+    if sent > 0 {
+        add("sent by rank 0", kib(sent));
     }
-    if sum(|sample| sample.energy) > 0.0 {
-        add("energy", Unit::Joules.show(sum(|sample| sample.energy) / 1e3));
+    if energy > 0 {
+        add("energy", Unit::Joules.show(energy as f64 / 1e3));
     }
     costs
 }
@@ -180,16 +178,15 @@ fn trust(seen: &WorkdirContents) -> Vec<String> {
     let report = &seen.report;
     let mut reasons = Vec::new();
     for (name, result) in results(report).into_iter().take(ALGORITHMS) {
-        let mut told = match &result["validated"] {
-            Value::Bool(true) => vec!["checked by another method within the job".to_owned()],
-            Value::Bool(false) => vec!["not checked within the job (validate = false)".to_owned()],
-            _ => vec!["exact; gpugraph verify recomputes it by another method".to_owned()],
+        let told = match &result["validated"] {
+            Value::Bool(true) => "checked by another method within the job",
+            Value::Bool(false) => "not checked within the job (validate = false)",
+            _ => "exact; gpugraph verify recomputes it by another method",
         };
-        let trials = result["trials"].as_array().map_or(0, Vec::len);
-        if trials > 1 {
-            told.push(format!("{trials} trials found the same"));
-        }
-        reasons.push(format!("{name}: {}", told.join("; ")));
+        reasons.push(match result["trials"].as_array().map_or(0, Vec::len) {
+            0 | 1 => format!("{name}: {told}"),
+            trials => format!("{name}: {told}; {trials} trials found the same"),
+        });
     }
     for Unfinished { name, total, done, .. } in &seen.unfinished {
         let total = group(&total.to_string());
@@ -198,14 +195,13 @@ fn trust(seen: &WorkdirContents) -> Vec<String> {
             None => format!("{name} is not done ({total} units in all)"),
         });
     }
-    match number(&report["resumes"]) {
-        Some(resumes) if resumes > 0.0 => reasons.push(format!(
-            "Resumed {}; stored files are checked before they are used again",
-            if resumes == 1.0 { "once".to_owned() } else { format!("{resumes} times") }
-        )),
-        Some(_) if seen.state == State::Finished => reasons.push("Done in one run".to_owned()),
-        _ => {}
-    }
+    let resumed = |how: &str| format!("Resumed {how}; stored files are checked before they are used again");
+    reasons.extend(match number(&report["resumes"]) {
+        Some(1.0) => Some(resumed("once")),
+        Some(resumes) if resumes > 0.0 => Some(resumed(&format!("{resumes} times"))),
+        Some(_) if seen.state == RunState::Finished => Some("Done in one run".to_owned()),
+        _ => None,
+    });
     reasons.push(match seen.warnings.len() {
         0 => "No warnings in the log".to_owned(),
         1 => "1 warning or error in the log".to_owned(),

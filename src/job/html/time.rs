@@ -1,10 +1,10 @@
 //! The section about time: runs and stages.
 
-use super::page::Section;
-use super::ranks::{Worker, busy};
+use super::page::PageSection;
+use super::ranks::{RankWorker, busy};
 use super::seen::WorkdirContents;
 use super::value::{cell, number};
-use crate::chart::{Axis, Cell, Column, Figure, Marks, Scale, SpanMark, Table, Unit};
+use crate::chart::{Axis, Cell, Figure, Marks, Scale, SpanMark, Table, TableColumn, Unit};
 use crate::process::log::timestamp;
 use crate::process::metrics::{RunMetrics, Sample};
 use serde_json::Value;
@@ -14,13 +14,13 @@ use std::time::{Duration, UNIX_EPOCH};
 const MOST: usize = 200;
 
 /// Maps runs and samples to seconds since the first run of the job began.
-pub(super) struct Clock<'a> {
+pub(super) struct Timeline<'a> {
     runs: Vec<(&'a RunMetrics, f64)>,
 }
 
-impl Clock<'_> {
+impl Timeline<'_> {
     /// Creates the clock of these runs.
-    pub fn of(runs: &[RunMetrics]) -> Clock<'_> {
+    pub fn of(runs: &[RunMetrics]) -> Timeline<'_> {
         let first = runs.first().map_or(0.0, |run| run.began);
         let mut end = 0.0;
         let begin = |run| {
@@ -30,7 +30,7 @@ impl Clock<'_> {
             end = began + run.seconds.max(0.0);
             (run, began)
         };
-        Clock { runs: runs.iter().map(begin).collect() }
+        Timeline { runs: runs.iter().map(begin).collect() }
     }
 
     /// Returns the time axis.
@@ -47,6 +47,11 @@ impl Clock<'_> {
     }
 }
 
+/// Formats a time in seconds since 1970.
+pub(super) fn shown_time(seconds: f64) -> String {
+    timestamp(UNIX_EPOCH + Duration::from_secs_f64(seconds.clamp(0.0, 1e11)))
+}
+
 /// Returns how a run ended.
 fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
     match &run.ended {
@@ -57,10 +62,10 @@ fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
 }
 
 /// Returns the section about runs and stages.
-pub(super) fn stages(seen: &WorkdirContents, is_running: bool) -> Section {
-    let mut section = Section::new("time", "Where the time went");
+pub(super) fn stages(seen: &WorkdirContents, is_running: bool) -> PageSection {
+    let mut section = PageSection::new("time", "Where the time went");
     let runs = &seen.metrics.runs;
-    let clock = Clock::of(runs);
+    let clock = Timeline::of(runs);
     if seen.metrics.forgotten > 0 {
         section.text.push(format!("{} older runs of this job are not shown.", seen.metrics.forgotten));
     }
@@ -76,28 +81,23 @@ pub(super) fn stages(seen: &WorkdirContents, is_running: bool) -> Section {
         }));
     }
     if !spans.is_empty() {
-        section.figures.push(Figure {
-            title: "Stages over all runs".into(),
-            caption: "When each stage ran. A pale bar is a stage that was interrupted. A dashed band stands for the time between two runs, whatever its length; time counts from the start of the first run.".into(),
-            x: clock.axis(),
-            y: Axis::linear("stage", Unit::Text),
-            marks: Marks::Spans(spans),
-        });
+        let caption = "When each stage ran. A pale bar is a stage that was interrupted. A dashed band stands for the time between two runs, whatever its length; time counts from the start of the first run.";
+        let axes = [clock.axis(), Axis::linear("stage", Unit::Text)];
+        section.figures.push(Figure::new("Stages over all runs", caption, axes, Marks::Spans(spans)));
     }
     if runs.len() > 1 {
-        let columns = ["run", "began", "host"].map(Column::text).into_iter();
-        let columns = columns.chain([Column::new("ranks", Unit::Count), Column::new("threads", Unit::Count)]);
-        let columns = columns.chain([Column::new("at work", Unit::Seconds), Column::text("ended")]).collect();
+        let text = [("began", Unit::Text), ("host", Unit::Text)];
+        let numbers =
+            [("ranks", Unit::Count), ("threads", Unit::Count), ("at work", Unit::Seconds), ("ended", Unit::Text)];
+        let columns = text.iter().chain(&numbers).map(|(name, unit)| TableColumn::new(name, *unit));
         let row = |(at, run): (usize, &RunMetrics)| {
-            let began = timestamp(UNIX_EPOCH + Duration::from_secs_f64(run.began.clamp(0.0, 1e11)));
-            let ended = ended(run, at + 1 == runs.len(), is_running);
-            let words = [run.number.to_string(), began, run.host.clone()].map(Cell::Text);
-            let numbers = [run.ranks.into(), run.threads.into(), Cell::Number(run.seconds), Cell::Text(ended)];
-            words.into_iter().chain(numbers).collect()
+            let [began, host] = [shown_time(run.began), run.host.clone()].map(Cell::Text);
+            let ended = Cell::Text(ended(run, at + 1 == runs.len(), is_running));
+            let seconds = Cell::Number(run.seconds);
+            (run.number.to_string(), vec![began, host, run.ranks.into(), run.threads.into(), seconds, ended])
         };
-        section
-            .tables
-            .push(("Runs of this job".into(), Table { columns, rows: runs.iter().enumerate().map(row).collect() }));
+        let table = Table::of_names("run", columns, runs.iter().enumerate().map(row));
+        section.tables.push(("Runs of this job".into(), table));
     }
     if let Some(stages) = seen.report["stages"].as_array().filter(|stages| !stages.is_empty()) {
         let table = of_stages(seen, stages);
@@ -110,21 +110,19 @@ pub(super) fn stages(seen: &WorkdirContents, is_running: bool) -> Section {
 }
 
 fn of_stages(seen: &WorkdirContents, stages: &[Value]) -> Table {
-    let names = [
+    let has_gpu = stages.iter().any(|stage| stage["gpu_seconds"].is_array());
+    let columns = [
         ("took", Unit::Seconds),
         ("read", Unit::Bytes),
         ("read a second", Unit::BytesPerSecond),
         ("written", Unit::Bytes),
-    ];
-    let more = [
         ("written a second", Unit::BytesPerSecond),
         ("most host memory", Unit::Bytes),
         ("processors busy", Unit::Share),
+        ("GPU busy", Unit::Share),
+        ("done by", Unit::Text),
     ];
-    let has_gpu = stages.iter().any(|stage| stage["gpu_seconds"].is_array());
-    let gpu = has_gpu.then_some(("GPU busy", Unit::Share));
-    let columns = names.iter().chain(&more).chain(&gpu).map(|(name, unit)| Column::new(name, *unit));
-    let columns = [Column::text("stage")].into_iter().chain(columns).chain([Column::text("done by")]).collect();
+    let columns = columns.into_iter().filter(|(name, _)| has_gpu || *name != "GPU busy");
     let row = |stage: &Value| {
         let seconds = number(&stage["seconds"]).filter(|&seconds| seconds > 0.0);
         let rate = |bytes: &Value| Cell::from(seconds.and_then(|seconds| Some(number(bytes)? / seconds)));
@@ -133,19 +131,13 @@ fn of_stages(seen: &WorkdirContents, stages: &[Value]) -> Table {
             (_, Value::Bool(true)) => "earlier run",
             _ => "last run",
         };
-        let mut cells = vec![
-            cell(&stage["name"]),
-            seconds.into(),
-            cell(&stage["read"]),
-            rate(&stage["read"]),
-            cell(&stage["written"]),
-            rate(&stage["written"]),
-            cell(&stage["host_memory_peak"]),
-            busy(seen, stage, Worker::Processors).into(),
-        ];
-        cells.extend(has_gpu.then(|| Cell::from(busy(seen, stage, Worker::Gpu))));
+        let (read, written) = (&stage["read"], &stage["written"]);
+        let mut cells = vec![seconds.into(), cell(read), rate(read), cell(written), rate(written)];
+        cells.extend([cell(&stage["host_memory_peak"]), busy(seen, stage, RankWorker::Processors).into()]);
+        cells.extend(has_gpu.then(|| Cell::from(busy(seen, stage, RankWorker::Gpu))));
         cells.push(by.into());
-        cells
+        (stage["name"].as_str().unwrap_or("–").to_owned(), cells)
     };
-    Table { columns, rows: stages.iter().take(MOST).map(row).collect() }
+    let columns = columns.map(|(name, unit)| TableColumn::new(name, unit));
+    Table::of_names("stage", columns, stages.iter().take(MOST).map(row))
 }

@@ -1,8 +1,8 @@
 //! The section about what a job used over time: memory, processors, disks, messages and power.
 
-use super::page::Section;
+use super::page::PageSection;
 use super::seen::WorkdirContents;
-use super::time::Clock;
+use super::time::Timeline;
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::process::metrics::{RunMetrics, Sample};
 
@@ -10,30 +10,70 @@ use crate::process::metrics::{RunMetrics, Sample};
 const SPAN: u64 = 500;
 
 /// Returns the section about memory, processors, disks, messages and power over time.
-pub(super) fn section(seen: &WorkdirContents) -> Section {
-    let mut section = Section::new("usage", "What it used over time");
-    let clock = Clock::of(&seen.metrics.runs);
+pub(super) fn section(seen: &WorkdirContents) -> PageSection {
+    let mut section = PageSection::new("usage", "What it used over time");
+    let clock = Timeline::of(&seen.metrics.runs);
     let samples: Vec<_> = seen.metrics.samples.iter().filter_map(|s| Some((clock.at(s)?, s))).collect();
     if let Some(last) = seen.metrics.runs.last().filter(|_| !samples.is_empty()) {
-        let usage = Usage { clock, samples, last };
-        let always = [Some(usage.host_memory()), usage.gpu_memory(), Some(usage.processors())];
-        section.figures =
-            always.into_iter().chain([usage.gpu(), usage.disk(), usage.sent(), usage.power()]).flatten().collect();
+        section.figures = Usage { clock, samples, last }.figures();
     }
     section
 }
 
 /// The samples of a job, each with the time at its end.
 struct Usage<'a> {
-    clock: Clock<'a>,
+    clock: Timeline<'a>,
     samples: Vec<(f64, &'a Sample)>,
     last: &'a RunMetrics,
 }
 
 impl Usage<'_> {
-    fn figure(&self, of: &str, caption: String, y: Axis, lines: Vec<Line>) -> Figure {
+    fn figures(&self) -> Vec<Figure> {
+        let Sample { host_memory, gpu_memory, gpu, read, written, sent, energy, .. } =
+            Sample::joined(self.samples.iter().map(|(_, sample)| *sample));
+        let mut figures = vec![self.host_memory(host_memory << 10)];
+        if gpu_memory > 0 {
+            let caption =
+                "The largest amount in use within each sample. The job reserves the whole limit once the GPU is open.";
+            let used = self.line("GPU memory", |sample| (sample.gpu_memory << 10) as f64);
+            let lines = vec![used, self.limit("limits.gpu_memory", self.last.gpu_memory as f64)];
+            figures.push(self.figure("GPU memory", caption, Axis::linear("memory", Unit::Bytes), lines));
+        }
+        let threads = self.last.threads;
+        let limit = (threads > 0).then(|| self.limit("threads", threads as f64));
+        let busy = self.line("busy", |sample| rate(sample.cpu as f64 / 1e3, sample));
+        let caption = "Processor time per second: 1 is one core that is always busy.";
+        let lines = [busy].into_iter().chain(limit).collect();
+        figures.push(self.figure("Processors", caption, Axis::linear("cores", Unit::Number), lines));
+        if gpu > 0 {
+            let caption =
+                "The share of time in which a kernel of any process ran on it, as NVML reports; from two seconds on.";
+            let busy = self.line("busy", |sample| rate(sample.gpu as f64 / 1e3, sample).min(1.0));
+            figures.push(self.figure("GPU", caption, Axis::linear("busy", Unit::Share), vec![busy]));
+        }
+        if read | written > 0 {
+            let caption = "Transfers of the disk itself; reads from the page cache are not counted.";
+            let read = self.transfer("read from disk", "most read", &|sample| sample.read);
+            let written = self.transfer("written to disk", "most written", &|sample| sample.written);
+            figures.push(self.transfers("Disk", caption, [read, written].into()));
+        }
+        if sent > 0 {
+            let caption = "Data sent to other ranks, as messages or in shared memory; small collective operations are not counted.";
+            let sent = self.transfer("sent", "most sent", &|sample| sample.sent);
+            figures.push(self.transfers("Sent", caption, vec![sent]));
+        }
+        if energy > 0 {
+            let caption = "Power of the processors and the GPU in use, as far as their counters can be read; from two seconds on.";
+            let power = self.line("power", |sample| rate(sample.energy as f64 / 1e3, sample));
+            let figure = self.figure("", caption, Axis::linear("power", Unit::Watts), vec![power]);
+            figures.push(Figure { title: "Power".into(), ..figure });
+        }
+        figures
+    }
+
+    fn figure(&self, of: &str, caption: impl Into<String>, y: Axis, lines: Vec<Line>) -> Figure {
         let of_rank = if self.last.ranks > 1 { " of rank 0" } else { "" };
-        Figure { title: format!("{of}{of_rank}"), caption, x: self.clock.axis(), y, marks: Marks::Lines(lines) }
+        Figure::new(format!("{of}{of_rank}"), caption, [self.clock.axis(), y], Marks::Lines(lines))
     }
 
     fn line(&self, name: &str, value: impl Fn(&Sample) -> f64) -> Line {
@@ -45,72 +85,19 @@ impl Usage<'_> {
         Line::new(name, Style::Limit, vec![(end, value)])
     }
 
-    fn has(&self, amount: impl Fn(&Sample) -> u64) -> bool {
-        self.samples.iter().any(|(_, sample)| amount(sample) > 0)
-    }
-
-    fn host_memory(&self) -> Figure {
+    fn host_memory(&self, most_used: u64) -> Figure {
         let mut lines = vec![self.line("host memory", |sample| (sample.host_memory << 10) as f64)];
-        let peak = self.samples.iter().map(|(_, sample)| sample.host_memory << 10).max().unwrap_or(0);
         let mut caption =
             "The largest memory of the process itself within each sample. Clean pages of mapped files are not counted."
                 .to_owned();
         match self.last.host_memory {
             0 => {}
-            most if peak < most / 10 => {
+            most if most_used < most / 10 => {
                 caption += &format!(" The limit is far above: {}.", Unit::Bytes.show(most as f64))
             }
             most => lines.push(self.limit("limits.host_memory", most as f64)),
         }
         self.figure("Host memory", caption, Axis::linear("memory", Unit::Bytes), lines)
-    }
-
-    fn gpu_memory(&self) -> Option<Figure> {
-        let caption =
-            "The largest amount in use within each sample. The job reserves the whole limit once the GPU is open.";
-        let used = self.line("GPU memory", |sample| (sample.gpu_memory << 10) as f64);
-        let lines = vec![used, self.limit("limits.gpu_memory", self.last.gpu_memory as f64)];
-        let figure = || self.figure("GPU memory", caption.into(), Axis::linear("memory", Unit::Bytes), lines);
-        self.has(|sample| sample.gpu_memory).then(figure)
-    }
-
-    fn processors(&self) -> Figure {
-        let caption = "Processor time per second: 1 is one core that is always busy.";
-        let threads = self.last.threads;
-        let busy = self.line("busy", |sample| rate(sample.cpu as f64 / 1e3, sample));
-        let limit = (threads > 0).then(|| self.limit("threads", threads as f64));
-        self.figure(
-            "Processors",
-            caption.into(),
-            Axis::linear("cores", Unit::Number),
-            [busy].into_iter().chain(limit).collect(),
-        )
-    }
-
-    fn gpu(&self) -> Option<Figure> {
-        let caption =
-            "The share of time in which a kernel of any process ran on it, as NVML reports; from two seconds on.";
-        let lines = vec![self.line("busy", |sample| rate(sample.gpu as f64 / 1e3, sample).min(1.0))];
-        let figure = || self.figure("GPU", caption.into(), Axis::linear("busy", Unit::Share), lines);
-        self.has(|sample| sample.gpu).then(figure)
-    }
-
-    fn disk(&self) -> Option<Figure> {
-        let caption = "Transfers of the disk itself; reads from the page cache are not counted.";
-        let figure = || {
-            let read = self.transfer("read from disk", "most read", &|sample| sample.read);
-            let written = self.transfer("written to disk", "most written", &|sample| sample.written);
-            self.transfers("Disk", caption, [read, written].into())
-        };
-        self.has(|sample| sample.read | sample.written).then(figure)
-    }
-
-    fn sent(&self) -> Option<Figure> {
-        let caption =
-            "Data sent to other ranks, as messages or in shared memory; small collective operations are not counted.";
-        let figure =
-            || self.transfers("Sent", caption, vec![self.transfer("sent", "most sent", &|sample| sample.sent)]);
-        self.has(|sample| sample.sent).then(figure)
     }
 
     /// Returns the line of a transfer rate, and a line at its maximum if it lasted long enough. `kib` returns KiB.
@@ -130,17 +117,6 @@ impl Usage<'_> {
         }
         lines.extend(most.into_iter().flatten());
         self.figure(of, caption, Axis::linear("bytes per second", Unit::BytesPerSecond), lines)
-    }
-
-    fn power(&self) -> Option<Figure> {
-        let caption =
-            "Power of the processors and the GPU in use, as far as their counters can be read; from two seconds on.";
-        let lines = vec![self.line("power", |sample| rate(sample.energy as f64 / 1e3, sample))];
-        let figure = || Figure {
-            title: "Power".into(),
-            ..self.figure("", caption.into(), Axis::linear("power", Unit::Watts), lines)
-        };
-        self.has(|sample| sample.energy).then(figure)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads values of a report, any part of which may be missing or of an unexpected type.
 
-use crate::chart::{Cell, Column, Table, Unit};
+use crate::chart::{Cell, Table, TableColumn, Unit};
 use serde_json::Value;
 
 /// Largest number of fields of an object that are shown.
@@ -65,10 +65,13 @@ pub(super) fn fields(value: &Value) -> Table {
             (cell, Unit::Count) => cell,
             (cell, unit) => Cell::Text(cell.show(unit)),
         };
-        vec![Cell::Text(label(key)), cell]
+        (label(key), cell)
     };
-    Table {
-        columns: vec![Column::text("property"), Column::new("is", Unit::Count)],
-        rows: plain.take(MOST).map(row).collect(),
-    }
+    properties(plain.take(MOST).map(row))
+}
+
+/// Returns a table of properties and their values.
+pub(super) fn properties(rows: impl IntoIterator<Item = (String, Cell)>) -> Table {
+    let rows = rows.into_iter().map(|(name, value)| (name, vec![value]));
+    Table::of_names("property", [TableColumn::new("is", Unit::Count)], rows)
 }

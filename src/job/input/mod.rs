@@ -24,12 +24,8 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
         InputSpec::Files { paths, format, recursive, text, .. } => {
             find(paths, named(format.as_deref())?, *recursive)?.with_text(text.clone())
         }
-        InputSpec::Kronecker(random) => {
-            Ok(Input::generated(Generator::kronecker(random.scale, random.edge_factor, random.seed)?))
-        }
-        InputSpec::Uniform(random) => {
-            Ok(Input::generated(Generator::uniform(random.scale, random.edge_factor, random.seed)?))
-        }
+        InputSpec::Kronecker(r) => Ok(Input::generated(Generator::kronecker(r.scale, r.edge_factor, r.seed)?)),
+        InputSpec::Uniform(r) => Ok(Input::generated(Generator::uniform(r.scale, r.edge_factor, r.seed)?)),
         InputSpec::Weighted(spec) => Ok(Input::generated(Generator::Weighted(Weighted::new(*spec)?))),
         InputSpec::ListFile { path, .. } => {
             Err(Error::Usage(format!("{}: a list is not read as edges", path.display())))
@@ -98,11 +94,8 @@ pub fn expected(job: &Job) -> Result<Option<(Input, Expect)>> {
         (InputSpec::Files { paths, format, recursive, .. }, Some(expect)) => {
             let format = named(format.as_deref())?;
             // A pattern is not a path, but may match files. A stream exists, but does not show its size.
-            let streamed = crate::job::input::streams::is_streamed(&job.input);
-            if streamed {
-                return Ok(Some((Input::expected(paths, format, expect.edges, expect.ids)?, expect)));
-            }
-            if paths.iter().any(|path| path.exists()) || find(paths, format, *recursive).is_ok() {
+            let is_here = || paths.iter().any(|path| path.exists()) || find(paths, format, *recursive).is_ok();
+            if !streams::is_streamed(&job.input) && is_here() {
                 return Ok(None);
             }
             Ok(Some((Input::expected(paths, format, expect.edges, expect.ids)?, expect)))
@@ -118,18 +111,13 @@ fn named(format: Option<&str>) -> Result<Option<Format>> {
 /// Returns the input with absolute paths.
 pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    match input {
-        InputSpec::Prepared(workdir) => InputSpec::Prepared(absolute(workdir)),
-        other => {
-            let mut other = other.clone();
-            match &mut other {
-                InputSpec::Files { paths, .. } => paths.iter_mut().for_each(|path| *path = absolute(path)),
-                InputSpec::ListFile { path, .. } => *path = absolute(path),
-                _ => {}
-            }
-            other
-        }
+    let mut input = input.clone();
+    match &mut input {
+        InputSpec::Files { paths, .. } => paths.iter_mut().for_each(|path| *path = absolute(path)),
+        InputSpec::ListFile { path, .. } | InputSpec::Prepared(path) => *path = absolute(path),
+        _ => {}
     }
+    input
 }
 
 /// Returns the key of the stage `ingest`. It changes with the input, its version, and the way to read it, including

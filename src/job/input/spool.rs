@@ -14,6 +14,7 @@ use crate::job::input::streams::{check, remove_unnoted, replaced, streams};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::spooled::{Spool, Spooled, absolute};
 use crate::job::state::workdir::SPOOL;
+use crate::process::signals;
 use crate::results::Output;
 use crate::store::regular;
 use crate::store::replace::{remove_leftovers, sync_folder, temp_path};
@@ -95,7 +96,7 @@ fn again(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -
     for (spooled, (place, stream)) in spool.streams.iter_mut().zip(streams) {
         spooled.path = absolute(stream.path());
         // The job file may name another format now.
-        let file = name_of(job, stream, *place, packing(&spooled.file));
+        let file = name_of(job, stream, *place, Packing::of(Path::new(&spooled.file)));
         if file != spooled.file {
             let path = folder.join(&spooled.file);
             std::fs::rename(&path, folder.join(&file)).map_err(|e| Error::io("rename", &path, e))?;
@@ -112,17 +113,11 @@ fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
     let by_hand = stream.is_standard_input() && std::io::stdin().is_terminal();
     let patience = if by_hand { Duration::ZERO } else { PATIENCE };
     let mut first = [0];
-    if !reader.wait(Some(patience), &crate::process::signals::check)?
-        || reader.fill(&mut first, &crate::process::signals::check)? == 0
-    {
+    if !reader.wait(Some(patience), &signals::check)? || reader.fill(&mut first, &signals::check)? == 0 {
         return Ok(None);
     }
     let mut file = regular::open(copy).map_err(|e| Error::io("open", copy, e))?;
-    reader.differs_from(&first, &mut file, copy, &crate::process::signals::check)
-}
-
-fn packing(file: &str) -> Packing {
-    Packing::of(Path::new(file))
+    reader.differs_from(&first, &mut file, copy, &signals::check)
 }
 
 /// Returns the name of a copy. Its endings give format and compression.
@@ -152,7 +147,7 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
         };
         let check = || {
             failpoint::hit("spool.read").map_err(|e| Error::io("read", &temporary, e))?;
-            crate::process::signals::check()
+            signals::check()
         };
         let failed = |bytes, e| match Error::io("write", folder, e) {
             Error::DiskFull { path, what } => {
@@ -165,16 +160,12 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
             other => other,
         };
         let copied = reader.copy_to(&file, &mut watch, &check, &failed)?;
-        let named = name_of(
-            job,
-            stream,
-            number,
-            match copied.packing {
-                // If the name claims compression but the data is plain, reading the copy reports the error.
-                Packing::Plain => Packing::of(stream.path()),
-                packing => packing,
-            },
-        );
+        let packing = match copied.packing {
+            // If the name claims compression but the data is plain, reading the copy reports the error.
+            Packing::Plain => Packing::of(stream.path()),
+            packing => packing,
+        };
+        let named = name_of(job, stream, number, packing);
         let path = folder.join(&named);
         failpoint::hit("spool.fsync").map_err(|e| Error::io("sync", &path, e))?;
         file.sync_all().map_err(|e| failed(copied.bytes, e))?;

@@ -40,14 +40,10 @@ pub(crate) fn check(input: &InputSpec, streams: &[(usize, Stream)]) -> Result<()
         return Err(Error::Usage("input.path names standard input twice, but it can be read only once".into()));
     }
     let InputSpec::Files { format: None, .. } = input else { return Ok(()) };
-    match streams.iter().find(|(_, stream)| Format::by_ending(stream.path()).is_none()) {
-        Some((_, stream)) => {
-            let what =
-                "its format is unknown, as its name has no ending; set [input] format, such as \"text\" or \"u32\"";
-            Err(Error::Usage(format!("{}: {what} (its compression is detected from its first bytes)", stream.name())))
-        }
-        None => Ok(()),
-    }
+    let unknown = streams.iter().find(|(_, stream)| Format::by_ending(stream.path()).is_none());
+    let Some((_, stream)) = unknown else { return Ok(()) };
+    let what = "its format is unknown, as its name has no ending; set [input] format, such as \"text\" or \"u32\"";
+    Err(Error::Usage(format!("{}: {what} (its compression is detected from its first bytes)", stream.name())))
 }
 
 /// Returns the job with its streams replaced by the copies in the manifest.
@@ -161,12 +157,9 @@ pub(crate) fn remove_unnoted(workdir: &Path, manifest: &Manifest) -> Result<()> 
             std::fs::remove_file(entry.path()).map_err(|e| Error::io("remove", entry.path(), e))?;
         }
     }
+    let is_fine = [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::DirectoryNotEmpty];
     match std::fs::remove_dir(&folder) {
-        Err(e)
-            if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::DirectoryNotEmpty) =>
-        {
-            Err(Error::io("remove", &folder, e))
-        }
+        Err(e) if !is_fine.contains(&e.kind()) => Err(Error::io("remove", &folder, e)),
         _ => Ok(()),
     }
 }

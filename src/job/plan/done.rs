@@ -3,7 +3,7 @@
 use crate::config::Job;
 use crate::error::Result;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
-use crate::job::plan::estimate::{Stage, StageKind};
+use crate::job::plan::stage::{PlannedStage, StageKind};
 use crate::job::state::key::{merged_key, merged_weights};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{Contents, task_key};
@@ -65,7 +65,7 @@ impl Done {
     }
 
     /// Marks the stages that are done.
-    pub(crate) fn mark(&self, stages: &mut [Stage]) {
+    pub(crate) fn mark(&self, stages: &mut [PlannedStage]) {
         for stage in stages {
             stage.done = match stage.kind {
                 StageKind::Order => self.order,

@@ -7,14 +7,14 @@ use crate::job::plan::Basis;
 use crate::job::plan::cost_model::WEIGHTED;
 use crate::job::plan::formulas::{PAGE, kept, looking_up};
 use crate::job::plan::packing::Packing;
-use crate::job::plan::part_cost::PartCost;
+use crate::job::plan::part_cost::derived_rows;
 use crate::job::plan::resources::Resources;
-use crate::job::plan::speeds::{Clock, Time};
+use crate::job::plan::speeds::TimeModel;
+use crate::job::plan::stage::{PlannedStage, StageKind, stacked};
 use crate::prepare::dictionary::Dictionary;
-use crate::prepare::memory_plan::Sizes;
+use crate::prepare::memory_plan::{MemoryDemand, Sizes};
 use crate::prepare::partition::{LINE, edge_bytes};
 use crate::prepare::{ingest, order, relabel};
-use serde::Serialize;
 use std::sync::Arc;
 
 /// Bytes of manifest, report, log and status (upper bound).
@@ -23,77 +23,12 @@ pub(crate) const SMALL_FILES: u64 = 256 << 10;
 /// Factor within which the estimated work of an algorithm is likely right before degrees are known.
 const UNSURE: f64 = 1.6;
 
-/// A stage of a plan.
-#[derive(Debug, Clone, Serialize)]
-pub struct Stage {
-    /// Its name in the report.
-    pub name: &'static str,
-    /// True if an earlier run completed it.
-    pub done: bool,
-    /// Largest host memory of a rank while the stage runs, in bytes.
-    pub host_memory: u64,
-    /// Smallest host memory with which the stage can run.
-    #[serde(skip)]
-    pub(crate) least: Least,
-    /// Largest memory of a GPU, in bytes.
-    pub gpu_memory: u64,
-    /// Largest size of the workdir while the stage runs, in bytes.
-    pub disk: u64,
-    /// Bytes that all ranks together send to other ranks (approximate).
-    pub exchange: u64,
-    /// Bytes of files that all ranks together read in random order.
-    #[serde(skip)]
-    pub(crate) cached: u64,
-    /// Seconds that the stage takes (approximate).
-    pub seconds: f64,
-    /// Likely range of the seconds, from lowest to highest.
-    pub seconds_range: [f64; 2],
-    /// The same time with what is needed to record the measured time next to it.
-    #[serde(skip)]
-    pub(crate) time: Time,
-    /// Part of the job that the stage belongs to.
-    #[serde(skip)]
-    pub(crate) kind: StageKind,
-}
-
-/// Smallest host memory of a rank with which a stage can run, in bytes, in addition to what is taken before any
-/// stage.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Least {
-    /// Total.
-    pub(crate) bytes: u64,
-    /// Part that is needed in addition to edges in flight to other ranks, while there are some.
-    pub(crate) exchanging: u64,
-}
-
-impl Least {
-    /// Returns the needs of a stage that takes `bytes` bytes and has no edges in flight.
-    pub(crate) fn of(bytes: u64) -> Least {
-        Least { bytes, exchanging: 0 }
-    }
-}
-
-/// Parts of a job that stages belong to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StageKind {
-    /// Reads the input and orders its vertices.
-    Order,
-    /// Builds the blocks.
-    Blocks,
-    /// Builds a part of the graph that only some tasks need.
-    Part,
-    /// A task of the job: its place among the tasks, and its number of trials.
-    Task(usize, u32),
-}
-
 /// The figures that costs are computed from: upper bounds, or exact once degrees are known.
 pub(crate) struct JobSize<'a> {
     pub(crate) basis: Basis,
     pub(crate) edges: u64,
-    pub(crate) kept: u64,
-    /// Number of kept edges that a rank's bins have room for.
-    pub(crate) share: u64,
-    pub(crate) ids: u64,
+    /// The demand of a rank by which partition and sort are sized.
+    pub(crate) demand: MemoryDemand,
     /// True if ids may turn out to be sparse. A dictionary is then built, and its index is in memory.
     pub(crate) may_be_sparse: bool,
     pub(crate) runs: u64,
@@ -103,8 +38,6 @@ pub(crate) struct JobSize<'a> {
     /// Number of blocks; approximate until degrees are known.
     pub(crate) blocks: u64,
     pub(crate) block_bytes: u64,
-    /// True if edges have weights.
-    pub(crate) weighted: bool,
     /// Size of the graph that tasks compute on.
     pub(crate) graph: GraphSize<'a>,
 }
@@ -141,34 +74,20 @@ impl TaskCost {
         of_tasks.flatten().max().unwrap_or(0)
     }
 
-    /// Returns the stages of these tasks, which run one after another on a disk that already holds `disk` bytes. The
-    /// estimated work is likely right within a factor of `unsure`.
-    pub(crate) fn stages(
-        all: &[TaskCost],
-        machine: &Resources,
-        clock: &Clock,
-        mut disk: u64,
-        unsure: f64,
-    ) -> Vec<Stage> {
-        let stage = |(place, task): (usize, &TaskCost)| {
-            let TaskCost { name, crew, cost, .. } = task;
-            let time = clock.of_task(cost, crew.on_gpu, unsure);
-            let Time { seconds, range: seconds_range, .. } = time;
-            disk += cost.disk;
-            Stage {
-                name,
-                done: false,
-                host_memory: machine.own() + cost.host_memory,
-                least: Least::of(cost.least_host_memory),
-                gpu_memory: machine.gpu_memory(),
-                disk,
-                exchange: cost.exchange,
-                cached: cost.cached,
-                seconds,
-                seconds_range,
-                time,
-                kind: StageKind::Task(place, crew.trials),
-            }
+    /// Returns the stages of these tasks, each with the bytes that it writes to the disk. The estimated work is likely
+    /// right within a factor of `unsure`.
+    pub(crate) fn stages(all: &[TaskCost], machine: &Resources, clock: &TimeModel, unsure: f64) -> Vec<PlannedStage> {
+        let stage = |(place, TaskCost { name, crew, cost, .. }): (usize, &TaskCost)| PlannedStage {
+            name,
+            host_memory: machine.own() + cost.host_memory,
+            least: cost.least_host_memory,
+            gpu_memory: machine.gpu_memory(),
+            disk: cost.disk,
+            exchange: cost.exchange,
+            cached: cost.cached,
+            time: clock.of_task(cost, crew.on_gpu, unsure),
+            kind: StageKind::Task(place, crew.trials),
+            ..PlannedStage::default()
         };
         all.iter().enumerate().map(stage).collect()
     }
@@ -177,48 +96,94 @@ impl TaskCost {
 /// All stages of a job and their common figures.
 pub(crate) struct Estimate {
     /// The stages in order.
-    pub(crate) stages: Vec<Stage>,
+    pub(crate) stages: Vec<PlannedStage>,
     /// Bytes of input that may be cached within the limit.
     pub(crate) kept: u64,
     /// Bytes that the ranks of a node spill to the scratch folder.
     pub(crate) scratch: u64,
 }
 
-/// Largest host memory of a rank in each stage of preparation, in bytes.
-struct StageMemory {
-    ingest: u64,
-    relabel: u64,
-    partition: u64,
-    sort: u64,
-    /// Bytes of input that may be cached from ingest to partition.
-    kept: u64,
-    /// Smallest memory that is enough for ingest, including the dictionary of sparse ids, and for relabel.
-    least_ingest: u64,
-    least_relabel: u64,
-}
-
-/// Bytes on the disks at different times.
-struct Disk {
-    /// The list of sparse ids.
-    ids: u64,
-    /// Everything stored before the blocks.
-    order: u64,
-    /// Everything stored once the blocks are.
-    blocks: u64,
-    /// Edges that all ranks spill: in total, to the workdir, and to the scratch folder of a node.
-    spilled: u64,
-    spilled_to_workdir: u64,
-    scratch: u64,
-}
-
 impl JobSize<'_> {
-    /// Returns the stages of `job` on `machine`; `tasks` are the tasks of the job.
-    pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources, tasks: &[TaskCost]) -> Estimate {
-        let parts = PartCost::of_all(job, machine, &self.graph, !self.is_bound());
-        let memory = self.memory(input, machine);
-        let disk = self.disk(job, machine);
-        let stages = self.stages(job, input, machine, (tasks, &parts), &memory, &disk);
-        Estimate { stages, kept: memory.kept, scratch: disk.scratch }
+    /// Returns the stages of `job` on `machine`.
+    pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources) -> Estimate {
+        let crew = machine.preparers(self.graph.ids);
+        let clock = TimeModel::new(job, machine, crew, Some(input), self.edges);
+        let stage = |name, kind, [host_memory, least]: [u64; 2], disk, exchange, seconds| {
+            let time = clock.of_preparing(name, seconds, exchange);
+            let gpu_memory = machine.gpu_memory();
+            PlannedStage { name, host_memory, least, gpu_memory, disk, exchange, time, kind, ..PlannedStage::default() }
+        };
+        let (own, threads) = (machine.own(), machine.threads);
+
+        let reading = input.scratch_bytes(threads);
+        let index = looking_up(self.may_be_sparse, self.graph.ids);
+        let samples = ingest::samples_bytes(threads, input);
+        let least_ingest = samples + reading + ingest::degrees_bytes(self.graph.ids) + index;
+        // The counters of each thread are as large as the limit allows.
+        let ingest = own + least_ingest + ingest::counters_bytes(self.graph.ids, threads);
+        let dictionary = if self.may_be_sparse { reading + Dictionary::least_bytes(threads) } else { 0 };
+        let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
+        let relabel = own + least_relabel;
+        let may_keep = self.is_bound() && !self.graph.sparse;
+        let most_kept = if may_keep { input.most_cached_bytes(machine.ranks) } else { 0 };
+        let (kept, with_cached) = kept(most_kept, self.sizes, machine, input.chunk() as u64, ingest.max(relabel));
+        let (partition, sort) = match self.sizes {
+            Ok(sizes) if !self.is_bound() => (own + sizes.partitioning, own + sizes.sorting),
+            // How partition and sort divide the memory depends on degrees, so both get the same bound.
+            Ok(sizes) if sizes.spill == 0 => {
+                let most = (own + sizes.partitioning.max(sizes.sorting)).max(with_cached);
+                (most, most)
+            }
+            _ => (u64::MAX, u64::MAX),
+        };
+        let [least_partition, least_sort] = self.least;
+
+        // The list of sparse ids; everything stored before the blocks; everything stored once the blocks are.
+        let ids = if self.graph.sparse { Dictionary::body_bytes(self.graph.ids) + 2 * PAGE } else { 0 } + SMALL_FILES;
+        let order = order::body_bytes(self.graph.ids, self.runs) + 2 * PAGE + ids;
+        let packing = Packing::of(machine, job, (self.graph.edges, self.graph.vertices, self.graph.direction));
+        let blocks = if packing.is_some() { 0 } else { self.block_bytes };
+        let blocks = order + blocks + 4 * self.graph.vertices + PAGE;
+        let spilled = self.spilled_by(machine.ranks);
+        let (spilled_to_workdir, scratch) = match job.scratch {
+            Some(_) => (0, self.spilled_by(machine.local_ranks)),
+            None => (spilled, 0),
+        };
+
+        // Bytes sent for an array of which every rank gathers the shares of all others or sends its share to all
+        // others.
+        let others = machine.ranks as u64 - 1;
+        let shared = |entries: u64| others * 4 * entries;
+        let moved = edge_bytes(self.demand.weighted) * self.graph.edges / machine.ranks as u64 * others;
+        let degrees = if job.needs_degrees() { 2 } else { 1 } * shared(self.graph.vertices);
+        let times = if self.demand.weighted { WEIGHTED } else { 1.0 };
+        let mut stages = Vec::new();
+        if self.graph.sparse {
+            // The disk first holds sorted runs of all edge ends, then the ids. Its smallest memory is included in that
+            // of ingest.
+            let taken = own + reading;
+            let free = machine.host_memory.saturating_sub(taken);
+            let memory = taken + Dictionary::build_bytes(2 * self.edges, threads, free);
+            let (disk, seconds) = (16 * self.edges + ids, crew.dictionary(self.edges));
+            stages.push(stage("dictionary", StageKind::Order, [memory, 0], disk, 0, seconds));
+        }
+        let seconds = crew.ingest(self.edges, self.graph.ids, input.bytes(), input);
+        let memory = [ingest + kept, least_ingest.max(dictionary)];
+        stages.push(stage("ingest", StageKind::Order, memory, ids, shared(self.graph.ids), seconds));
+        let (memory, seconds) = ([relabel + kept, least_relabel], crew.relabel(self.graph.ids));
+        stages.push(stage("relabel", StageKind::Order, memory, order, shared(self.graph.ids), seconds));
+        let seconds = times * crew.partition(self.edges, self.graph.ids, input.bytes(), spilled, input);
+        let (memory, disk) = ([partition, least_partition], order + spilled_to_workdir);
+        let partition = stage("partition", StageKind::Blocks, memory, disk, moved, seconds);
+        stages.push(PlannedStage { exchanging: least_partition, ..partition });
+        let seconds = times * crew.sort(self.graph.edges, self.graph.ids, spilled);
+        let (memory, disk) = ([sort, least_sort], blocks + spilled_to_workdir);
+        stages.push(stage("sort", StageKind::Blocks, memory, disk, degrees, seconds));
+        let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&self.graph));
+        let tasks = TaskCost::stages(&tasks, machine, &clock, if self.is_bound() { UNSURE } else { 1.0 });
+        let derived = derived_rows(job, machine, &self.graph, !self.is_bound(), &clock);
+        stages.extend(stacked(derived.chain(tasks), blocks));
+        Estimate { stages, kept, scratch }
     }
 
     /// Returns true if the figures are upper bounds because degrees are not known yet.
@@ -226,135 +191,16 @@ impl JobSize<'_> {
         matches!(self.basis, Basis::Size | Basis::Expected)
     }
 
-    fn memory(&self, input: &Input, machine: &Resources) -> StageMemory {
-        let sparse = self.may_be_sparse;
-        let (own, threads) = (machine.own(), machine.threads);
-        let reading = input.scratch_bytes(threads);
-        let index = looking_up(sparse, self.ids);
-        let samples = ingest::samples_bytes(threads, input);
-        let least_ingest = samples + reading + ingest::degrees_bytes(self.ids) + index;
-        // The counters of each thread are as large as the limit allows.
-        let ingest = own + least_ingest + ingest::counters_bytes(self.ids, threads);
-        let least_relabel = 4 * self.ids + relabel::scratch_bytes(threads, self.edges);
-        let relabel = own + least_relabel;
-        let (partition, sort) = match self.sizes {
-            Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting),
-            Err(_) => (u64::MAX, u64::MAX),
-        };
-        let most_kept = if self.is_bound() && !self.graph.sparse { input.most_cached_bytes(machine.ranks) } else { 0 };
-        let (kept, with_cached) = kept(most_kept, self.sizes, machine, input.chunk() as u64, ingest.max(relabel));
-        // How partition and sort divide the memory depends on degrees, so both get the same bound.
-        let (partition, sort) = match self.is_bound() {
-            true if self.spilled_by_rank() > 0 => (u64::MAX, u64::MAX),
-            true => (partition.max(sort).max(with_cached), partition.max(sort).max(with_cached)),
-            false => (partition, sort),
-        };
-        let dictionary = if sparse { reading + Dictionary::least_bytes(threads) } else { 0 };
-        StageMemory {
-            ingest: ingest + kept,
-            relabel: relabel + kept,
-            partition,
-            sort,
-            kept,
-            least_ingest: least_ingest.max(dictionary),
-            least_relabel,
-        }
-    }
-
-    /// Returns the bytes of edges that the rank with most edges spills.
-    fn spilled_by_rank(&self) -> u64 {
-        match self.sizes {
+    /// Returns the bytes of edges that `ranks` ranks spill, each to its own file. All ranks together have room for an
+    /// eighth more edges than there are. Ranks with fewer edges than the largest rank also spill a smaller part of
+    /// them.
+    fn spilled_by(&self, ranks: usize) -> u64 {
+        let by_largest_rank = match self.sizes {
             Ok(sizes) => sizes.spill,
             // In this case a rank may have to spill all its edges.
-            Err(_) => edge_bytes(self.weighted) * (self.share + LINE as u64),
-        }
-    }
-
-    fn disk(&self, job: &Job, machine: &Resources) -> Disk {
-        let ids = if self.graph.sparse { Dictionary::body_bytes(self.ids) + 2 * PAGE } else { 0 };
-        let order = order::body_bytes(self.ids, self.runs) + 2 * PAGE + ids + SMALL_FILES;
-        let degrees = 4 * self.graph.vertices + PAGE;
-        let packing = Packing::of(machine, job, (self.graph.edges, self.graph.vertices, self.graph.direction));
-        let blocks = if packing.is_some() { 0 } else { self.block_bytes };
-        // Each rank spills to its own file. All ranks together have room for an eighth more edges than there are.
-        // Ranks with fewer edges than the largest rank also spill a smaller part of them.
-        let full_ranks = 1.125 * self.kept as f64 / self.share.max(1) as f64;
-        let spilled_by = |ranks: usize| (self.spilled_by_rank() as f64 * full_ranks.min(ranks as f64)) as u64;
-        let spilled = spilled_by(machine.ranks);
-        let (spilled_to_workdir, scratch) = match job.scratch {
-            Some(_) => (0, spilled_by(machine.local_ranks)),
-            None => (spilled, 0),
+            Err(_) => edge_bytes(self.demand.weighted) * (self.demand.edges + LINE as u64),
         };
-        Disk { ids, order, blocks: order + blocks + degrees, spilled, spilled_to_workdir, scratch }
-    }
-
-    fn stages(
-        &self,
-        job: &Job,
-        input: &Input,
-        machine: &Resources,
-        (tasks, parts): (&[TaskCost], &[PartCost]),
-        memory: &StageMemory,
-        disk: &Disk,
-    ) -> Vec<Stage> {
-        // Bytes sent for an array of which every rank gathers the shares of all others or sends its share to all
-        // others.
-        let others = machine.ranks as u64 - 1;
-        let shared = |entries: u64| others * 4 * entries;
-        let moved = edge_bytes(self.weighted) * self.kept / machine.ranks as u64 * others;
-        let stored = if job.needs_degrees() { 2 } else { 1 };
-        let gpu_memory = machine.gpu_memory();
-        let mut stages = Vec::new();
-        let crew = machine.preparers(self.ids);
-        let clock = Clock::new(job, machine, crew, Some(input), self.edges);
-        let mut stage = |name, kind, (host_memory, least), disk, exchange, seconds: f64| {
-            let time = clock.of_preparing(name, seconds, exchange);
-            let Time { seconds, range: seconds_range, .. } = time;
-            stages.push(Stage {
-                name,
-                done: false,
-                host_memory,
-                least,
-                gpu_memory,
-                disk,
-                exchange,
-                cached: 0,
-                seconds,
-                seconds_range,
-                time,
-                kind,
-            });
-        };
-        if self.graph.sparse {
-            // The disk first holds sorted runs of all edge ends, then the ids.
-            let taken = machine.own() + input.scratch_bytes(machine.threads);
-            let free = machine.host_memory.saturating_sub(taken);
-            let memory = taken + Dictionary::build_bytes(2 * self.edges, machine.threads, free);
-            let disk = 16 * self.edges + disk.ids + SMALL_FILES;
-            // Its smallest memory is included in that of ingest.
-            let memory = (memory, Least::default());
-            stage("dictionary", StageKind::Order, memory, disk, 0, crew.dictionary(self.edges));
-        }
-        let seconds = crew.ingest(self.edges, self.ids, input.bytes(), input);
-        let of_ingest = (memory.ingest, Least::of(memory.least_ingest));
-        stage("ingest", StageKind::Order, of_ingest, disk.ids + SMALL_FILES, shared(self.ids), seconds);
-        let seconds = crew.relabel(self.ids);
-        let of_relabel = (memory.relabel, Least::of(memory.least_relabel));
-        stage("relabel", StageKind::Order, of_relabel, disk.order, shared(self.ids), seconds);
-        let times = if self.weighted { WEIGHTED } else { 1.0 };
-        let seconds = times * crew.partition(self.edges, self.ids, input.bytes(), disk.spilled, input);
-        let bytes = disk.order + disk.spilled_to_workdir;
-        let [least_partition, least_sort] = self.least;
-        let of_partition = (memory.partition, Least { bytes: least_partition, exchanging: least_partition });
-        stage("partition", StageKind::Blocks, of_partition, bytes, moved, seconds);
-        let seconds = times * crew.sort(self.kept, self.ids, disk.spilled);
-        let bytes = disk.blocks + disk.spilled_to_workdir;
-        let of_sort = (memory.sort, Least::of(least_sort));
-        stage("sort", StageKind::Blocks, of_sort, bytes, stored * shared(self.graph.vertices), seconds);
-        let unsure = if self.is_bound() { UNSURE } else { 1.0 };
-        let (of_parts, before) = PartCost::stages(parts, machine, &clock, disk.blocks);
-        stages.extend(of_parts);
-        stages.extend(TaskCost::stages(tasks, machine, &clock, before, unsure));
-        stages
+        let full_ranks = 1.125 * self.graph.edges as f64 / self.demand.edges.max(1) as f64;
+        (by_largest_rank as f64 * full_ranks.min(ranks as f64)) as u64
     }
 }

@@ -6,8 +6,8 @@ use crate::formats::{Input, WeightType, Weights};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
+use crate::graph::weights::stored as stored_weights;
 use crate::job::plan::comm_memory::CommMemory;
-use crate::job::plan::part_cost::weights_bytes;
 use crate::job::plan::resources::Resources;
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::{MemoryDemand, Sizes};
@@ -66,6 +66,11 @@ pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
     let blocks = layout.blocks() as u64;
     let weights = weights_bytes(info.distinct_at_most, blocks, info.weights.is_some());
     bodies + (128 + PAGE) * blocks + 4 * info.distinct_at_most + weights
+}
+
+/// Returns the bytes of the weights of `edges` edges, if they have some, in one file for each of `blocks` blocks.
+pub(crate) fn weights_bytes(edges: u64, blocks: u64, weighted: bool) -> u64 {
+    if weighted { 4 * edges + (stored_weights::body_bytes(0) + 128 + PAGE) * blocks } else { 0 }
 }
 
 /// Returns the input as its second pass reads it: with weights if the job's graph carries some. That takes the most

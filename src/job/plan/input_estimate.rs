@@ -6,8 +6,8 @@ use crate::formats::{Edges, Format, Input, Packing, Part, Signals, Visitor, larg
 use crate::generate::Shape;
 use crate::graph::likely;
 use crate::graph::order::DegreeRuns;
-use crate::job::plan::Basis;
 use crate::prepare::ingest;
+use serde::Serialize;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +17,23 @@ const PLACES: u64 = 64;
 const WINDOW: u64 = 16 << 10;
 /// Number of edges read from the start of a compressed file.
 const ENOUGH: u64 = 1 << 20;
+
+/// How the figures of a plan were obtained.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Upper bounds from `input.expect`; the input itself is not available here.
+    Expected,
+    /// Upper bounds from the input's size and samples of it.
+    #[default]
+    Size,
+    /// The degrees that ingest found.
+    Degrees,
+    /// The graph that another job stored.
+    Prepared,
+    /// The length of a list.
+    Length,
+}
 
 /// Estimated edges and ids of an input that has not been read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,13 +79,13 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
         InputSpec::Kronecker(r) | InputSpec::Uniform(r) => {
             let all = 1u64 << r.scale;
             // With a few edges per vertex, the largest id is close to the last possible one.
-            Ids { at_most: all, at_least: if r.edge_factor >= 1.0 { all / 2 } else { 0 }, declared: 0 }
+            IdBounds { at_most: all, at_least: if r.edge_factor >= 1.0 { all / 2 } else { 0 }, declared: 0 }
         }
         InputSpec::Weighted(spec) => {
             let all = spec.shape.vertices();
             // An R-MAT graph may have vertices without an edge, and so may a random graph with few edges.
             let is_full = matches!(spec.shape, Shape::Ssca2(_) | Shape::Grid { .. });
-            Ids { at_most: all, at_least: if is_full || about >= all { all / 2 } else { 0 }, declared: 0 }
+            IdBounds { at_most: all, at_least: if is_full || about >= all { all / 2 } else { 0 }, declared: 0 }
         }
         _ => ids(input, packed, about)?,
     };
@@ -78,15 +95,12 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
     let dense = ingest::most_dense(edges, false, declared);
     let ends = edges.saturating_mul(2).min(u64::from(u32::MAX));
     let ids = if sparse { ends } else { found.at_most.min(dense.max(ends)) };
-    let zero = match spec {
-        InputSpec::Uniform(_) => likely::EVEN,
-        InputSpec::Weighted(spec) if !matches!(spec.shape, Shape::Rmat { .. }) => likely::EVEN,
-        _ => likely::GRAPH500,
-    };
-    let about_ids = match spec {
-        InputSpec::Kronecker(_) | InputSpec::Uniform(_) | InputSpec::Weighted(_) => found.at_most,
-        _ if sparse => ids,
-        _ => found.at_least,
+    let (zero, about_ids) = match spec {
+        InputSpec::Uniform(_) => (likely::EVEN, found.at_most),
+        InputSpec::Weighted(spec) if !matches!(spec.shape, Shape::Rmat { .. }) => (likely::EVEN, found.at_most),
+        InputSpec::Kronecker(_) | InputSpec::Weighted(_) => (likely::GRAPH500, found.at_most),
+        _ if sparse => (likely::GRAPH500, ids),
+        _ => (likely::GRAPH500, found.at_least),
     };
     Ok(InputEstimate {
         basis: Basis::Size,
@@ -128,14 +142,14 @@ fn is_binary(part: &Part) -> bool {
 
 /// Largest id + 1: bounds and the header's value.
 #[derive(Debug, Clone, Copy, Default)]
-struct Ids {
+struct IdBounds {
     at_most: u64,
     at_least: u64,
     /// Vertices that a header declares, if the header was read.
     declared: u64,
 }
 
-fn ids(input: &Input, packed: bool, edges: u64) -> Result<Ids> {
+fn ids(input: &Input, packed: bool, edges: u64) -> Result<IdBounds> {
     let (seen, declared) = if packed || edges <= ENOUGH {
         start(input)?
     } else {
@@ -148,7 +162,7 @@ fn ids(input: &Input, packed: bool, edges: u64) -> Result<Ids> {
         (false, false) => seen.saturating_add(seen / 8),
         (true, _) => seen.saturating_mul(2),
     };
-    Ok(Ids { at_most, at_least: seen, declared })
+    Ok(IdBounds { at_most, at_least: seen, declared })
 }
 
 /// Returns the largest id + 1 in samples of an uncompressed file.
@@ -199,18 +213,14 @@ fn text(window: &[u8], inside: bool) -> u64 {
             |token: &[u8]| token.iter().fold(0u64, |n, digit| n.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')));
         tokens.take(2).map(value).max().unwrap_or(0)
     };
-    lines
-        .filter(|line| !line.starts_with(b"#") && !line.starts_with(b"%") && !line.starts_with(b"c"))
-        .map(numbers)
-        .max()
-        .unwrap_or(0)
+    lines.filter(|line| !matches!(line.first(), Some(b'#' | b'%' | b'c'))).map(numbers).max().unwrap_or(0)
 }
 
 /// Reads the first edges as the job will. Returns the largest id + 1, and the number of vertices that a header
 /// declares if the whole file was read.
 fn start(input: &Input) -> Result<(u64, u64)> {
-    struct Largest<'a>(u64, u64, &'a AtomicBool);
-    impl Visitor for Largest<'_> {
+    struct LargestId<'a>(u64, u64, &'a AtomicBool);
+    impl Visitor for LargestId<'_> {
         fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
             self.0 = match edges {
                 Edges::Narrow(edges) => edges.iter().flatten().map(|&id| u64::from(id) + 1).max(),
@@ -227,7 +237,7 @@ fn start(input: &Input) -> Result<(u64, u64)> {
         }
     }
     let enough = AtomicBool::new(false);
-    let mut visitors = [Largest(0, 0, &enough)];
+    let mut visitors = [LargestId(0, 0, &enough)];
     let scan = input.scan(&mut visitors, &Signals);
     let seen = visitors[0].0;
     match scan {

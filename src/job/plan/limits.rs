@@ -5,10 +5,10 @@ use crate::error::{Error, Result};
 use crate::formats::{Input, Weights, unmapped};
 use crate::gpu::{self, whole_pieces};
 use crate::graph::layout::Layout;
-use crate::job::plan::estimate::StageKind;
 use crate::job::plan::formulas::{as_read, looking_up};
 use crate::job::plan::input_estimate::{self, InputEstimate};
 use crate::job::plan::resources::Resources;
+use crate::job::plan::stage::StageKind;
 use crate::job::plan::{Basis, Plan};
 use crate::memory::{addresses_left, at_least, smallest_limit};
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
@@ -181,7 +181,7 @@ pub(crate) struct CertainNeeds {
 }
 
 /// Limits on address space that `ulimit -v` sets for a job.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Addresses {
     /// True if the limit of host memory was derived from the address space that is left.
     are_the_limit: bool,
@@ -258,18 +258,13 @@ fn full_disk(plan: &Plan) -> Option<Error> {
 
 /// Returns what a refusal says about the limit that it names.
 fn how_sure(plan: &Plan) -> String {
-    match is_bound(plan) {
+    match plan.is_bound() {
         true => {
             let least = at_least(plan.certain.host_memory);
             format!(" (upper bound; once ingest has run, less may be enough, but no less than {least})")
         }
         false => " (the smallest that works)".into(),
     }
-}
-
-/// Returns true if memory and disk are upper bounds for any graph of this size, because degrees are not known.
-pub(crate) fn is_bound(plan: &Plan) -> bool {
-    matches!(plan.basis, Basis::Size | Basis::Expected)
 }
 
 /// Warns that the disk may fill up, if the job file turns the check of the disk off.

@@ -5,9 +5,9 @@ use crate::config::Job;
 use crate::error::Result;
 use crate::job::plan::done::Done;
 use crate::job::plan::estimate::{SMALL_FILES, TaskCost};
-use crate::job::plan::limits::CertainNeeds;
 use crate::job::plan::resources::Resources;
-use crate::job::plan::speeds::Clock;
+use crate::job::plan::speeds::TimeModel;
+use crate::job::plan::stage::stacked;
 use crate::job::plan::{Basis, Plan};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::Contents;
@@ -32,20 +32,14 @@ pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) ->
     let (length, source) = (list.length, &list.source);
     let reading = source.scratch_bytes(machine.threads);
     let size = ListSize { length, reading };
-    let tasks = TaskCost::of_all(job, machine, ByInput::List(&size));
-    let clock = Clock::new(job, machine, machine.preparers(0), None, length);
-    let stages = |machine: &Resources| {
-        let tasks = TaskCost::of_all(job, machine, ByInput::List(&size));
-        TaskCost::stages(&tasks, machine, &clock, SMALL_FILES, 1.0)
-    };
-    let mut plan = Plan {
+    let tasks = |machine: &Resources| TaskCost::of_all(job, machine, ByInput::List(&size));
+    let clock = TimeModel::new(job, machine, machine.preparers(0), None, length);
+    let plan = Plan {
         input: format!("{}, {}", source.name(), size::show(source.bytes())),
         basis: Basis::Length,
         elements: Some(length),
-        ..Plan::empty(job, machine, &tasks, 0)
+        ..Plan::empty(job, machine, &tasks(machine), 0)
     };
-    plan.take(machine, &done, stages);
-    let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;
-    plan.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch: 0 };
-    Ok(plan)
+    let stages = |machine: &Resources| TaskCost::stages(&tasks(machine), machine, &clock, 1.0);
+    Ok(plan.with_stages(machine, &done, |machine| stacked(stages(machine), SMALL_FILES).collect()))
 }

@@ -6,7 +6,6 @@
 //! (`Plan::after`). A bound may be far too high, so a job is refused only for certain needs; `maybe` lists the other
 //! limits that may be too small.
 
-mod basis;
 pub mod comm_memory;
 pub mod cost_model;
 pub(crate) mod done;
@@ -19,9 +18,10 @@ pub(crate) mod packing;
 mod part_cost;
 pub mod resources;
 pub mod speeds;
+pub mod stage;
 mod text;
 
-pub use basis::Basis;
+pub use input_estimate::Basis;
 
 use crate::algo::{ByInput, GraphSize};
 use crate::config::{InputSpec, Job};
@@ -31,13 +31,14 @@ use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::job::plan::done::Done;
-use crate::job::plan::estimate::{Estimate, JobSize, Least, SMALL_FILES, Stage, TaskCost};
-use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, size_of, store_bytes};
+use crate::job::plan::estimate::{Estimate, JobSize, SMALL_FILES, TaskCost};
+use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, size_of, store_bytes, weights_bytes};
 use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::CertainNeeds;
-use crate::job::plan::part_cost::PartCost;
+use crate::job::plan::part_cost::derived_rows;
 use crate::job::plan::resources::Resources;
-use crate::job::plan::speeds::Clock;
+use crate::job::plan::speeds::TimeModel;
+use crate::job::plan::stage::{PlannedStage, stacked};
 use crate::job::state::{kept, manifest::Manifest, record::Contents, workdir};
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
 use crate::prepare::prepared::{Graph, InputInfo};
@@ -52,7 +53,7 @@ use std::path::PathBuf;
 const LIMITS: usize = 16;
 
 /// Memory, disk and time that a job needs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Plan {
     /// Name of the job.
     pub job: String,
@@ -121,7 +122,7 @@ pub struct Plan {
     /// Likely range of those seconds, from lowest to highest.
     pub seconds_range: [f64; 2],
     /// Stages in the order in which they run.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<PlannedStage>,
     /// Host memory for input that is cached between passes, in bytes (upper bound).
     #[serde(skip)]
     pub(crate) kept: u64,
@@ -142,15 +143,14 @@ impl Plan {
     /// [`crate::Error::Input`] if the input can't be read; [`crate::Error::Io`] or [`crate::Error::Corrupt`] for a
     /// prepared graph.
     pub fn of(job: &Job, machine: &Resources) -> Result<Plan> {
+        // A damaged manifest is ignored, here as in a run.
+        let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
         if let InputSpec::Prepared(other) = &job.input {
             let mut graph = kept::open(other)?;
             kept::check_weights(&graph, job, other)?;
             kept::number(&mut graph, job, other)?;
-            let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
             return Plan::prepared(job, machine, other, &graph, &manifest);
         }
-        // A damaged manifest is ignored, here as in a run.
-        let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
         if job.input.is_list() {
             return list::open(job, machine, &manifest);
         }
@@ -199,10 +199,9 @@ impl Plan {
         let blocks = Layout::new(likely, edges_about.saturating_sub(1), direction).blocks() as u64;
         // Blocks are not split between ranks, and later blocks have more edges than earlier ones.
         let part = if machine.ranks == 1 { 1.0 } else { 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64 };
-        let share = share_of(edges, part);
         let reading_in_all = reading + looking_up(may_be_sparse, ids);
-        let needs = MemoryDemand {
-            edges: share,
+        let demand = MemoryDemand {
+            edges: share_of(edges, part),
             likely: (edges as f64 * part.min(1.0)) as u64,
             ids,
             reading: reading_in_all,
@@ -229,20 +228,17 @@ impl Plan {
         let sized = JobSize {
             basis,
             edges,
-            kept: edges,
-            share,
-            ids,
+            demand,
             may_be_sparse,
             // r different degrees need r²/4 edges.
             runs: 2 * edges.isqrt() + 1,
-            sizes: Sizes::new(shape, needs, machine.free_for_edges()),
-            least: needs.least(&shape),
+            sizes: Sizes::new(shape, demand, machine.free_for_edges()),
+            least: demand.least(&shape),
             blocks,
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks
                 + 4 * direction.rows(connected)
                 + 4 * distinct
-                + part_cost::weights_bytes(distinct, most_blocks, weighted),
-            weighted,
+                + weights_bytes(distinct, most_blocks, weighted),
             graph,
         };
         let mut plan = Plan::made(job, machine, input, &sized, done);
@@ -256,7 +252,7 @@ impl Plan {
     }
 
     /// Returns the stages that no earlier run did, in order.
-    pub fn to_come(&self) -> impl Iterator<Item = &Stage> {
+    pub fn to_come(&self) -> impl Iterator<Item = &PlannedStage> {
         self.stages.iter().filter(|stage| !stage.done)
     }
 
@@ -282,22 +278,16 @@ impl Plan {
         let sized = JobSize {
             basis: Basis::Degrees,
             edges: info.edges,
-            kept: edges,
-            share: needs.edges,
-            ids: info.ids,
+            demand: needs,
             may_be_sparse: info.sparse,
             runs: info.runs,
             sizes: Sizes::new(shape, needs, machine.free_for_edges()),
             least: needs.least(&shape),
             blocks: layout.blocks() as u64,
             block_bytes: store_bytes(info, layout),
-            weighted: info.weights.is_some(),
             graph,
         };
-        let mut plan = Plan::made(job, machine, input, &sized, done);
-        let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, scratch, .. } = plan;
-        plan.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch };
-        Ok(plan)
+        Ok(Plan::made(job, machine, input, &sized, done))
     }
 
     /// Plans a job on `graph`, which the job in `other` kept. The manifest says which tasks are done.
@@ -316,26 +306,21 @@ impl Plan {
         let (info, blocks) = (&graph.info, graph.catalogue.len() as u64);
         let size = size_of(info, graph.stored.edges, graph.catalogue.extremes().row, blocks, &runs);
         let size = GraphSize { gpu_row: Some(graph.catalogue.layout.longest_row()), ..size };
-        let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&size));
-        let clock = Clock::new(job, machine, machine.preparers(info.ids), None, info.edges);
-        let mut plan = Plan {
+        let tasks = |machine: &Resources| TaskCost::of_all(job, machine, ByInput::Graph(&size));
+        let clock = TimeModel::new(job, machine, machine.preparers(info.ids), None, info.edges);
+        let plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
             edges: info.edges,
             ids: info.ids,
             blocks,
-            ..Plan::empty(job, machine, &tasks, blocks)
+            ..Plan::empty(job, machine, &tasks(machine), blocks)
         };
-        plan.take(machine, &done, |machine| {
-            let parts = PartCost::of_all(job, machine, &size, true);
-            let (mut stages, disk) = PartCost::stages(&parts, machine, &clock, SMALL_FILES);
-            let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&size));
-            stages.extend(TaskCost::stages(&tasks, machine, &clock, disk, 1.0));
-            stages
-        });
-        let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;
-        plan.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch: 0 };
-        Ok(plan)
+        Ok(plan.with_stages(machine, &done, |machine| {
+            let derived = derived_rows(job, machine, &size, true, &clock);
+            let tasks = TaskCost::stages(&tasks(machine), machine, &clock, 1.0);
+            stacked(derived.chain(tasks), SMALL_FILES).collect()
+        }))
     }
 
     fn empty(job: &Job, machine: &Resources, tasks: &[TaskCost], blocks: u64) -> Plan {
@@ -347,12 +332,6 @@ impl Plan {
         Plan {
             job: job.name.clone(),
             workdir: job.workdir.clone(),
-            input: String::new(),
-            basis: Basis::Size,
-            elements: None,
-            edges: 0,
-            ids: 0,
-            blocks: 0,
             units: job.tasks.iter().map(|task| task.units(blocks)).sum(),
             ranks: machine.ranks,
             nodes: machine.nodes(),
@@ -361,63 +340,47 @@ impl Plan {
             gpu: machine.gpu.as_ref().map(|gpu| gpu.name.clone()),
             host_memory_limit: machine.host_memory,
             addresses: limits::Addresses::of(job, None),
-            host_memory: 0,
-            host_memory_node: 0,
-            host_memory_needed: 0,
             gpu_memory_limit: machine.gpu.as_ref().and_then(|gpu| gpu.memory),
-            gpu_memory: 0,
             gpu_memory_needed: most.and_then(|task| task.gpu_memory).unwrap_or(0),
             gpu_task: most.map(|task| task.name),
-            disk: 0,
             disk_free: free + workdir::bytes(&job.workdir),
-            scratch: 0,
             scratch_free: job.scratch.as_ref().filter(|path| path.exists()).and_then(|path| host::free_disk(path).ok()),
             scratch_path: job.scratch.clone(),
-            exchange: 0,
-            seconds: 0.0,
-            seconds_range: [0.0; 2],
-            stages: Vec::new(),
-            kept: 0,
             maybe: machine.missing.iter().cloned().collect(),
             disk_check: job.run.disk_check,
-            certain: CertainNeeds::default(),
+            ..Plan::default()
         }
     }
 
     fn made(job: &Job, machine: &Resources, input: &Input, sized: &JobSize<'_>, done: &Done) -> Plan {
         let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&sized.graph));
-        let mut plan = Plan {
+        let Estimate { kept, scratch, .. } = sized.estimate(job, input, machine);
+        let plan = Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),
             basis: sized.basis,
             edges: sized.edges,
-            ids: sized.ids,
+            ids: sized.graph.ids,
             blocks: sized.blocks,
             addresses: limits::Addresses::of(job, Some(input).filter(|_| sized.basis != Basis::Expected)),
+            kept,
+            scratch,
             ..Plan::empty(job, machine, &tasks, sized.blocks)
         };
-        let estimate = |machine: &Resources| {
-            let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&sized.graph));
-            sized.estimate(job, input, machine, &tasks)
-        };
-        let Estimate { kept, scratch, .. } = estimate(machine);
-        (plan.kept, plan.scratch) = (kept, scratch);
-        plan.take(machine, done, |machine| estimate(machine).stages);
-        plan
+        plan.with_stages(machine, done, |machine| sized.estimate(job, input, machine).stages)
     }
 
-    /// Fills in the stages that `on` returns for a machine, and the totals over them.
-    fn take(&mut self, machine: &Resources, done: &Done, on: impl Fn(&Resources) -> Vec<Stage>) {
+    /// Returns the plan with the stages that `on` returns for a machine, and with the totals over them.
+    fn with_stages(mut self, machine: &Resources, done: &Done, on: impl Fn(&Resources) -> Vec<PlannedStage>) -> Plan {
         let marked = |machine: &Resources| {
             let mut stages = on(machine);
             done.mark(&mut stages);
             stages
         };
         let mut stages = marked(machine);
-        let needed = |stages: &[Stage]| {
-            let to_come = || stages.iter().filter(|stage| !stage.done).map(|stage| stage.least);
-            let [bytes, exchanging]: [fn(Least) -> u64; 2] = [|least| least.bytes, |least| least.exchanging];
-            let [bytes, exchanging] = [bytes, exchanging].map(|of| to_come().map(of).max().unwrap_or(0));
-            machine.smallest(bytes, exchanging)
+        let needed = |stages: &[PlannedStage]| {
+            let most =
+                |of: fn(&PlannedStage) -> u64| stages.iter().filter(|stage| !stage.done).map(of).max().unwrap_or(0);
+            machine.smallest(most(|stage| stage.least), most(|stage| stage.exchanging))
         };
         // With another limit, a stage may work in another way that takes less or more memory.
         let mut limit = needed(&stages);
@@ -436,14 +399,24 @@ impl Plan {
         for stage in &mut stages {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
         }
-        self.host_memory = stages.iter().map(|s| s.host_memory).max().unwrap_or(0);
+        let most = |of: fn(&PlannedStage) -> u64| stages.iter().map(of).max().unwrap_or(0);
+        self.host_memory = most(|stage| stage.host_memory);
         self.host_memory_node = self.host_memory * self.ranks.div_ceil(self.nodes) as u64;
-        self.exchange = stages.iter().map(|s| s.exchange).sum();
-        self.gpu_memory = stages.iter().map(|s| s.gpu_memory).max().unwrap_or(0);
-        self.disk = stages.iter().map(|s| s.disk).max().unwrap_or(0);
+        self.exchange = stages.iter().map(|stage| stage.exchange).sum();
+        (self.gpu_memory, self.disk) = (most(|stage| stage.gpu_memory), most(|stage| stage.disk));
         self.stages = stages;
         // Adding 0.0 matters: the sum of an empty iterator is -0.
-        self.seconds = 0.0 + self.to_come().map(|stage| stage.seconds).sum::<f64>();
-        self.seconds_range = [0, 1].map(|end| 0.0 + self.to_come().map(|stage| stage.seconds_range[end]).sum::<f64>());
+        let sum = |of: fn(&PlannedStage) -> f64| 0.0 + self.to_come().map(of).sum::<f64>();
+        let (seconds, from, to) =
+            (sum(|s| s.time.seconds), sum(|s| s.time.seconds_range[0]), sum(|s| s.time.seconds_range[1]));
+        (self.seconds, self.seconds_range) = (seconds, [from, to]);
+        let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, scratch, .. } = self;
+        self.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch };
+        self
+    }
+
+    /// Returns true if memory and disk are upper bounds for any graph of this size, because degrees are not known.
+    fn is_bound(&self) -> bool {
+        matches!(self.basis, Basis::Size | Basis::Expected)
     }
 }

@@ -10,8 +10,8 @@ use crate::config::{InputSpec, Job};
 use crate::formats::{Input, Packing};
 use crate::gpu;
 use crate::job::plan::cost_model::Preparers;
-use crate::job::plan::estimate::{Stage, StageKind};
 use crate::job::plan::resources::Resources;
+use crate::job::plan::stage::{Bench, PlannedStage, StageKind, Time};
 use crate::job::results::report::{self, StageReport};
 use crate::process::host;
 use crate::store::replace::replace_volatile;
@@ -36,33 +36,12 @@ const TOO_LARGE: u64 = 1 << 20;
 const TOO_SHORT: f64 = 0.03;
 const TOO_LITTLE: f64 = 0.003;
 
-/// Machine and device that a stage ran on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Machine {
-    host: String,
-    /// CPU model.
-    processor: String,
-    /// `debug` or `release`; debug builds are slower.
-    build: String,
-    /// The GPU that did the work, or `cpu`.
-    device: String,
-    ranks: usize,
-    /// Threads per rank.
-    threads: usize,
-}
-
-impl Machine {
-    fn is_like(&self, other: &Machine) -> bool {
-        (&self.processor, &self.build, &self.device) == (&other.processor, &other.build, &other.device)
-    }
-}
-
 /// Measured speed of one stage in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Record {
+struct SpeedRecord {
     /// Name of the stage, with what else decides its speed.
     stage: String,
-    bench: Machine,
+    bench: Bench,
     edges: u64,
     /// Measured seconds divided by the seconds that the rates predict.
     ratio: f64,
@@ -72,7 +51,7 @@ struct Record {
 struct Speeds {
     schema: u32,
     /// Records, oldest first.
-    records: Vec<Record>,
+    records: Vec<SpeedRecord>,
 }
 
 /// Factor by which a predicted time is multiplied, and the factor within which the result is likely right.
@@ -101,8 +80,8 @@ impl Speeds {
     }
 
     /// Adds a record, and drops old ones if there are too many.
-    fn add(&mut self, record: Record) {
-        let alike = |other: &Record| (&other.stage, &other.bench) == (&record.stage, &record.bench);
+    fn add(&mut self, record: SpeedRecord) {
+        let alike = |other: &SpeedRecord| (&other.stage, &other.bench) == (&record.stage, &record.bench);
         if self.records.iter().filter(|other| alike(other)).count() >= OF_A_STAGE
             && let Some(oldest) = self.records.iter().position(alike)
         {
@@ -123,9 +102,10 @@ impl Speeds {
     /// Returns the correction for `stage` with `edges` edges on `bench`. It is taken from earlier runs of the stage
     /// on this machine; else from runs of the stage on the same CPU model; else from other stages on this machine;
     /// else it is 1.
-    fn correction(&self, stage: &str, bench: &Machine, edges: u64) -> Correction {
-        let ratios = |wanted: &dyn Fn(&Record) -> bool| {
-            let apart = |record: &Record| ((edges.max(1) as f64).log2() - (record.edges.max(1) as f64).log2()).abs();
+    fn correction(&self, stage: &str, bench: &Bench, edges: u64) -> Correction {
+        let ratios = |wanted: &dyn Fn(&SpeedRecord) -> bool| {
+            let apart =
+                |record: &SpeedRecord| ((edges.max(1) as f64).log2() - (record.edges.max(1) as f64).log2()).abs();
             // Among equal sizes the newest comes first.
             let mut found: Vec<_> =
                 self.records.iter().rev().filter(|record| wanted(record)).map(|r| (apart(r), r.ratio)).collect();
@@ -139,7 +119,10 @@ impl Speeds {
             let least = if same.len() == 1 || same[0].0 > 3.0 { 1.4 } else { 1.25 };
             return Correction { ratio, within: spread.clamp(least, 2.0) };
         }
-        if let Some(ratio) = median(&ratios(&|record| record.stage == stage && record.bench.is_like(bench))) {
+        let is_like = |other: &Bench| {
+            (&other.processor, &other.build, &other.device) == (&bench.processor, &bench.build, &bench.device)
+        };
+        if let Some(ratio) = median(&ratios(&|record| record.stage == stage && is_like(&record.bench))) {
             return Correction { ratio, within: 1.6 };
         }
         // A machine that is slow at most stages is likely slow at the others. Three stages are required because
@@ -158,31 +141,18 @@ fn median(found: &[(f64, f64)]) -> Option<f64> {
     (!ratios.is_empty()).then(|| report::median(&ratios))
 }
 
-/// Predicted time of a stage.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Time {
-    /// Seconds, and their likely range from lowest to highest.
-    pub(crate) seconds: f64,
-    pub(crate) range: [f64; 2],
-    /// Seconds predicted by the rates alone, recorded once the stage has run.
-    modelled: f64,
-    stage: String,
-    bench: Machine,
-    edges: u64,
-}
-
 /// Predicts the times of the stages of one job on one machine.
-pub(crate) struct Clock {
+pub(crate) struct TimeModel {
     speeds: Speeds,
-    cpu: Machine,
-    gpu: Machine,
+    cpu: Bench,
+    gpu: Bench,
     preparers: Preparers,
     edges: u64,
     /// Formats of the input.
     formats: String,
 }
 
-impl Clock {
+impl TimeModel {
     /// Creates the clock for stages of `job` on a graph of `edges` edges.
     pub(crate) fn new(
         job: &Job,
@@ -190,8 +160,8 @@ impl Clock {
         preparers: Preparers,
         input: Option<&Input>,
         edges: u64,
-    ) -> Clock {
-        let cpu = Machine {
+    ) -> TimeModel {
+        let cpu = Bench {
             host: host::name(),
             processor: host::processor(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
@@ -204,8 +174,8 @@ impl Clock {
             (InputSpec::Files { .. }, Some(input)) => formats(input),
             _ => "generated".into(),
         };
-        let gpu = Machine { device: gpu, ..cpu.clone() };
-        Clock { speeds: Speeds::load(), cpu, gpu, preparers, edges, formats }
+        let gpu = Bench { device: gpu, ..cpu.clone() };
+        TimeModel { speeds: Speeds::load(), cpu, gpu, preparers, edges, formats }
     }
 
     /// Returns the time of the preparation stage `name`, for which the rates predict `seconds` and which sends
@@ -227,8 +197,8 @@ impl Clock {
         let bench = if on_gpu { &self.gpu } else { &self.cpu };
         let Correction { ratio, within } = self.speeds.correction(&stage, bench, self.edges);
         let (seconds, within) = (modelled * ratio, within * unsure);
-        let range = [seconds / within, seconds * within];
-        Time { seconds, range, modelled, stage, bench: bench.clone(), edges: self.edges }
+        let seconds_range = [seconds / within, seconds * within];
+        Time { seconds, seconds_range, modelled, stage, bench: bench.clone(), edges: self.edges }
     }
 }
 
@@ -251,16 +221,16 @@ fn ratio(seconds: f64, modelled: f64) -> Option<f64> {
 }
 
 /// Records how long each completed stage took compared with the plan. If it can't, only a debug line is logged.
-pub(crate) fn record_times(planned: Vec<Stage>, ran: &[StageReport]) {
+pub(crate) fn record_times(planned: Vec<PlannedStage>, ran: &[StageReport]) {
     let mut speeds = None;
-    for Stage { name, time, kind, .. } in planned {
+    for PlannedStage { name, time, kind, .. } in planned {
         let each: Vec<f64> =
             ran.iter().filter(|ran| ran.name == name && !ran.resumed).map(|ran| ran.figures.seconds).collect();
         let trials = if let StageKind::Task(_, trials) = kind { f64::from(trials) } else { 1.0 };
         let (seconds, modelled) = (report::median(&each), time.modelled / trials);
         if let Some(ratio) = ratio(seconds, modelled) {
             let Time { stage, bench, edges, .. } = time;
-            let record = Record { stage, bench, edges, ratio };
+            let record = SpeedRecord { stage, bench, edges, ratio };
             speeds.get_or_insert_with(Speeds::load).add(record);
         }
     }
@@ -275,11 +245,11 @@ pub(crate) fn record_times(planned: Vec<Stage>, ran: &[StageReport]) {
 mod tests {
     use super::*;
 
-    fn record(stage: &str, edges: u64, ratio: f64, threads: usize) -> Record {
-        Record { stage: stage.into(), bench: Machine { threads, ..Machine::default() }, edges, ratio }
+    fn record(stage: &str, edges: u64, ratio: f64, threads: usize) -> SpeedRecord {
+        SpeedRecord { stage: stage.into(), bench: Bench { threads, ..Bench::default() }, edges, ratio }
     }
 
-    fn of(records: &[Record]) -> Speeds {
+    fn of(records: &[SpeedRecord]) -> Speeds {
         let mut speeds = Speeds::default();
         records.iter().for_each(|record| speeds.add(record.clone()));
         speeds
@@ -287,7 +257,7 @@ mod tests {
 
     #[test]
     fn corrections_prefer_the_same_stage_then_the_same_cpu_then_other_stages() {
-        let bench = |threads| Machine { threads, ..Machine::default() };
+        let bench = |threads| Bench { threads, ..Bench::default() };
         let two = [record("sort", 1 << 20, 3.0, 2), record("ingest", 1 << 20, 0.5, 2), record("sort", 1 << 20, 7.0, 4)];
         assert_eq!(
             of(&two).correction("partition", &bench(2), 1 << 20).ratio,
@@ -298,7 +268,7 @@ mod tests {
         assert_eq!(speeds.correction("sort", &bench(2), 1 << 20).ratio, 3.0);
         assert_eq!(speeds.correction("sort", &bench(8), 1 << 20).ratio, 5.0);
         assert_eq!(speeds.correction("partition", &bench(2), 1 << 20).ratio, 1.75);
-        let elsewhere = Machine { processor: "another".into(), ..bench(2) };
+        let elsewhere = Bench { processor: "another".into(), ..bench(2) };
         assert_eq!(speeds.correction("sort", &elsewhere, 1 << 20), Correction { ratio: 1.0, within: 2.0 });
         let within = [("sort", 2), ("sort", 8), ("partition", 2)]
             .map(|(stage, threads)| speeds.correction(stage, &bench(threads), 1 << 20).within);

@@ -1,6 +1,5 @@
 //! The text form of a plan.
 
-use crate::job::plan::limits::is_bound;
 use crate::job::plan::{Basis, Plan};
 use crate::process::formatting::duration;
 use crate::size::show;
@@ -47,7 +46,7 @@ impl fmt::Display for Plan {
             "stage", "host memory", "GPU memory", "disk", "time"
         )?;
         for stage in &self.stages {
-            let time = if stage.done { "done".into() } else { range(stage.seconds_range) };
+            let time = if stage.done { "done".into() } else { range(stage.time.seconds_range) };
             let (memory, gpu, disk) = (show(stage.host_memory), show(stage.gpu_memory), show(stage.disk));
             let sent = sent(stage.exchange);
             writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>16}", stage.name)?;
@@ -64,7 +63,7 @@ impl fmt::Display for Plan {
             writeln!(f, "{:11} at most {} on each node", "job.scratch", show(self.scratch))?;
         }
         let needed = crate::memory::at_least(self.host_memory_needed);
-        match is_bound(self) {
+        match self.is_bound() {
             true => writeln!(f, "\nlimits.host_memory = {needed} is enough (upper bound)")?,
             false => writeln!(f, "\nlimits.host_memory = {needed} is the smallest that works")?,
         }

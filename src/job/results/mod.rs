@@ -5,7 +5,7 @@ pub mod report;
 use crate::algo::{self, Answer, Task};
 use crate::job::results::report::median;
 use crate::job::state::manifest::Manifest;
-use crate::job::state::record::{Origin, TaskRecord};
+use crate::job::state::record::{ResultOrigin, TaskRecord};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Results of all tasks, in order. Serialized as an object with an entry for each algorithm.
 #[derive(Debug, Clone, Default)]
-pub struct Results(pub Vec<TaskResult>);
+pub struct TaskResults(pub Vec<TaskResult>);
 
 /// Result of one task.
 #[derive(Debug, Clone, Serialize)]
@@ -33,17 +33,17 @@ pub struct TaskResult {
     pub answer: Option<Answer>,
     /// The job that found the result, if its table is not in the job that ran last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Origin>,
+    pub from: Option<ResultOrigin>,
 }
 
 fn main_of<S: Serializer>(answer: &Option<Answer>, serializer: S) -> Result<S::Ok, S::Error> {
     answer.as_ref().map(|answer| &answer.main).serialize(serializer)
 }
 
-impl Results {
+impl TaskResults {
     /// Returns the results of all finished tasks. Those of the job that ran last have at most `trials` trials. `own`
     /// are the tables of the job that asks; they decide how its answers are printed.
-    pub fn of(manifest: &Manifest, trials: usize, own: &[Arc<dyn Task>]) -> Results {
+    pub fn of(manifest: &Manifest, trials: usize, own: &[Arc<dyn Task>]) -> TaskResults {
         let result = |(name, record): (&str, &TaskRecord)| {
             let is_asked = manifest.asked.iter().any(|asked| asked == name);
             let found = record.found.clone().filter(|_| record.done)?;
@@ -56,7 +56,7 @@ impl Results {
             let from = record.from.clone().filter(|_| !is_asked);
             Some(TaskResult { name: name.to_owned(), fields, seconds: median(&seconds), trials: seconds, answer, from })
         };
-        Results(manifest.tasks_in_order().filter_map(result).collect())
+        TaskResults(manifest.tasks_in_order().filter_map(result).collect())
     }
 }
 
@@ -78,7 +78,7 @@ fn joined(found: Value, how: Value) -> Value {
     }
 }
 
-impl Serialize for Results {
+impl Serialize for TaskResults {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         self.0.iter().try_for_each(|result| map.serialize_entry(&result.name, result))?;

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::graph::bins::Bin;
 use crate::graph::ids::{FirstId, InputId};
-use crate::job::results::Results;
+use crate::job::results::TaskResults;
 use crate::prepare::prepared::numbering;
 use crate::process::figures::{Figures, Spent};
 use crate::results::{IDS, Output};
@@ -12,9 +12,6 @@ use crate::store::replace::replace;
 use serde::Serialize;
 use std::path::Path;
 
-/// Version of the report. It changes when a field changes its meaning or is removed.
-const SCHEMA: u32 = 1;
-
 /// Report of one run. `docs/reference/report.md` describes the fields, which are a contract with users.
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)] // each is named in the contract
@@ -22,23 +19,23 @@ pub struct Report {
     pub schema: u32,
     pub job: String,
     pub version: &'static str,
-    pub host: Host,
+    pub host: HostReport,
     pub ranks: usize,
     pub device: String,
-    pub limits: Limits,
-    pub input: Input,
+    pub limits: LimitsReport,
+    pub input: InputReport,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub graph: Option<Graph>,
+    pub graph: Option<GraphReport>,
     pub stages: Vec<StageReport>,
     pub seconds: f64,
     pub seconds_total: f64,
     pub resumes: u64,
-    pub results: Results,
+    pub results: TaskResults,
 }
 
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)]
-pub struct Host {
+pub struct HostReport {
     pub name: String,
     pub cores: usize,
     pub memory: u64,
@@ -47,7 +44,7 @@ pub struct Host {
 
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)]
-pub struct Limits {
+pub struct LimitsReport {
     pub host_memory: u64,
     pub host_memory_peak: u64,
     pub gpu_memory: u64,
@@ -58,7 +55,7 @@ pub struct Limits {
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 #[allow(missing_docs)]
-pub enum Input {
+pub enum InputReport {
     /// An edge list.
     Edges {
         path: String,
@@ -76,7 +73,7 @@ pub enum Input {
 
 #[derive(Debug, Clone, Serialize)]
 #[allow(missing_docs)]
-pub struct Graph {
+pub struct GraphReport {
     pub vertices: u64,
     pub isolated: u64,
     /// Vertices with an edge that is not a loop.
@@ -89,7 +86,7 @@ pub struct Graph {
     /// True if the prepared graph stays in the workdir.
     pub kept: bool,
     /// Ids that give the order of results.
-    pub ids: Ids,
+    pub ids: ResultOrder,
     /// Histogram of the vertices by degree in the input.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degrees: Vec<Bin>,
@@ -98,14 +95,14 @@ pub struct Graph {
 /// Ids that give the order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ids {
+pub enum ResultOrder {
     /// The ids of the input: row `i` of a result belongs to id `i`.
     Input,
     /// The sorted list of ids that occur: row `i` belongs to the `i`-th id of `out/ids.npy`.
     Sorted,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct StageReport {
     pub name: &'static str,
@@ -161,8 +158,8 @@ pub(crate) fn median(seconds: &[f64]) -> f64 {
 }
 
 impl Report {
-    /// Schema of this version.
-    pub const SCHEMA: u32 = SCHEMA;
+    /// Version of the report. It changes when a field changes its meaning or is removed.
+    pub const SCHEMA: u32 = 1;
 
     /// Returns true if the report at `path` has the same job, graph and results.
     pub(crate) fn has_same_results(&self, path: &Path) -> bool {
@@ -184,28 +181,25 @@ impl Report {
         replace(&path, &text)?;
         Ok(Output::of(&text))
     }
-}
 
-impl Report {
     /// Returns what `run` prints at the end for a job in `workdir`: a line for each task.
     pub fn answer(&self, workdir: &Path) -> String {
         let size = match (&self.graph, &self.input) {
-            (Some(Graph { vertices, with_edges, largest_id, edges, .. }), _) => {
+            (Some(GraphReport { vertices, with_edges, largest_id, edges, .. }), _) => {
                 let largest = largest_id.map_or_else(String::new, |largest| format!(", largest id {largest}"));
                 format!("vertices {vertices} ({with_edges} with an edge{largest})  edges {edges}")
             }
-            (None, Input::List { elements, .. }) => format!("elements {elements}"),
-            (None, Input::Edges { edges, .. }) => format!("edges {edges}"),
+            (None, InputReport::List { elements, .. }) => format!("elements {elements}"),
+            (None, InputReport::Edges { edges, .. }) => format!("edges {edges}"),
         };
         let own = || self.results.0.iter().filter(|result| result.from.is_none());
         let lines: Vec<String> = own().map(|result| result.line(&size)).collect();
         let answer = if lines.is_empty() { format!("prepared  {size} ") } else { lines.join("\n") + "," };
-        let sorted = self.graph.as_ref().is_some_and(|graph| graph.ids == Ids::Sorted) && workdir.join(IDS).is_file();
         let mut ids = String::new();
-        if sorted {
+        if self.graph.as_ref().is_some_and(|graph| graph.ids == ResultOrder::Sorted) && workdir.join(IDS).is_file() {
             ids += "  ids sorted: results are in the order of out/ids.npy";
         }
-        if let Input::Edges { counts_from_one, first_id, .. } = &self.input
+        if let InputReport::Edges { counts_from_one, first_id, .. } = &self.input
             && let Some(numbering) = numbering(*counts_from_one, *first_id)
         {
             ids += &format!("  {numbering}");
@@ -223,7 +217,7 @@ mod tests {
     use crate::job::state::manifest::Manifest;
     use crate::job::state::record::TaskRecord;
 
-    fn report(trials: &[f64], ids: Ids) -> Report {
+    fn report(trials: &[f64], ids: ResultOrder) -> Report {
         let found = serde_json::json!({
             "triangles": 45, "units": 1, "probes": 2, "wedges": 528, "transitivity": 135.0 / 528.0
         });
@@ -234,20 +228,20 @@ mod tests {
         manifest.tasks.insert("triangle".into(), record);
         manifest.asked = vec!["triangle".into()];
         Report {
-            schema: SCHEMA,
+            schema: Report::SCHEMA,
             job: "karate".into(),
             version: "0",
-            host: Host { name: "here".into(), cores: 1, memory: 1, gpus: Vec::new() },
+            host: HostReport { name: "here".into(), cores: 1, memory: 1, gpus: Vec::new() },
             ranks: 1,
             device: "cpu".into(),
-            limits: Limits {
+            limits: LimitsReport {
                 host_memory: 1,
                 host_memory_peak: 1,
                 gpu_memory: 0,
                 gpu_memory_peak: 0,
                 gpu_memory_beside: 0,
             },
-            input: Input::Edges {
+            input: InputReport::Edges {
                 path: "karate.txt".into(),
                 bytes: 1,
                 edges: 78,
@@ -257,7 +251,7 @@ mod tests {
                 first_id: FirstId(0),
                 counts_from_one: false,
             },
-            graph: Some(Graph {
+            graph: Some(GraphReport {
                 vertices: 34,
                 isolated: 0,
                 with_edges: 34,
@@ -273,27 +267,27 @@ mod tests {
             seconds: 2.0,
             seconds_total: 3.5,
             resumes: 1,
-            results: Results::of(&manifest, usize::MAX, &[]),
+            results: TaskResults::of(&manifest, usize::MAX, &[]),
         }
     }
 
     #[test]
     fn the_answer_line_has_the_result_and_the_path_of_the_report() {
-        let one = report(&[0.25], Ids::Input).answer(Path::new("gpugraph.work/karate"));
+        let one = report(&[0.25], ResultOrder::Input).answer(Path::new("gpugraph.work/karate"));
         assert_eq!(
             one,
             "triangles 45  vertices 34 (34 with an edge, largest id 33)  edges 78  transitivity 0.255682  counted in 0.250 s, 3.5 s in all  \
              gpugraph.work/karate/report.json"
         );
         let folder = tempfile::tempdir().expect("a folder");
-        let sorted = || report(&[0.5, 0.25, 1.0], Ids::Sorted).answer(folder.path());
+        let sorted = || report(&[0.5, 0.25, 1.0], ResultOrder::Sorted).answer(folder.path());
         assert!(!sorted().contains("ids.npy"), "there is none");
         std::fs::create_dir(folder.path().join("out")).expect("made");
         std::fs::write(folder.path().join(IDS), "").expect("written");
         let three = sorted();
         assert!(three.contains("counted in 0.500 s (min 0.250, max 1.000 of 3 trials), 3.5 s in all"), "{three}");
         assert!(three.contains("in the order of out/ids.npy"), "{three}");
-        let none = Report { results: Results::default(), ..report(&[], Ids::Input) }.answer(Path::new("w"));
+        let none = Report { results: TaskResults::default(), ..report(&[], ResultOrder::Input) }.answer(Path::new("w"));
         assert_eq!(
             none,
             "prepared  vertices 34 (34 with an edge, largest id 33)  edges 78  3.5 s in all  w/report.json"

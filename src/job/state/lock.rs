@@ -29,7 +29,8 @@ use crate::store::regular;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -165,16 +166,10 @@ pub struct Reader {
 struct Presence {
     record: PathBuf,
     owner: Owner,
-    beat: Arc<Beat>,
-    thread: Option<JoinHandle<()>>,
+    /// The thread of the heartbeat, which ends when the channel to it is closed.
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
     /// Holds the kernel's lock; dropped last.
     _file: Arc<File>,
-}
-
-#[derive(Debug, Default)]
-struct Beat {
-    released: Mutex<bool>,
-    changed: Condvar,
 }
 
 impl Lock {
@@ -228,8 +223,7 @@ impl Lock {
     fn take(workdir: &Path, removes: bool) -> Result<Lock> {
         std::fs::create_dir_all(workdir).map_err(|e| Error::io("make the folder", workdir, e))?;
         let path = workdir.join("lock");
-        let file = regular::open_to_write(OpenOptions::new().read(true).create(true).truncate(false), &path);
-        let file = file.map_err(|e| Error::io("open", &path, e))?;
+        let file = open(&path)?;
         let record = workdir.join("lock.owner.json");
         let busy = |owner: Option<&Owner>| Error::Busy {
             workdir: workdir.to_owned(),
@@ -275,13 +269,11 @@ impl Presence {
     /// Starts the heartbeat, in `file`, of the process that `record` describes.
     fn begin(record: PathBuf, owner: Owner, file: File) -> Result<Presence> {
         let file = Arc::new(file);
-        let beat = Arc::new(Beat::default());
-        let thread = {
-            let (file, beat, record, me) = (Arc::clone(&file), Arc::clone(&beat), record.clone(), owner.clone());
-            std::thread::Builder::new().name("lock".into()).spawn(move || keep_beating(&file, &beat, &record, &me))
-        };
-        let thread = thread.map_err(|_| Error::thread())?;
-        Ok(Presence { record, owner, beat, thread: Some(thread), _file: file })
+        let (held, released) = channel();
+        let (beat, path, me) = (Arc::clone(&file), record.clone(), owner.clone());
+        let thread = std::thread::Builder::new().name("lock".into());
+        let thread = thread.spawn(move || keep_beating(&beat, &released, &path, &me)).map_err(|_| Error::thread())?;
+        Ok(Presence { record, owner, thread: Some((held, thread)), _file: file })
     }
 }
 
@@ -301,8 +293,7 @@ impl Reader {
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("make the folder", &folder, e))?;
         let name = format!("{}-{}-{}", me.host, me.pid, me.start);
         let (beat, record) = (folder.join(&name), folder.join(format!("{name}.json")));
-        let file = regular::open_to_write(OpenOptions::new().read(true).create(true).truncate(false), &beat);
-        let file = file.map_err(|e| Error::io("open", &beat, e))?;
+        let file = open(&beat)?;
         // On file systems without locks, the heartbeat shows that the reader is alive.
         let _ = file.try_lock();
         write_record(&record, &me)?;
@@ -345,9 +336,8 @@ impl Drop for Reader {
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        *self.beat.released.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.beat.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
+        if let Some((held, thread)) = self.thread.take() {
+            drop(held);
             let _ = thread.join();
         }
         // Does not remove another process's record. There is one if this process was suspended and declared dead.
@@ -369,6 +359,12 @@ fn lives(owner: &Owner, me: &Owner, kernel_lock: bool, beat: &Path, record: &Pat
     }
 }
 
+/// Opens a file for a heartbeat, or creates it.
+fn open(path: &Path) -> Result<File> {
+    let file = regular::open_to_write(OpenOptions::new().read(true).create(true).truncate(false), path);
+    file.map_err(|e| Error::io("open", path, e))
+}
+
 /// Reads an owner's record. A torn or foreign record counts as missing; the kernel's lock then decides.
 fn read_record(path: &Path) -> Option<Owner> {
     serde_json::from_slice(&regular::read(path).ok()?).ok()
@@ -381,7 +377,7 @@ fn write_record(path: &Path, owner: &Owner) -> Result<()> {
 
 /// Increments the number in the lock file until released. Asks the job to stop if another process has replaced the
 /// record.
-fn keep_beating(file: &File, beat: &Beat, record: &Path, me: &Owner) {
+fn keep_beating(file: &File, released: &Receiver<()>, record: &Path, me: &Owner) {
     let mut failed = false;
     for count in 1_u64.. {
         // Synced so that a network file system shows it to other hosts.
@@ -390,9 +386,7 @@ fn keep_beating(file: &File, beat: &Beat, record: &Path, me: &Owner) {
             failed = true;
             tracing::warn!(error = %e, "the lock's heartbeat can't be written; another host may take the workdir for free");
         }
-        let released = beat.released.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = beat.changed.wait_timeout_while(released, BEAT, |released| !*released);
-        if *waited.unwrap_or_else(PoisonError::into_inner).0 {
+        if released.recv_timeout(BEAT) != Err(RecvTimeoutError::Timeout) {
             return;
         }
         if let Some(other) = read_record(record).filter(|other| other != me) {

@@ -52,7 +52,7 @@ pub struct Manifest {
     /// Exit code of that run, if it could record one.
     pub exit_code: Option<u8>,
     /// Finished stages of the preparation, by name.
-    pub stages: BTreeMap<String, Stage>,
+    pub stages: BTreeMap<String, StageRecord>,
     /// Names of the tasks of the job that ran last, in order.
     pub asked: Vec<String>,
     /// Tasks that are done or started, by the name of the algorithm.
@@ -68,7 +68,7 @@ pub struct Manifest {
 
 /// Record of a finished stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stage {
+pub struct StageRecord {
     /// Hash of everything that its result depends on.
     pub key: String,
     /// Measurements of the stage, for the report.
@@ -100,18 +100,18 @@ impl Manifest {
         if text[body.len()..] != *tail(xxh3_64(body)).as_bytes() {
             return Err(corrupt("its text does not agree with its checksum".into()));
         }
-        let of: File<Schema> = serde_json::from_slice(&text).map_err(|e| corrupt(e.to_string()))?;
-        if of.manifest.schema != SCHEMA {
+        let mut file: serde_json::Value = serde_json::from_slice(&text).map_err(|e| corrupt(e.to_string()))?;
+        let [schema, version] = ["schema", "version"].map(|field| &file["manifest"][field]);
+        if *schema != SCHEMA {
             return Err(Error::Usage(format!(
-                "{}: gpugraph {} made this workdir (manifest {}, this version reads {SCHEMA}): go on with that version, \
+                "{}: gpugraph {} made this workdir (manifest {schema}, this version reads {SCHEMA}): go on with that version, \
                  name another workdir, or discard all in it with `gpugraph run JOB.toml --fresh`",
                 workdir.display(),
-                of.manifest.version,
-                of.manifest.schema
+                version.as_str().unwrap_or("of another version")
             )));
         }
-        let file: File<Self> = serde_json::from_slice(&text).map_err(|e| corrupt(e.to_string()))?;
-        Ok(Some(file.manifest))
+        let manifest = serde_json::from_value(file["manifest"].take());
+        Ok(Some(manifest.map_err(|e| corrupt(e.to_string()))?))
     }
 
     /// Replaces the manifest of `workdir`, durably.
@@ -206,7 +206,7 @@ impl Manifest {
     /// [`Error::Usage`] if `found` can't be written as JSON.
     pub fn done<T: Serialize>(&mut self, name: &str, key: u64, figures: Figures, found: &T) -> Result<()> {
         let found = serde_json::to_value(found).map_err(|e| Error::Usage(format!("internal: stage {name}: {e}")))?;
-        self.stages.insert(name.to_owned(), Stage { key: hex(key), figures, found });
+        self.stages.insert(name.to_owned(), StageRecord { key: hex(key), figures, found });
         Ok(())
     }
 
@@ -229,18 +229,6 @@ impl Manifest {
     pub fn has_results(&self) -> bool {
         !self.outputs.is_empty() || self.tasks.values().any(|task| task.done || !task.outputs.is_empty())
     }
-}
-
-#[derive(Deserialize)]
-struct File<T> {
-    manifest: T,
-}
-
-/// The fields that every version of a manifest has.
-#[derive(Deserialize)]
-struct Schema {
-    schema: u32,
-    version: String,
 }
 
 /// Returns the last lines of the file. Every byte of the file is either covered by the checksum or follows from it.

@@ -55,7 +55,7 @@ pub struct TaskRecord {
     pub graph: Option<ComputedOn>,
     /// The job that found the result; `None` before there is a result, and in manifests of older versions.
     #[serde(default)]
-    pub from: Option<Origin>,
+    pub from: Option<ResultOrigin>,
     /// Number of result files.
     #[serde(default)]
     pub files: Option<usize>,
@@ -72,21 +72,21 @@ pub struct ComputedOn {
 
 /// The job that found a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct ResultOrigin {
     /// Its job file, as named on the command line.
     pub job: String,
     /// Time at which the result was complete, as `2026-11-20T12:00:00Z`.
     pub time: String,
 }
 
-impl Origin {
+impl ResultOrigin {
     /// Returns the origin of a result that `job` has just found.
-    pub(crate) fn now(job: &Job) -> Origin {
-        Origin { job: job.file.display().to_string(), time: log::timestamp(SystemTime::now()) }
+    pub(crate) fn now(job: &Job) -> ResultOrigin {
+        ResultOrigin { job: job.file.display().to_string(), time: log::timestamp(SystemTime::now()) }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ResultOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "by {} at {}", self.job, self.time)
     }

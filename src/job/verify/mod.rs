@@ -48,10 +48,8 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     let stages = manifest.stages.len() + manifest.tasks.values().filter(|task| task.done).count();
     verdict.note("manifest.json", Ok(format!("whole; {stages} stages done")))?;
     if let Some(asked) = place.asked(&manifest) {
-        verdict.warn(
-            "job",
-            format!("the job file is for {asked}: the results belong to {}, which ran last", manifest.job),
-        )?;
+        let what = format!("the job file is for {asked}: the results belong to {}, which ran last", manifest.job);
+        verdict.warn("job", what)?;
     }
     asked::check(place, &manifest, verdict)?;
     let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
@@ -195,12 +193,8 @@ fn unchanged(spec: &InputSpec, info: &InputInfo, keys: &InputKeys) -> std::resul
 /// Checks journals and checkpoints. Those of other work are skipped with a note, because a run discards them.
 fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let folder = workdir.join("units");
-    let mut names: Vec<String> = std::fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     for name in names.iter().filter(|name| !name.contains(".tmp-")) {
         let what = format!("units/{name}");

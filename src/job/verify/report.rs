@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::job::reporting;
-use crate::job::results::Results;
+use crate::job::results::TaskResults;
 use crate::job::state::finished::{Finished, Subject};
 use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::InputInfo;
@@ -28,7 +28,7 @@ pub(super) fn agrees(workdir: &Path, manifest: &Manifest, finished: Option<Finis
     let results = report["results"].as_object().ok_or_else(|| wrong("no results".into()))?;
     for (name, told) in results {
         let trials = told["trials"].as_array().map_or(0, Vec::len);
-        let mine = Results::of(manifest, trials, &[]).0.into_iter().find(|result| result.name == *name);
+        let mine = TaskResults::of(manifest, trials, &[]).0.into_iter().find(|result| result.name == *name);
         let mine = mine.ok_or_else(|| wrong(format!("a result of {name}, which the manifest does not have")))?;
         agree(&value(&mine)?, told, &format!("results.{name}")).map_err(wrong)?;
     }

@@ -42,8 +42,7 @@ pub(crate) fn own_rows(graph: &Graph, workdir: &Path, manifest: &Manifest, verdi
         return Ok(());
     }
     let runs = order::read_runs(&graph.folder, graph.info.content)?;
-    upper_half(graph, &folder, &runs, manifest, verdict)?;
-    merged_rows(graph, &folder, &runs, manifest, verdict)
+    derived_rows(graph, &folder, &runs, manifest, verdict)
 }
 
 /// Checks order, ids, degrees and blocks of the job's own graph, as far as they are stored.
@@ -91,28 +90,39 @@ pub(crate) fn stored_graph(
         Err(e) => return verdict.note("graph", Err(e)),
     };
     verdict.note("graph", Ok(format!("{} edges, as in the manifest", graph.stored.edges)))?;
-    upper_half(&graph, &folder, runs, manifest, verdict)?;
-    merged_rows(&graph, &folder, runs, manifest, verdict)
+    derived_rows(&graph, &folder, runs, manifest, verdict)
 }
 
-/// Checks the merged rows (all neighbours) of the directed `graph` in `folder`, as far as they are stored.
-fn merged_rows(
+/// Checks the rows derived from those of `graph` in `folder`, as far as they are stored: the upper half of rows, and the
+/// merged rows (all neighbours) of a directed graph.
+fn derived_rows(
     graph: &Graph,
     folder: &Path,
     runs: &DegreeRuns,
     manifest: &Manifest,
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
+    let (key, layout) = (graph.info.content, graph.info.upper_layout(runs));
+    let upper = manifest.found::<UpperInfo>(transpose::STAGE, key);
+    if upper.is_some() || stored::listed(folder, Half::Upper, layout.blocks()).contains(&true) {
+        let weights = upper.as_ref().and_then(|upper| upper.weights);
+        let of = Stored { folder, key, half: Half::Upper, layout: &layout, weights };
+        if of.note(upper.is_some(), verdict)? {
+            let upper = Catalogue::open(folder, key, Half::Upper, layout.clone());
+            let upper = upper.and_then(|upper| upper.with_weights(folder, Half::Upper, weights));
+            let agree = upper.and_then(|upper| halves_agree(&graph.catalogue, &upper, weights.is_some()));
+            verdict.note("upper half of rows", agree)?;
+        }
+    }
     let (rows, layout) = merged::place(graph, runs, folder)?;
     let stored = manifest.found::<StoreInfo>(merged::STAGE, rows.key);
-    let (is_done, weights) = (stored.is_some(), stored.and_then(|stored| stored.weights));
-    if !is_done && !rows.folder.is_dir() {
-        return Ok(());
-    }
-    let of = Stored { folder: &rows.folder, key: rows.key, half: Half::Lower, layout: &layout, weights };
-    if of.note(is_done, verdict)? && is_done {
-        let found = graph.without_direction(rows, layout, weights);
-        verdict.note("rows of all neighbours", found.and_then(|merged| are_merged(graph, &merged)))?;
+    if stored.is_some() || rows.folder.is_dir() {
+        let weights = stored.as_ref().and_then(|stored| stored.weights);
+        let of = Stored { folder: &rows.folder, key: rows.key, half: Half::Lower, layout: &layout, weights };
+        if of.note(stored.is_some(), verdict)? && stored.is_some() {
+            let found = graph.without_direction(rows, layout, weights);
+            verdict.note("rows of all neighbours", found.and_then(|merged| are_merged(graph, &merged)))?;
+        }
     }
     Ok(())
 }
@@ -153,34 +163,6 @@ fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
     Ok(format!("{} edges, those of either direction", merged.stored.edges))
 }
 
-/// Checks the blocks of the upper half of `graph` in `folder`, as far as they are stored.
-///
-/// # Errors
-/// An error while writing the verdict.
-pub(crate) fn upper_half(
-    graph: &Graph,
-    folder: &Path,
-    runs: &DegreeRuns,
-    manifest: &Manifest,
-    verdict: &mut Verdict<'_>,
-) -> Result<()> {
-    let info = &graph.info;
-    let stored = manifest.found::<UpperInfo>(transpose::STAGE, info.content);
-    let (is_done, weights) = (stored.is_some(), stored.and_then(|stored| stored.weights));
-    let layout = info.upper_layout(runs);
-    if !is_done && !stored::listed(folder, Half::Upper, layout.blocks()).contains(&true) {
-        return Ok(());
-    }
-    let of = Stored { folder, key: info.content, half: Half::Upper, layout: &layout, weights };
-    if of.note(is_done, verdict)? {
-        let upper = Catalogue::open(folder, info.content, Half::Upper, layout.clone());
-        let upper = upper.and_then(|upper| upper.with_weights(folder, Half::Upper, weights));
-        let agree = upper.and_then(|upper| halves_agree(&graph.catalogue, &upper, weights.is_some()));
-        verdict.note("upper half of rows", agree)?;
-    }
-    Ok(())
-}
-
 /// Compares both halves of the rows. They must have as many entries and the same sum of a hash over their edges; the
 /// hash includes weights if both halves have some.
 fn halves_agree(lower: &Catalogue, upper: &Catalogue, weighted: bool) -> Result<String> {
@@ -192,9 +174,8 @@ fn halves_agree(lower: &Catalogue, upper: &Catalogue, weighted: bool) -> Result<
             let (block, weights) = (half.block(b), if weighted { half.weights(b) } else { &[] });
             let of_row = |row: usize| {
                 let v = block.first_row + row as u32;
-                let hash = |w: u32, weight: u32| {
-                    xxh3_64_with_seed(&edge(v, direction.opposite(v, w)).to_le_bytes(), weight.into())
-                };
+                let edge = |w: u32| edge(v, direction.opposite(v, w)).to_le_bytes();
+                let hash = |w: u32, weight: u32| xxh3_64_with_seed(&edge(w), weight.into());
                 let entries = block.entries(row).map(|at| (block.targets[at], weights.get(at).copied().unwrap_or(0)));
                 entries.fold(0u64, |sum, (w, weight)| sum.wrapping_add(hash(w, weight)))
             };

@@ -83,7 +83,7 @@ pub struct Span {
 
 /// Use of resources by the process of rank 0 over an interval. In the file it is an array, in the order of the fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Row", into = "Row")]
+#[serde(from = "SampleRow", into = "SampleRow")]
 pub struct Sample {
     /// Number of the run.
     pub run: u64,
@@ -109,21 +109,28 @@ pub struct Sample {
     pub gpu: u64,
 }
 
-type Row = (u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64);
+type SampleRow = [u64; 11];
 
-impl From<Row> for Sample {
-    fn from((run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy, gpu): Row) -> Sample {
+impl From<SampleRow> for Sample {
+    fn from([run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy, gpu]: SampleRow) -> Sample {
         Sample { run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy, gpu }
     }
 }
 
-impl From<Sample> for Row {
-    fn from(s: Sample) -> Row {
-        (s.run, s.at, s.length, s.host_memory, s.gpu_memory, s.cpu, s.read, s.written, s.sent, s.energy, s.gpu)
+impl From<Sample> for SampleRow {
+    fn from(s: Sample) -> SampleRow {
+        [s.run, s.at, s.length, s.host_memory, s.gpu_memory, s.cpu, s.read, s.written, s.sent, s.energy, s.gpu]
     }
 }
 
 impl Sample {
+    /// Returns samples joined into one: the peaks of memory, and the sums of everything else.
+    pub fn joined<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Sample {
+        let mut all = Sample::default();
+        samples.into_iter().for_each(|sample| all.join(sample));
+        all
+    }
+
     /// Joins this sample with the next one.
     fn join(&mut self, next: &Sample) {
         (self.at, self.length) = (next.at, self.length + next.length);
@@ -165,11 +172,7 @@ impl Metrics {
             let are_spans = run.stages.iter().all(|span| is_time(span.from) && is_time(span.to));
             run.number <= MOST && is_time(run.began) && is_time(run.seconds) && are_spans
         };
-        let is_sample = |sample: &Sample| {
-            let Sample { run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy, gpu } = *sample;
-            let numbers = [run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy, gpu];
-            numbers.iter().all(|&number| number <= MOST)
-        };
+        let is_sample = |&sample: &Sample| SampleRow::from(sample).iter().all(|&number| number <= MOST);
         self.forgotten <= MOST && self.runs.iter().all(is_run) && self.samples.iter().all(is_sample)
     }
 

@@ -14,10 +14,10 @@ const REWRITE_AFTER: Duration = Duration::from_millis(10);
 
 /// Recorder of the current run's metrics. It records nothing until it knows the workdir and the first stage has begun.
 #[derive(Default)]
-pub struct Recorder(Mutex<State>);
+pub struct Recorder(Mutex<RecorderState>);
 
 #[derive(Default)]
-struct State {
+struct RecorderState {
     place: Option<(PathBuf, Instant)>,
     /// Settings of the run.
     run: RunMetrics,
@@ -30,7 +30,7 @@ struct State {
 }
 
 impl Recorder {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RecorderState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -71,7 +71,7 @@ impl Recorder {
             // The sampler starts now, so that a run that ends before the first tick has a sample, too.
             state.sampler.get_or_insert_with(|| Sampler::new(began));
         }
-        let State { metrics: Some(metrics), written, .. } = &mut *state else { return };
+        let RecorderState { metrics: Some(metrics), written, .. } = &mut *state else { return };
         let seconds = began.elapsed().as_secs_f64();
         metrics.begin_stage(name, seconds);
         if written.is_none_or(|written| written.elapsed() >= REWRITE_AFTER) {
@@ -110,7 +110,7 @@ impl Recorder {
             sampler.open_meters(meter);
             state = self.lock();
         }
-        let (Some((workdir, _)), State { metrics: Some(metrics), written, .. }) = (place, &mut *state) else {
+        let (Some((workdir, _)), RecorderState { metrics: Some(metrics), written, .. }) = (place, &mut *state) else {
             if sampler.is_due() {
                 sampler.sample();
             }
@@ -132,7 +132,7 @@ impl Recorder {
     /// Ends the current sample, so that [`gpu_use`](crate::process::gpu_use) has everything measured so far.
     pub fn look(&self) {
         let mut state = self.lock();
-        let State { metrics, sampler: Some(sampler), .. } = &mut *state else { return };
+        let RecorderState { metrics, sampler: Some(sampler), .. } = &mut *state else { return };
         if sampler.has_meters() {
             let sample = sampler.sample();
             metrics.iter_mut().for_each(|metrics| metrics.add(sample));
@@ -142,7 +142,7 @@ impl Recorder {
     /// Records how the run ended: `finished`, or the reason why not.
     pub fn end(&self, why: &str) {
         let mut state = self.lock();
-        let State { place: Some((workdir, began)), metrics: Some(metrics), sampler, .. } = &mut *state else {
+        let RecorderState { place: Some((workdir, began)), metrics: Some(metrics), sampler, .. } = &mut *state else {
             return;
         };
         if let Some(sampler) = sampler {

@@ -7,7 +7,8 @@ mod stage;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -19,7 +20,7 @@ use super::metrics::Recorder;
 pub use super::status_file::Status;
 use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
-use stage::Stage;
+use stage::RunningStage;
 
 /// Interval of memory samples.
 const SAMPLE: Duration = Duration::from_millis(50);
@@ -33,39 +34,37 @@ const SHORT: Duration = Duration::from_secs(2);
 
 /// Progress of a whole job. Dropping it stops its thread and writes the last status.
 pub struct Progress {
-    shared: Arc<Shared>,
-    ticker: Option<JoinHandle<()>>,
+    shared: Arc<SharedProgress>,
+    /// The thread, which ends when the channel to it is closed.
+    ticker: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-struct Shared {
+struct SharedProgress {
     log_interval: Duration,
     /// Peak of host memory in bytes, and its limit (0 if there is none).
     peak: AtomicU64,
     limit: AtomicU64,
     metrics: Recorder,
-    state: Mutex<State>,
-    closing: Condvar,
+    state: Mutex<ProgressState>,
 }
 
 #[derive(Default)]
-struct State {
-    closed: bool,
-    workdir: Option<PathBuf>,
-    /// Number of the run, and the time it began.
-    run: Option<(u64, Instant)>,
+struct ProgressState {
+    /// The workdir, the number of the run, and the time it began.
+    run: Option<(PathBuf, u64, Instant)>,
     /// Measurements of the stages that have ended.
     spent: Spent,
     /// Stages in progress, the newest last.
-    stages: Vec<Arc<Stage>>,
+    stages: Vec<Arc<RunningStage>>,
     /// The stage that has ended last; the last status reports it.
-    ended: Option<Arc<Stage>>,
+    ended: Option<Arc<RunningStage>>,
 }
 
 /// Progress of one stage, which its workers share. If it is dropped without [`StageProgress::finish`], the stage is
 /// logged as not finished.
 pub struct StageProgress {
-    stage: Arc<Stage>,
-    shared: Arc<Shared>,
+    stage: Arc<RunningStage>,
+    shared: Arc<SharedProgress>,
     finished: bool,
 }
 
@@ -83,30 +82,25 @@ pub struct StageEnd {
 impl Progress {
     /// Starts the thread that samples memory, draws bars, and logs a line every `log_interval` if there are no bars.
     pub fn new(log_interval: Duration) -> Progress {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedProgress {
             log_interval: log_interval.max(SAMPLE),
             peak: AtomicU64::new(host::process_memory()),
             limit: AtomicU64::new(0),
             metrics: Recorder::default(),
             state: Mutex::default(),
-            closing: Condvar::new(),
         });
-        let for_thread = Arc::clone(&shared);
-        let ticker = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&for_thread));
+        let (for_thread, (open, closed)) = (Arc::clone(&shared), channel());
+        let ticker = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&for_thread, &closed));
         if let Err(e) = &ticker {
             tracing::warn!(error = %e, "can't start the progress thread: no progress will be shown");
         }
-        Progress { shared, ticker: ticker.ok() }
+        Progress { shared, ticker: ticker.ok().map(|ticker| (open, ticker)) }
     }
 
-    /// Sets the folder to which `status.json` is written. A failure to write it never ends a job.
-    pub fn set_workdir(&self, workdir: &Path) {
-        self.shared.lock().workdir = Some(workdir.to_owned());
-    }
-
-    /// Sets the number of the run and the time it began, for the status.
-    pub fn set_run(&self, number: u64, began: Instant) {
-        self.shared.lock().run = Some((number, began));
+    /// Sets the folder to which `status.json` is written, the number of the run, and the time it began. A failure to
+    /// write the file never ends a job.
+    pub fn set_run(&self, workdir: &Path, number: u64, began: Instant) {
+        self.shared.lock().run = Some((workdir.to_owned(), number, began));
     }
 
     /// Returns the recorder of the run's metrics.
@@ -131,7 +125,7 @@ impl Progress {
 
     /// Begins a stage with `total` work, or 0 if that is unknown.
     pub fn stage(&self, name: &str, total: u64, unit: Unit) -> StageProgress {
-        let stage = Arc::new(Stage {
+        let stage = Arc::new(RunningStage {
             name: name.to_owned(),
             unit,
             total: AtomicU64::new(total),
@@ -165,9 +159,8 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.closing.notify_all();
-        if let Some(ticker) = self.ticker.take() {
+        if let Some((open, ticker)) = self.ticker.take() {
+            drop(open);
             let _ = ticker.join();
         }
         self.shared.write_status(false);
@@ -260,8 +253,8 @@ impl Drop for StageProgress {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedProgress {
+    fn lock(&self) -> MutexGuard<'_, ProgressState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -284,11 +277,11 @@ impl Shared {
     }
 
     fn write_status(&self, running: bool) {
-        let (workdir, stage, run) = {
+        let (run, stage) = {
             let state = self.lock();
-            (state.workdir.clone(), state.stages.last().or(state.ended.as_ref()).cloned(), state.run)
+            (state.run.clone(), state.stages.last().or(state.ended.as_ref()).cloned())
         };
-        let (Some(workdir), Some(stage)) = (workdir, stage) else { return };
+        let (Some((workdir, run, began)), Some(stage)) = (run, stage) else { return };
         let rate = stage.rate();
         let status = Status {
             running,
@@ -301,8 +294,8 @@ impl Shared {
             memory: host::process_memory(),
             memory_peak: self.peak.load(Relaxed),
             memory_limit: Some(self.limit.load(Relaxed)).filter(|&limit| limit > 0),
-            run: run.map_or(0, |(number, _)| number),
-            seconds: run.map_or(0.0, |(_, began)| began.elapsed().as_secs_f64()),
+            run,
+            seconds: began.elapsed().as_secs_f64(),
             spent: self.spent(),
             host: host::name(),
             pid: std::process::id(),
@@ -314,18 +307,11 @@ impl Shared {
 }
 
 /// Runs the progress thread: samples, draws and logs until the job's progress is dropped.
-fn tick(shared: &Shared) {
+fn tick(shared: &SharedProgress, closed: &Receiver<()>) {
     let (mut drawn, mut written, mut logged) = (Instant::now(), Instant::now(), Instant::now());
     let mut stop_logged = false;
-    loop {
-        let state = shared.lock();
-        let waited = shared.closing.wait_timeout_while(state, SAMPLE, |state| !state.closed);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if state.closed {
-            return;
-        }
-        let stages = state.stages.clone();
-        drop(state);
+    while closed.recv_timeout(SAMPLE) == Err(RecvTimeoutError::Timeout) {
+        let stages = shared.lock().stages.clone();
         let memory = shared.sample();
         shared.metrics.tick(memory, &stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>());
         if drawn.elapsed() >= DRAW {
@@ -364,7 +350,7 @@ mod tests {
     fn a_stage_counts_and_leaves_a_status() {
         let dir = tempfile::tempdir().unwrap();
         let progress = Progress::new(Duration::from_millis(100));
-        progress.set_workdir(dir.path());
+        progress.set_run(dir.path(), 0, Instant::now());
         progress.set_memory_limit(1 << 30);
         let stage = progress.stage("sort", 4000, Unit::Units);
         stage.resume_at(1000);

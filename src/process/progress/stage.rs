@@ -14,7 +14,7 @@ use std::time::Instant;
 const WINDOW: usize = 30;
 
 /// Counters of a stage, to which its workers add.
-pub(super) struct Stage {
+pub(super) struct RunningStage {
     pub(super) name: String,
     pub(super) unit: Unit,
     pub(super) total: AtomicU64,
@@ -32,7 +32,7 @@ pub(super) struct Stage {
     pub(super) samples: Mutex<VecDeque<(Instant, u64)>>,
 }
 
-impl Stage {
+impl RunningStage {
     /// Returns the measurements so far. If only the total of bytes read is known, the bytes read so far are estimated
     /// in proportion to the work.
     pub(super) fn figures(&self) -> Figures {

@@ -1,14 +1,17 @@
 //! The command line: all commands and options, with an example for each command.
 
-use super::generate::GenerateArgs;
-use super::submit::{Scheduler, walltime};
-use crate::config::MAX_THREADS;
+mod generate;
+mod submit;
+
+use generate::threads;
+pub use generate::*;
+pub use submit::{Scheduler, SubmitArgs};
+
 use crate::formats::{AskedWeights, Columns};
 use crate::process::log::Format as LogFormat;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 /// Exact algorithms on graphs larger than memory and on linked lists, as resumable jobs.
 #[derive(Debug, Parser)]
@@ -136,43 +139,6 @@ pub struct PlanArgs {
     pub json: bool,
 }
 
-/// Arguments of `gpugraph submit`.
-#[derive(Debug, Args)]
-pub struct SubmitArgs {
-    /// The job file
-    pub job: PathBuf,
-    /// Override a key of the job file, as table.key=value, for the plan and the run. The scheduler is asked for
-    /// limits.host_memory if it is set here; otherwise for what the plan needs, up to the limit in the job file
-    #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
-    pub set: Vec<String>,
-    /// The scheduler; by default the one whose sbatch or qsub is in PATH
-    #[arg(long, value_enum)]
-    pub scheduler: Option<Scheduler>,
-    /// Nodes
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    pub nodes: u32,
-    /// Ranks of each node; several need a gpugraph with MPI. By default one for each GPU, or one
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub ranks: Option<u32>,
-    /// GPUs of each node, at most one for each rank. By default one for each rank if run.device = "gpu", or if an
-    /// algorithm has kernels and the plan takes a minute or more without a GPU
-    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=64))]
-    pub gpus: Option<u32>,
-    /// Cores of each rank; by default limits.threads, or 8
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub cpus: Option<u32>,
-    /// Walltime, as 4h or 04:00:00; by default three times the plan's plus two minutes, at most a day
-    #[arg(long, value_parser = walltime)]
-    pub walltime: Option<Duration>,
-    /// Print the script instead of submitting it
-    #[arg(long)]
-    pub print: bool,
-    /// Options for sbatch or qsub, after --. In an array of jobs (--array, -J), %a stands for the number of the task
-    /// in JOB, in --set and in job.workdir, where it is required
-    #[arg(last = true, value_name = "OPTION")]
-    pub options: Vec<String>,
-}
-
 /// Arguments of `gpugraph status` and `gpugraph verify`.
 #[derive(Debug, Args)]
 pub struct LookArgs {
@@ -255,12 +221,4 @@ pub struct DevicesArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// Parses a number of threads, with the same limit as `limits.threads` in a job file.
-pub(super) fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(threads) if threads <= MAX_THREADS => Ok(threads),
-        _ => Err(format!("a whole number from 0 to {MAX_THREADS}")),
-    }
 }

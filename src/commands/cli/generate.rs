@@ -1,6 +1,6 @@
 //! Arguments of `gpugraph generate`.
 
-use crate::commands::cli::threads;
+use crate::config::MAX_THREADS;
 use crate::generate::{Shape, WEIGHTS};
 use crate::list::Kind;
 use clap::{Args, Subcommand};
@@ -209,4 +209,12 @@ pub struct OutputArgs {
     /// Threads; 0 for all cores of this process
     #[arg(long, default_value_t = 0, value_parser = threads)]
     pub threads: usize,
+}
+
+/// Parses a number of threads, with the same limit as `limits.threads` in a job file.
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads) if threads <= MAX_THREADS => Ok(threads),
+        _ => Err(format!("a whole number from 0 to {MAX_THREADS}")),
+    }
 }

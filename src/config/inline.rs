@@ -1,0 +1,49 @@
+//! Tables within `[input]`, such as `kronecker = { scale = 20 }`.
+
+use super::tables;
+use crate::jobfile::diagnostics::Diagnostics;
+use crate::jobfile::field::{Field, Section};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+/// A reader of the values of one table.
+pub(super) struct InlineTable<'a, 'f> {
+    field: &'a Field<'f>,
+    section: Section<'f>,
+    diagnostics: &'a mut Diagnostics,
+}
+
+impl<'a, 'f> InlineTable<'a, 'f> {
+    /// Returns the reader of the table of `field`, which may have the keys `known`; `None` if its value is no table.
+    pub fn of(field: &'a Field<'f>, known: &[&str], diagnostics: &'a mut Diagnostics) -> Option<Self> {
+        let (table, section) = field.section(diagnostics)?;
+        tables::check_keys(table, &field.name, known, diagnostics);
+        Some(InlineTable { field, section, diagnostics })
+    }
+
+    /// Reads an integer. If the key is absent, returns its default, or reports that it is missing and what to do.
+    pub fn number<T>(&mut self, key: &str, range: RangeInclusive<T>, default: Result<T, &str>) -> Option<T>
+    where
+        T: TryFrom<i128> + PartialOrd + Display,
+    {
+        match self.section.get(key) {
+            Some(field) => field.integer(range, self.diagnostics),
+            None => default.map_err(|remedy| self.error(&format!("{key} is missing: {remedy}"))).ok(),
+        }
+    }
+
+    /// Reads another value by `read`, or returns its default.
+    pub fn other<T>(
+        &mut self,
+        key: &str,
+        default: T,
+        read: impl FnOnce(&Field<'f>, &mut Diagnostics) -> Option<T>,
+    ) -> Option<T> {
+        self.section.get(key).map_or(Some(default), |field| read(&field, self.diagnostics))
+    }
+
+    /// Reports a mistake in the whole table.
+    pub fn error(&mut self, message: &str) {
+        self.field.error(message, self.diagnostics);
+    }
+}

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::gather::Gather;
-use gpugraph::error::Result;
-use gpugraph::formats::{CacheUse, Edges, Input, InputCache, Scan, Share, TextOptions, Unwatched, Visitor, addresses};
-use gpugraph::memory::Budget;
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{
+    CacheUse, Edges, Input, InputCache, Scan, Share, TextOptions, Unwatched, Visitor, addresses,
+};
+use gpugraph::internals::memory::Budget;
 use proptest::prelude::*;
 
 const CHUNK: usize = 3 * 4096;

@@ -1,8 +1,8 @@
 //! Packed files: every kind, streams one behind the other, padding, damage.
 
 use crate::gather::Gather;
-use gpugraph::error::{Error, Result};
-use gpugraph::formats::{Format, Input, Unwatched};
+use gpugraph::internals::error::{Error, Result};
+use gpugraph::internals::formats::{Format, Input, Unwatched};
 use std::io::Write;
 use std::path::Path;
 
@@ -175,7 +175,7 @@ fn converting_packs_as_the_name_says() {
     let input = Input::open(&[path], None).unwrap();
     for (kind, _) in KINDS {
         let out = folder.path().join(format!("b.u64.{kind}"));
-        gpugraph::convert::convert(&input, &out, Format::U64, 2, &Unwatched).unwrap();
+        gpugraph::internals::convert::convert(&input, &out, Format::U64, 2, &Unwatched).unwrap();
         assert!(scan(&out, 8 << 20, 2).unwrap().0 == want, "{kind}");
     }
 }

@@ -6,11 +6,11 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use gpugraph::convert::write_list;
-use gpugraph::error::Result;
-use gpugraph::formats::{EdgeGenerator, Edges, Format, Input, Unwatched, Visitor, WeightType, Weights};
-use gpugraph::generate::Generator;
-use gpugraph::list::{Generated, Kind, ListFormat, ListSource};
+use gpugraph::internals::convert::write_list;
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{EdgeGenerator, Edges, Format, Input, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::internals::generate::Generator;
+use gpugraph::internals::list::{Generated, Kind, ListFormat, ListSource};
 
 /// Does as little as a visitor can.
 struct Sum(u64);
@@ -114,7 +114,7 @@ fn formats() {
     let generator = Generator::kronecker(24, 2.0, 1).unwrap();
     median("generate kronecker 24 to a u32 file", generator.edges() as f64 / 1e6, "M edges/s", || {
         let out = path("out.u32");
-        gpugraph::generate::write(generator.clone(), &out, Format::U32, 1, &Unwatched).unwrap();
+        gpugraph::internals::generate::write(generator.clone(), &out, Format::U32, 1, &Unwatched).unwrap();
     });
     scan("u32", &path("a.u32"), binary.len() as u64, 1);
     scan("text", &path("a.txt"), text.len() as u64, 1);

@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 
 use gpugraph::Error;
-use gpugraph::algo::listrank::gpu::{Fault, Index, ListOnGpu, Method, PROGRAM, least_bytes};
-use gpugraph::gpu::Workspace;
-use gpugraph::memory::Budget;
+use gpugraph::internals::algo::listrank::gpu::{Fault, Index, ListOnGpu, Method, PROGRAM, least_bytes};
+use gpugraph::internals::gpu::Workspace;
+use gpugraph::internals::memory::Budget;
 
 use crate::support::Dice;
 use crate::workspace;

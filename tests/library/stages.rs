@@ -6,26 +6,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use gpugraph::comm::{Comm, Outbox, Shape};
-use gpugraph::formats::{CacheUse, Input, TextOptions, Unwatched, WeightType, Weights};
-use gpugraph::graph::catalogue::Catalogue;
-use gpugraph::graph::degrees::{DegreeSummary, Degrees};
-use gpugraph::graph::direction::Direction;
-use gpugraph::graph::half::Half;
-use gpugraph::graph::ids::{DenseId, RawId};
-use gpugraph::graph::layout::Layout;
-use gpugraph::graph::weights::stored::GraphWeights;
-use gpugraph::memory::{Budget, limit_leaving};
-use gpugraph::prepare::blocks::Builder;
-use gpugraph::prepare::dictionary::Dictionary;
-use gpugraph::prepare::ingest::{self, Ingest, Ingested};
-use gpugraph::prepare::memory_plan::{MemoryDemand, MemoryPlan};
-use gpugraph::prepare::order;
-use gpugraph::prepare::partition::Partition;
-use gpugraph::prepare::partition::route::Route;
-use gpugraph::prepare::relabel::{ISOLATED, Relabelled, relabel};
-use gpugraph::prepare::sort::sorters;
-use gpugraph::store::sync::Syncer;
+use gpugraph::internals::comm::{Comm, Outbox, Shape};
+use gpugraph::internals::formats::{CacheUse, Input, TextOptions, Unwatched, WeightType, Weights};
+use gpugraph::internals::graph::catalogue::Catalogue;
+use gpugraph::internals::graph::degrees::{DegreeSummary, Degrees};
+use gpugraph::internals::graph::direction::Direction;
+use gpugraph::internals::graph::half::Half;
+use gpugraph::internals::graph::ids::{DenseId, RawId};
+use gpugraph::internals::graph::layout::Layout;
+use gpugraph::internals::graph::weights::stored::GraphWeights;
+use gpugraph::internals::memory::{Budget, limit_leaving};
+use gpugraph::internals::prepare::blocks::Builder;
+use gpugraph::internals::prepare::dictionary::Dictionary;
+use gpugraph::internals::prepare::ingest::{self, Ingest, Ingested};
+use gpugraph::internals::prepare::memory_plan::{MemoryDemand, MemoryPlan};
+use gpugraph::internals::prepare::order;
+use gpugraph::internals::prepare::partition::Partition;
+use gpugraph::internals::prepare::partition::route::Route;
+use gpugraph::internals::prepare::relabel::{ISOLATED, Relabelled, relabel};
+use gpugraph::internals::prepare::sort::sorters;
+use gpugraph::internals::store::sync::Syncer;
 use proptest::prelude::*;
 
 const KEY: u64 = 0x1234_5678;
@@ -56,7 +56,7 @@ fn weight(place: usize) -> u32 {
     (place as u32).wrapping_mul(0x9e37_79b9) % 6 * 858_993_459
 }
 
-fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::error::Result<Ingested> {
+fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::internals::error::Result<Ingested> {
     let (cache, comm) = (CacheUse::Nothing, &Comm::Solo);
     Ingest { input, cache, dictionary: None, threads, budget, comm, stealing: None, meet: &|| () }.run(None, &Unwatched)
 }
@@ -258,7 +258,7 @@ proptest! {
         prop_assert_eq!(found.largest, edges.iter().flatten().copied().max());
         let length = found.largest.map_or(0, |id| id as usize + 1);
         // Few edges far apart are sparse, and have no degrees until they are numbered.
-        if !gpugraph::prepare::ingest::sparse(found.largest.unwrap_or(0), found.edges, true, false) {
+        if !gpugraph::internals::prepare::ingest::sparse(found.largest.unwrap_or(0), found.edges, true, false) {
             prop_assert_eq!(found.degrees.len(), length);
             for (id, &degree) in found.degrees.iter().enumerate() {
                 prop_assert_eq!(degree, known.degrees.get(&(id as u64)).copied().unwrap_or(0));
@@ -300,7 +300,7 @@ proptest! {
 
     #[test]
     fn blocks_hold_the_rows_of_the_oracle(edges in multigraph(6000), how in some_how()) {
-        let sparse = gpugraph::prepare::ingest::sparse(
+        let sparse = gpugraph::internals::prepare::ingest::sparse(
             edges.iter().flatten().copied().max().unwrap_or(0), edges.len() as u64, true, false);
         prop_assume!(!sparse);
         check(&edges, how);

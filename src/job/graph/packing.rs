@@ -23,7 +23,7 @@ const WINDOW_PART: u64 = 8;
 /// instead and returns false.
 ///
 /// # Errors
-/// Errors of [`super::transpose::ensure`].
+/// Errors of `transpose::ensure`.
 pub(super) fn pack_or_store(
     context: &Context,
     record: &mut RunRecord,

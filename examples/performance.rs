@@ -1,6 +1,6 @@
 //! Draws the pictures of docs/performance.md from the figures that stand there: `cargo run --example performance -- docs/performance`.
 
-use gpugraph::chart::{Axis, Bars, Figure, Line, Marks, Style, Unit, draw};
+use gpugraph::internals::chart::{Axis, Bars, Figure, Line, Marks, Style, Unit, draw};
 use std::path::Path;
 
 /// A picture with the name of its file.

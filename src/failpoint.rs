@@ -1,7 +1,7 @@
 //! Named places at which a test makes the process die, fail or wait, to prove that the files on disk are complete at
 //! any time.
 //!
-//! Without the cargo feature `failpoints` every call compiles to nothing. With it:
+//! Without the cargo feature `testing` every call compiles to nothing. With it:
 //!
 //! - `GPUGRAPH_FAILPOINTS="store.fsync=3:kill;unit.done=1:enospc"` acts at the third hit of `store.fsync` and at the
 //!   first of `unit.done`. Actions: `kill` (SIGKILL to itself), `stop` (SIGTERM to itself), `enospc` and `eio` (the
@@ -11,7 +11,7 @@
 
 pub use imp::{clip, hit};
 
-#[cfg(not(feature = "failpoints"))]
+#[cfg(not(feature = "testing"))]
 mod imp {
     /// Passes the place `name`, which does nothing in this build.
     ///
@@ -29,7 +29,7 @@ mod imp {
     }
 }
 
-#[cfg(feature = "failpoints")]
+#[cfg(feature = "testing")]
 mod imp {
     use std::collections::BTreeMap;
     use std::io;
@@ -131,7 +131,7 @@ mod imp {
     }
 }
 
-#[cfg(all(test, feature = "failpoints"))]
+#[cfg(all(test, feature = "testing"))]
 mod tests {
     use super::imp::{Action, Rule, parse};
 

@@ -335,7 +335,7 @@ fn nothing_but_tests_panics() {
 fn shipped_job_files_load() {
     let mut seen = 0;
     for (name, _) in files("configs", &["toml"]) {
-        gpugraph::config::load(&root().join(&name), &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
+        gpugraph::internals::config::load(&root().join(&name), &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
         seen += 1;
     }
     assert!(seen >= 4, "{seen} job files");

@@ -34,7 +34,7 @@ pub mod run;
 pub mod searches;
 pub mod sources;
 pub mod sssp;
-#[cfg(feature = "failpoints")]
+#[cfg(feature = "testing")]
 pub mod sums;
 mod task;
 mod team;
@@ -64,7 +64,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<dfs::Dfs>(),
     Entry::of::<sssp::Sssp>(),
     Entry::of::<listrank::ListRank>(),
-    #[cfg(feature = "failpoints")]
+    #[cfg(feature = "testing")]
     Entry::of::<sums::Sums>(),
 ];
 

@@ -1,4 +1,5 @@
-//! The commands. This module has those that convert edge lists and lists, which work on files without a job.
+//! The commands. This module starts them, and has `convert`, which works on files without a job.
+#![allow(unsafe_code)] // `run` sets the environment of MPI and CUDA before there are threads
 
 pub mod cli;
 pub mod devices;
@@ -7,9 +8,11 @@ pub mod help;
 pub mod inspect;
 mod lists;
 pub mod report;
+mod run;
 pub mod submit;
 
-use self::cli::ConvertArgs;
+use self::cli::{Cli, Command, ConvertArgs};
+use crate::comm;
 use crate::convert::{self, Converted, StreamCopy, Target};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
@@ -23,6 +26,47 @@ use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
+
+/// The command `gpugraph`: parses the command line, runs the command, and prints the error if it fails. It must be
+/// called before the process starts a thread.
+#[doc(hidden)]
+pub fn main() -> ExitCode {
+    comm::report_panics();
+    memory::set_allocator();
+    // Files of edges, blocks, ranks and GPUs need descriptors, so the soft limit is raised, but at most to Linux's
+    // default maximum, because programs started from here, for example by MPI, may close every descriptor below the
+    // limit.
+    let _ = rlimit::increase_nofile_limit(1 << 20);
+    let cli = Cli::parse();
+    match signals::install().and_then(|()| dispatch(cli.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => comm::end_with(&e),
+    }
+}
+
+fn dispatch(command: Command) -> Result<()> {
+    match command {
+        // SAFETY: no thread was started before this.
+        Command::Run(args) => unsafe { run::run(&args) },
+        Command::Completions { shell } => {
+            // The script is written to memory first, because clap panics on a closed pipe.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "gpugraph", &mut script);
+            stdout::print(script)
+        }
+        Command::Generate(args) => generate::generate(&args),
+        Command::Convert(args) => convert(&args),
+        Command::Plan(args) => inspect::plan(&args),
+        Command::Submit(args) => submit::submit(&args),
+        Command::Status(args) => inspect::status(&args),
+        Command::Verify(args) => inspect::verify(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Clean(args) => inspect::clean(&args),
+        Command::Devices(args) => inspect::devices(&args),
+        Command::Man => inspect::man(),
+        Command::Help(args) => help::help(&args),
+    }
+}
 
 /// `gpugraph convert`: converts between formats of edges, or between formats of lists.
 ///

@@ -1,6 +1,6 @@
 //! Every algorithm on every device, by ranks, threads and within limits: one answer, that of the oracle.
 
-use gpugraph::algo::ALGORITHMS;
+use gpugraph::internals::algo::ALGORITHMS;
 use serde_json::Value;
 
 use crate::oracle::{Answer, Graph};

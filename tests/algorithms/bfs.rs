@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpugraph::job::state::manifest::Manifest;
+use gpugraph::internals::job::state::manifest::Manifest;
 use serde_json::Value;
 
 use crate::oracle::Graph;
@@ -193,9 +193,10 @@ fn a_tree_that_was_changed_is_noticed_by_verify() {
     let row = (0..graph.rows.len()).rev().find(|row| bytes[128 + 8 * row] != 0xff && *row != 5).expect("a vertex");
     bytes[128 + 8 * row..136 + 8 * row].copy_from_slice(&(row as i64).to_le_bytes());
     std::fs::write(&path, &bytes).expect("written");
-    let mut loaded = gpugraph::job::state::manifest::Manifest::load(&place.workdir()).expect("read").expect("there");
+    let mut loaded =
+        gpugraph::internals::job::state::manifest::Manifest::load(&place.workdir()).expect("read").expect("there");
     let outputs = &mut loaded.tasks.get_mut("bfs").expect("a task").outputs;
-    *outputs.get_mut("out/bfs/5/parent.npy").expect("a file") = gpugraph::results::Output::of(&bytes);
+    *outputs.get_mut("out/bfs/5/parent.npy").expect("a file") = gpugraph::internals::results::Output::of(&bytes);
     loaded.save(&place.workdir()).expect("written");
     let said = place.gpugraph(&["verify", "job.toml"]).expect(8);
     assert!(said.out.contains("(rule 2 of Graph500)"), "{}", said.out);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use gpugraph::job::state::manifest::Manifest;
-use gpugraph::results::Output;
+use gpugraph::internals::job::state::manifest::Manifest;
+use gpugraph::internals::results::Output;
 use serde_json::{Value, json};
 
 use crate::oracle::{Answer, Graph};

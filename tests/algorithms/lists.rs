@@ -1,6 +1,6 @@
 //! List ranking: one answer, that of a plain walk, by every method, order, format, number of threads and ranks, and device.
 
-use gpugraph::algo::ALGORITHMS;
+use gpugraph::internals::algo::ALGORITHMS;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use gpugraph::formats::{Format, WeightType};
-use gpugraph::job::state::manifest::Manifest;
-use gpugraph::results::Output;
+use gpugraph::internals::formats::{Format, WeightType};
+use gpugraph::internals::job::state::manifest::Manifest;
+use gpugraph::internals::results::Output;
 use proptest::prelude::*;
 use serde_json::Value;
 

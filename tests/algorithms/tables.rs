@@ -44,7 +44,8 @@ fn a_job_without_triangles_is_done_when_it_is_done_and_can_be_verified() {
     assert!(said.contains("by the columns, too") && said.contains("ok      out/mean_f32.npy"), "{said}");
     // Results that are wrong and whole.
     let manifest = place.workdir().join("manifest.json");
-    let mut loaded = gpugraph::job::state::manifest::Manifest::load(&place.workdir()).expect("read").expect("there");
+    let mut loaded =
+        gpugraph::internals::job::state::manifest::Manifest::load(&place.workdir()).expect("read").expect("there");
     loaded.tasks.get_mut("sums").expect("a task").found = Some(serde_json::json!({ "total": 1 }));
     loaded.save(&place.workdir()).expect("written");
     assert!(manifest.is_file());

@@ -108,7 +108,12 @@ fn ranks_share_what_can_be_shared_and_every_edge_comes_to_one() {
         for rank in 0..3 {
             let mut visitors = [Gather(vec![]), Gather(vec![])];
             input
-                .scan_share(Share::of(rank, 3), gpugraph::formats::CacheUse::Nothing, &mut visitors, &Unwatched)
+                .scan_share(
+                    Share::of(rank, 3),
+                    gpugraph::internals::formats::CacheUse::Nothing,
+                    &mut visitors,
+                    &Unwatched,
+                )
                 .unwrap();
             edges.extend(visitors.into_iter().flat_map(|v| v.0));
         }
@@ -278,7 +283,7 @@ fn edges_are_written_as_an_array_and_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let input = Input::find(&[own("../karate.txt")], None, Look::default()).unwrap();
     let out = folder.path().join("a.npy");
-    let done = gpugraph::convert::convert(&input, &out, Format::Npy, 2, &Unwatched).unwrap();
+    let done = gpugraph::internals::convert::convert(&input, &out, Format::Npy, 2, &Unwatched).unwrap();
     assert_eq!((done.written, done.bytes), (78, 128 + 78 * 8));
     let found: BTreeSet<_> = scan(&out, 64, 2).unwrap().0.into_iter().map(|[u, v]| [u.min(v), u.max(v)]).collect();
     let original: BTreeSet<_> =
@@ -290,7 +295,8 @@ fn edges_are_written_as_an_array_and_read_back() {
     gpugraph::convert::convert(&input, &out, Format::Npy, 2, &Unwatched).unwrap();
     assert_eq!(scan(&out, 64, 1).unwrap().0, [[1 << 40, 5]]);
     for format in [Format::Npz, Format::Sg, Format::Wsg] {
-        let error = gpugraph::convert::convert(&input, &folder.path().join("c"), format, 2, &Unwatched).unwrap_err();
+        let error =
+            gpugraph::internals::convert::convert(&input, &folder.path().join("c"), format, 2, &Unwatched).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");
     }
 }

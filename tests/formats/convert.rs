@@ -131,7 +131,7 @@ proptest! {
 #[test]
 fn metis_out_of_core_is_the_same_file() {
     let folder = tempfile::tempdir().unwrap();
-    let generator = gpugraph::generate::Generator::kronecker(10, 8.0, 1).unwrap();
+    let generator = gpugraph::internals::generate::Generator::kronecker(10, 8.0, 1).unwrap();
     let input = Input::generated(generator);
     let mut files: Vec<Vec<u8>> = Vec::new();
     for (memory, threads) in [(1 << 30, 1), (1 << 30, 7), (20_000, 2), (5_000, 3), (1, 2)] {

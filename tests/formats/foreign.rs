@@ -193,15 +193,3 @@ fn lines_that_are_to_be_skipped_may_look_like_anything() {
     place.job("path = 'a.txt'\nskip_lines = 1", "");
     assert_eq!(triangles(&place.report(&[])), 1);
 }
-
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn a_build_without_parquet_says_how_to_get_it_or_how_to_convert_the_file() {
-    let place = Place::new();
-    for name in ["a.parquet", "a.pq", "a.txt", "a.bin"] {
-        place.write(name, b"PAR1 and more than that\nPAR1");
-        let ran = place.gpugraph(&["convert", name, "out.u32"]).expect(3);
-        let text = ran.error();
-        assert!(text.contains("cargo build --release --features parquet") && text.contains("read_parquet"), "{text}");
-    }
-}

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::support::{Dice, Place};
-use gpugraph::convert::write_list;
-use gpugraph::error::{Error, Result};
-use gpugraph::formats::{Unwatched, Watch};
-use gpugraph::list::{Generated, Kind, ListFormat, ListSource};
+use gpugraph::internals::convert::write_list;
+use gpugraph::internals::error::{Error, Result};
+use gpugraph::internals::formats::{Unwatched, Watch};
+use gpugraph::internals::list::{Generated, Kind, ListFormat, ListSource};
 
 const NAMES: [&str; 15] = [
     "a.list",

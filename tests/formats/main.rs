@@ -13,7 +13,6 @@ mod generate;
 mod kept;
 mod lists;
 mod packing;
-#[cfg(feature = "parquet")]
 mod parquet;
 mod reading;
 mod remedies;

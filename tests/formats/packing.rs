@@ -175,7 +175,7 @@ fn converting_packs_as_the_name_says() {
     let input = Input::find(&[path], None, Look::default()).unwrap();
     for (kind, _) in KINDS {
         let out = folder.path().join(format!("b.u64.{kind}"));
-        gpugraph::convert::convert(&input, &out, Format::U64, 2, &Unwatched).unwrap();
+        gpugraph::internals::convert::convert(&input, &out, Format::U64, 2, &Unwatched).unwrap();
         assert!(scan(&out, 8 << 20, 2).unwrap().0 == want, "{kind}");
     }
 }

@@ -341,9 +341,10 @@ fn pointers_and_pages_in_place_of_files_are_named_whatever_their_endings() {
         "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n";
     let page = "\n<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head></html>\n";
     let denied = "\u{feff}<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>\n";
-    let endings = "txt csv el edgelist mtx graph gr u32 u64 bin graph500 npy npz sg wsg txt.gz u32.zst npy.xz csv.bz2";
+    let endings =
+        "txt csv el edgelist mtx graph gr u32 u64 bin graph500 npy npz sg wsg txt.gz u32.zst npy.xz csv.bz2 parquet";
     let place = Place::new();
-    for ending in endings.split(' ').chain(if cfg!(feature = "parquet") { vec!["parquet"] } else { vec![] }) {
+    for ending in endings.split(' ') {
         let name = format!("a.{ending}");
         for (contents, found, remedy) in [
             (pointer, "a pointer of Git LFS", "git lfs pull"),
@@ -536,7 +537,8 @@ fn lists_of_another_kind_are_named() {
     place.write("m.list.gz", gzip(&marked));
     read(&["m.list.gz"]);
     for chunk in 1..9 {
-        let source = gpugraph::list::ListSource::open(&place.path("m.list"), None).unwrap().with_chunk(chunk);
+        let source =
+            gpugraph::internals::list::ListSource::open(&place.path("m.list"), None).unwrap().with_chunk(chunk);
         assert_eq!(source.length(2).unwrap(), 5, "{chunk}");
     }
     // Lists of 32 bits are read whatever they are.

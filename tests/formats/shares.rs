@@ -59,7 +59,7 @@ fn by_helpers(input: &Input, stealing: &[WorkStealing], threads: usize) -> Resul
 }
 
 /// What each rank finds once the numbers of all are one.
-fn one(edges: Vec<Vec<[u64; 2]>>, mut seen: Vec<gpugraph::formats::Seen>) -> Seen {
+fn one(edges: Vec<Vec<[u64; 2]>>, mut seen: Vec<gpugraph::internals::formats::Seen>) -> Seen {
     let mut sums = vec![0; seen[0].sums().len()];
     let mut most = vec![0; seen[0].most().len()];
     for seen in &mut seen {
@@ -68,7 +68,7 @@ fn one(edges: Vec<Vec<[u64; 2]>>, mut seen: Vec<gpugraph::formats::Seen>) -> See
         sums.iter_mut().zip(seen.sums()).for_each(|(sum, one)| *sum += *one);
         most.iter_mut().zip(seen.most()).for_each(|(most, one)| *most = (*most).max(*one));
     }
-    let finish = |mut seen: gpugraph::formats::Seen| {
+    let finish = |mut seen: gpugraph::internals::formats::Seen| {
         seen.sums().copy_from_slice(&sums);
         seen.most().copy_from_slice(&most);
         seen.finish()

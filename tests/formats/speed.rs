@@ -114,7 +114,7 @@ fn formats() {
     let generator = Generator::kronecker(24, 2.0, 1).unwrap();
     median("generate kronecker 24 to a u32 file", generator.edges() as f64 / 1e6, "M edges/s", || {
         let out = path("out.u32");
-        gpugraph::generate::write(generator.clone(), &out, Format::U32, 1, &Unwatched).unwrap();
+        gpugraph::internals::generate::write(generator.clone(), &out, Format::U32, 1, &Unwatched).unwrap();
     });
     scan("u32", &path("a.u32"), binary.len() as u64, 1);
     scan("text", &path("a.txt"), text.len() as u64, 1);

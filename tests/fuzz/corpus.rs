@@ -7,7 +7,7 @@ pub use binary::{array, numbers, zip};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use gpugraph::formats::Format;
+use gpugraph::internals::formats::Format;
 
 use crate::reader::Edge;
 use crate::support::Dice;

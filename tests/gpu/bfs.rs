@@ -4,14 +4,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use gpugraph::Error;
-use gpugraph::algo::Lease;
-use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, host_bytes, least_bytes};
-use gpugraph::algo::bfs::search::{Search, Step, Switch};
-use gpugraph::gpu::Workspace;
-use gpugraph::graph::catalogue::Catalogue;
-use gpugraph::graph::direction::Direction;
-use gpugraph::graph::ids::Vertex;
-use gpugraph::memory::Budget;
+use gpugraph::internals::algo::Lease;
+use gpugraph::internals::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, host_bytes, least_bytes};
+use gpugraph::internals::algo::bfs::search::{Search, Step, Switch};
+use gpugraph::internals::gpu::Workspace;
+use gpugraph::internals::graph::catalogue::Catalogue;
+use gpugraph::internals::graph::direction::Direction;
+use gpugraph::internals::graph::ids::Vertex;
+use gpugraph::internals::memory::Budget;
 
 use crate::bfs_cases::{DOWN, EITHER, UP, shapes, small};
 use crate::rows::Rows;
@@ -218,7 +218,7 @@ fn the_least_memory_does_and_less_is_refused() {
             check(gpu, &rows, &[3], &[("the least", small())]);
             let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
             let halves = [&rows.halves[0], &rows.halves[1]];
-            let scarce = Budget::new(gpugraph::memory::limit_leaving(4 * entries, 1), 1).expect("room");
+            let scarce = Budget::new(gpugraph::internals::memory::limit_leaving(4 * entries, 1), 1).expect("room");
             let error =
                 GpuSearch::with_tuning((halves, &[]), lease, small(), &scarce, &go_on, None).err().expect("too little");
             assert!(matches!(error, Error::Limit { limit: "host_memory", .. }), "{error}");

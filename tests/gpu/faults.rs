@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::gpu::Gpu;
-use crate::support::{self, Ran, answer, failpoints, number, oracle, random_edges, triangles};
+use crate::support::{self, Ran, answer, number, oracle, random_edges, triangles};
 
 const GPU: &str = "run.device=gpu";
 const AUTO: &str = "run.device=auto";
@@ -131,9 +131,6 @@ fn memory_that_a_launch_lacks_is_named_or_the_processor_goes_on() {
 
 #[test]
 fn what_was_counted_before_a_gpu_was_lost_is_kept() {
-    if !failpoints() {
-        return;
-    }
     let Some(gpu) = Gpu::stand_in() else { return };
     let edges = random_edges(2000, 260_000, 7);
     gpu.job(&edges, "");

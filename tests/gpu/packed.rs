@@ -1,7 +1,7 @@
 //! Searches by jobs whose rows are packed in host memory, because whole rows find no room.
 
 use crate::support::gpu::Gpu;
-use crate::support::{Ran, failpoints, number, random_edges, resumed};
+use crate::support::{Ran, number, random_edges, resumed};
 use serde_json::Value;
 
 const GPU: &str = "run.device=gpu";
@@ -56,9 +56,6 @@ fn blocks(gpu: &Gpu) -> usize {
 
 #[test]
 fn gpu_searches_on_packed_rows_find_the_same_and_nothing_is_stored() {
-    if !failpoints() {
-        return;
-    }
     let Some(gpu) = Gpu::new() else { return };
     for (seed, vertices, edges) in [(7, 2000, 30_000), (1, 900, 30_000), (2, 20_000, 15_000), (3, 40, 2000), (4, 3, 1)]
     {
@@ -83,9 +80,6 @@ fn gpu_searches_on_packed_rows_find_the_same_and_nothing_is_stored() {
 /// Memory may run out while the lower half is packed: blocks that are packed by then, and those that are not, are stored.
 #[test]
 fn gpu_rows_that_find_no_room_when_some_are_packed_are_stored() {
-    if !failpoints() {
-        return;
-    }
     let Some(gpu) = Gpu::new() else { return };
     job(&gpu, &random_edges(9000, 40_000, 7));
     gpu.fresh(&["run.device=cpu"]);
@@ -103,9 +97,6 @@ fn gpu_rows_that_find_no_room_when_some_are_packed_are_stored() {
 /// another. The driver of an H100 that four processes shared took up to 10 MiB more, so only the stand-in is asked.
 #[test]
 fn gpu_a_packed_job_runs_within_the_limit_that_its_plan_names() {
-    if !failpoints() {
-        return;
-    }
     let Some(gpu) = Gpu::stand_in() else { return };
     let rule = no_room("");
     let env = [("GPUGRAPH_LOG", "info"), ("GPUGRAPH_FAILPOINTS", rule.as_str())];
@@ -132,9 +123,6 @@ fn gpu_a_packed_job_runs_within_the_limit_that_its_plan_names() {
 /// What was found before a kill is not searched for again, on either device; rows are packed anew, or stored.
 #[test]
 fn gpu_a_killed_job_packs_anew_and_goes_on() {
-    if !failpoints() {
-        return;
-    }
     let Some(gpu) = Gpu::new() else { return };
     job(&gpu, &random_edges(2000, 30_000, 7));
     gpu.fresh(&["run.device=cpu"]);

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{self, Place, cuda_on_cpu, failpoints, random_edges};
+use crate::support::{self, Place, cuda_on_cpu, random_edges};
 use crate::workspace::workspace;
-use gpugraph::gpu::Grid;
-use gpugraph::prepare::gpu::{INGEST, SORT};
+use gpugraph::internals::gpu::Grid;
+use gpugraph::internals::prepare::gpu::{INGEST, SORT};
 use serde_json::Value;
 
 /// An order of threads that is not the natural one.
@@ -182,9 +182,6 @@ fn an_input_of_nothing_and_of_loops() {
 
 #[test]
 fn bins_that_spill() {
-    if !failpoints() {
-        return;
-    }
     let Some(cuda) = cuda_on_cpu() else { return };
     let place = Place::new();
     let input = place.u32("edges.u32", &random_edges(20_000, 2_500_000, 14));
@@ -223,9 +220,6 @@ fn too_little_memory_leaves_it_to_the_processor() {
 
 #[test]
 fn one_device_goes_on_where_another_was_killed() {
-    if !failpoints() {
-        return;
-    }
     let Some(cuda) = cuda_on_cpu() else { return };
     let place = Place::new();
     let input = place.u32("edges.u32", &random_edges(3000, 60_000, 16));

@@ -2,7 +2,7 @@
 //! where they were sorted, if all fit, else from the host's memory. What does not fit goes to files. It is all the same to the answer.
 
 use crate::support::gpu::{Columns, Gpu};
-use crate::support::{Dice, Ran, answer, complete, failpoints, number, oracle, random_edges, resumed, triangles};
+use crate::support::{Dice, Ran, answer, complete, number, oracle, random_edges, resumed, triangles};
 use serde_json::Value;
 
 const GPU: &str = "run.device=gpu";
@@ -136,9 +136,6 @@ fn gpu_a_graph_that_is_kept_is_stored() {
 /// killed once may be again.
 #[test]
 fn gpu_a_killed_job_prepares_anew_and_goes_on() {
-    if !failpoints() {
-        return;
-    }
     let Some(gpu) = Gpu::new() else { return };
     let edges = random_edges(900, 60_000, 9);
     gpu.job(&edges, "[limits]\nthreads = 2\n");

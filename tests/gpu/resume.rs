@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::support::gpu::{Columns, Gpu};
-use crate::support::{Dice, answer, failpoints, number, random_edges, resumed};
+use crate::support::{Dice, answer, number, random_edges, resumed};
 use serde_json::Value;
 
 const CPU: &str = "run.device=cpu";
@@ -14,9 +14,6 @@ const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 
 /// Jobs with several blocks, without and with counts of vertices; what the processor says of them.
 fn jobs() -> Vec<(Gpu, Value, Columns)> {
-    if !failpoints() {
-        return Vec::new();
-    }
     let edges = random_edges(600, 20_000, 3);
     let job = |more| {
         let gpu = Gpu::new()?;
@@ -120,9 +117,6 @@ fn a_signal_while_a_gpu_counts_stops_it_in_time_and_it_carries_on() {
 /// be counted again on top of them.
 #[test]
 fn gpu_a_stop_between_parts_of_a_block_counts_no_corner_twice() {
-    if !failpoints() {
-        return;
-    }
     let Some(gpu) = long(PER_VERTEX) else { return };
     let whole = gpu.fresh(&[CPU]);
     let columns = gpu.columns();

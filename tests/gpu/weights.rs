@@ -17,10 +17,10 @@ fn below(most: u64) -> impl Fn(usize) -> String {
     move |i| Dice(i as u64).below(most).to_string()
 }
 
-/// Prepares a graph in the workdir `name`, both halves if tests may ask for these.
+/// Prepares a graph in the workdir `name`, with both halves.
 fn run(place: &Place, cuda: &Path, name: &str, input: &str, device: &str, limits: &str, env: &[(&str, &str)]) -> Ran {
-    let both = if cfg!(feature = "failpoints") { "[sums]\nupper = true\nweights = 'file'\n" } else { "" };
-    let direction = if !both.is_empty() && input.contains("directed = true") { "direction = true\n" } else { "" };
+    let both = "[sums]\nupper = true\nweights = 'file'\n";
+    let direction = if input.contains("directed = true") { "direction = true\n" } else { "" };
     let job = format!("[job]\nworkdir = '{name}'\nkeep = true\n[run]\ndevice = '{device}'\n{input}\n");
     place.write("job.toml", format!("{job}[limits]\nthreads = 3\n{limits}\n{both}{direction}"));
     Ran::command(place.command_on(cuda, &["run", "job.toml"]).envs(env.iter().copied()))
@@ -29,7 +29,7 @@ fn run(place: &Place, cuda: &Path, name: &str, input: &str, device: &str, limits
 fn stored(place: &Place, name: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     let found = files(place, name);
     let of_weights = |half: &str| found.contains_key(Path::new(&format!("{half}.000000.weights")));
-    assert!(of_weights("lower") && (of_weights("upper") || !cfg!(feature = "failpoints")), "{:?}", found.keys());
+    assert!(of_weights("lower") && of_weights("upper"), "{:?}", found.keys());
     found
 }
 

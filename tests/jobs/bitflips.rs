@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Dice, Place, failpoints, oracle, random_edges, triangles};
+use crate::support::{Dice, Place, oracle, random_edges, triangles};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -26,22 +26,17 @@ fn jobs() -> Vec<(Place, u64, Option<Vec<u64>>)> {
     let keep = "[job]\nworkdir = 'work'\nkeep = true\n";
     let (plain, sparse) = (Place::new(), Place::new());
     // A table of the tests reads whole rows.
-    let whole_rows = if cfg!(feature = "failpoints") { "[sums]\nupper = true\n" } else { "" };
-    plain.job_on(&plain.u32("edges.u32", &edges), &format!("{keep}{whole_rows}"));
+    plain.job_on(&plain.u32("edges.u32", &edges), &format!("{keep}[sums]\nupper = true\n"));
     let wide: Vec<_> = edges.iter().map(|pair| pair.map(|id| id * 0x1_0000_0003)).collect();
     sparse.job_on(&sparse.u64("edges.u64", &wide), &format!("{keep}[triangle]\nper_vertex = true\n"));
     let occurring: std::collections::BTreeSet<u64> = edges.iter().flatten().copied().collect();
     let corners = occurring.iter().map(|&id| corners[id as usize]).collect();
-    let mut jobs = vec![(plain, total, None), (sparse, total, Some(corners))];
-    if cfg!(feature = "failpoints") {
-        let weights = Place::new();
-        let line = |(i, [u, v]): (usize, &[u64; 2])| format!("{u} {v} {}.5\n", i % 7);
-        let path = weights.write("edges.wel", edges.iter().enumerate().map(line).collect::<String>());
-        let tables = format!("{keep}[sums]\nweights = \"file\"\n");
-        weights.job(&format!("path = '{}'\ndirected = true", path.display()), &tables);
-        jobs.push((weights, total, None));
-    }
-    jobs
+    let weights = Place::new();
+    let line = |(i, [u, v]): (usize, &[u64; 2])| format!("{u} {v} {}.5\n", i % 7);
+    let path = weights.write("edges.wel", edges.iter().enumerate().map(line).collect::<String>());
+    let tables = format!("{keep}[sums]\nweights = \"file\"\n");
+    weights.job(&format!("path = '{}'\ndirected = true", path.display()), &tables);
+    vec![(plain, total, None), (sparse, total, Some(corners)), (weights, total, None)]
 }
 
 #[test]
@@ -86,15 +81,12 @@ fn three_hundred_flipped_bits_are_found_and_repaired() {
         // Everything was made good.
         place.gpugraph(&["verify", "work"]).expect(0);
     }
-    let of_tests = [
+    for kind in [
         "graph/upper",
         "graph/undirected/lower",
         "graph/undirected/degrees",
         "graph/lower.weights",
         "graph/undirected/lower.weights",
-    ];
-    let of_tests = of_tests.into_iter().filter(|_| cfg!(feature = "failpoints"));
-    for kind in of_tests.chain([
         "manifest",
         "graph/order",
         "graph/lower",
@@ -102,7 +94,7 @@ fn three_hundred_flipped_bits_are_found_and_repaired() {
         "graph/ids",
         "out/triangles",
         "report",
-    ]) {
+    ] {
         assert!(kinds.contains_key(kind), "no bit of {kind} was flipped: {kinds:?}");
     }
 }
@@ -118,9 +110,6 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn flipped_bits_in_journals_and_checkpoints_cost_units_and_not_the_answer() {
-    if !failpoints() {
-        return;
-    }
     let seed = std::process::id();
     let mut dice = Dice(seed.into());
     for (place, total, corners) in jobs() {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::support::{Place, Started, answer, failpoints, number, oracle, random_edges, resumed, triangles};
+use crate::support::{Place, Started, answer, number, oracle, random_edges, resumed, triangles};
 use serde_json::Value;
 
 const KILLED: i32 = 128 + 9;
@@ -70,9 +70,6 @@ fn jobs() -> Vec<(&'static str, Place)> {
 
 #[test]
 fn killed_at_every_place_it_carries_on() {
-    if !failpoints() {
-        return;
-    }
     let known = oracle(600, &random_edges(600, 20_000, 3)).0;
     for (name, place) in jobs() {
         let (report, places) = counted(&place);
@@ -123,9 +120,6 @@ fn leftovers(workdir: &Path) -> Vec<String> {
 
 #[test]
 fn an_error_at_every_place_has_its_exit_code_and_the_next_run_succeeds() {
-    if !failpoints() {
-        return;
-    }
     let kept = Place::new();
     let edges = kept.u32("edges.u32", &random_edges(600, 20_000, 3));
     kept.job_on(&edges, "[job]\nworkdir = 'work'\nkeep = true\n[limits]\nthreads = 2\n");
@@ -155,9 +149,6 @@ fn an_error_at_every_place_has_its_exit_code_and_the_next_run_succeeds() {
 
 #[test]
 fn short_writes_are_completed() {
-    if !failpoints() {
-        return;
-    }
     for (name, place) in jobs() {
         let (report, places) = counted(&place);
         let short: Vec<_> = places.iter().filter(|(point, _)| point.ends_with(".short")).collect();
@@ -174,9 +165,6 @@ fn short_writes_are_completed() {
 
 #[test]
 fn a_torn_record_of_the_journal_is_counted_again() {
-    if !failpoints() {
-        return;
-    }
     let (_, place) = jobs().swap_remove(0);
     let (report, _) = counted(&place);
     forget(&place);
@@ -195,9 +183,6 @@ fn a_torn_record_of_the_journal_is_counted_again() {
 
 #[test]
 fn counting_goes_on_at_the_unit_however_often_it_is_killed() {
-    if !failpoints() {
-        return;
-    }
     let (_, place) = jobs().swap_remove(0);
     let (report, places) = counted(&place);
     let units = number(&report, "results.triangle.units");
@@ -218,9 +203,6 @@ fn counting_goes_on_at_the_unit_however_often_it_is_killed() {
 
 #[test]
 fn killed_while_it_carries_on_it_still_carries_on() {
-    if !failpoints() {
-        return;
-    }
     for (name, place) in jobs() {
         let (report, places) = counted(&place);
         forget(&place);
@@ -235,9 +217,6 @@ fn killed_while_it_carries_on_it_still_carries_on() {
 
 #[test]
 fn a_stop_is_obeyed_with_75_and_limits_and_threads_may_change() {
-    if !failpoints() {
-        return;
-    }
     for (name, place) in jobs() {
         let (report, places) = counted(&place);
         let units = places.iter().find(|(point, _)| point == "unit.done").expect("units").1;
@@ -274,9 +253,6 @@ fn a_stop_is_obeyed_with_75_and_limits_and_threads_may_change() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    if !failpoints() {
-        return;
-    }
     for (name, place) in jobs() {
         let (report, _) = counted(&place);
         forget(&place);
@@ -301,9 +277,6 @@ fn a_second_signal_ends_it_at_once() {
 
 #[test]
 fn edges_that_spill_to_disk_are_no_weaker() {
-    if !failpoints() {
-        return;
-    }
     let place = Place::new();
     place.job(
         "kronecker = { scale = 18, edge_factor = 24, seed = 2 }",

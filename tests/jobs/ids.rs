@@ -1,8 +1,8 @@
 //! Which vertices an input has, how they are numbered, and what the report says of them.
 
 use crate::support::{Number, Place, npy, number, random_edges};
-use gpugraph::job::state::manifest::Manifest;
-use gpugraph::results::Output;
+use gpugraph::internals::job::state::manifest::Manifest;
+use gpugraph::internals::results::Output;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{Place, Ran, answer, failpoints, number, oracle, random_edges, root, triangles};
+use crate::support::{Place, Ran, answer, number, oracle, random_edges, root, triangles};
 
 const KRONECKER: &str = "kronecker = { scale = 19, edge_factor = 16, seed = 7 }";
 
@@ -169,9 +169,6 @@ const TABLES: [&str; 12] = [
 /// that the process has is no more than that, at any time.
 #[test]
 fn what_a_plan_names_is_enough_to_the_byte_and_the_memory_of_the_process_keeps_to_it() {
-    if !failpoints() {
-        return;
-    }
     let place = Place::on_disk();
     let shapes = shapes(&place);
     for (nth, table) in TABLES.iter().enumerate() {

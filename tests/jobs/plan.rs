@@ -1,6 +1,6 @@
 //! What a plan says beside what the job then takes: blocks, units, disk, limits, time.
 
-use crate::support::{self, Place, Ran, failpoints, number};
+use crate::support::{self, Place, Ran, number};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -115,9 +115,6 @@ fn counts_per_vertex_take_longer_in_a_plan() {
 
 #[test]
 fn the_smallest_limit_does_and_a_twentieth_less_does_not() {
-    if !failpoints() {
-        return;
-    }
     for per_vertex in [false, true] {
         let job = Job::new(
             "kronecker = { scale = 18, edge_factor = 16, seed = 5 }",
@@ -158,9 +155,6 @@ fn named(error: &str) -> u64 {
 
 #[test]
 fn a_refusal_says_whether_it_is_a_bound() {
-    if !failpoints() {
-        return;
-    }
     let job = Job::new("kronecker = { scale = 18, edge_factor = 16, seed = 5 }", "[limits]\nthreads = 2\n");
     let limited = |command: &str| job.ran(&[command, "job.toml", "--set", "limits.host_memory=8MiB"]).expect(7);
     assert!(limited("plan").error().contains("upper bound"), "{}", limited("plan").err);

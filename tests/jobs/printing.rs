@@ -132,7 +132,7 @@ fn a_process_of_a_launcher_stays_until_its_last_line_is_read() {
     command.env("OMPI_COMM_WORLD_SIZE", "1").env("OMPI_COMM_WORLD_RANK", "0").stderr(Stdio::piped());
     let mut child = command.spawn().expect("started");
     let mut stderr = child.stderr.take().expect("a pipe");
-    while gpugraph::store::os::unread(&stderr).expect("a pipe") == 0 {
+    while gpugraph::internals::store::os::unread(&stderr).expect("a pipe") == 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
     let printed = Instant::now();

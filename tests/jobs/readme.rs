@@ -122,7 +122,7 @@ fn every_job_file_shown_is_one() {
     for (start, block) in blocks("toml") {
         // A variable that a test machine may lack.
         let file = place.write("job.toml", block.replace("$USER", "me"));
-        gpugraph::config::load(&file, &[]).unwrap_or_else(|e| panic!("{start}: {e}"));
+        gpugraph::internals::config::load(&file, &[]).unwrap_or_else(|e| panic!("{start}: {e}"));
         seen += 1;
     }
     assert!(seen > 0, "no job file is shown");

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{
-    self, Dice, Place, Ran, Started, answer, failpoints, number, oracle, random_edges, resumed, root, triangles,
-};
+use crate::support::{self, Dice, Place, Ran, Started, answer, number, oracle, random_edges, resumed, root, triangles};
 
 const KEEP: &str = "[job]\nworkdir = 'work'\nkeep = true\n";
 const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
@@ -135,9 +133,6 @@ fn figures_are_of_all_runs_and_of_those_that_were_killed_too() {
 
 #[test]
 fn status_counts_units_says_a_stop_once_and_how_long_a_run_is_silent() {
-    if !failpoints() {
-        return;
-    }
     let (place, _) = kept("");
     let units = number(&place.read_report(), "results.triangle.units");
     fs::remove_dir_all(place.workdir()).expect("removed");
@@ -331,9 +326,6 @@ fn fewer_trials_are_taken_from_those_that_are_done() {
 /// Counts at vertices are saved seldom: the trials that were done must not be counted again for that.
 #[test]
 fn trials_that_are_done_are_not_repeated() {
-    if !failpoints() {
-        return;
-    }
     let (place, edges) = kept("[run]\ntrials = 3\n[triangle]\nper_vertex = true\n");
     let units = number(&place.read_report(), "results.triangle.units");
     fs::remove_dir_all(place.workdir()).expect("removed");

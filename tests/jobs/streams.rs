@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{self, Place, Ran, Started, answer, environment_of, failpoints, random_edges, triangles};
+use crate::support::{self, Place, Ran, Started, answer, environment_of, random_edges, triangles};
 
 const SEED: u64 = 41;
 
@@ -97,9 +97,6 @@ fn a_run_from_a_named_pipe_and_one_of_a_list() {
 
 #[test]
 fn killed_while_counting_it_carries_on_without_its_input() {
-    if !failpoints() {
-        return;
-    }
     let (place, file, edges) = piped();
     for place_of_death in ["partition.begin=1:kill", "unit.done=1:kill"] {
         run_failing_from(&place, &file, place_of_death, &["--fresh"]).expect(137);
@@ -113,9 +110,6 @@ fn killed_while_counting_it_carries_on_without_its_input() {
 
 #[test]
 fn something_else_piped_into_an_unfinished_job_is_refused() {
-    if !failpoints() {
-        return;
-    }
     let (place, file, edges) = piped();
     run_failing_from(&place, &file, "partition.begin=1:kill", &[]).expect(137);
     let mut longer = fs::read(&file).unwrap();
@@ -133,9 +127,6 @@ fn something_else_piped_into_an_unfinished_job_is_refused() {
 
 #[test]
 fn killed_while_it_reads_the_incomplete_copy_is_thrown_away() {
-    if !failpoints() {
-        return;
-    }
     let (place, file, edges) = piped();
     for place_of_death in ["spool.read=1:kill", "spool.fsync=1:kill", "spool.rename=1:kill"] {
         run_failing_from(&place, &file, place_of_death, &[]).expect(137);
@@ -155,9 +146,6 @@ fn killed_while_it_reads_the_incomplete_copy_is_thrown_away() {
 
 #[test]
 fn a_copy_that_was_damaged_is_not_counted() {
-    if !failpoints() {
-        return;
-    }
     let (place, file, edges) = piped();
     run_failing_from(&place, &file, "partition.begin=1:kill", &[]).expect(137);
     let copy = place.workdir().join("spool/0.txt");

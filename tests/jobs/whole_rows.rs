@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::support::{Place, failpoints, random_edges, resumed};
+use crate::support::{Place, random_edges, resumed};
 
 /// Names, bytes and times of the files of a graph whose names begin with `part`.
 fn files(place: &Place, folder: &str, part: &str) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
@@ -29,9 +29,6 @@ const SUMS: [&str; 2] = ["[sums]\n", "[sums]\nupper = true\n"];
 #[test]
 fn a_kept_graph_and_a_prepared_one_get_the_upper_half_later() {
     // The algorithm that asks for it is one of tests.
-    if !failpoints() {
-        return;
-    }
     let place = Place::new();
     let input = place.u32("edges.u32", &random_edges(2000, 60_000, 8));
     let job = |workdir: &str, sums: &str| {

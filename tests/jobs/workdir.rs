@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use gpugraph::job::state::lock::Lock;
+use gpugraph::internals::job::state::lock::Lock;
 
 use crate::support::{self, Place, number, oracle, random_edges, triangles};
 

@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gpugraph::algo::triangle::Triangle;
-use gpugraph::algo::{self, Task};
-use gpugraph::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run};
-use gpugraph::error::Error;
-use gpugraph::formats::{AskedWeights, TextOptions};
-use gpugraph::generate::{Shape, Ssca2, WeightedSpec};
-use gpugraph::graph::ids::FirstId;
+use gpugraph::internals::algo::triangle::Triangle;
+use gpugraph::internals::algo::{self, Task};
+use gpugraph::internals::config::{
+    self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run,
+};
+use gpugraph::internals::error::Error;
+use gpugraph::internals::formats::{AskedWeights, TextOptions};
+use gpugraph::internals::generate::{Shape, Ssca2, WeightedSpec};
+use gpugraph::internals::graph::ids::FirstId;
 use proptest::prelude::*;
 use serde_json::json;
 

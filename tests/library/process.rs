@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use gpugraph::error::Error;
-use gpugraph::job::state::lock::{Liveness, Lock, Owner};
-use gpugraph::process::log::Format;
-use gpugraph::process::progress::{Progress, Unit};
-use gpugraph::process::{log, signals};
+use gpugraph::internals::error::Error;
+use gpugraph::internals::job::state::lock::{Liveness, Lock, Owner};
+use gpugraph::internals::process::log::Format;
+use gpugraph::internals::process::progress::{Progress, Unit};
+use gpugraph::internals::process::{log, signals};
 
 /// What the tests below run in a process of its own. Says `ready` on stdout when it has come to its place.
 #[test]

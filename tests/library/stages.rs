@@ -57,7 +57,7 @@ fn weight(place: usize) -> u32 {
     (place as u32).wrapping_mul(0x9e37_79b9) % 6 * 858_993_459
 }
 
-fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::error::Result<Ingested> {
+fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::internals::error::Result<Ingested> {
     let (cache, comm) = (CacheUse::Nothing, &Comm::Solo);
     Ingest { input, cache, dictionary: None, threads, budget, comm, stealing: None, meet: &|| () }.run(None, &Unwatched)
 }
@@ -255,7 +255,7 @@ proptest! {
         prop_assert_eq!(found.largest, edges.iter().flatten().copied().max());
         let length = found.largest.map_or(0, |id| id as usize + 1);
         // Few edges far apart are sparse, and have no degrees until they are numbered.
-        if !gpugraph::prepare::ingest::sparse(found.largest.unwrap_or(0), found.edges, true, false) {
+        if !gpugraph::internals::prepare::ingest::sparse(found.largest.unwrap_or(0), found.edges, true, false) {
             prop_assert_eq!(found.degrees.len(), length);
             for (id, &degree) in found.degrees.iter().enumerate() {
                 prop_assert_eq!(degree, known.degrees.get(&(id as u64)).copied().unwrap_or(0));
@@ -297,7 +297,7 @@ proptest! {
 
     #[test]
     fn blocks_hold_the_rows_of_the_oracle(edges in multigraph(6000), how in some_how()) {
-        let sparse = gpugraph::prepare::ingest::sparse(
+        let sparse = gpugraph::internals::prepare::ingest::sparse(
             edges.iter().flatten().copied().max().unwrap_or(0), edges.len() as u64, true, false);
         prop_assume!(!sparse);
         check(&edges, how);

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use gpugraph::error::{Error, Result};
-use gpugraph::memory::bytes_of;
-use gpugraph::store::file::{CHUNK, Kind, NewFile, Seal};
-use gpugraph::store::journal::{Journal, Record, distinct};
-use gpugraph::store::map::Mapped;
-use gpugraph::store::replace::replace;
-use gpugraph::store::sync::Syncer;
+use gpugraph::internals::error::{Error, Result};
+use gpugraph::internals::memory::bytes_of;
+use gpugraph::internals::store::file::{CHUNK, Kind, NewFile, Seal};
+use gpugraph::internals::store::journal::{Journal, Record, distinct};
+use gpugraph::internals::store::map::Mapped;
+use gpugraph::internals::store::replace::replace;
+use gpugraph::internals::store::sync::Syncer;
 use proptest::prelude::*;
 
 const KIND: Kind = Kind::new(b"TEST");
@@ -290,7 +290,7 @@ fn child() {
     let run = || -> Result<()> {
         match what.as_str() {
             "truncated" => {
-                gpugraph::process::signals::install()?;
+                gpugraph::internals::process::signals::install()?;
                 let file = Mapped::open(&dir.join("a"), KIND, 0)?;
                 fs::OpenOptions::new().write(true).open(dir.join("a")).and_then(|f| f.set_len(0)).unwrap();
                 file.verify_checksum()
@@ -329,7 +329,6 @@ fn a_truncation_under_a_mapping_is_one_line_and_exit_3() {
     assert!(said.starts_with(&named) && said.lines().count() == 1, "{said}");
 }
 
-#[cfg(feature = "failpoints")]
 mod failpoints {
     use super::*;
     use std::os::unix::process::ExitStatusExt;

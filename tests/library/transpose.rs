@@ -279,7 +279,7 @@ fn the_least_memory_does() {
         let (shape, bins) = shape(weighted);
         let free = times * shape.least();
         let memory = TransposeMemory::new(&shape, 2, free).expect("this does");
-        let budget = Budget::new(gpugraph::memory::limit_leaving(free, 2), 2).expect("a budget");
+        let budget = Budget::new(gpugraph::internals::memory::limit_leaving(free, 2), 2).expect("a budget");
         let syncer = Syncer::start().expect("a thread");
         let wanted = vec![true; layout.blocks()];
         let degrees = known.degrees();

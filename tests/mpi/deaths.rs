@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use gpugraph::job::state::lock::Lock;
+use gpugraph::internals::job::state::lock::Lock;
 
 use crate::support::{Dice, answer, triangles};
 use crate::{CORNERS, DEATH, KEEP, Ranks, ended, error, files, same_files};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::support::{answer, failpoints, number, resumed, triangles};
+use crate::support::{answer, number, resumed, triangles};
 use crate::{CORNERS, KEEP, Ranks, error, files, same_files, signal_launcher};
 
 const SMALL: &str = "kronecker = { scale = 14, edge_factor = 8, seed = 1 }";
@@ -30,9 +30,6 @@ fn no_corner_is_counted_twice_by_any_ranks() {
 
 fn no_unit_twice(table: &str, stopped: &[usize], last: usize) {
     let Some(mut job) = Ranks::new() else { return };
-    if !failpoints() {
-        return;
-    }
     job.place.job(SMALL, &format!("{KEEP}{table}[limits]\nthreads = 2\n"));
     let file = job.place.path("hits");
     job.hits = Some(file.clone());

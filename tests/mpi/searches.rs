@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::mpi::built;
-use crate::support::{Place, complete, failpoints, number, random_edges};
+use crate::support::{Place, complete, number, random_edges};
 use crate::{KEEP, Ranks, error, one_mpi, same_files, signal_launcher};
 
 /// The table of searches from these sources, and triangles, which are counted anyway.
@@ -147,9 +147,6 @@ fn hits(path: &Path, name: &str) -> u64 {
 #[test]
 fn ranks_that_die_or_stop_in_a_search_lose_one() {
     let Some(mut job) = Ranks::new() else { return };
-    if !failpoints() {
-        return;
-    }
     let sources: Vec<u64> = (1..10).collect();
     // No vertex is without an edge.
     job.place.u32("edges.u32", &random_edges(3000, 60_000, 4));

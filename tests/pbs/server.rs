@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Place, Ran, failpoints, oracle, random_edges};
+use crate::support::{Place, Ran, oracle, random_edges};
 
 pub const REPO: &str = env!("CARGO_MANIFEST_DIR");
 const QSTAT: &str = "cat \"$(dirname \"$0\")/../server/${2%%[!0-9]*}.attributes\"";
@@ -277,10 +277,7 @@ impl Pbs {
 
     /// A graph of dozens of units, and the command `slow`: gpugraph that takes half a second for each of them, in the
     /// first `slices` jobs. The answer.
-    pub fn slow_job(&self, slices: u32) -> Option<u64> {
-        if !failpoints() {
-            return None;
-        }
+    pub fn slow_job(&self, slices: u32) -> u64 {
         let edges = random_edges(3000, 100_000, 6);
         let path = self.place.u32("edges.u32", &edges);
         self.place.job_on(&path, "");
@@ -290,7 +287,7 @@ impl Pbs {
             env!("CARGO_BIN_EXE_gpugraph")
         );
         self.command("slow", &slow);
-        Some(oracle(3000, &edges).0)
+        oracle(3000, &edges).0
     }
 
     pub fn status(&self) -> String {

@@ -1,8 +1,8 @@
 //! Many-to-many messages.
 
 use super::{kill_myself, random};
-use gpugraph::comm::{Comm, Outbox, Shape};
-use gpugraph::error::{Error, Result};
+use gpugraph::internals::comm::{Comm, Outbox, Shape};
+use gpugraph::internals::error::{Error, Result};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -139,7 +139,7 @@ pub fn failing_work(comm: &Comm) -> Result<()> {
     let work = |outbox: &Outbox<'_>| {
         if comm.rank() + 1 == comm.ranks() {
             outbox.send(0, vec![1; 10])?;
-            return Err(Error::corrupt("block", gpugraph::error::At::File, "a checksum"));
+            return Err(Error::corrupt("block", gpugraph::internals::error::At::File, "a checksum"));
         }
         send_for_long(comm, outbox)
     };

@@ -2,15 +2,15 @@
 
 use std::sync::Mutex;
 
-use gpugraph::algo::Lease;
-use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, together};
-use gpugraph::algo::bfs::search::{Search, Step, Switch};
-use gpugraph::comm::Comm;
-use gpugraph::error::Result;
-use gpugraph::gpu::{Peers, Workspace, arena_name};
-use gpugraph::graph::direction::Direction;
-use gpugraph::graph::ids::Vertex;
-use gpugraph::memory::Budget;
+use gpugraph::internals::algo::Lease;
+use gpugraph::internals::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, together};
+use gpugraph::internals::algo::bfs::search::{Search, Step, Switch};
+use gpugraph::internals::comm::Comm;
+use gpugraph::internals::error::Result;
+use gpugraph::internals::gpu::{Peers, Workspace, arena_name};
+use gpugraph::internals::graph::direction::Direction;
+use gpugraph::internals::graph::ids::Vertex;
+use gpugraph::internals::memory::Budget;
 
 use crate::bfs_cases::{DOWN, EITHER, UP, shapes, small};
 use crate::random;

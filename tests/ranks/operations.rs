@@ -1,7 +1,7 @@
 //! Collective operations and small messages.
 
 use super::random;
-use gpugraph::comm::{Comm, WorkStealing};
+use gpugraph::internals::comm::{Comm, WorkStealing};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 

@@ -13,13 +13,13 @@ mod rounds_speed;
 #[allow(dead_code)] // those with weights, and packed ones
 mod rows;
 
-use gpugraph::comm::{self, Comm};
-use gpugraph::error::{Error, Result};
+use gpugraph::internals::comm::{self, Comm};
+use gpugraph::internals::error::{Error, Result};
 use std::time::Duration;
 
 fn main() {
     comm::report_panics();
-    if let Err(e) = gpugraph::process::signals::install().and_then(|()| run()) {
+    if let Err(e) = gpugraph::internals::process::signals::install().and_then(|()| run()) {
         comm::end_with(&e);
     }
 }
@@ -79,7 +79,7 @@ fn run() -> Result<()> {
             println!("waiting {}", comm.rank());
             // A minute, should none come.
             for _ in 0..6000 {
-                gpugraph::process::signals::check()?;
+                gpugraph::internals::process::signals::check()?;
                 std::thread::sleep(Duration::from_millis(10));
             }
         }

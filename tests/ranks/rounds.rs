@@ -1,9 +1,9 @@
 //! Rounds and the reductions beside them.
 
 use super::{kill_myself, random};
-use gpugraph::comm::{Comm, Min, Operation, Or, RoundShape, Rounds, Sum};
-use gpugraph::error::{Error, Result};
-use gpugraph::memory::Number;
+use gpugraph::internals::comm::{Comm, Min, Operation, Or, RoundShape, Rounds, Sum};
+use gpugraph::internals::error::{Error, Result};
+use gpugraph::internals::memory::Number;
 use std::time::Duration;
 
 /// The smallest links, those that short words fit, and long ones.
@@ -206,7 +206,7 @@ pub fn waiting(comm: &Comm) -> Result<()> {
     println!("waiting {}", comm.rank());
     if comm.rank() + 1 == comm.ranks() {
         for _ in 0..6000 {
-            gpugraph::process::signals::check()?;
+            gpugraph::internals::process::signals::check()?;
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -3,8 +3,8 @@
 
 #![allow(unsafe_code)] // counts what the system's allocator gives
 
-use gpugraph::comm::{Comm, RoundShape, Sum};
-use gpugraph::error::Result;
+use gpugraph::internals::comm::{Comm, RoundShape, Sum};
+use gpugraph::internals::error::Result;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -3,9 +3,9 @@
 
 #![allow(unsafe_code)] // calls MPI to compare with it
 
-use gpugraph::comm::{Comm, RoundShape, Sum};
-use gpugraph::error::Result;
-use gpugraph::memory::{Budget, Buffer, bytes_of, bytes_of_mut};
+use gpugraph::internals::comm::{Comm, RoundShape, Sum};
+use gpugraph::internals::error::Result;
+use gpugraph::internals::memory::{Budget, Buffer, bytes_of, bytes_of_mut};
 use mpi::ffi;
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! `gpugraph report` and what every run leaves, by the real binary.
 
-use gpugraph::job::state::manifest::Manifest;
-use gpugraph::store::journal::{Journal, Record};
+use gpugraph::internals::job::state::manifest::Manifest;
+use gpugraph::internals::store::journal::{Journal, Record};
 use serde_json::Value;
 
 use crate::support::{Place, random_edges};

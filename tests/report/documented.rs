@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gpugraph::chart::draw;
+use gpugraph::internals::chart::draw;
 
 use crate::performance::pictures;
 
@@ -32,5 +32,5 @@ fn pictures_of_the_documentation_show_its_figures() {
 }
 
 fn group(value: f64) -> String {
-    gpugraph::chart::unit::group(&format!("{value:.0}"))
+    gpugraph::internals::chart::unit::group(&format!("{value:.0}"))
 }

@@ -20,7 +20,7 @@ use site::{Kind, Site};
 #[test]
 fn at_its_h_rt_without_warning_a_run_saves() {
     let Some(site) = Site::start(Kind::GridEngine) else { return };
-    let Some(answer) = site.slow_job(1) else { return };
+    let answer = site.slow_job(1);
     let variables = [("CONFIG", "job.toml"), ("GPUGRAPH", "./slow"), ("GRACE", "0")];
     site.submit(&variables, 10, None);
     let log = site.end();
@@ -66,7 +66,7 @@ fn the_script_runs_as_it_stands(site: &Site) {
 }
 
 fn a_job_longer_than_its_time_goes_on_until_it_is_done(site: &Site) {
-    let Some(answer) = site.slow_job(2) else { return };
+    let answer = site.slow_job(2);
     site.submit(&[("CONFIG", "job.toml"), ("GPUGRAPH", "./slow"), ("GRACE", "12")], 20, None);
     let log = site.end();
     for (text, times) in [("the walltime is near", 2), ("exit 75 after", 2), (site.goes_on(), 2), ("exit 0 after", 1)] {
@@ -78,7 +78,7 @@ fn a_job_longer_than_its_time_goes_on_until_it_is_done(site: &Site) {
 }
 
 fn a_cancelled_job_stays_so_and_the_same_line_carries_on(site: &Site) {
-    let Some(answer) = site.slow_job(1) else { return };
+    let answer = site.slow_job(1);
     let variables = [("CONFIG", "job.toml"), ("GPUGRAPH", "./slow")];
     let job = site.submit(&variables, 3600, None);
     site.until("unit", |site| site.units() > 0);

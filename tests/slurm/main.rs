@@ -20,14 +20,11 @@ use std::time::Duration;
 
 use daemons::Slurm;
 use serde_json::Value;
-use support::{Place, Ran, failpoints, oracle, random_edges};
+use support::{Place, Ran, oracle, random_edges};
 
 /// A graph of dozens of units, its job file, and the command `slow`: gpugraph that takes a second and a half for each of
 /// them, in the first `slices` slices. The answer.
-fn slow_job(place: &Place, slices: u32) -> Option<u64> {
-    if !failpoints() {
-        return None;
-    }
+fn slow_job(place: &Place, slices: u32) -> u64 {
     let edges = random_edges(3000, 100_000, 5);
     let path = place.u32("edges.u32", &edges);
     place.job_on(&path, "");
@@ -40,7 +37,7 @@ fn slow_job(place: &Place, slices: u32) -> Option<u64> {
             "if [ ${{SLURM_RESTART_COUNT:-0}} -lt {slices} ]; then export GPUGRAPH_FAILPOINTS='{rules}'; fi\nexec {gpugraph} \"$@\""
         ),
     );
-    Some(oracle(3000, &edges).0)
+    oracle(3000, &edges).0
 }
 
 fn command(place: &Place, name: &str, text: &str) -> PathBuf {
@@ -111,7 +108,7 @@ fn the_script_for_any_job_file_runs_one_and_asks_for_it() {
 #[test]
 fn a_job_longer_than_its_walltime_is_requeued_until_it_is_done() {
     let Some(slurm) = Slurm::start() else { return };
-    let Some(answer) = slow_job(&slurm.place, 3) else { return };
+    let answer = slow_job(&slurm.place, 3);
     let queued = ["--hold", "--time=1", "slurm/triangle.sbatch"];
     let job = slurm.submit(&[("GPUGRAPH", "./slow"), ("CONFIG", "job.toml")], &queued);
     let ran = slurm.status();
@@ -159,7 +156,7 @@ fn a_job_longer_than_its_walltime_is_requeued_until_it_is_done() {
 #[test]
 fn a_cancelled_job_stays_so_and_the_same_line_carries_on() {
     let Some(slurm) = Slurm::start() else { return };
-    let Some(answer) = slow_job(&slurm.place, 1) else { return };
+    let answer = slow_job(&slurm.place, 1);
     let environment = [("GPUGRAPH", "./slow"), ("CONFIG", "job.toml")];
     let job = slurm.submit(&environment, &["slurm/triangle.sbatch"]);
     slurm.until("unit", 30, |slurm| slurm.units() > 0);

@@ -22,7 +22,7 @@ fn began(slurm: &Slurm, name: &str) {
 /// One process: told to save, it goes on; requeued by hand, it saves and goes on; cancelled, it saves and stays so.
 fn one_process(tracking: Tracking) {
     let Some(slurm) = Slurm::tracking(tracking) else { return };
-    let Some(answer) = slow_job(&slurm.place, 3) else { return };
+    let answer = slow_job(&slurm.place, 3);
     let job = slurm.submit(&[("GPUGRAPH", "./slow"), ("CONFIG", "job.toml")], &["slurm/triangle.sbatch"]);
     let mut units = 0;
     for (slice, signal) in [("0", "USR1"), ("1", "requeue"), ("2", "scancel")] {
@@ -92,7 +92,7 @@ fn ranks_are_told_where_slurm_tracks_by_parents() {
 #[test]
 fn a_job_that_makes_room_for_another_is_said_to_go_on() {
     let Some(slurm) = Slurm::start() else { return };
-    let Some(answer) = slow_job(&slurm.place, 1) else { return };
+    let answer = slow_job(&slurm.place, 1);
     let job =
         slurm.submit(&[("GPUGRAPH", "./slow"), ("CONFIG", "job.toml")], &["--exclusive", "slurm/triangle.sbatch"]);
     slurm.until("unit", 40, |slurm| slurm.units() > 0);

@@ -1,7 +1,7 @@
 //! A visitor that keeps all edges, for the tests of what makes and reads them.
 
-use gpugraph::error::Result;
-use gpugraph::formats::{Edges, Visitor};
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{Edges, Visitor};
 
 /// The edges seen, as 64-bit pairs in the order of the batches.
 #[derive(Default)]

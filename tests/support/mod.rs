@@ -46,14 +46,6 @@ pub fn root() -> bool {
     uid.and_then(|line| line.split_whitespace().nth(1)) == Some("0")
 }
 
-/// Whether this build has failpoints; says so if not.
-pub fn failpoints() -> bool {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
-    }
-    cfg!(feature = "failpoints")
-}
-
 /// Gives `command` what was set and unset in the environment of another.
 pub fn environment_of(other: &Command, command: &mut Command) {
     for (name, value) in other.get_envs() {
@@ -132,7 +124,7 @@ impl Place {
     /// In memory where the machine has room for it: these jobs sync thousands of small files.
     pub fn new() -> Place {
         let memory = Path::new(MEMORY);
-        if !gpugraph::process::host::free_disk(memory).is_ok_and(|free| memory.is_dir() && free > 2 << 30) {
+        if !gpugraph::internals::process::host::free_disk(memory).is_ok_and(|free| memory.is_dir() && free > 2 << 30) {
             return Place::on_disk();
         }
         Place { folder: tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).expect("a folder") }

@@ -70,7 +70,7 @@ impl Kind {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let target = root.join("target").join(self.name());
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--features", "mpi,failpoints", "--bin", "gpugraph", "--example", "ranks"]);
+        cargo.args(["build", "--quiet", "--features", "mpi", "--bin", "gpugraph", "--example", "ranks"]);
         cargo.arg("--target-dir").arg(&target).env("MPICC", compiler).current_dir(root).stdin(Stdio::null());
         // Packages that have nothing to do with MPI are those of the tests. For cargo the others are the same for every MPI, and made
         // anew when it changes, unless it builds them in another way.

@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::sync::Mutex;
 
-use gpugraph::gpu::{ProgramSource, Workspace};
-use gpugraph::memory::Budget;
+use gpugraph::internals::gpu::{ProgramSource, Workspace};
+use gpugraph::internals::memory::Budget;
 
 use crate::support::{Place, cuda_on_cpu};
 
@@ -13,7 +13,8 @@ use crate::support::{Place, cuda_on_cpu};
 pub fn workspace(name: &str, settings: &[(&str, &str)]) -> Option<Workspace> {
     with(name, settings, || {
         let budget = Budget::new(1 << 30, 1).expect("room");
-        Workspace::open(None, Some(1 << 20), 1, &gpugraph::prepare::gpu::programs(false), &budget, &()).expect("a GPU")
+        Workspace::open(None, Some(1 << 20), 1, &gpugraph::internals::prepare::gpu::programs(false), &budget, &())
+            .expect("a GPU")
     })
 }
 

@@ -2,7 +2,7 @@
 //! name.
 //!
 //! The units of work are row groups: a thread reads both columns of a row group, one page of each at a time. This
-//! module finds, checks and unpacks pages ([`pages`]), because their headers decide what is allocated. The crate
+//! module finds, checks and unpacks pages (`pages`), because their headers decide what is allocated. The crate
 //! decodes the pages and the footer. If a page of a file is very large, one thread reads the whole file.
 //!
 //! | file | what it contains |

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Copies the streams of a job, or verifies the copies of an earlier run, and records them in the manifest. Only the
 /// leader calls it. With `finished`, the manifest belongs to a finished job: the data is copied again and compared
-/// with what the results belong to. If no data comes, the results stay, and [`is_gone`] returns true.
+/// with what the results belong to. If no data comes, the results stay, and [`super::streams::is_gone`] returns true.
 ///
 /// # Errors
 /// Errors of [`check`], [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`], those of

@@ -4,9 +4,11 @@ use super::written::{bytes, npz};
 use super::{Edge, F32, Folder, U32, both_ways, open, scan, some, wanted};
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpugraph::formats::{AskedWeights, CacheUse, Input, Seen, Share, TextOptions, Unwatched, WeightType, Weights};
-use gpugraph::memory::Budget;
-use gpugraph::prepare::dictionary::{Dictionary, Numbered};
+use gpugraph::internals::formats::{
+    AskedWeights, CacheUse, Input, Seen, Share, TextOptions, Unwatched, WeightType, Weights,
+};
+use gpugraph::internals::memory::Budget;
+use gpugraph::internals::prepare::dictionary::{Dictionary, Numbered};
 
 const NAMES: [&str; 17] = [
     "a.txt",
@@ -240,7 +242,7 @@ fn what_was_asked_for_is_decided_by_what_was_found() {
             "{text}"
         );
     }
-    let made = Input::generated(gpugraph::generate::Generator::uniform(4, 2.0, 1).expect("a generator"));
+    let made = Input::generated(gpugraph::internals::generate::Generator::uniform(4, 2.0, 1).expect("a generator"));
     assert_eq!(scan(&made.clone().with_weights(Weights::Find), 1).expect("edges").1.weights, None);
     assert_eq!(scan(&made.with_weights(U32), 1).expect_err("no weights").exit_code(), 2);
 }

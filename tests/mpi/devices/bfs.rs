@@ -4,7 +4,7 @@ use std::fs;
 
 use super::gpu;
 use crate::support::mpi::mpirun;
-use crate::support::{Place, Ran, cuda_on_cpu, failpoints, number, random_edges};
+use crate::support::{Place, Ran, cuda_on_cpu, number, random_edges};
 use crate::{DEATH, KEEP, Ranks, files, one_mpi, same_files};
 
 /// Every shape of graph, in every way in which several GPUs do something together (tests/ranks/gpus.rs).
@@ -82,9 +82,6 @@ fn rows_that_fit_gpus_together_are_spread_over_them() {
 #[test]
 fn a_rank_that_dies_while_gpus_search_loses_one_search() {
     let (Some(mut job), Some(cuda)) = (Ranks::new(), cuda_on_cpu()) else { return };
-    if !failpoints() {
-        return;
-    }
     job.place.u32("edges.u32", &random_edges(1000, 9000, 5));
     let table = format!("{KEEP}[bfs]\nroots = 6\nwrite = true\n[limits]\nthreads = 1\ngpu_memory = '16MiB'\n");
     job.place.job("path = 'edges.u32'", &table);

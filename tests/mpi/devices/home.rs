@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{gpu, job};
-use crate::support::{Ran, answer, failpoints, number, resumed};
+use crate::support::{Ran, answer, number, resumed};
 use crate::{CORNERS, DEATH, Ranks, files, same_files};
 
 /// Every rank has a GPU that the others reach, and a log; `more` is exported, too.
@@ -96,9 +96,6 @@ fn what_does_not_fit_on_the_gpus_of_ranks_goes_by_the_host() {
 /// Where the GPUs have no room for rows, ranks keep theirs in memory, and the others read them there.
 #[test]
 fn rows_in_the_memory_of_ranks_are_read_by_the_others() {
-    if !failpoints() {
-        return;
-    }
     // Of few edges there is one block, which one rank has and none may cut.
     for (table, edges, most) in [("", 20_000, 3), ("", 3000, 8), (CORNERS, 20_000, 8), (CORNERS, 3000, 3)] {
         let Some((mut job, cuda, known, stored)) = job(table, edges) else { return };
@@ -123,9 +120,6 @@ fn rows_in_the_memory_of_ranks_are_read_by_the_others() {
 /// The leader can't write its journal while ranks wait for each other with a front: all of them end.
 #[test]
 fn a_journal_that_fails_ends_ranks_that_bring_fronts_together() {
-    if !failpoints() {
-        return;
-    }
     let Some((mut job, cuda, known, _)) = job("", 40_000) else { return };
     for hit in [1, 2, 4] {
         job.forget();
@@ -144,9 +138,6 @@ fn a_journal_that_fails_ends_ranks_that_bring_fronts_together() {
 /// A rank dies, or its GPU, while rows are on the GPUs alone: others make the graph anew, on other devices too, and count what is left.
 #[test]
 fn what_dies_with_rows_on_its_gpu_is_replaced_by_others() {
-    if !failpoints() {
-        return;
-    }
     for table in ["", CORNERS] {
         let Some((mut job, cuda, known, stored)) = job(table, 20_000) else { return };
         let killed = (0, "export GPUGRAPH_FAILPOINTS='unit.done=2:kill'", 137);

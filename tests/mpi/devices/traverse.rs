@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use super::gpu;
-use crate::support::{cuda_on_cpu, failpoints, number, random_edges};
+use crate::support::{cuda_on_cpu, number, random_edges};
 use crate::{DEATH, KEEP, Ranks, files, same_files};
 
 /// A job, the folder of the stand-in, and the trees that a CPU leaves.
@@ -84,9 +84,6 @@ fn ranks_with_gpus_traverse_together() {
 #[test]
 fn a_rank_that_dies_while_gpus_traverse_loses_one_search() {
     let Some((mut job, cuda, known)) = job("roots = 4", 500, 4000) else { return };
-    if !failpoints() {
-        return;
-    }
     let line = format!("{} CUDA_ON_CPU_IPC=1", gpu(&job, &cuda));
     for rule in ["GPUGRAPH_FAILPOINTS=traverse.level=9:kill", "CUDA_ON_CPU_FAIL_LAUNCH=400"] {
         job.forget();

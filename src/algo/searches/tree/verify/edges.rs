@@ -42,7 +42,7 @@ impl PassResult {
 /// Checks all edges against the trees of `columns`.
 ///
 /// # Errors
-/// Errors of reading; [`Error::Limit`]; [`Error::Stopped`].
+/// Errors of reading; [`Error::Limit`](crate::error::Error::Limit); [`Error::Stopped`](crate::error::Error::Stopped).
 pub(super) fn pass(
     edges: &EdgeSource<'_>,
     places: &Places,

@@ -1,0 +1,50 @@
+//! `gpugraph run`: starts MPI and CUDA side by side, and runs the job.
+#![allow(unsafe_code)] // the environment of MPI and CUDA is set before there are threads
+
+use super::cli::RunArgs;
+use crate::comm::{self, Comm};
+use crate::config::{self, Device};
+use crate::error::Result;
+use crate::job::run::StartOptions;
+use crate::job::{self, device};
+use crate::process::log;
+use crate::{gpu, stdout};
+use std::time::Instant;
+
+/// Runs a job, alone or as one of the ranks that a launcher started.
+///
+/// # Safety
+/// No other thread may run yet, because MPI and CUDA are configured by environment variables.
+///
+/// # Errors
+/// Mistakes in the job file, and those of [`job::run::run`].
+pub unsafe fn run(args: &RunArgs) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let several = unsafe { comm::shorten_start() };
+    // One rank reports mistakes in the job file, once all ranks are connected.
+    let job = config::load(&args.job, &args.set);
+    if let (Ok(job), Some(local_rank)) = (&job, comm::launched_local_rank())
+        && job.run.device != Device::Cpu
+    {
+        // SAFETY: as above; since then only a file was read.
+        unsafe {
+            gpu::see_one(job.run.gpu, local_rank);
+            gpu::shorten_start(comm::launched_local_ranks().unwrap_or(1));
+        }
+    }
+    // CUDA starts in parallel with MPI, unless other ranks must start it first.
+    job.iter().filter(|_| several).for_each(|job| device::wake(job, !comm::launched_later()));
+    let started = Instant::now();
+    let comm = Comm::open()?;
+    log::init(args.log_format, args.quiet, comm.leads());
+    tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
+    let job = job?;
+    let workdir = job.workdir.clone();
+    let report = job::run::run(job, StartOptions { fresh: args.fresh, wait: args.wait }, &comm)?;
+    if comm.leads() {
+        // The answer is in report.json already, so a closed stdout is no reason to fail.
+        let _ = stdout::print(report.answer(&workdir));
+    }
+    comm.close();
+    Ok(())
+}

@@ -2,12 +2,12 @@
 //!
 //! Blocks have up to ENTRIES entries, as many as in the store if none are given: fewer show what many blocks cost. Prints, for one thread and for all, the median of the trials beside the triangles and the probes.
 
-use gpugraph::algo::triangle::Counter;
-use gpugraph::algo::triangle::PairCount;
-use gpugraph::algo::triangle::Settings;
-use gpugraph::algo::triangle::cpu::count::MAX_FRONTS;
-use gpugraph::algo::triangle::cpu::tile::Tile;
-use gpugraph::graph::csr::Block;
+use gpugraph::internals::algo::triangle::Counter;
+use gpugraph::internals::algo::triangle::PairCount;
+use gpugraph::internals::algo::triangle::Settings;
+use gpugraph::internals::algo::triangle::cpu::count::MAX_FRONTS;
+use gpugraph::internals::algo::triangle::cpu::tile::Tile;
+use gpugraph::internals::graph::csr::Block;
 use std::time::Instant;
 
 /// Entries of a block: 64 MiB, as in the store.

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::fmt::Debug;
 use std::path::Path;
 
-use gpugraph::formats::{Edges, Format, Input, Look, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::internals::formats::{Edges, Format, Input, Look, Unwatched, Visitor, WeightType, Weights};
 use serde_json::{Value, json};
 
 use crate::oracle::{Graph, Known, drawn_hash};

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpugraph::job::results::TaskResults;
-use gpugraph::job::state::manifest::Manifest;
-use gpugraph::results::Output;
+use gpugraph::internals::job::results::TaskResults;
+use gpugraph::internals::job::state::manifest::Manifest;
+use gpugraph::internals::results::Output;
 use serde_json::{Value, json};
 
 use crate::support::Place;

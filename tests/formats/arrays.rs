@@ -2,8 +2,8 @@
 //! Zachary's karate club: 78 edges, 45 triangles.
 
 use crate::gather::Gather;
-use gpugraph::error::Result;
-use gpugraph::formats::{Edges, Format, Input, Look, Share, Unwatched, Visitor};
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{Edges, Format, Input, Look, Share, Unwatched, Visitor};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -292,7 +292,7 @@ fn edges_are_written_as_an_array_and_read_back() {
     let wide = folder.path().join("b.u64");
     std::fs::write(&wide, [1u64 << 40, 5].map(u64::to_le_bytes).concat()).unwrap();
     let input = Input::find(&[wide], None, Look::default()).unwrap();
-    gpugraph::convert::convert(&input, &out, Format::Npy, 2, &Unwatched).unwrap();
+    gpugraph::internals::convert::convert(&input, &out, Format::Npy, 2, &Unwatched).unwrap();
     assert_eq!(scan(&out, 64, 1).unwrap().0, [[1 << 40, 5]]);
     for format in [Format::Npz, Format::Sg, Format::Wsg] {
         let error =

@@ -7,9 +7,9 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use gpugraph::convert::{Converted, Target, convert, convert_as};
-use gpugraph::error::{Error, Result};
-use gpugraph::formats::{AskedWeights, Format, Input, Look, TextOptions, Unwatched, Watch, format_of};
+use gpugraph::internals::convert::{Converted, Target, convert, convert_as};
+use gpugraph::internals::error::{Error, Result};
+use gpugraph::internals::formats::{AskedWeights, Format, Input, Look, TextOptions, Unwatched, Watch, format_of};
 use proptest::prelude::*;
 
 /// Of which every line of text is an edge: no first edge is taken for the number of lines that follow.

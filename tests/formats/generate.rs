@@ -1,8 +1,8 @@
 //! Generators: their streams never change, any piece of them can be made alone, and they have the shape they should.
 
 use crate::gather::Gather;
-use gpugraph::formats::{EdgeGenerator, Format, Input, Look, Unwatched};
-use gpugraph::generate::{self, Generator, Product};
+use gpugraph::internals::formats::{EdgeGenerator, Format, Input, Look, Unwatched};
+use gpugraph::internals::generate::{self, Generator, Product};
 
 fn kronecker(scale: u32, factor: f64, seed: u64) -> Generator {
     Generator::kronecker(scale, factor, seed).unwrap()

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::gather::Gather;
-use gpugraph::error::Result;
-use gpugraph::formats::{CacheUse, Edges, Input, Look, Scan, Share, TextOptions, Unwatched, Visitor};
-use gpugraph::memory::Budget;
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{CacheUse, Edges, Input, Look, Scan, Share, TextOptions, Unwatched, Visitor};
+use gpugraph::internals::memory::Budget;
 use proptest::prelude::*;
 
 const CHUNK: usize = 3 * 4096;

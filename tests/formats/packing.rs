@@ -1,8 +1,8 @@
 //! Packed files: every kind, streams one behind the other, padding, damage.
 
 use crate::gather::Gather;
-use gpugraph::error::{Error, Result};
-use gpugraph::formats::{Format, Input, Look, Unwatched};
+use gpugraph::internals::error::{Error, Result};
+use gpugraph::internals::formats::{Format, Input, Look, Unwatched};
 use std::io::Write;
 use std::path::Path;
 

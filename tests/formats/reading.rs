@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::own;
 use crate::support::reference_graphs;
-use gpugraph::error::{Error, Result};
-use gpugraph::formats::{Edges, Format, Input, Look, Scan, Unwatched, Visitor, Watch};
+use gpugraph::internals::error::{Error, Result};
+use gpugraph::internals::formats::{Edges, Format, Input, Look, Scan, Unwatched, Visitor, Watch};
 
 /// Keeps what it gets.
 #[derive(Default)]

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use crate::gather::Gather;
 use crate::own;
-use gpugraph::comm::WorkStealing;
-use gpugraph::error::{Error, Result};
-use gpugraph::formats::{CacheUse, Input, Look, Scan, Share, Unwatched};
-use gpugraph::generate::Generator;
+use gpugraph::internals::comm::WorkStealing;
+use gpugraph::internals::error::{Error, Result};
+use gpugraph::internals::formats::{CacheUse, Input, Look, Scan, Share, Unwatched};
+use gpugraph::internals::generate::Generator;
 
 fn open(path: &Path) -> Input {
     Input::find(&[path.to_owned()], None, Look::default()).unwrap()

@@ -6,11 +6,13 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use gpugraph::convert::write_list;
-use gpugraph::error::Result;
-use gpugraph::formats::{EdgeGenerator, Edges, Format, Input, Look, Unwatched, Visitor, WeightType, Weights};
-use gpugraph::generate::Generator;
-use gpugraph::list::{Generated, Kind, ListFormat, ListSource};
+use gpugraph::internals::convert::write_list;
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{
+    EdgeGenerator, Edges, Format, Input, Look, Unwatched, Visitor, WeightType, Weights,
+};
+use gpugraph::internals::generate::Generator;
+use gpugraph::internals::list::{Generated, Kind, ListFormat, ListSource};
 
 /// Does as little as a visitor can.
 struct Sum(u64);

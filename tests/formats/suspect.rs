@@ -1,8 +1,8 @@
 //! Files of pairs that are of another type than their name says: refused, with the line that reads them.
 
 use crate::gather::Gather;
-use gpugraph::error::Result;
-use gpugraph::formats::{Format, Input, Look, Unwatched};
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{Format, Input, Look, Unwatched};
 use std::path::{Path, PathBuf};
 
 fn edges(path: &Path, format: Option<Format>) -> Result<Vec<[u64; 2]>> {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::gather::Gather;
 use crate::support::{Place, reference_graphs, triangles};
-use gpugraph::error::Error;
-use gpugraph::formats::{CacheUse, Format, Input, Look, Share, TextOptions, Unwatched};
+use gpugraph::internals::error::Error;
+use gpugraph::internals::formats::{CacheUse, Format, Input, Look, Share, TextOptions, Unwatched};
 use proptest::prelude::*;
 
 type Edges = Vec<[u64; 2]>;

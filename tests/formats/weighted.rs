@@ -1,9 +1,11 @@
 //! Generators of graphs with weights: streams that never change, shapes that follow their rules, and weights in every format that holds some.
 
 use crate::gather::Gather;
-use gpugraph::convert;
-use gpugraph::formats::{EdgeGenerator, Edges, Format, Input, Look, Unwatched, Visitor, WeightType, Weights};
-use gpugraph::generate::{self, Generator, Shape, Ssca2, Weighted, WeightedSpec};
+use gpugraph::internals::convert;
+use gpugraph::internals::formats::{
+    EdgeGenerator, Edges, Format, Input, Look, Unwatched, Visitor, WeightType, Weights,
+};
+use gpugraph::internals::generate::{self, Generator, Shape, Ssca2, Weighted, WeightedSpec};
 use std::collections::{BTreeSet, HashMap};
 
 fn made(shape: Shape) -> Generator {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use gpugraph::formats::{Format, Input, Look, Unwatched};
+use gpugraph::internals::formats::{Format, Input, Look, Unwatched};
 
 use crate::corpus::{self, File};
 use crate::gather::Gather;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use gpugraph::error::{Error, Result};
-use gpugraph::formats::{Edges, Format, Input, Look, Scan, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::internals::error::{Error, Result};
+use gpugraph::internals::formats::{Edges, Format, Input, Look, Scan, Unwatched, Visitor, WeightType, Weights};
 
 /// Edges with the bits of their weights, which are 0 where none are handed over.
 #[derive(Default)]

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use gpugraph::algo::bfs::gpu::Tuning;
-use gpugraph::algo::bfs::search::{BfsSearched, NONE, Step, Switch};
-use gpugraph::graph::direction;
+use gpugraph::internals::algo::bfs::gpu::Tuning;
+use gpugraph::internals::algo::bfs::search::{BfsSearched, NONE, Step, Switch};
+use gpugraph::internals::graph::direction;
 
 use crate::rows::Rows;
 

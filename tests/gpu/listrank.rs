@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 
 use gpugraph::Error;
-use gpugraph::algo::listrank::faults::ListFault as Fault;
-use gpugraph::algo::listrank::gpu::{GpuMethod as Method, ListOnGpu, PROGRAM, least_bytes};
-use gpugraph::algo::listrank::index::Index;
-use gpugraph::gpu::Workspace;
-use gpugraph::memory::Budget;
+use gpugraph::internals::algo::listrank::faults::ListFault as Fault;
+use gpugraph::internals::algo::listrank::gpu::{GpuMethod as Method, ListOnGpu, PROGRAM, least_bytes};
+use gpugraph::internals::algo::listrank::index::Index;
+use gpugraph::internals::gpu::Workspace;
+use gpugraph::internals::memory::Budget;
 
 use crate::support::Dice;
 use crate::workspace;

@@ -2,10 +2,10 @@
 
 use crate::support::Dice;
 use crate::workspace::workspace;
-use gpugraph::gpu::{Arena, DeviceSlice, Queue, Workspace};
-use gpugraph::graph::placement::{BlockSize, Placement};
-use gpugraph::prepare::partition::WORDS;
-use gpugraph::prepare::partition::device_lines::{DeviceLines, LineRun};
+use gpugraph::internals::gpu::{Arena, DeviceSlice, Queue, Workspace};
+use gpugraph::internals::graph::placement::{BlockSize, Placement};
+use gpugraph::internals::prepare::partition::WORDS;
+use gpugraph::internals::prepare::partition::device_lines::{DeviceLines, LineRun};
 
 /// Runs `body` with 1 MiB of the stand-in's memory: this test, which is `name`, once more in a process that finds it.
 fn with_memory(name: &str, body: impl Fn(Workspace)) {

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpugraph::formats::WeightType;
-use gpugraph::graph::catalogue::Catalogue;
-use gpugraph::graph::direction::{self, Direction};
-use gpugraph::graph::half::Half;
-use gpugraph::graph::layout::Layout;
-use gpugraph::graph::order::DegreeRuns;
-use gpugraph::graph::packed::{Packer, pack_half};
-use gpugraph::graph::stored::BlockWriter;
-use gpugraph::graph::weights::stored::{GraphWeights, WeightsWriter};
-use gpugraph::memory::Budget;
+use gpugraph::internals::formats::WeightType;
+use gpugraph::internals::graph::catalogue::Catalogue;
+use gpugraph::internals::graph::direction::{self, Direction};
+use gpugraph::internals::graph::half::Half;
+use gpugraph::internals::graph::layout::Layout;
+use gpugraph::internals::graph::order::DegreeRuns;
+use gpugraph::internals::graph::packed::{Packer, pack_half};
+use gpugraph::internals::graph::stored::BlockWriter;
+use gpugraph::internals::graph::weights::stored::{GraphWeights, WeightsWriter};
+use gpugraph::internals::memory::Budget;
 
 const KEY: u64 = 7;
 

@@ -4,15 +4,15 @@ use std::collections::BinaryHeap;
 use std::sync::Mutex;
 
 use gpugraph::Error;
-use gpugraph::algo::Lease;
-use gpugraph::algo::sssp::gpu::{GpuSearch, PROGRAMS, Tuning, Weights};
-use gpugraph::algo::sssp::search::{NONE, Search, ShortestPathTree, SsspSearched};
-use gpugraph::algo::sssp::{Distance, Distances, Method};
-use gpugraph::formats::WeightType;
-use gpugraph::gpu::Workspace;
-use gpugraph::graph::direction::{Direction, Way};
-use gpugraph::graph::ids::{RawId, Vertex};
-use gpugraph::graph::weights::drawn::DrawnWeights;
+use gpugraph::internals::algo::Lease;
+use gpugraph::internals::algo::sssp::gpu::{GpuSearch, PROGRAMS, Tuning, Weights};
+use gpugraph::internals::algo::sssp::search::{NONE, Search, ShortestPathTree, SsspSearched};
+use gpugraph::internals::algo::sssp::{Distance, Distances, Method};
+use gpugraph::internals::formats::WeightType;
+use gpugraph::internals::gpu::Workspace;
+use gpugraph::internals::graph::direction::{Direction, Way};
+use gpugraph::internals::graph::ids::{RawId, Vertex};
+use gpugraph::internals::graph::weights::drawn::DrawnWeights;
 
 use crate::rows::Rows;
 use crate::support::{Dice, random_edges};

@@ -1,7 +1,7 @@
 //! Damaged and hostile files: an error of one line or, where nothing in the format can tell, edges; never a panic or a hang.
 
 use super::read::{karate, open, own, scan};
-use gpugraph::formats::{Input, Look};
+use gpugraph::internals::formats::{Input, Look};
 use std::path::Path;
 
 /// A sequence of numbers that is the same in each run.

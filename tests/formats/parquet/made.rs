@@ -3,8 +3,8 @@
 use super::read::{open, scan};
 use crate::gather::Gather;
 use crate::support::Dice;
-use gpugraph::convert::convert;
-use gpugraph::formats::{Format, Input, Look, Unwatched, largest_of_arrays};
+use gpugraph::internals::convert::convert;
+use gpugraph::internals::formats::{Format, Input, Look, Unwatched, largest_of_arrays};
 use parquet::basic::Encoding;
 use parquet::column::writer::ColumnWriter;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};

@@ -1,8 +1,8 @@
 //! What is read, and what is refused with a sentence.
 
 use crate::gather::Gather;
-use gpugraph::error::Result;
-use gpugraph::formats::{CacheUse, Columns, Format, Input, Look, Share, TextOptions, Unwatched};
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{CacheUse, Columns, Format, Input, Look, Share, TextOptions, Unwatched};
 use std::path::{Path, PathBuf};
 
 pub fn own(name: &str) -> PathBuf {

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::written::{bytes, parsed};
 use super::{Edge, Folder, both_ways, open, some};
 use crate::support::Place;
-use gpugraph::convert::{Converted, MEMORY, Target, convert_as};
-use gpugraph::error::Result;
-use gpugraph::formats::{AskedWeights, Format, Unwatched, format_of};
+use gpugraph::internals::convert::{Converted, MEMORY, Target, convert_as};
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{AskedWeights, Format, Unwatched, format_of};
 
 const NAMES: [&str; 9] =
     ["a.txt", "a.wel", "a.mtx", "a.gr", "a.graph500", "b.txt.gz", "b.mtx.zst", "b.gr.gz", "b.graph500.zst"];

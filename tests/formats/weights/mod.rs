@@ -7,8 +7,8 @@ mod written;
 
 use std::path::{Path, PathBuf};
 
-use gpugraph::error::Result;
-use gpugraph::formats::{Edges, Input, Look, Scan, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::internals::error::Result;
+use gpugraph::internals::formats::{Edges, Input, Look, Scan, Unwatched, Visitor, WeightType, Weights};
 
 const U32: Weights = Weights::Read(WeightType::U32);
 const F32: Weights = Weights::Read(WeightType::F32);

@@ -3,7 +3,7 @@
 use super::written::{bytes, npz};
 use super::{Edge, F32, Folder, U32, open, scan, some};
 use crate::support::Place;
-use gpugraph::formats::{CacheUse, Input, Look, Seen, Share, Unwatched, WeightType, Weights};
+use gpugraph::internals::formats::{CacheUse, Input, Look, Seen, Share, Unwatched, WeightType, Weights};
 
 /// Returns the message of a scan that fails with `code`.
 #[track_caller]

@@ -21,9 +21,12 @@ use crate::formats::{AskedWeights, Format, Input, TextOptions, Watch};
 use crate::job::context::Watched;
 use crate::job::plan::resources::threads;
 use crate::process::progress::{Progress, StageProgress, Unit};
-use crate::{job, stdout};
+use crate::process::signals;
+use crate::{job, memory, stdout};
+use clap::{CommandFactory, Parser};
 use std::fmt::Display;
 use std::path::Path;
+use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use gpugraph::internals::algo::bfs::{Bfs, BfsDetails};
 use gpugraph::internals::algo::searches::Options;
 use gpugraph::internals::algo::searches::results::{SearchDetails, SearchOutput, Speed};
 use gpugraph::internals::algo::searches::tree::SourceOutput;
-use gpugraph::internals::algo::verify::{Check, Outcome};
+use gpugraph::internals::algo::verify::{Check, CheckOutcome};
 use gpugraph::internals::algo::{Algorithm, EdgeSource, Results, Sources, Verdict};
 use gpugraph::internals::error::Result;
 use gpugraph::internals::formats::{Edges, Input, Look, Unwatched, Visitor};
@@ -344,7 +344,7 @@ fn pass(case: &Case, sources: &[u64], how: How) {
     let columns: Vec<_> = sources.iter().map(|&source| (source, case.search(source))).collect();
     let told: Vec<_> = columns.iter().map(|(source, columns)| case.told(*source, columns)).collect();
     for check in case.verify(&columns, &told, how) {
-        assert_eq!(check.outcome, Outcome::Ok, "{check}");
+        assert_eq!(check.outcome, CheckOutcome::Ok, "{check}");
     }
 }
 
@@ -395,8 +395,8 @@ fn said(case: &Case, changes: &[(u64, i64, i32)], blocks: bool) -> String {
         (parents[case.row(id)], levels[case.row(id)]) = (parent, level);
     }
     let checks = case.verify(&columns, &told, How { blocks, ..PLAIN });
-    assert_eq!(checks[0].outcome, Outcome::Ok, "{}", checks[0]);
-    assert_eq!(checks[1].outcome, Outcome::Failed, "{}", checks[1]);
+    assert_eq!(checks[0].outcome, CheckOutcome::Ok, "{}", checks[0]);
+    assert_eq!(checks[1].outcome, CheckOutcome::Failed, "{}", checks[1]);
     checks[1].found.strip_prefix("validation failed: ").expect("a validation").to_owned()
 }
 
@@ -483,7 +483,7 @@ fn figures_are_held_against_columns_and_each_other() {
     ];
     for (number, change) in changes.into_iter().enumerate() {
         let checks = told(change, false);
-        assert_eq!((checks[0].outcome, checks[0].what.as_str()), (Outcome::Failed, "searches"), "{number}");
+        assert_eq!((checks[0].outcome, checks[0].what.as_str()), (CheckOutcome::Failed, "searches"), "{number}");
     }
     // By what was written.
     let changes: [&dyn Fn(&mut SourceTold); 3] = [
@@ -495,11 +495,11 @@ fn figures_are_held_against_columns_and_each_other() {
         for (number, change) in changes.into_iter().enumerate() {
             let checks = told(change, blocks);
             let outcomes = (checks[0].outcome, checks[1].outcome);
-            assert_eq!(outcomes, (Outcome::Ok, Outcome::Failed), "{number}: {} {}", checks[0], checks[1]);
+            assert_eq!(outcomes, (CheckOutcome::Ok, CheckOutcome::Failed), "{number}: {} {}", checks[0], checks[1]);
         }
     }
     // Of a deep tree the first levels alone are told.
-    assert!(told(&|told| told.frontiers.truncate(3), true).iter().all(|check| check.outcome == Outcome::Ok));
+    assert!(told(&|told| told.frontiers.truncate(3), true).iter().all(|check| check.outcome == CheckOutcome::Ok));
 }
 
 #[test]
@@ -519,7 +519,7 @@ fn what_is_missing_cut_short_or_not_there_any_more_is_told() {
     let text = fs::read_to_string(case.path("edges.mtx")).expect("read");
     fs::write(case.path("edges.mtx"), text.replace("\n1 2\n", "\n1 3\n")).expect("written");
     let check = check(&[(0, columns.clone())], PLAIN);
-    assert!(check.outcome == Outcome::Failed && check.found.contains("in a file of the same size"), "{check}");
+    assert!(check.outcome == CheckOutcome::Failed && check.found.contains("in a file of the same size"), "{check}");
 }
 
 #[test]
@@ -547,7 +547,7 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
         let table = Bfs { options, alpha: None, beta: None };
         table.verify(&results, (&output, &details), &mut verdict).expect("no stop");
         let outcomes: Vec<_> = verdict.checks.iter().map(|check| check.outcome).collect();
-        assert_eq!(outcomes, [Outcome::Ok, Outcome::Skipped]);
+        assert_eq!(outcomes, [CheckOutcome::Ok, CheckOutcome::Skipped]);
         assert!(verdict.checks[1].found.contains(why), "{}", verdict.checks[1]);
     }
 }

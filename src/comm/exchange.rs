@@ -1,11 +1,14 @@
-//! Interface of many-to-many messages for the code that sends and receives them. The module `mpi` transports them.
+//! Many-to-many messages: their limits, the threads that work and that take messages, and the outbox.
 
+use super::mpi::Ranks;
+use super::shm::{RingSize, Rings};
 use crate::error::{Error, Result};
+use crate::process::backoff::Backoff;
 use crate::process::traffic;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// Bytes of a rank's shared memory in addition to messages and queue cells: heads, and the rest of a page.
-const SEGMENT: u64 = 12 << 10;
+use std::thread::ScopedJoinHandle;
+use std::time::Instant;
 
 /// Limits of the messages that an exchange has in flight on one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,18 +25,20 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Returns the most bytes that an exchange among `ranks` ranks on `nodes` machines takes of one rank. With one
-    /// machine, that is the memory that all ranks share, because each rank touches most of it. Buffers that `work` has
-    /// taken and not yet sent are not included.
+    /// Returns the most bytes that an exchange among `ranks` ranks on `nodes` machines takes of one rank. Buffers that
+    /// `work` has taken and not yet sent are not included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
-        let (ranks, messages) = (ranks as u64, (self.outgoing + self.incoming) as u64);
-        let one = messages * self.words as u64 * 4;
         match nodes {
             _ if ranks == 1 => 0,
-            // Queues have at most two cells of three words for each message.
-            1 => ranks * (one + 48 * messages * (ranks + 1) + SEGMENT),
-            _ => one,
+            1 => self.ring(ranks).rank_bytes(ranks),
+            _ => (self.outgoing + self.incoming) as u64 * self.words as u64 * 4,
         }
+    }
+
+    /// Returns the size of the ring from a rank to another. All rings from a rank have room for about as many messages
+    /// as may be in flight on it.
+    fn ring(&self, ranks: usize) -> RingSize {
+        RingSize::new(self.outgoing.saturating_add(self.incoming) / (ranks - 1), self.words * 4)
     }
 
     pub(super) fn checked(self) -> Result<Self> {
@@ -59,26 +64,49 @@ pub struct Exchanged {
 /// Function that takes a message. Its arguments are the rank that sent the message, and the words.
 pub(super) type Take<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
 
-/// Function that sends a message to another rank as soon as there is room. It may return a free buffer.
-pub(super) type Transport<'a> = &'a (dyn Fn(usize, Vec<u32>) -> Result<Option<Vec<u32>>> + Sync);
+/// What [`Carrier::take`] did.
+pub(super) enum Taken {
+    /// It took a message of so many words.
+    Words(usize),
+    /// No message has arrived.
+    Nothing,
+    /// No message will arrive any more.
+    Over,
+}
 
-/// Returns the error of `send` after the exchange has failed.
-pub(super) fn refused() -> Error {
-    Error::internal("send a message", "the exchange has failed")
+/// Carries the messages of an exchange. Any thread may call its methods.
+pub(super) trait Carrier: Sync {
+    /// Starts to send a message to another rank and returns a free buffer, or returns the message if there is no room.
+    fn send(&self, to: usize, message: Vec<u32>) -> Result<Vec<u32>, Vec<u32>>;
+
+    /// Declares that this rank sends no more messages. Called once.
+    fn end(&self);
+
+    /// Passes a message that has arrived to `take`. Never waits for a message.
+    fn take(&self, take: Take<'_>) -> Result<Taken>;
 }
 
 /// Handle by which the `work` of [`Comm::exchange`](super::Comm::exchange) sends messages, from any number of threads.
 pub struct Outbox<'a> {
-    pub(super) shape: Shape,
-    pub(super) rank: usize,
-    pub(super) ranks: usize,
-    pub(super) take: Take<'a>,
+    shape: Shape,
+    rank: usize,
+    ranks: usize,
+    take: Take<'a>,
     /// Buffers of messages that have left.
-    pub(super) spare: Mutex<Vec<Vec<u32>>>,
-    pub(super) transport: Transport<'a>,
+    spare: Mutex<Vec<Vec<u32>>>,
+    /// `None` for a process by itself.
+    carrier: Option<&'a dyn Carrier>,
+    /// Whether the exchange has failed on this rank.
+    failed: AtomicBool,
+    sent_bytes: AtomicU64,
 }
 
-impl Outbox<'_> {
+impl<'a> Outbox<'a> {
+    fn new(shape: Shape, rank: usize, ranks: usize, take: Take<'a>, carrier: Option<&'a dyn Carrier>) -> Outbox<'a> {
+        let (failed, sent_bytes) = (AtomicBool::new(false), AtomicU64::new(0));
+        Outbox { shape, rank, ranks, take, spare: Mutex::default(), carrier, failed, sent_bytes }
+    }
+
     /// Returns an empty buffer with room for a message.
     pub fn buffer(&self) -> Vec<u32> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -86,7 +114,7 @@ impl Outbox<'_> {
     }
 
     /// Keeps a buffer for a later [`Outbox::buffer`].
-    pub(super) fn recycle(&self, mut buffer: Vec<u32>) {
+    fn recycle(&self, mut buffer: Vec<u32>) {
         // Buffers of other sizes are dropped; they would make memory grow.
         if (self.shape.words..=self.shape.words * 2).contains(&buffer.capacity()) {
             buffer.clear();
@@ -106,22 +134,41 @@ impl Outbox<'_> {
             let why = format!("{words} words to rank {to}, expected at most {} to one of {ranks}", self.shape.words);
             return Err(Error::internal("send a message", why));
         }
-        if to == self.rank {
+        if message.is_empty() || to == self.rank {
             if !message.is_empty() {
                 (self.take)(to, &message)?;
             }
             self.recycle(message);
             return Ok(());
         }
-        if message.is_empty() {
-            self.recycle(message);
-            return Ok(());
+        let (mut message, mut backoff) = (message, Backoff::default());
+        let bytes = 4 * message.len() as u64;
+        traffic::count(bytes);
+        self.sent_bytes.fetch_add(bytes, Ordering::Relaxed);
+        while let Some(carrier) = self.carrier.filter(|_| !self.failed.load(Ordering::SeqCst)) {
+            match carrier.send(to, message) {
+                Ok(free) => return Ok(self.recycle(free)),
+                Err(back) => message = back,
+            }
+            backoff.take();
         }
-        traffic::count(4 * message.len() as u64);
-        if let Some(free) = (self.transport)(to, message)? {
-            self.recycle(free);
+        Err(Error::internal("send a message", "the exchange has failed"))
+    }
+
+    /// Takes messages until every rank's work is done and no message is left. Returns the number of bytes taken.
+    fn take_all(&self, carrier: &dyn Carrier) -> Result<u64> {
+        let (mut backoff, mut bytes) = (Backoff::default(), 0);
+        while !self.failed.load(Ordering::SeqCst) {
+            match carrier.take(self.take)? {
+                Taken::Words(words) => {
+                    bytes += 4 * words as u64;
+                    backoff.reset();
+                }
+                Taken::Nothing => backoff.take(),
+                Taken::Over => break,
+            }
         }
-        Ok(())
+        Ok(bytes)
     }
 }
 
@@ -131,8 +178,48 @@ pub(super) fn alone<T>(
     work: impl FnOnce(&Outbox<'_>) -> Result<T>,
     take: Take<'_>,
 ) -> Result<(T, Exchanged)> {
-    let started = std::time::Instant::now();
-    let outbox = Outbox { shape, rank: 0, ranks: 1, take, spare: Mutex::default(), transport: &|_, _| Err(refused()) };
-    let done = work(&outbox)?;
+    let started = Instant::now();
+    let done = work(&Outbox::new(shape, 0, 1, take, None))?;
     Ok((done, Exchanged { seconds: started.elapsed().as_secs_f64(), ..Exchanged::default() }))
+}
+
+/// Runs the exchange of one of several ranks: a thread for the work, and threads that take messages. Messages go
+/// through shared memory if all ranks share some, else through MPI.
+pub(super) fn among<T: Send>(
+    ranks: &Ranks,
+    shape: Shape,
+    work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
+    take: Take<'_>,
+) -> Result<(T, Exchanged)> {
+    let (started, place) = (Instant::now(), ranks.place());
+    let carrier: Box<dyn Carrier + '_> = match Rings::open(ranks, shape.ring(place.ranks)) {
+        Some(rings) => Box::new(rings),
+        None => ranks.pool(shape)?,
+    };
+    let outbox = Outbox::new(shape, place.rank, place.ranks, take, Some(&*carrier));
+    let (done, taken) = std::thread::scope(|scope| {
+        let take_all = || {
+            let taken = outbox.take_all(&*carrier);
+            outbox.failed.fetch_or(taken.is_err(), Ordering::SeqCst);
+            taken
+        };
+        let takers: Vec<_> = (0..shape.takers).map(|_| scope.spawn(take_all)).collect();
+        let done = join(scope.spawn(|| work(&outbox)));
+        match done {
+            Ok(_) => carrier.end(),
+            Err(_) => outbox.failed.store(true, Ordering::SeqCst),
+        }
+        // Join all takers before the first error counts.
+        let taken: Vec<_> = takers.into_iter().map(join).collect();
+        (done, taken.into_iter().sum::<Result<u64>>())
+    });
+    // Return the error of `take` first: `work` may have failed only because sends were refused after that.
+    let received_bytes = taken?;
+    let (sent_bytes, seconds) = (outbox.sent_bytes.into_inner(), started.elapsed().as_secs_f64());
+    Ok((done?, Exchanged { sent_bytes, received_bytes, seconds }))
+}
+
+/// Returns what a thread returned. Its panic goes on in this thread.
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

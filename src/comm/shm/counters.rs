@@ -1,8 +1,8 @@
 //! Numbers that each rank of a machine publishes to the other ranks without a message.
 #![allow(unsafe_code)] // a view of shared memory
 
-use super::Ranks;
 use super::segment::Segment;
+use crate::comm::mpi::Ranks;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! Memory with numbers that all ranks of a machine read and write.
 #![allow(unsafe_code)] // a view of shared memory, as atomic numbers
 
-use super::Ranks;
 use super::segment::Segment;
 use crate::comm::SharedNumber;
+use crate::comm::mpi::Ranks;
 use std::sync::atomic::AtomicU64;
 
 /// Shared numbers, initially zero, that every rank reads and writes atomically. The pages that a rank uses count as

@@ -2,7 +2,7 @@
 
 use super::exchange::Carrier;
 use super::rounds::LinkSlots;
-use super::{Combine, RankPosition, Shape};
+use super::{Combine, MessageLimits, RankPosition};
 use crate::error::{Error, Result};
 use crate::memory::Number;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Ranks {
         match *self {}
     }
 
-    pub(super) fn pool(&self, _shape: Shape) -> Result<Box<dyn Carrier + '_>> {
+    pub(super) fn pool(&self, _shape: MessageLimits) -> Result<Box<dyn Carrier + '_>> {
         match *self {}
     }
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 /// Limits of the messages that an exchange has in flight on one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct MessageLimits {
     /// Most words of a message. From about 10,000 words on, messages keep a network busy; 65,536 words are 256 KiB.
     pub words: usize,
     /// Most outgoing messages in flight. If there are more, [`Outbox::send`] waits until one has left.
@@ -24,7 +24,7 @@ pub struct Shape {
     pub takers: usize,
 }
 
-impl Shape {
+impl MessageLimits {
     /// Returns the most bytes that an exchange among `ranks` ranks on `nodes` machines takes of one rank. Buffers that
     /// `work` has taken and not yet sent are not included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
@@ -44,7 +44,7 @@ impl Shape {
     pub(super) fn checked(self) -> Result<Self> {
         let least = self.words.min(self.outgoing).min(self.incoming).min(self.takers);
         if least == 0 || self.words > i32::MAX as usize / 4 {
-            return Err(Error::internal("exchange messages between ranks", format!("invalid shape {self:?}")));
+            return Err(Error::internal("exchange messages between ranks", format!("invalid limits {self:?}")));
         }
         Ok(self)
     }
@@ -52,7 +52,7 @@ impl Shape {
 
 /// Traffic of an exchange over this rank's network link. Messages of the rank to itself are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Exchanged {
+pub struct ExchangeTraffic {
     /// Bytes sent to other ranks.
     pub sent_bytes: u64,
     /// Bytes received from other ranks.
@@ -62,12 +62,12 @@ pub struct Exchanged {
 }
 
 /// Function that takes a message. Its arguments are the rank that sent the message, and the words.
-pub(super) type Take<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
+pub(super) type TakeMessage<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
 
 /// What [`Carrier::take`] did.
-pub(super) enum Taken {
+pub(super) enum Delivery {
     /// It took a message of so many words.
-    Words(usize),
+    Message(usize),
     /// No message has arrived.
     Nothing,
     /// No message will arrive any more.
@@ -83,15 +83,15 @@ pub(super) trait Carrier: Sync {
     fn end(&self);
 
     /// Passes a message that has arrived to `take`. Never waits for a message.
-    fn take(&self, take: Take<'_>) -> Result<Taken>;
+    fn take(&self, take: TakeMessage<'_>) -> Result<Delivery>;
 }
 
 /// Handle by which the `work` of [`Comm::exchange`](super::Comm::exchange) sends messages, from any number of threads.
 pub struct Outbox<'a> {
-    shape: Shape,
+    limits: MessageLimits,
     rank: usize,
     ranks: usize,
-    take: Take<'a>,
+    take: TakeMessage<'a>,
     /// Buffers of messages that have left.
     spare: Mutex<Vec<Vec<u32>>>,
     /// `None` for a process by itself.
@@ -102,52 +102,61 @@ pub struct Outbox<'a> {
 }
 
 impl<'a> Outbox<'a> {
-    fn new(shape: Shape, rank: usize, ranks: usize, take: Take<'a>, carrier: Option<&'a dyn Carrier>) -> Outbox<'a> {
+    fn new(
+        limits: MessageLimits,
+        rank: usize,
+        ranks: usize,
+        take: TakeMessage<'a>,
+        carrier: Option<&'a dyn Carrier>,
+    ) -> Outbox<'a> {
         let (failed, sent_bytes) = (AtomicBool::new(false), AtomicU64::new(0));
-        Outbox { shape, rank, ranks, take, spare: Mutex::default(), carrier, failed, sent_bytes }
+        Outbox { limits, rank, ranks, take, spare: Mutex::default(), carrier, failed, sent_bytes }
     }
 
     /// Returns an empty buffer with room for a message.
     pub fn buffer(&self) -> Vec<u32> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_else(|| Vec::with_capacity(self.shape.words))
+        spare.unwrap_or_else(|| Vec::with_capacity(self.limits.words))
     }
 
     /// Keeps a buffer for a later [`Outbox::buffer`].
     fn recycle(&self, mut buffer: Vec<u32>) {
         // Buffers of other sizes are dropped; they would make memory grow.
-        if (self.shape.words..=self.shape.words * 2).contains(&buffer.capacity()) {
+        if (self.limits.words..=self.limits.words * 2).contains(&buffer.capacity()) {
             buffer.clear();
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
     }
 
-    /// Sends `message`, of at most `shape.words` words, to rank `to`. Waits while too many messages are in flight. An
+    /// Sends `message`, of at most `limits.words` words, to rank `to`. Waits while too many messages are in flight. An
     /// empty message is not sent.
     ///
     /// # Errors
     /// An error once the exchange has failed; the error of `take` for a message to this rank itself; [`Error::Io`]
     /// for an invalid rank or a message that is too long.
-    pub fn send(&self, to: usize, message: Vec<u32>) -> Result<()> {
-        if to >= self.ranks || message.len() > self.shape.words {
+    pub fn send(&self, to: usize, mut message: Vec<u32>) -> Result<()> {
+        if to >= self.ranks || message.len() > self.limits.words {
             let (words, ranks) = (message.len(), self.ranks);
-            let why = format!("{words} words to rank {to}, expected at most {} to one of {ranks}", self.shape.words);
+            let why = format!("{words} words to rank {to}, expected at most {} to one of {ranks}", self.limits.words);
             return Err(Error::internal("send a message", why));
         }
-        if message.is_empty() || to == self.rank {
-            if !message.is_empty() {
-                (self.take)(to, &message)?;
-            }
+        if to == self.rank && !message.is_empty() {
+            (self.take)(to, &message)?;
+        }
+        if to == self.rank || message.is_empty() {
             self.recycle(message);
             return Ok(());
         }
-        let (mut message, mut backoff) = (message, Backoff::default());
+        let mut backoff = Backoff::default();
         let bytes = 4 * message.len() as u64;
         traffic::count(bytes);
         self.sent_bytes.fetch_add(bytes, Ordering::Relaxed);
         while let Some(carrier) = self.carrier.filter(|_| !self.failed.load(Ordering::SeqCst)) {
             match carrier.send(to, message) {
-                Ok(free) => return Ok(self.recycle(free)),
+                Ok(free) => {
+                    self.recycle(free);
+                    return Ok(());
+                }
                 Err(back) => message = back,
             }
             backoff.take();
@@ -160,12 +169,12 @@ impl<'a> Outbox<'a> {
         let (mut backoff, mut bytes) = (Backoff::default(), 0);
         while !self.failed.load(Ordering::SeqCst) {
             match carrier.take(self.take)? {
-                Taken::Words(words) => {
+                Delivery::Message(words) => {
                     bytes += 4 * words as u64;
                     backoff.reset();
                 }
-                Taken::Nothing => backoff.take(),
-                Taken::Over => break,
+                Delivery::Nothing => backoff.take(),
+                Delivery::Over => break,
             }
         }
         Ok(bytes)
@@ -174,36 +183,36 @@ impl<'a> Outbox<'a> {
 
 /// Runs the exchange of a process by itself, which takes the messages that it sends to itself.
 pub(super) fn alone<T>(
-    shape: Shape,
+    limits: MessageLimits,
     work: impl FnOnce(&Outbox<'_>) -> Result<T>,
-    take: Take<'_>,
-) -> Result<(T, Exchanged)> {
+    take: TakeMessage<'_>,
+) -> Result<(T, ExchangeTraffic)> {
     let started = Instant::now();
-    let done = work(&Outbox::new(shape, 0, 1, take, None))?;
-    Ok((done, Exchanged { seconds: started.elapsed().as_secs_f64(), ..Exchanged::default() }))
+    let done = work(&Outbox::new(limits, 0, 1, take, None))?;
+    Ok((done, ExchangeTraffic { seconds: started.elapsed().as_secs_f64(), ..ExchangeTraffic::default() }))
 }
 
 /// Runs the exchange of one of several ranks: a thread for the work, and threads that take messages. Messages go
 /// through shared memory if all ranks share some, else through MPI.
 pub(super) fn among<T: Send>(
     ranks: &Ranks,
-    shape: Shape,
+    limits: MessageLimits,
     work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
-    take: Take<'_>,
-) -> Result<(T, Exchanged)> {
+    take: TakeMessage<'_>,
+) -> Result<(T, ExchangeTraffic)> {
     let (started, place) = (Instant::now(), ranks.place());
-    let carrier: Box<dyn Carrier + '_> = match Rings::open(ranks, shape.ring(place.ranks)) {
+    let carrier: Box<dyn Carrier + '_> = match Rings::open(ranks, limits.ring(place.ranks)) {
         Some(rings) => Box::new(rings),
-        None => ranks.pool(shape)?,
+        None => ranks.pool(limits)?,
     };
-    let outbox = Outbox::new(shape, place.rank, place.ranks, take, Some(&*carrier));
+    let outbox = Outbox::new(limits, place.rank, place.ranks, take, Some(&*carrier));
     let (done, taken) = std::thread::scope(|scope| {
         let take_all = || {
             let taken = outbox.take_all(&*carrier);
             outbox.failed.fetch_or(taken.is_err(), Ordering::SeqCst);
             taken
         };
-        let takers: Vec<_> = (0..shape.takers).map(|_| scope.spawn(take_all)).collect();
+        let takers: Vec<_> = (0..limits.takers).map(|_| scope.spawn(take_all)).collect();
         let done = join(scope.spawn(|| work(&outbox)));
         match done {
             Ok(_) => carrier.end(),
@@ -216,7 +225,7 @@ pub(super) fn among<T: Send>(
     // Return the error of `take` first: `work` may have failed only because sends were refused after that.
     let received_bytes = taken?;
     let (sent_bytes, seconds) = (outbox.sent_bytes.into_inner(), started.elapsed().as_secs_f64());
-    Ok((done?, Exchanged { sent_bytes, received_bytes, seconds }))
+    Ok((done?, ExchangeTraffic { sent_bytes, received_bytes, seconds }))
 }
 
 /// Returns what a thread returned. Its panic goes on in this thread.

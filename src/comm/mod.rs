@@ -29,9 +29,9 @@ mod work_stealing;
 
 pub use abort::{end_with, report_panics};
 pub use agreement::{agreed, is_first_of, reports_for_node};
-pub use exchange::{Exchanged, Outbox, Shape};
+pub use exchange::{ExchangeTraffic, MessageLimits, Outbox};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
-pub use rounds::{Line, Round, Rounds};
+pub use rounds::{RankNumbers, Round, Rounds};
 pub use shared_number::SharedNumber;
 pub use shm::{SharedCounters, SharedMemory};
 pub use work_stealing::{Pass, WorkStealing};
@@ -82,7 +82,7 @@ pub(crate) enum Combine {
 impl Comm {
     /// Most bytes that one collective operation allocates in addition to its arguments and results.
     /// [`Comm::set_scratch`] can lower it. If ranks share memory, it is the limit for all ranks of the machine
-    /// together. For an exchange see [`Shape::bytes`].
+    /// together. For an exchange see [`MessageLimits::bytes`].
     pub const SCRATCH: usize = 16 << 20;
 
     /// Estimates the bytes of memory that MPI takes of a rank by the time it has started, with `local_ranks` ranks on a
@@ -321,7 +321,7 @@ impl Comm {
     /// Exchanges many-to-many messages of bounded size while every rank works. Collective.
     ///
     /// `work` runs on its own thread, may start more threads, and sends through the [`Outbox`]. `take(from, words)` is
-    /// called for every message that arrives, on `shape.takers` threads at the same time. Messages of one rank may be
+    /// called for every message that arrives, on `limits.takers` threads at the same time. Messages of one rank may be
     /// taken in any order. A message of a rank to itself is taken by the thread that sends it. The
     /// sending threads copy messages into shared memory, where they are taken, or pass them to MPI. The call returns when every rank's work is done and all messages to this rank are taken. Receiving never
     /// waits for sending. So no order of sends can deadlock, provided that `take` does not wait for anything that
@@ -331,14 +331,14 @@ impl Comm {
     /// has then ended only on this rank, so the job must be ended on all ranks, as [`end_with`] does.
     pub fn exchange<T: Send>(
         &self,
-        shape: Shape,
+        limits: MessageLimits,
         work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
         take: impl Fn(usize, &[u32]) -> Result<()> + Sync,
-    ) -> Result<(T, Exchanged)> {
-        let shape = shape.checked()?;
+    ) -> Result<(T, ExchangeTraffic)> {
+        let limits = limits.checked()?;
         match self {
-            Comm::Solo => exchange::alone(shape, work, &take),
-            Comm::Mpi(ranks) => exchange::among(ranks, shape, work, &take),
+            Comm::Solo => exchange::alone(limits, work, &take),
+            Comm::Mpi(ranks) => exchange::among(ranks, limits, work, &take),
         }
     }
 

@@ -17,9 +17,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Number of 64-bit words that each rank gives to all in [`Rounds::gather`].
-pub(super) const LINE: usize = 7;
+pub(super) const NUMBERS: usize = 7;
 /// The numbers of one rank in [`Rounds::gather`].
-pub type Line = [u64; LINE];
+pub type RankNumbers = [u64; NUMBERS];
 
 /// Fewest and most bytes of a link; MPI counts bytes in 31 bits.
 const LINK_BYTES: [usize; 2] = [256, 1 << 30];
@@ -63,28 +63,28 @@ pub(super) trait LinkSlots: Send {
     }
 
     /// Returns the numbers of every rank, indexed by rank. Collective.
-    fn gather_lines(&mut self, mine: Line, waiting: &mut Waiting) -> Vec<Line>;
+    fn gather_numbers(&mut self, mine: RankNumbers, waiting: &mut Waiting) -> Vec<RankNumbers>;
 
     /// Closes the links. After a failure (`failed`) messages may still be in flight.
     fn close(&mut self, _failed: bool) {}
 }
 
 /// The links of this rank to all other ranks: through shared memory if all ranks share some, else through MPI.
-struct Links {
+struct RoundLinks {
     slots: Box<dyn LinkSlots>,
     /// By rank, the bytes of the next message to it so far.
     filled: Vec<usize>,
     waiting: Waiting,
 }
 
-impl Links {
-    fn open(ranks: &Arc<Ranks>, link: usize) -> Links {
+impl RoundLinks {
+    fn open(ranks: &Arc<Ranks>, link: usize) -> RoundLinks {
         let (link, place) = (link.clamp(LINK_BYTES[0], LINK_BYTES[1]), ranks.place());
         let (slots, waiting): (Box<dyn LinkSlots>, _) = match RingLinks::open(ranks, link) {
             Some(links) => (Box::new(links), Waiting::in_memory(place.local_ranks)),
             None => (ranks.windows(link), Waiting::for_messages(place.local_ranks)),
         };
-        Links { slots, filled: vec![0; place.ranks], waiting }
+        RoundLinks { slots, filled: vec![0; place.ranks], waiting }
     }
 
     /// Writes words to the next message to rank `to`, as many as it has room for, and sends it once it is full.
@@ -148,7 +148,7 @@ pub struct Rounds {
     rank: usize,
     ranks: usize,
     /// `None` for a process by itself.
-    links: Option<Links>,
+    links: Option<RoundLinks>,
     /// Ranks that have not ended the current round towards this rank, and ranks towards which this rank has not ended
     /// it.
     open_from: Vec<usize>,
@@ -160,7 +160,7 @@ pub struct Rounds {
 impl Rounds {
     /// Opens the links of a rank, of `link` bytes each.
     pub(super) fn open(rank: usize, ranks: usize, others: Option<&Arc<Ranks>>, link: usize) -> Rounds {
-        let links = others.map(|ranks| Links::open(ranks, link));
+        let links = others.map(|ranks| RoundLinks::open(ranks, link));
         Rounds { rank, ranks, links, open_from: Vec::new(), open_to: Vec::new(), unfinished: false }
     }
 
@@ -223,13 +223,13 @@ impl Rounds {
     ///
     /// # Errors
     /// [`Error::Io`] if an earlier round failed. The job must then be ended on all ranks.
-    pub fn gather(&mut self, mine: Line) -> Result<Vec<Line>> {
+    pub fn gather(&mut self, mine: RankNumbers) -> Result<Vec<RankNumbers>> {
         self.begin_operation()?;
         let lines = match &mut self.links {
             None => vec![mine],
-            Some(Links { slots, waiting, .. }) => {
+            Some(RoundLinks { slots, waiting, .. }) => {
                 waiting.reset();
-                slots.gather_lines(mine, waiting)
+                slots.gather_numbers(mine, waiting)
             }
         };
         self.unfinished = false;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use gpugraph::comm::{Comm, Outbox, Shape};
+use gpugraph::comm::{Comm, MessageLimits, Outbox};
 use gpugraph::formats::{CacheUse, Input, TextOptions, Unwatched, WeightType, Weights};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{DegreeSummary, Degrees};
@@ -158,7 +158,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
         input.scan(&mut placing.visitors(), &Unwatched)?;
         placing.finish()
     };
-    let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
+    let shape = MessageLimits { words: 1, outgoing: 1, incoming: 1, takers: 1 };
     let (met, _): (u64, _) = Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("scatter");
     assert_eq!(met, loops);
     let spilled = partition.spilled();

@@ -8,16 +8,16 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
-use crate::comm::exchange::{Carrier, Shape, Take, Taken};
+use crate::comm::exchange::{Carrier, Delivery, MessageLimits, TakeMessage};
 use crate::error::{Error, Result};
 use ::mpi::ffi;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-struct Pool<'a> {
+struct MessagePool<'a> {
     ranks: &'a Ranks,
-    shape: Shape,
+    limits: MessageLimits,
     /// Tag that distinguishes the messages of this exchange from those of the next one, which another rank may have
     /// begun.
     tag: c_int,
@@ -89,7 +89,7 @@ impl Operations {
 
 impl Ranks {
     /// Opens an exchange of messages through MPI: posts the receives. Collective.
-    pub(in crate::comm) fn pool(&self, shape: Shape) -> Result<Box<dyn Carrier + '_>> {
+    pub(in crate::comm) fn pool(&self, limits: MessageLimits) -> Result<Box<dyn Carrier + '_>> {
         if self.broken.load(Ordering::SeqCst) {
             return Err(Error::internal("exchange messages between ranks", "the exchange before failed"));
         }
@@ -107,21 +107,21 @@ impl Ranks {
             complete: false,
         };
         // Two tags are enough. No rank is two exchanges ahead, because each exchange ends with counts from all ranks.
-        let pool = Pool { ranks: self, shape, tag: (number % 2) as c_int, messages: Mutex::new(messages) };
+        let pool = MessagePool { ranks: self, limits, tag: (number % 2) as c_int, messages: Mutex::new(messages) };
         // Zeroed pages take no memory until a message is written to them.
-        (0..shape.incoming).for_each(|_| pool.accept(&mut pool.lock(), vec![0; shape.words]));
+        (0..limits.incoming).for_each(|_| pool.accept(&mut pool.lock(), vec![0; limits.words]));
         Ok(Box::new(pool))
     }
 }
 
-impl Pool<'_> {
+impl MessagePool<'_> {
     fn lock(&self) -> MutexGuard<'_, Messages> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts to receive a message from any rank into `buffer`, which has room for the words of a message.
     fn accept(&self, messages: &mut Messages, mut buffer: Vec<u32>) {
-        let (at, count) = (buffer.as_mut_ptr().cast(), self.shape.words as c_int);
+        let (at, count) = (buffer.as_mut_ptr().cast(), self.limits.words as c_int);
         // SAFETY: the buffer has that many words, which stay in place, in `arriving`, until the operation is done.
         let request = self.ranks.begin("MPI_Irecv", |request| unsafe {
             let (kind, comm) = (ffi::RSMPI_UINT32_T, self.ranks.messages.0);
@@ -155,11 +155,11 @@ impl Pool<'_> {
     }
 }
 
-impl Carrier for Pool<'_> {
+impl Carrier for MessagePool<'_> {
     fn send(&self, to: usize, message: Vec<u32>) -> Result<Vec<u32>, Vec<u32>> {
         let mut messages = self.lock();
         self.poll_left(&mut messages);
-        if messages.leaving.requests.len() >= self.shape.outgoing {
+        if messages.leaving.requests.len() >= self.limits.outgoing {
             return Err(message);
         }
         messages.sent[to] += 1;
@@ -185,22 +185,22 @@ impl Carrier for Pool<'_> {
         messages.counting = Some(request);
     }
 
-    fn take(&self, take: Take<'_>) -> Result<Taken> {
+    fn take(&self, take: TakeMessage<'_>) -> Result<Delivery> {
         let mut messages = self.lock();
         if messages.arrived.is_empty() && !messages.complete {
             self.poll(&mut messages);
         }
         let Some((from, buffer, words)) = messages.arrived.pop() else {
-            return Ok(if messages.complete { Taken::Over } else { Taken::Nothing });
+            return Ok(if messages.complete { Delivery::Over } else { Delivery::Nothing });
         };
         drop(messages);
         take(from, &buffer[..words])?;
         self.accept(&mut self.lock(), buffer);
-        Ok(Taken::Words(words))
+        Ok(Delivery::Message(words))
     }
 }
 
-impl Drop for Pool<'_> {
+impl Drop for MessagePool<'_> {
     /// Cancels the receives that are still posted, since no message will come. After a failure it leaks the buffers in
     /// flight instead, because MPI may use them until the job ends.
     fn drop(&mut self) {

@@ -20,7 +20,7 @@ const WINDOW: usize = 4;
 
 /// Elements to send to rank `peer` or to receive from it.
 #[derive(Clone)]
-struct Piece {
+struct SharePiece {
     peer: usize,
     elements: Range<usize>,
 }
@@ -60,10 +60,10 @@ impl Ranks {
         (self.chunk() / size_of::<T>()).max(1)
     }
 
-    fn pieces<T>(&self, peer: usize, share: Range<usize>) -> impl Iterator<Item = Piece> + use<T> {
+    fn pieces<T>(&self, peer: usize, share: Range<usize>) -> impl Iterator<Item = SharePiece> + use<T> {
         let length = self.piece_len::<T>();
         let end = share.end;
-        share.step_by(length).map(move |at| Piece { peer, elements: at..end.min(at + length) })
+        share.step_by(length).map(move |at| SharePiece { peer, elements: at..end.min(at + length) })
     }
 
     /// Sends and receives pieces of `values`, with a window of pieces in flight in each direction. If there is
@@ -72,8 +72,8 @@ impl Ranks {
     fn flow<T: Number>(
         &self,
         values: &mut [T],
-        mut sends: impl Iterator<Item = Piece>,
-        mut receives: impl Iterator<Item = Piece>,
+        mut sends: impl Iterator<Item = SharePiece>,
+        mut receives: impl Iterator<Item = SharePiece>,
         scratch: Option<Vec<T>>,
         add: impl Fn(T, T) -> T,
     ) {

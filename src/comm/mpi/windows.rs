@@ -7,7 +7,7 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
-use crate::comm::rounds::{Arrived, LINE, Line, LinkSlots};
+use crate::comm::rounds::{Arrived, LinkSlots, NUMBERS, RankNumbers};
 use crate::comm::waiting::Waiting;
 use crate::memory::bytes_of_mut;
 use ::mpi::ffi;
@@ -23,18 +23,18 @@ const HEADER: usize = 2;
 const TAG: usize = 2;
 
 /// The buffer of a message, and its MPI operation.
-struct Slot {
+struct MessageSlot {
     request: ffi::MPI_Request,
     /// Header and content.
     words: Vec<u64>,
 }
 
 // SAFETY: a request is a handle that any thread may poll while calls are serialised.
-unsafe impl Send for Slot {}
+unsafe impl Send for MessageSlot {}
 
 /// The messages to one rank or from it, and the index of the next one.
-struct Window {
-    slots: Vec<Slot>,
+struct MessageWindow {
+    slots: Vec<MessageSlot>,
     next: usize,
 }
 
@@ -43,8 +43,8 @@ struct Windows {
     tag: c_int,
     /// Most bytes of content in a message.
     room: usize,
-    sending: Vec<Window>,
-    receiving: Vec<Window>,
+    sending: Vec<MessageWindow>,
+    receiving: Vec<MessageWindow>,
 }
 
 impl Ranks {
@@ -57,9 +57,10 @@ impl Ranks {
         let (rank, count) = (ranks.place.rank, ranks.place.ranks);
         let window = |peer: usize| {
             // SAFETY: a constant of the library.
-            let slot = || Slot { request: unsafe { ffi::RSMPI_REQUEST_NULL }, words: vec![0; HEADER + room / 8] };
+            let slot =
+                || MessageSlot { request: unsafe { ffi::RSMPI_REQUEST_NULL }, words: vec![0; HEADER + room / 8] };
             let slots = if peer == rank { Vec::new() } else { (0..WINDOW).map(|_| slot()).collect() };
-            Window { slots, next: 0 }
+            MessageWindow { slots, next: 0 }
         };
         let windows = || (0..count).map(window).collect::<Vec<_>>();
         let mut links = Windows { ranks: ranks.clone(), tag, room, sending: windows(), receiving: windows() };
@@ -138,12 +139,12 @@ impl LinkSlots for Windows {
         self.sending.iter_mut().flat_map(|window| &mut window.slots).all(|slot| ranks.test(&mut slot.request))
     }
 
-    fn gather_lines(&mut self, mine: Line, waiting: &mut Waiting) -> Vec<Line> {
-        let mut lines = vec![Line::default(); self.ranks.place.ranks];
+    fn gather_numbers(&mut self, mine: RankNumbers, waiting: &mut Waiting) -> Vec<RankNumbers> {
+        let mut lines = vec![RankNumbers::default(); self.ranks.place.ranks];
         let to = lines.as_mut_ptr();
         // SAFETY: every rank sends a line and receives one of each; both buffers live until the operation is done.
         let mut request = self.ranks.begin("MPI_Iallgather", |request| unsafe {
-            let (kind, count, comm) = (ffi::RSMPI_UINT64_T, LINE as c_int, self.ranks.collective.0);
+            let (kind, count, comm) = (ffi::RSMPI_UINT64_T, NUMBERS as c_int, self.ranks.collective.0);
             ffi::MPI_Iallgather(mine.as_ptr().cast(), count, kind, to.cast(), count, kind, comm, request)
         });
         while !self.ranks.test(&mut request) {

@@ -4,10 +4,10 @@
 //! has seen all numbers of the gathering in between, and each rank gave those after it had read the numbers before. So
 //! no number is overwritten before it is read.
 
-use super::rings::{RingSize, Rings, Slot};
+use super::rings::{RingSize, RingSlot, Rings};
 use super::stores::Stores;
 use crate::comm::mpi::Ranks;
-use crate::comm::rounds::{Arrived, Line, LinkSlots};
+use crate::comm::rounds::{Arrived, LinkSlots, RankNumbers};
 use crate::comm::waiting::Waiting;
 use std::sync::atomic::Ordering;
 
@@ -19,8 +19,8 @@ pub(in crate::comm) struct RingLinks {
     rings: Rings,
     /// By rank, the slot that is being filled for it, the slot that is being taken from it, and how words are written
     /// to it.
-    filling: Vec<Option<Slot>>,
-    taking: Vec<Option<Slot>>,
+    filling: Vec<Option<RingSlot>>,
+    taking: Vec<Option<RingSlot>>,
     stores: Vec<Stores>,
     /// Number of times that numbers were gathered.
     gathered: u64,
@@ -48,7 +48,7 @@ impl RingLinks {
     }
 
     /// Claims the next slot to rank `to`, if none is being filled.
-    fn slot(&mut self, to: usize) -> &mut Option<Slot> {
+    fn slot(&mut self, to: usize) -> &mut Option<RingSlot> {
         let slot = &mut self.filling[to];
         if slot.is_none() {
             *slot = self.rings.free_slot(to);
@@ -90,7 +90,7 @@ impl LinkSlots for RingLinks {
         }
     }
 
-    fn gather_lines(&mut self, mine: Line, waiting: &mut Waiting) -> Vec<Line> {
+    fn gather_numbers(&mut self, mine: RankNumbers, waiting: &mut Waiting) -> Vec<RankNumbers> {
         self.gathered += 1;
         let which = (self.gathered % 2) as usize;
         let own = self.rings.line(self.rings.rank(), which);

@@ -7,10 +7,10 @@
 //! others need.
 #![allow(unsafe_code)] // views of shared memory; turns settle who uses a slot
 
-use super::segment::{self, Segment};
-use crate::comm::exchange::{Carrier, Take, Taken};
+use super::segment::{self, SharedSegment};
+use crate::comm::exchange::{Carrier, Delivery, TakeMessage};
 use crate::comm::mpi::Ranks;
-use crate::comm::rounds::LINE;
+use crate::comm::rounds::NUMBERS;
 use crate::error::Result;
 use crate::memory::bytes_of;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -58,7 +58,7 @@ impl RingSize {
 
 /// The rings of a rank: one to each other rank, and one from each.
 pub(in crate::comm) struct Rings {
-    segment: Segment,
+    segment: SharedSegment,
     rank: usize,
     ranks: usize,
     size: RingSize,
@@ -70,7 +70,7 @@ pub(in crate::comm) struct Rings {
 }
 
 /// A slot that its owner alone may use.
-pub(super) struct Slot {
+pub(super) struct RingSlot {
     /// The rank that writes to the ring.
     from: usize,
     /// Offset in the part of that rank.
@@ -82,7 +82,7 @@ impl Rings {
     /// Opens rings between all ranks. Returns `None` on all ranks if they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, size: RingSize) -> Option<Rings> {
         let (rank, count) = (ranks.place().rank, ranks.place().ranks);
-        let segment = Segment::open(ranks, size.part(count)?)?;
+        let segment = SharedSegment::open(ranks, size.part(count)?)?;
         let counters = || (0..count).map(|_| AtomicU64::new(0)).collect();
         Some(Rings { segment, rank, ranks: count, size, sent: counters(), taken: counters(), last: rank.into() })
     }
@@ -93,24 +93,24 @@ impl Rings {
     }
 
     /// Returns the next slot of the ring to rank `to`, unless the ring is full.
-    pub(super) fn free_slot(&self, to: usize) -> Option<Slot> {
+    pub(super) fn free_slot(&self, to: usize) -> Option<RingSlot> {
         self.claim(&self.sent[to], self.rank, to, 0)
     }
 
     /// Returns the slot of the next message from rank `from`, if there is one.
-    pub(super) fn full_slot(&self, from: usize) -> Option<Slot> {
+    pub(super) fn full_slot(&self, from: usize) -> Option<RingSlot> {
         self.claim(&self.taken[from], from, self.rank, 1)
     }
 
     /// Claims the slot of number `next` of the ring `from` -> `to`, if it has the turn `full` (0 or 1) of its lap.
-    fn claim(&self, next: &AtomicU64, from: usize, to: usize, full: u64) -> Option<Slot> {
+    fn claim(&self, next: &AtomicU64, from: usize, to: usize, full: u64) -> Option<RingSlot> {
         let RingSize { slots, stride } = self.size;
         let ring = (to + self.ranks - from - 1) % self.ranks;
         let mut number = next.load(Ordering::Relaxed);
         loop {
             let (lap, place) = (number / slots, number % slots);
             let at = HEAD + ((ring as u64 * slots + place) * stride) as usize;
-            let slot = Slot { from, at, turn: 2 * lap + full };
+            let slot = RingSlot { from, at, turn: 2 * lap + full };
             // Another thread may have got this number, and its turn may be over.
             let now = match self.header(&slot)[TURN].load(Ordering::Acquire) == slot.turn {
                 true => match next.compare_exchange_weak(number, number + 1, Ordering::Relaxed, Ordering::Relaxed) {
@@ -126,43 +126,43 @@ impl Rings {
         }
     }
 
-    fn header(&self, slot: &Slot) -> &[AtomicU64] {
+    fn header(&self, slot: &RingSlot) -> &[AtomicU64] {
         // SAFETY: headers are only used as atomics.
         unsafe { self.segment.view(slot.from, slot.at, CACHE_LINE / 8) }
     }
 
     /// Returns the room of a free slot.
-    pub(super) fn room_of<'a>(&'a self, slot: &'a mut Slot) -> &'a mut [u8] {
+    pub(super) fn room_of<'a>(&'a self, slot: &'a mut RingSlot) -> &'a mut [u8] {
         // SAFETY: the turn gives the slot to its owner alone.
         unsafe { self.segment.view_mut(slot.from, slot.at + CACHE_LINE, self.room()) }
     }
 
     /// Returns the first `len` words of the message in a slot.
-    fn message<'a, T: crate::memory::Number>(&'a self, slot: &'a Slot, len: usize) -> &'a [T] {
+    fn message<'a, T: crate::memory::Number>(&'a self, slot: &'a RingSlot, len: usize) -> &'a [T] {
         // SAFETY: as above; the sender wrote the message before it passed the turn on.
         unsafe { self.segment.view(slot.from, slot.at + CACHE_LINE, len) }
     }
 
     /// Returns all words of a full slot, the number of bytes that are a message, and whether it ends a round.
-    pub(super) fn content<'a>(&'a self, slot: &'a Slot) -> (&'a [u64], usize, bool) {
+    pub(super) fn content<'a>(&'a self, slot: &'a RingSlot) -> (&'a [u64], usize, bool) {
         let length = self.header(slot)[LENGTH].load(Ordering::Relaxed);
         (self.message(slot, self.room() / 8), (length & !LAST) as usize, length & LAST != 0)
     }
 
     /// Sends the first `bytes` bytes of a slot to the reader of its ring.
-    pub(super) fn publish(&self, slot: Slot, bytes: usize, last: bool) {
+    pub(super) fn publish(&self, slot: RingSlot, bytes: usize, last: bool) {
         self.header(&slot)[LENGTH].store(bytes as u64 | if last { LAST } else { 0 }, Ordering::Relaxed);
         self.pass_on(slot);
     }
 
     /// Ends the use of a slot: its other side may use it.
-    pub(super) fn pass_on(&self, slot: Slot) {
+    pub(super) fn pass_on(&self, slot: RingSlot) {
         self.header(&slot)[TURN].store(slot.turn + 1, Ordering::Release);
     }
 
     /// Returns cache line `which` (0 or 1) of the numbers that `rank` gives to all.
     pub(super) fn line(&self, rank: usize, which: usize) -> &[AtomicU64] {
-        const { assert!((LINE + 1) * 8 == CACHE_LINE) };
+        const { assert!((NUMBERS + 1) * 8 == CACHE_LINE) };
         // SAFETY: these lines are only used as atomics.
         unsafe { self.segment.view(rank, which * CACHE_LINE, CACHE_LINE / 8) }
     }
@@ -189,7 +189,7 @@ impl Carrier for Rings {
         self.segment.word(DONE).fetch_add(1, Ordering::SeqCst);
     }
 
-    fn take(&self, take: Take<'_>) -> Result<Taken> {
+    fn take(&self, take: TakeMessage<'_>) -> Result<Delivery> {
         // Read the counter before the rings. If all work is done, the rings then have all messages.
         let over = self.segment.word(DONE).load(Ordering::SeqCst) == self.ranks as u64;
         let last = self.last.load(Ordering::Relaxed);
@@ -201,10 +201,10 @@ impl Carrier for Rings {
                 let words = self.content(&slot).1 / 4;
                 take(from, self.message(&slot, words))?;
                 self.pass_on(slot);
-                return Ok(Taken::Words(words));
+                return Ok(Delivery::Message(words));
             }
         }
-        Ok(if over { Taken::Over } else { Taken::Nothing })
+        Ok(if over { Delivery::Over } else { Delivery::Nothing })
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
     /// Makes the rings of two ranks within this process.
     fn rings(slots: usize, room: usize) -> [Rings; 2] {
         let size = RingSize::new(slots, room);
-        Segment::within(size.part(2).expect("few bytes")).map(|(rank, segment)| {
+        SharedSegment::within(size.part(2).expect("few bytes")).map(|(rank, segment)| {
             let counters = || (0..2).map(|_| AtomicU64::new(0)).collect();
             Rings { segment, rank, ranks: 2, size, sent: counters(), taken: counters(), last: rank.into() }
         })
@@ -232,13 +232,13 @@ mod tests {
                 assert_eq!(a.send(1, vec![99]), Err(vec![99]));
                 for n in 0..slots as u32 {
                     let want = |from: usize, words: &[u32]| Ok(assert_eq!((from, words), (0, &[n, round][..])));
-                    assert!(matches!(b.take(&want), Ok(Taken::Words(2))));
+                    assert!(matches!(b.take(&want), Ok(Delivery::Message(2))));
                 }
             }
             a.end();
-            assert!(matches!(b.take(&|_, _| Ok(())), Ok(Taken::Nothing)));
+            assert!(matches!(b.take(&|_, _| Ok(())), Ok(Delivery::Nothing)));
             b.end();
-            assert!(matches!(b.take(&|_, _| Ok(())), Ok(Taken::Over)));
+            assert!(matches!(b.take(&|_, _| Ok(())), Ok(Delivery::Over)));
         }
     }
 
@@ -263,7 +263,7 @@ mod tests {
                     let mut mine = 0;
                     while mine < 5000 {
                         match b.take(&keep) {
-                            Ok(Taken::Words(_)) => mine += 1,
+                            Ok(Delivery::Message(_)) => mine += 1,
                             _ => std::thread::yield_now(),
                         }
                     }

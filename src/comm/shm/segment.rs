@@ -18,7 +18,7 @@ const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "gpugraph-";
 /// Age above which a file belongs to no running job, because a job's file has a name only for moments.
 const STALE_AGE: Duration = Duration::from_secs(3600);
-/// Bytes before the first part; they contain the words of [`Segment::word`].
+/// Bytes before the first part; they contain the words of [`SharedSegment::word`].
 pub(super) const HEAD: usize = 4096;
 pub(super) const PAGE: usize = 4096;
 /// Words of the head that the barrier uses: ranks that have arrived, and the number of barriers passed.
@@ -26,7 +26,7 @@ const ARRIVED: usize = 0;
 const GENERATION: usize = 1;
 
 /// Shared memory of an operation.
-pub(super) struct Segment {
+pub(super) struct SharedSegment {
     base: *mut u8,
     bytes: usize,
     part: usize,
@@ -34,14 +34,14 @@ pub(super) struct Segment {
 }
 
 // SAFETY: all access is by atomics, or by views whose caller promises that nobody else uses the range.
-unsafe impl Send for Segment {}
+unsafe impl Send for SharedSegment {}
 // SAFETY: as above.
-unsafe impl Sync for Segment {}
+unsafe impl Sync for SharedSegment {}
 
-impl Segment {
+impl SharedSegment {
     /// Makes memory with `part` zeroed bytes for each rank; each part begins at a page. Returns `None` on all ranks if
     /// they are on several machines or one of them can't map the memory. Collective.
-    pub(super) fn open(ranks: &Ranks, part: usize) -> Option<Segment> {
+    pub(super) fn open(ranks: &Ranks, part: usize) -> Option<SharedSegment> {
         if ranks.place().nodes > 1 {
             return None;
         }
@@ -59,7 +59,7 @@ impl Segment {
             Some((_, file)) => Some(file),
             None => OpenOptions::new().read(true).write(true).open(&path).ok(),
         };
-        let segment = file.and_then(|file| Segment::map(&file, bytes, part, ranks.place().rank, count));
+        let segment = file.and_then(|file| SharedSegment::map(&file, bytes, part, ranks.place().rank, count));
         let mut all = [u64::from(segment.is_some())];
         ranks.combine(Combine::Min, &mut all);
         if ranks.place().rank == 0 {
@@ -68,7 +68,7 @@ impl Segment {
         segment.filter(|_| all[0] == 1)
     }
 
-    fn map(file: &File, bytes: usize, part: usize, rank: usize, ranks: usize) -> Option<Segment> {
+    fn map(file: &File, bytes: usize, part: usize, rank: usize, ranks: usize) -> Option<SharedSegment> {
         let (from, len) = if rank == 0 { (0, HEAD + part) } else { (HEAD + rank * part, part) };
         // SAFETY: no memory is passed. Without this call a page that can't be allocated would raise SIGBUS on its first use.
         if unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, len as libc::off_t) } != 0 {
@@ -78,16 +78,16 @@ impl Segment {
         // SAFETY: a new mapping at an address that the system chooses, of a file of that length, which the mapping keeps alive without a
         // name.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-        (base != libc::MAP_FAILED).then(|| Segment { base: base.cast(), bytes, part, ranks })
+        (base != libc::MAP_FAILED).then(|| SharedSegment { base: base.cast(), bytes, part, ranks })
     }
 
     /// Makes memory that the ranks of a test share within this process, and returns each rank with its mapping.
     #[cfg(test)]
-    pub(super) fn within<const RANKS: usize>(part: usize) -> [(usize, Segment); RANKS] {
+    pub(super) fn within<const RANKS: usize>(part: usize) -> [(usize, SharedSegment); RANKS] {
         let part = part.next_multiple_of(PAGE);
         let (path, file) = create(HEAD + RANKS * part).expect("/dev/shm has some KiB");
         std::fs::remove_file(path).expect("removed");
-        let map = |rank| Segment::map(&file, HEAD + RANKS * part, part, rank, RANKS).expect("mapped");
+        let map = |rank| SharedSegment::map(&file, HEAD + RANKS * part, part, rank, RANKS).expect("mapped");
         std::array::from_fn(|rank| (rank, map(rank)))
     }
 
@@ -109,7 +109,7 @@ impl Segment {
         unsafe { std::slice::from_raw_parts(from, len) }
     }
 
-    /// Returns a view like [`Segment::view`] that can be written.
+    /// Returns a view like [`SharedSegment::view`] that can be written.
     ///
     /// # Safety
     /// While the view exists, nobody else, in this rank or another, may read or write there. `T` must be a number.
@@ -156,7 +156,7 @@ impl Segment {
     }
 }
 
-impl Drop for Segment {
+impl Drop for SharedSegment {
     fn drop(&mut self) {
         // SAFETY: `map` made the mapping, and all views have ended, because they borrow it. Other ranks have their own
         // mappings.
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_barrier_lets_nobody_through_before_all_have_come() {
-        let segments = Segment::within::<3>(PAGE);
+        let segments = SharedSegment::within::<3>(PAGE);
         std::thread::scope(|scope| {
             for (rank, segment) in &segments {
                 let rank = *rank;

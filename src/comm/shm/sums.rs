@@ -6,7 +6,7 @@
 //! enough.
 #![allow(unsafe_code)] // views of shared memory; the rounds settle who uses a half
 
-use super::segment::Segment;
+use super::segment::SharedSegment;
 use crate::comm::mpi::Ranks;
 use crate::comm::share::{self, GRAIN};
 use crate::memory::Number;
@@ -18,7 +18,7 @@ const PIECE: usize = 32 << 10;
 
 /// Shared memory of sums, and the current round.
 pub(in crate::comm) struct SharedSums {
-    segment: Segment,
+    segment: SharedSegment,
     rank: usize,
     ranks: usize,
     /// Size of half an area in bytes.
@@ -38,7 +38,7 @@ impl SharedSums {
         let half = (4 * ranks.chunk() / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
         // Each of the other ranks needs at least a grain.
         let half = half.max((place.ranks - 1) * GRAIN * 8);
-        let segment = Segment::open(ranks, 2 * half)?;
+        let segment = SharedSegment::open(ranks, 2 * half)?;
         Some(SharedSums { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 

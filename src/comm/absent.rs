@@ -1,7 +1,7 @@
 //! Replaces MPI in a build without the feature `mpi`. There are no other ranks, and errors say how to build with MPI.
 
-use super::exchange::Carrier;
-use super::rounds::LinkSlots;
+use super::carrier::Carrier;
+use super::link_slots::LinkSlots;
 use super::{Combine, MessageLimits, RankPosition};
 use crate::error::{Error, Result};
 use crate::memory::Number;

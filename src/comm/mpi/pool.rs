@@ -8,7 +8,8 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
-use crate::comm::exchange::{Carrier, Delivery, MessageLimits, TakeMessage};
+use crate::comm::MessageLimits;
+use crate::comm::carrier::{Carrier, Delivery, TakeMessage};
 use crate::error::{Error, Result};
 use ::mpi::ffi;
 use std::ffi::c_int;

@@ -7,7 +7,7 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
-use crate::comm::rounds::{Arrived, LinkSlots, NUMBERS, RankNumbers};
+use crate::comm::link_slots::{Arrived, LinkSlots, NUMBERS, RankNumbers};
 use crate::comm::waiting::Waiting;
 use crate::memory::bytes_of_mut;
 use ::mpi::ffi;

@@ -6,8 +6,8 @@
 
 use super::rings::{RingSize, RingSlot, Rings};
 use super::stores::Stores;
+use crate::comm::link_slots::{Arrived, LinkSlots, RankNumbers};
 use crate::comm::mpi::Ranks;
-use crate::comm::rounds::{Arrived, LinkSlots, RankNumbers};
 use crate::comm::waiting::Waiting;
 use std::sync::atomic::Ordering;
 

@@ -8,9 +8,9 @@
 #![allow(unsafe_code)] // views of shared memory; turns settle who uses a slot
 
 use super::segment::{self, SharedSegment};
-use crate::comm::exchange::{Carrier, Delivery, TakeMessage};
+use crate::comm::carrier::{Carrier, Delivery, TakeMessage};
+use crate::comm::link_slots::NUMBERS;
 use crate::comm::mpi::Ranks;
-use crate::comm::rounds::NUMBERS;
 use crate::error::Result;
 use crate::memory::bytes_of;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Communication between the ranks of a search: links that stay open, barriers, reductions, and parents to rank 0. What
+//! Communication between the ranks of a search: links that stay open, barriers, sums, and parents to rank 0. What
 //! ranks send each other in a step is up to the algorithm.
 
 use super::VertexOwnership;

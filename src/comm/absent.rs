@@ -1,124 +1,16 @@
 //! Replaces MPI in a build without the feature `mpi`. There are no other ranks, and errors say how to build with MPI.
 
-use super::reduction::Operation;
-use super::round_shape::RoundShape;
-use super::rounds::{Line, TakeWords};
-use super::{Combine, Exchanged, Outbox, RankPosition, Shape, SharedNumber};
+use super::carrier::Carrier;
+use super::link_slots::LinkSlots;
+use super::{Combine, MessageLimits, RankPosition};
 use crate::error::{Error, Result};
 use crate::memory::Number;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// The ranks of a job. This build has no other ranks, so the type has no value.
 #[derive(Debug)]
 pub enum Ranks {}
-
-/// Memory that ranks share. This build has no other ranks, so the type has no value.
-pub enum SharedMemory {}
-
-impl SharedMemory {
-    pub(super) fn open(ranks: &Ranks, _bytes: u64) -> Option<SharedMemory> {
-        match *ranks {}
-    }
-
-    /// Never called in this build.
-    pub fn numbers<T: SharedNumber>(&self, _at: usize, _len: usize) -> &[T] {
-        match *self {}
-    }
-
-    /// Never called in this build.
-    pub fn counter(&self, _which: usize) -> &AtomicU64 {
-        match *self {}
-    }
-}
-
-/// Numbers that ranks share. This build has no other ranks, so the type has no value.
-pub enum SharedCounters {}
-
-impl SharedCounters {
-    pub(super) fn open(ranks: &Ranks, _numbers: usize) -> Option<SharedCounters> {
-        match *ranks {}
-    }
-
-    /// Never called in this build.
-    pub fn publish(&self, _which: usize, _number: u64) {
-        match *self {}
-    }
-
-    /// Never called in this build.
-    pub fn read(&self, _rank: usize, _which: usize) -> u64 {
-        match *self {}
-    }
-
-    /// Never called in this build.
-    ///
-    /// # Errors
-    /// None.
-    pub fn wait<E>(
-        &self,
-        _rank: usize,
-        _which: usize,
-        _least: u64,
-        _go_on: impl FnMut() -> Result<(), E>,
-    ) -> Result<u64, E> {
-        match *self {}
-    }
-
-    /// Never called in this build.
-    pub(super) fn word(&self, _rank: usize, _which: usize) -> &AtomicU64 {
-        match *self {}
-    }
-}
-
-/// Links of rounds. This build has no other ranks, so the type has no value.
-pub(super) enum Links {}
-
-impl Links {
-    pub(super) fn open(ranks: &Arc<Ranks>, _shape: RoundShape) -> Links {
-        match **ranks {}
-    }
-
-    pub(super) fn stay_awake(&mut self) {
-        match *self {}
-    }
-
-    pub(super) fn push<T: Number>(&mut self, _to: usize, _words: &[T]) -> usize {
-        match *self {}
-    }
-
-    pub(super) fn end(&mut self, _to: usize) -> bool {
-        match *self {}
-    }
-
-    pub(super) fn pull<T: Number>(&mut self, _from: usize, _take: TakeWords<'_, T>) -> Result<(bool, bool)> {
-        match *self {}
-    }
-
-    pub(super) fn settled(&mut self) -> bool {
-        match *self {}
-    }
-
-    pub(super) fn wait_unless(&mut self, _moved: bool) {
-        match *self {}
-    }
-
-    pub(super) fn next_round(&mut self) {
-        match *self {}
-    }
-
-    pub(super) fn gather_lines(&mut self, _mine: Line) -> Vec<Line> {
-        match *self {}
-    }
-
-    pub(super) fn reduce<T: Number, O: Operation<T>>(&mut self, _how: O, _values: &mut [T], _everywhere: bool) {
-        match *self {}
-    }
-
-    pub(super) fn close(&mut self, _failed: bool) {
-        match *self {}
-    }
-}
 
 /// Returns the version of the MPI library; always `None` in this build.
 pub fn version() -> Option<String> {
@@ -173,25 +65,20 @@ impl Ranks {
         match *self {}
     }
 
-    pub(super) fn reduce_scatter(&self, _values: &mut [u32]) {
+    pub(super) fn add_shares<T: Number>(&self, _values: &mut [T], _add: impl Fn(T, T) -> T) {
         match *self {}
     }
 
-    pub(super) fn all_gather_shares(&self, _values: &mut [u32]) {
+    pub(super) fn gather_shares<T: Number>(&self, _values: &mut [T], _wants: impl Fn(usize) -> bool) {
         match *self {}
     }
 
-    pub(super) fn reduce_to_root(&self, _values: &mut [u64]) {
+    pub(super) fn pool(&self, _shape: MessageLimits) -> Result<Box<dyn Carrier + '_>> {
         match *self {}
     }
 
-    pub(super) fn exchange<T: Send>(
-        &self,
-        _shape: Shape,
-        _work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
-        _take: &(dyn Fn(usize, &[u32]) -> Result<()> + Sync),
-    ) -> Result<(T, Exchanged)> {
-        match *self {}
+    pub(super) fn windows(self: &Arc<Self>, _link: usize) -> Box<dyn LinkSlots> {
+        match **self {}
     }
 
     pub(super) fn send(&self, _to: usize, _message: &[u8]) {
@@ -203,6 +90,10 @@ impl Ranks {
     }
 
     pub(super) fn abort(&self, _code: u8) -> ! {
+        match *self {}
+    }
+
+    pub(super) fn chunk(&self) -> usize {
         match *self {}
     }
 

@@ -1,15 +1,19 @@
-//! Interface of many-to-many messages for the code that sends and receives them. The module `mpi` transports them.
+//! Many-to-many messages: their limits, the threads that work and that take messages, and the outbox.
 
+use super::carrier::{Carrier, Delivery, TakeMessage};
+use super::mpi::Ranks;
+use super::shm::{RingSize, Rings};
 use crate::error::{Error, Result};
+use crate::process::backoff::Backoff;
 use crate::process::traffic;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// Bytes of a rank's shared memory in addition to messages and queue cells: heads, and the rest of a page.
-const SEGMENT: u64 = 12 << 10;
+use std::thread::ScopedJoinHandle;
+use std::time::Instant;
 
 /// Limits of the messages that an exchange has in flight on one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct MessageLimits {
     /// Most words of a message. From about 10,000 words on, messages keep a network busy; 65,536 words are 256 KiB.
     pub words: usize,
     /// Most outgoing messages in flight. If there are more, [`Outbox::send`] waits until one has left.
@@ -21,25 +25,27 @@ pub struct Shape {
     pub takers: usize,
 }
 
-impl Shape {
-    /// Returns the most bytes that an exchange among `ranks` ranks on `nodes` machines takes of one rank. With one
-    /// machine, that is the memory that all ranks share, because each rank touches most of it. Buffers that `work` has
-    /// taken and not yet sent are not included.
+impl MessageLimits {
+    /// Returns the most bytes that an exchange among `ranks` ranks on `nodes` machines takes of one rank. Buffers that
+    /// `work` has taken and not yet sent are not included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
-        let (ranks, messages) = (ranks as u64, (self.outgoing + self.incoming) as u64);
-        let one = messages * self.words as u64 * 4;
         match nodes {
             _ if ranks == 1 => 0,
-            // Queues have at most two cells of three words for each message.
-            1 => ranks * (one + 48 * messages * (ranks + 1) + SEGMENT),
-            _ => one,
+            1 => self.ring(ranks).rank_bytes(ranks),
+            _ => (self.outgoing + self.incoming) as u64 * self.words as u64 * 4,
         }
+    }
+
+    /// Returns the size of the ring from a rank to another. All rings from a rank have room for about as many messages
+    /// as may be in flight on it.
+    fn ring(&self, ranks: usize) -> RingSize {
+        RingSize::new(self.outgoing.saturating_add(self.incoming) / (ranks - 1), self.words * 4)
     }
 
     pub(super) fn checked(self) -> Result<Self> {
         let least = self.words.min(self.outgoing).min(self.incoming).min(self.takers);
         if least == 0 || self.words > i32::MAX as usize / 4 {
-            return Err(Error::internal("exchange messages between ranks", format!("invalid shape {self:?}")));
+            return Err(Error::internal("exchange messages between ranks", format!("invalid limits {self:?}")));
         }
         Ok(self)
     }
@@ -47,7 +53,7 @@ impl Shape {
 
 /// Traffic of an exchange over this rank's network link. Messages of the rank to itself are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Exchanged {
+pub struct ExchangeTraffic {
     /// Bytes sent to other ranks.
     pub sent_bytes: u64,
     /// Bytes received from other ranks.
@@ -56,83 +62,149 @@ pub struct Exchanged {
     pub seconds: f64,
 }
 
-/// Function that takes a message. Its arguments are the rank that sent the message, and the words.
-pub(super) type Take<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
-
-/// Function that sends a message to another rank as soon as there is room. It may return a free buffer.
-pub(super) type Transport<'a> = &'a (dyn Fn(usize, Vec<u32>) -> Result<Option<Vec<u32>>> + Sync);
-
-/// Returns the error of `send` after the exchange has failed.
-pub(super) fn refused() -> Error {
-    Error::internal("send a message", "the exchange has failed")
-}
-
 /// Handle by which the `work` of [`Comm::exchange`](super::Comm::exchange) sends messages, from any number of threads.
 pub struct Outbox<'a> {
-    pub(super) shape: Shape,
-    pub(super) rank: usize,
-    pub(super) ranks: usize,
-    pub(super) take: Take<'a>,
+    limits: MessageLimits,
+    rank: usize,
+    ranks: usize,
+    take: TakeMessage<'a>,
     /// Buffers of messages that have left.
-    pub(super) spare: Mutex<Vec<Vec<u32>>>,
-    pub(super) transport: Transport<'a>,
+    spare: Mutex<Vec<Vec<u32>>>,
+    /// `None` for a process by itself.
+    carrier: Option<&'a dyn Carrier>,
+    /// Whether the exchange has failed on this rank.
+    failed: AtomicBool,
+    sent_bytes: AtomicU64,
 }
 
-impl Outbox<'_> {
+impl<'a> Outbox<'a> {
+    fn new(
+        limits: MessageLimits,
+        rank: usize,
+        ranks: usize,
+        take: TakeMessage<'a>,
+        carrier: Option<&'a dyn Carrier>,
+    ) -> Outbox<'a> {
+        let (failed, sent_bytes) = (AtomicBool::new(false), AtomicU64::new(0));
+        Outbox { limits, rank, ranks, take, spare: Mutex::default(), carrier, failed, sent_bytes }
+    }
+
     /// Returns an empty buffer with room for a message.
     pub fn buffer(&self) -> Vec<u32> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_else(|| Vec::with_capacity(self.shape.words))
+        spare.unwrap_or_else(|| Vec::with_capacity(self.limits.words))
     }
 
     /// Keeps a buffer for a later [`Outbox::buffer`].
-    pub(super) fn recycle(&self, mut buffer: Vec<u32>) {
+    fn recycle(&self, mut buffer: Vec<u32>) {
         // Buffers of other sizes are dropped; they would make memory grow.
-        if (self.shape.words..=self.shape.words * 2).contains(&buffer.capacity()) {
+        if (self.limits.words..=self.limits.words * 2).contains(&buffer.capacity()) {
             buffer.clear();
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
     }
 
-    /// Sends `message`, of at most `shape.words` words, to rank `to`. Waits while too many messages are in flight. An
+    /// Sends `message`, of at most `limits.words` words, to rank `to`. Waits while too many messages are in flight. An
     /// empty message is not sent.
     ///
     /// # Errors
     /// An error once the exchange has failed; the error of `take` for a message to this rank itself; [`Error::Io`]
     /// for an invalid rank or a message that is too long.
-    pub fn send(&self, to: usize, message: Vec<u32>) -> Result<()> {
-        if to >= self.ranks || message.len() > self.shape.words {
+    pub fn send(&self, to: usize, mut message: Vec<u32>) -> Result<()> {
+        if to >= self.ranks || message.len() > self.limits.words {
             let (words, ranks) = (message.len(), self.ranks);
-            let why = format!("{words} words to rank {to}, expected at most {} to one of {ranks}", self.shape.words);
+            let why = format!("{words} words to rank {to}, expected at most {} to one of {ranks}", self.limits.words);
             return Err(Error::internal("send a message", why));
         }
-        if to == self.rank {
-            if !message.is_empty() {
-                (self.take)(to, &message)?;
+        if to == self.rank && !message.is_empty() {
+            (self.take)(to, &message)?;
+        }
+        if to == self.rank || message.is_empty() {
+            self.recycle(message);
+            return Ok(());
+        }
+        let mut backoff = Backoff::default();
+        let bytes = 4 * message.len() as u64;
+        traffic::count(bytes);
+        self.sent_bytes.fetch_add(bytes, Ordering::Relaxed);
+        while let Some(carrier) = self.carrier.filter(|_| !self.failed.load(Ordering::SeqCst)) {
+            match carrier.send(to, message) {
+                Ok(free) => {
+                    self.recycle(free);
+                    return Ok(());
+                }
+                Err(back) => message = back,
             }
-            self.recycle(message);
-            return Ok(());
+            backoff.take();
         }
-        if message.is_empty() {
-            self.recycle(message);
-            return Ok(());
+        Err(Error::internal("send a message", "the exchange has failed"))
+    }
+
+    /// Takes messages until every rank's work is done and no message is left. Returns the number of bytes taken.
+    fn take_all(&self, carrier: &dyn Carrier) -> Result<u64> {
+        let (mut backoff, mut bytes) = (Backoff::default(), 0);
+        while !self.failed.load(Ordering::SeqCst) {
+            match carrier.take(self.take)? {
+                Delivery::Message(words) => {
+                    bytes += 4 * words as u64;
+                    backoff.reset();
+                }
+                Delivery::Nothing => backoff.take(),
+                Delivery::Over => break,
+            }
         }
-        traffic::count(4 * message.len() as u64);
-        if let Some(free) = (self.transport)(to, message)? {
-            self.recycle(free);
-        }
-        Ok(())
+        Ok(bytes)
     }
 }
 
 /// Runs the exchange of a process by itself, which takes the messages that it sends to itself.
 pub(super) fn alone<T>(
-    shape: Shape,
+    limits: MessageLimits,
     work: impl FnOnce(&Outbox<'_>) -> Result<T>,
-    take: Take<'_>,
-) -> Result<(T, Exchanged)> {
-    let started = std::time::Instant::now();
-    let outbox = Outbox { shape, rank: 0, ranks: 1, take, spare: Mutex::default(), transport: &|_, _| Err(refused()) };
-    let done = work(&outbox)?;
-    Ok((done, Exchanged { seconds: started.elapsed().as_secs_f64(), ..Exchanged::default() }))
+    take: TakeMessage<'_>,
+) -> Result<(T, ExchangeTraffic)> {
+    let started = Instant::now();
+    let done = work(&Outbox::new(limits, 0, 1, take, None))?;
+    Ok((done, ExchangeTraffic { seconds: started.elapsed().as_secs_f64(), ..ExchangeTraffic::default() }))
+}
+
+/// Runs the exchange of one of several ranks: a thread for the work, and threads that take messages. Messages go
+/// through shared memory if all ranks share some, else through MPI.
+pub(super) fn among<T: Send>(
+    ranks: &Ranks,
+    limits: MessageLimits,
+    work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
+    take: TakeMessage<'_>,
+) -> Result<(T, ExchangeTraffic)> {
+    let (started, place) = (Instant::now(), ranks.place());
+    let carrier: Box<dyn Carrier + '_> = match Rings::open(ranks, limits.ring(place.ranks)) {
+        Some(rings) => Box::new(rings),
+        None => ranks.pool(limits)?,
+    };
+    let outbox = Outbox::new(limits, place.rank, place.ranks, take, Some(&*carrier));
+    let (done, taken) = std::thread::scope(|scope| {
+        let take_all = || {
+            let taken = outbox.take_all(&*carrier);
+            outbox.failed.fetch_or(taken.is_err(), Ordering::SeqCst);
+            taken
+        };
+        let takers: Vec<_> = (0..limits.takers).map(|_| scope.spawn(take_all)).collect();
+        let done = join(scope.spawn(|| work(&outbox)));
+        match done {
+            Ok(_) => carrier.end(),
+            Err(_) => outbox.failed.store(true, Ordering::SeqCst),
+        }
+        // Join all takers before the first error counts.
+        let taken: Vec<_> = takers.into_iter().map(join).collect();
+        (done, taken.into_iter().sum::<Result<u64>>())
+    });
+    // Return the error of `take` first: `work` may have failed only because sends were refused after that.
+    let received_bytes = taken?;
+    let (sent_bytes, seconds) = (outbox.sent_bytes.into_inner(), started.elapsed().as_secs_f64());
+    Ok((done?, ExchangeTraffic { sent_bytes, received_bytes, seconds }))
+}
+
+/// Returns what a thread returned. Its panic goes on in this thread.
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -16,34 +16,36 @@ const WITH_MPI: bool = cfg!(feature = "mpi");
 
 mod abort;
 mod agreement;
+mod carrier;
 mod exchange;
 mod launch;
-#[cfg_attr(not(feature = "mpi"), allow(dead_code))] // one process combines nothing
-mod reduction;
-mod round_shape;
+mod link_slots;
 mod rounds;
 mod share;
 mod shared_number;
+mod shm;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod work_stealing;
 
 pub use abort::{end_with, report_panics};
 pub use agreement::{agreed, is_first_of, reports_for_node};
-pub use exchange::{Exchanged, Outbox, Shape};
+pub use exchange::{ExchangeTraffic, MessageLimits, Outbox};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
-pub use mpi::{SharedCounters, SharedMemory};
-pub use reduction::{Min, Operation, Or, Sum};
-pub use round_shape::RoundShape;
-pub use rounds::{Line, Round, Rounds};
+pub use link_slots::RankNumbers;
+pub use rounds::{Round, Rounds};
 pub use shared_number::SharedNumber;
+pub use shm::{SharedCounters, SharedMemory};
 pub use work_stealing::{Pass, WorkStealing};
 
 use crate::error::Result;
 use crate::memory::{Number, bytes_of, numbers_of};
 use crate::process::traffic;
+use shm::SharedSums;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
 /// The communicator that this process has opened. It is global so that the panic hook can use it.
 static OPEN: OnceLock<Comm> = OnceLock::new();
 
@@ -83,7 +85,7 @@ pub(crate) enum Combine {
 impl Comm {
     /// Most bytes that one collective operation allocates in addition to its arguments and results.
     /// [`Comm::set_scratch`] can lower it. If ranks share memory, it is the limit for all ranks of the machine
-    /// together. For an exchange see [`Shape::bytes`].
+    /// together. For an exchange see [`MessageLimits::bytes`].
     pub const SCRATCH: usize = 16 << 20;
 
     /// Estimates the bytes of memory that MPI takes of a rank by the time it has started, with `local_ranks` ranks on a
@@ -283,7 +285,10 @@ impl Comm {
         if let Comm::Mpi(ranks) = self {
             // Each rank sends every other rank that rank's share.
             traffic::count(4 * (values.len() - self.share(values.len()).len()) as u64);
-            ranks.reduce_scatter(values);
+            match SharedSums::open(ranks, size_of_val(values)) {
+                Some(mut shared) => shared.add_shares(values, u32::saturating_add),
+                None => ranks.add_shares(values, u32::saturating_add),
+            }
         }
     }
 
@@ -292,7 +297,10 @@ impl Comm {
     pub fn all_gather_shares(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
             traffic::count(4 * (self.share(values.len()).len() * (self.ranks() - 1)) as u64);
-            ranks.all_gather_shares(values);
+            match SharedSums::open(ranks, size_of_val(values)) {
+                Some(mut shared) => shared.gather_shares(values, |_| true),
+                None => ranks.gather_shares(values, |_| true),
+            }
         }
     }
 
@@ -300,17 +308,25 @@ impl Comm {
     /// Collective.
     pub fn reduce_to_root(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
-            ranks.reduce_to_root(values);
+            match SharedSums::open(ranks, size_of_val(values)) {
+                Some(mut shared) => {
+                    shared.add_shares(values, u64::saturating_add);
+                    shared.gather_shares(values, |rank| rank == 0);
+                }
+                None => {
+                    ranks.add_shares(values, u64::saturating_add);
+                    ranks.gather_shares(values, |rank| rank == 0);
+                }
+            }
         }
     }
 
     /// Exchanges many-to-many messages of bounded size while every rank works. Collective.
     ///
     /// `work` runs on its own thread, may start more threads, and sends through the [`Outbox`]. `take(from, words)` is
-    /// called for every message that arrives, on `shape.takers` threads at the same time. Messages of one rank may be
-    /// taken in any order. A message of a rank to itself is taken by the thread that sends it. Between machines the
-    /// calling thread moves messages; on one machine the sending threads copy them into shared memory, where they are
-    /// taken. The call returns when every rank's work is done and all messages to this rank are taken. Receiving never
+    /// called for every message that arrives, on `limits.takers` threads at the same time. Messages of one rank may be
+    /// taken in any order. A message of a rank to itself is taken by the thread that sends it. The
+    /// sending threads copy messages into shared memory, where they are taken, or pass them to MPI. The call returns when every rank's work is done and all messages to this rank are taken. Receiving never
     /// waits for sending. So no order of sends can deadlock, provided that `take` does not wait for anything that
     /// `work` does.
     /// # Errors
@@ -318,25 +334,26 @@ impl Comm {
     /// has then ended only on this rank, so the job must be ended on all ranks, as [`end_with`] does.
     pub fn exchange<T: Send>(
         &self,
-        shape: Shape,
+        limits: MessageLimits,
         work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
         take: impl Fn(usize, &[u32]) -> Result<()> + Sync,
-    ) -> Result<(T, Exchanged)> {
-        let shape = shape.checked()?;
+    ) -> Result<(T, ExchangeTraffic)> {
+        let limits = limits.checked()?;
         match self {
-            Comm::Solo => exchange::alone(shape, work, &take),
-            Comm::Mpi(ranks) => ranks.exchange(shape, work, &take),
+            Comm::Solo => exchange::alone(limits, work, &take),
+            Comm::Mpi(ranks) => exchange::among(ranks, limits, work, &take),
         }
     }
 
-    /// Opens rounds. All ranks pass the same shape. The rounds must be dropped before [`Comm::close`]. Collective.
-    #[cfg_attr(not(feature = "mpi"), allow(unreachable_code))] // there are no links then
-    pub fn rounds(&self, shape: RoundShape) -> Rounds {
-        let links = match self {
+    /// Opens rounds with links of `link` bytes, which may be in flight from one rank to another. All ranks pass the
+    /// same number, from 256 to 2^30. Above 2 MiB, rounds of long messages get no faster. The rounds must be dropped
+    /// before [`Comm::close`]. Collective.
+    pub fn rounds(&self, link: usize) -> Rounds {
+        let ranks = match self {
             Comm::Solo => None,
-            Comm::Mpi(ranks) => Some(mpi::Links::open(ranks, shape)),
+            Comm::Mpi(ranks) => Some(ranks),
         };
-        Rounds::among(self.rank(), self.ranks(), links)
+        Rounds::open(self.rank(), self.ranks(), ranks, link)
     }
 
     /// Makes `numbers` numbers for each rank that all other ranks can read. Returns `None` on all ranks if they share

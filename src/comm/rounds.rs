@@ -1,32 +1,110 @@
 //! Rounds: an exchange that is opened once and used thousands of times, for example by a search that goes level by
-//! level. It also has reductions.
+//! level. Ranks can also give each other a few numbers.
 //!
 //! A round is over on a rank when the rank has taken everything that any rank sent it in the round. Ranks are never
 //! more than one round apart. A rank that waits for others polls for some 50 µs (3 ms if it is to stay awake), then
 //! yields its core, then sleeps for up to a millisecond at a time. Without shared memory it polls only a few times,
 //! because each poll is a call of MPI. A signal does not end a wait: the rank that notices the signal ends the job.
+#![allow(unsafe_code)] // a view of words as numbers
 
-use super::mpi;
-use super::reduction::Operation;
+use super::link_slots::{Arrived, LinkSlots, RankNumbers};
+use super::mpi::Ranks;
+use super::shm::RingLinks;
+use super::waiting::Waiting;
 use crate::error::{Error, Result};
-use crate::memory::{Number, bytes_of, bytes_of_mut};
+use crate::memory::{Number, bytes_of};
 use crate::process::traffic;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-/// Number of 64-bit words that ranks send each other in a short reduction.
-pub(super) const LINE: usize = 7;
-/// The values of one rank in a short reduction.
-pub type Line = [u64; LINE];
+/// Fewest and most bytes of a link; MPI counts bytes in 31 bits.
+const LINK_BYTES: [usize; 2] = [256, 1 << 30];
+/// Bytes of a pair of links through messages in addition to their content: headers and requests.
+const PEER_BYTES: u64 = 512;
 
 /// Function that takes words. Its arguments are the rank that sent them, and the next of its words, in order.
-pub(super) type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
+type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
+
+/// The links of this rank to all other ranks: through shared memory if all ranks share some, else through MPI.
+struct RoundLinks {
+    slots: Box<dyn LinkSlots>,
+    /// By rank, the bytes of the next message to it so far.
+    filled: Vec<usize>,
+    waiting: Waiting,
+}
+
+impl RoundLinks {
+    fn open(ranks: &Arc<Ranks>, link: usize) -> RoundLinks {
+        let (link, place) = (link.clamp(LINK_BYTES[0], LINK_BYTES[1]), ranks.place());
+        let (slots, waiting): (Box<dyn LinkSlots>, _) = match RingLinks::open(ranks, link) {
+            Some(links) => (Box::new(links), Waiting::in_memory(place.local_ranks)),
+            None => (ranks.windows(link), Waiting::for_messages(place.local_ranks)),
+        };
+        RoundLinks { slots, filled: vec![0; place.ranks], waiting }
+    }
+
+    /// Writes words to the next message to rank `to`, as many as it has room for, and sends it once it is full.
+    /// Returns the number of words written.
+    fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
+        let (room, filled) = (self.slots.room(), &mut self.filled[to]);
+        let count = ((room - *filled) / size_of::<T>()).min(words.len());
+        if count == 0 || !self.slots.write(to, *filled, bytes_of(&words[..count])) {
+            return 0;
+        }
+        *filled += count * size_of::<T>();
+        if *filled + size_of::<T>() > room {
+            self.slots.publish(to, std::mem::take(filled), false);
+        }
+        count
+    }
+
+    /// Ends the round towards rank `to`. Returns false if there is no slot yet for the message that ends it.
+    fn end(&mut self, to: usize) -> bool {
+        let ended = self.slots.publish(to, self.filled[to], true);
+        if ended {
+            self.filled[to] = 0;
+        }
+        ended
+    }
+
+    /// Passes the words of the next message of rank `from` to `take`. Returns whether there was one, and whether it
+    /// ends the round of that rank.
+    fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
+        let Some(Arrived { words, bytes, last }) = self.slots.arrived(from) else { return Ok((false, false)) };
+        if bytes > size_of_val(words) || !bytes.is_multiple_of(size_of::<T>()) {
+            let why = format!("rank {from} sent {bytes} bytes of words of another size");
+            return Err(Error::internal("take words in a round", why));
+        }
+        if bytes > 0 {
+            take(from, numbers_in(words, bytes))?;
+        }
+        self.slots.release(from);
+        Ok((true, last))
+    }
+
+    /// Waits for a moment, unless there was progress.
+    fn wait_unless(&mut self, moved: bool) {
+        if moved {
+            self.waiting.reset();
+        } else {
+            self.waiting.take();
+        }
+    }
+}
+
+/// Returns the numbers that the first `bytes` bytes of `words` are.
+fn numbers_in<T: Number>(words: &[u64], bytes: usize) -> &[T] {
+    let len = bytes.min(size_of_val(words)) / size_of::<T>();
+    // SAFETY: so many bytes are there, at a multiple of 8; any bytes are valid numbers.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), len) }
+}
 
 /// The links of this rank to all other ranks. [`Comm::rounds`](super::Comm::rounds) opens them.
 pub struct Rounds {
     rank: usize,
     ranks: usize,
     /// `None` for a process by itself.
-    links: Option<mpi::Links>,
+    links: Option<RoundLinks>,
     /// Ranks that have not ended the current round towards this rank, and ranks towards which this rank has not ended
     /// it.
     open_from: Vec<usize>,
@@ -36,21 +114,35 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    pub(super) fn among(rank: usize, ranks: usize, links: Option<mpi::Links>) -> Rounds {
+    /// Opens the links of a rank, of `link` bytes each.
+    pub(super) fn open(rank: usize, ranks: usize, others: Option<&Arc<Ranks>>, link: usize) -> Rounds {
+        let links = others.map(|ranks| RoundLinks::open(ranks, link));
         Rounds { rank, ranks, links, open_from: Vec::new(), open_to: Vec::new(), unfinished: false }
+    }
+
+    /// Returns the most bytes that rounds with links of `link` bytes take of one of `ranks` ranks on `nodes` machines.
+    /// On one machine a rank touches the links from it and those to it. The system counts shared memory for each
+    /// process that touches it.
+    pub fn bytes(link: usize, ranks: usize, nodes: usize) -> u64 {
+        let link = link.clamp(LINK_BYTES[0], LINK_BYTES[1]);
+        match nodes {
+            _ if ranks <= 1 => 0,
+            1 => RingLinks::size(link).rank_bytes(ranks),
+            _ => (ranks as u64 - 1) * (link as u64 + PEER_BYTES),
+        }
     }
 
     /// Makes every wait poll for some milliseconds before it yields the core, if each rank of the machine has a core.
     /// It is for ranks whose GPUs compute in the meantime: a rank that sleeps would wake too late to go on with the
     /// others.
     pub fn stay_awake(&mut self) {
-        self.links.iter_mut().for_each(mpi::Links::stay_awake);
+        self.links.iter_mut().for_each(|links| links.waiting.stay_awake());
     }
 
     /// Begins a round of words of 4 or 8 bytes. If it is dropped before its end, the rounds have failed. Collective.
     ///
     /// # Errors
-    /// [`Error::Io`] if an earlier round or reduction failed. The job must then be ended on all ranks.
+    /// [`Error::Io`] if an earlier round failed. The job must then be ended on all ranks.
     pub fn begin<T: Number>(&mut self) -> Result<Round<'_, T>> {
         self.begin_operation()?;
         // Each rank begins with another one, so that not all send to the same rank.
@@ -78,71 +170,23 @@ impl Rounds {
     /// Returns, on every rank, whether `flag` is true on any rank. Collective.
     ///
     /// # Errors
-    /// Errors of [`Self::all_reduce`].
+    /// Errors of [`Self::gather`].
     pub fn any(&mut self, flag: bool) -> Result<bool> {
-        Ok(self.lines([u64::from(flag), 0, 0, 0, 0, 0, 0])?.iter().any(|line| line[0] != 0))
-    }
-
-    /// Returns, on every rank, whether `flag` is true on all ranks. Collective.
-    ///
-    /// # Errors
-    /// Errors of [`Self::all_reduce`].
-    pub fn all(&mut self, flag: bool) -> Result<bool> {
-        Ok(!self.any(!flag)?)
+        Ok(self.gather([u64::from(flag), 0, 0, 0, 0, 0, 0])?.iter().any(|line| line[0] != 0))
     }
 
     /// Returns the seven numbers that every rank passes, indexed by rank. Collective.
     ///
     /// # Errors
-    /// Errors of [`Self::all_reduce`].
-    pub fn gather(&mut self, mine: Line) -> Result<Vec<Line>> {
-        self.lines(mine)
-    }
-
-    /// Replaces each element by its combination over the ranks, in the order of ranks. All ranks pass the same number
-    /// of elements. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if an earlier round or reduction failed. The job must then be ended on all ranks.
-    pub fn all_reduce<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T]) -> Result<()> {
-        self.reduce(how, values, true)
-    }
-
-    /// Combines elements like [`Self::all_reduce`], but each rank gets only the results in `values[comm.share(len)]`;
-    /// other elements are undefined afterwards. Collective.
-    ///
-    /// # Errors
-    /// Errors of [`Self::all_reduce`].
-    pub fn reduce_scatter<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T]) -> Result<()> {
-        self.reduce(how, values, false)
-    }
-
-    fn reduce<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T], everywhere: bool) -> Result<()> {
-        if size_of_val(values) > size_of::<Line>() {
-            self.begin_operation()?;
-            if let Some(links) = &mut self.links {
-                links.reduce(how, values, everywhere);
-            }
-            self.unfinished = false;
-            return Ok(());
-        }
-        let mut mine = Line::default();
-        let bytes = size_of_val(values);
-        bytes_of_mut(&mut mine)[..bytes].copy_from_slice(bytes_of(values));
-        for (rank, line) in self.lines(mine)?.iter().enumerate() {
-            let theirs = crate::memory::numbers_of::<T>(&bytes_of(line)[..bytes]);
-            let combine =
-                |(value, theirs): (&mut T, T)| *value = if rank == 0 { theirs } else { how.combine(*value, theirs) };
-            values.iter_mut().zip(theirs).for_each(combine);
-        }
-        Ok(())
-    }
-
-    fn lines(&mut self, mine: Line) -> Result<Vec<Line>> {
+    /// [`Error::Io`] if an earlier round failed. The job must then be ended on all ranks.
+    pub fn gather(&mut self, mine: RankNumbers) -> Result<Vec<RankNumbers>> {
         self.begin_operation()?;
         let lines = match &mut self.links {
             None => vec![mine],
-            Some(links) => links.gather_lines(mine),
+            Some(RoundLinks { slots, waiting, .. }) => {
+                waiting.reset();
+                slots.gather_numbers(mine, waiting)
+            }
         };
         self.unfinished = false;
         Ok(lines)
@@ -150,7 +194,7 @@ impl Rounds {
 
     fn begin_operation(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.unfinished, true) {
-            return Err(Error::internal("begin a round between ranks", "an earlier round or reduction failed"));
+            return Err(Error::internal("begin a round between ranks", "an earlier round failed"));
         }
         Ok(())
     }
@@ -188,7 +232,7 @@ impl Rounds {
 impl Drop for Rounds {
     fn drop(&mut self) {
         if let Some(links) = &mut self.links {
-            links.close(self.unfinished);
+            links.slots.close(self.unfinished);
         }
     }
 }
@@ -256,8 +300,8 @@ impl<T: Number> Round<'_, T> {
             }
             moved |= rounds.pull(take)?;
             let Some(links) = &mut rounds.links else { break };
-            if rounds.open_to.is_empty() && rounds.open_from.is_empty() && links.settled() {
-                links.next_round();
+            if rounds.open_to.is_empty() && rounds.open_from.is_empty() && links.slots.settled() {
+                links.waiting.reset();
                 break;
             }
             links.wait_unless(moved);

@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Counters of the pieces that were taken from the front and from the end of each rank's share, for each pass. A rank
 /// takes pieces of its own share from the front. Once none is left, it takes pieces from the end of other shares.
 pub struct WorkStealing {
-    words: Words,
+    words: StealingCounters,
     rank: usize,
     ranks: usize,
     passes: AtomicU64,
 }
 
 /// The counters: one word for each rank.
-enum Words {
+enum StealingCounters {
     Within(Arc<[AtomicU64]>),
     Shared(SharedCounters),
 }
@@ -32,14 +32,19 @@ impl WorkStealing {
     /// Opens the counters of the ranks of `comm`. Returns `None` if there is one rank or ranks share no memory.
     /// Collective.
     pub fn open(comm: &Comm) -> Option<WorkStealing> {
-        let words = Words::Shared(comm.shared_counters(1)?);
+        let words = StealingCounters::Shared(comm.shared_counters(1)?);
         Some(WorkStealing { words, rank: comm.rank(), ranks: comm.ranks(), passes: AtomicU64::new(0) })
     }
 
     /// Makes the counters of `ranks` ranks within this process, for tests.
     pub fn within(ranks: usize) -> Vec<WorkStealing> {
         let words: Arc<[AtomicU64]> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
-        let of = |rank| WorkStealing { words: Words::Within(words.clone()), rank, ranks, passes: AtomicU64::new(0) };
+        let of = |rank| WorkStealing {
+            words: StealingCounters::Within(words.clone()),
+            rank,
+            ranks,
+            passes: AtomicU64::new(0),
+        };
         (0..ranks).map(of).collect()
     }
 
@@ -51,8 +56,8 @@ impl WorkStealing {
 
     fn word(&self, rank: usize) -> &AtomicU64 {
         match &self.words {
-            Words::Within(words) => &words[rank],
-            Words::Shared(counters) => counters.word(rank, 0),
+            StealingCounters::Within(words) => &words[rank],
+            StealingCounters::Shared(counters) => counters.word(rank, 0),
         }
     }
 }
@@ -72,7 +77,7 @@ pub struct Pass<'c> {
 
 /// State of a rank's share: the number of pieces taken from its front and from its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub struct ShareState {
     /// Rank that owns the share.
     pub rank: usize,
     /// Number of pieces taken from the front of the share.
@@ -101,18 +106,18 @@ impl Pass<'_> {
     }
 
     /// Returns the other rank with most pieces left; `len` returns the number of pieces of a rank's share.
-    pub fn most_left(&self, len: impl Fn(usize) -> u64) -> Option<Taken> {
+    pub fn most_left(&self, len: impl Fn(usize) -> u64) -> Option<ShareState> {
         let others = (0..self.stealing.ranks).filter(|&rank| rank != self.stealing.rank);
         let left = others.map(|rank| {
             let [front, back] = self.counts(self.stealing.word(rank).load(Relaxed));
-            (len(rank).saturating_sub(front + back), Taken { rank, front, back })
+            (len(rank).saturating_sub(front + back), ShareState { rank, front, back })
         });
         left.max_by_key(|&(left, _)| left).filter(|&(left, _)| left > 0).map(|(_, taken)| taken)
     }
 
     /// Takes the last piece that is left of another rank's share. Returns false if any piece of it was taken since
-    /// [`Self::most_left`] returned this `Taken`.
-    pub fn help(&self, Taken { rank, front, back }: Taken) -> bool {
+    /// [`Self::most_left`] returned this `ShareState`.
+    pub fn help(&self, ShareState { rank, front, back }: ShareState) -> bool {
         let word = self.stealing.word(rank);
         let seen = word.load(Relaxed);
         let then = self.packed(front, back + 1);
@@ -171,7 +176,7 @@ mod tests {
         let stealing = WorkStealing::within(2);
         let (own, other) = (stealing[0].begin(), stealing[1].begin());
         let taken = own.most_left(|_| 3).expect("nothing was taken");
-        assert_eq!(taken, Taken { rank: 1, front: 0, back: 0 });
+        assert_eq!(taken, ShareState { rank: 1, front: 0, back: 0 });
         assert_eq!(other.take(3), Some(0));
         assert!(!own.help(taken));
         assert!(own.most_left(|_| 3).is_some_and(|taken| own.help(taken)));

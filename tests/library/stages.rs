@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use gpugraph::internals::comm::{Comm, Outbox, Shape};
+use gpugraph::internals::comm::{Comm, MessageLimits, Outbox};
 use gpugraph::internals::formats::{CacheUse, Input, Look, TextOptions, Unwatched, WeightType, Weights};
 use gpugraph::internals::graph::catalogue::Catalogue;
 use gpugraph::internals::graph::degrees::{DegreeSummary, Degrees};
@@ -159,7 +159,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
         input.scan(&mut placing.visitors(), &Unwatched)?;
         placing.finish()
     };
-    let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
+    let shape = MessageLimits { words: 1, outgoing: 1, incoming: 1, takers: 1 };
     let (met, _): (u64, _) = Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("scatter");
     assert_eq!(met, loops);
     let spilled = partition.spilled();

@@ -1,7 +1,7 @@
 //! Many-to-many messages.
 
 use super::{kill_myself, random};
-use gpugraph::internals::comm::{Comm, Outbox, Shape};
+use gpugraph::internals::comm::{Comm, MessageLimits, Outbox};
 use gpugraph::internals::error::{Error, Result};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,10 +22,10 @@ enum Pattern {
 
 pub fn all(comm: &Comm) -> Result<()> {
     let shapes = [
-        Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 },
-        Shape { words: 13, outgoing: 2, incoming: 3, takers: 2 },
-        Shape { words: 5000, outgoing: 4, incoming: 4, takers: 2 },
-        Shape { words: 65_536, outgoing: 3, incoming: 2, takers: 1 },
+        MessageLimits { words: 1, outgoing: 1, incoming: 1, takers: 1 },
+        MessageLimits { words: 13, outgoing: 2, incoming: 3, takers: 2 },
+        MessageLimits { words: 5000, outgoing: 4, incoming: 4, takers: 2 },
+        MessageLimits { words: 65_536, outgoing: 3, incoming: 2, takers: 1 },
     ];
     use Pattern::{Anywhere, Nothing, Ring, Skewed, ToLeader};
     // One after the other without a barrier: a fast rank is in the next while another still takes.
@@ -36,7 +36,7 @@ pub fn all(comm: &Comm) -> Result<()> {
             }
         }
     }
-    let wrong = Shape { words: 0, outgoing: 1, incoming: 1, takers: 1 };
+    let wrong = MessageLimits { words: 0, outgoing: 1, incoming: 1, takers: 1 };
     assert!(comm.exchange(wrong, |_| Ok(()), |_, _| Ok(())).is_err());
     Ok(())
 }
@@ -44,7 +44,7 @@ pub fn all(comm: &Comm) -> Result<()> {
 const MESSAGES: u64 = 40;
 
 /// The message `number` of a thread, and where it goes. Its words say who sent it, and more by count.
-fn message(ranks: u64, from: u64, number: u64, shape: Shape, pattern: Pattern) -> Option<(usize, Vec<u32>)> {
+fn message(ranks: u64, from: u64, number: u64, shape: MessageLimits, pattern: Pattern) -> Option<(usize, Vec<u32>)> {
     let random = random([from, number, 11]);
     let to = match pattern {
         Pattern::Anywhere => random % ranks,
@@ -58,7 +58,7 @@ fn message(ranks: u64, from: u64, number: u64, shape: Shape, pattern: Pattern) -
     Some((to as usize, (0..words as u64).map(|at| (random as u32).wrapping_add(at as u32 * 7)).collect()))
 }
 
-fn one(comm: &Comm, shape: Shape, pattern: Pattern, threads: u64, salt: u64) -> Result<()> {
+fn one(comm: &Comm, shape: MessageLimits, pattern: Pattern, threads: u64, salt: u64) -> Result<()> {
     let (rank, ranks) = (comm.rank() as u64, comm.ranks() as u64);
     let of = |from: u64, number: u64| message(ranks, from, number + salt * 1000, shape, pattern);
     let taken = Mutex::new(vec![Vec::new(); comm.ranks()]);
@@ -110,7 +110,7 @@ fn one(comm: &Comm, shape: Shape, pattern: Pattern, threads: u64, salt: u64) -> 
     Ok(())
 }
 
-const SMALL: Shape = Shape { words: 1000, outgoing: 2, incoming: 3, takers: 2 };
+const SMALL: MessageLimits = MessageLimits { words: 1000, outgoing: 2, incoming: 3, takers: 2 };
 
 /// Sends to all for a minute, or until it is refused.
 fn send_for_long(comm: &Comm, outbox: &Outbox<'_>) -> Result<()> {
@@ -166,7 +166,7 @@ pub fn killed(comm: &Comm) -> Result<()> {
 
 /// Prints the rates of an exchange and of a sum of shares; for people, no test asks for it.
 pub fn speed(comm: &Comm) -> Result<()> {
-    let shape = Shape { words: 65_536, outgoing: 8, incoming: 8, takers: 1 };
+    let shape = MessageLimits { words: 65_536, outgoing: 8, incoming: 8, takers: 1 };
     let work = |outbox: &Outbox<'_>| {
         for number in 0..4096usize {
             let mut buffer = outbox.buffer();

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)] // calls MPI to compare with it
 
-use gpugraph::internals::comm::{Comm, RoundShape, Sum};
+use gpugraph::internals::comm::Comm;
 use gpugraph::internals::error::Result;
 use gpugraph::internals::memory::{Budget, Buffer, bytes_of, bytes_of_mut};
 use mpi::ffi;
@@ -71,7 +71,7 @@ fn words(bytes: usize, value: u32) -> Result<Buffer<u32>> {
 pub fn speed(comm: &Comm) -> Result<()> {
     let (rank, ranks) = (comm.rank(), comm.ranks());
     let kib: usize = std::env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(1024);
-    let mut rounds = comm.rounds(RoundShape { link: kib << 10, reduction: 4 << 20 });
+    let mut rounds = comm.rounds(kib << 10);
     let rounds = std::cell::RefCell::new(&mut rounds);
     let together = || assert!(rounds.borrow_mut().any(false).is_ok());
     let say = |what: &str, times: &[(f64, f64)], names: &[&str]| {
@@ -103,13 +103,5 @@ pub fn speed(comm: &Comm) -> Result<()> {
     let mut ours = || assert!(rounds.borrow_mut().any(true).is_ok());
     let mut theirs = || allreduce(&mut [1]);
     say("a flag", &in_turn(20_000, &together, &mut [&mut ours, &mut theirs]), &["any", "MPI_Allreduce"]);
-    let (mut a, mut b) = (vec![0u64; LONG / 8], vec![0u64; LONG / 8]);
-    let mut ours = || assert!(rounds.borrow_mut().all_reduce(Sum, &mut a).is_ok());
-    let mut theirs = || allreduce(&mut b);
-    say(
-        "sums of 64 MiB of u64",
-        &in_turn(11, &together, &mut [&mut ours, &mut theirs]),
-        &["all_reduce", "MPI_Allreduce"],
-    );
     Ok(())
 }

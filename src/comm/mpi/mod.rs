@@ -6,28 +6,17 @@
 
 mod call;
 mod collectives;
-mod exchange;
 mod init_watchdog;
-mod links;
 mod point_to_point;
-mod pump;
-mod queue;
+mod pool;
 mod reduce_scatter;
-mod segment;
-mod shared_counters;
-mod shared_memory;
-mod shm_exchange;
-mod shm_reduce;
-mod stores;
+mod windows;
 
 use super::{Combine, RankPosition};
 use crate::error::{Error, Result};
 use crate::store::os;
 use ::mpi::ffi;
 use call::Communicator;
-pub(super) use links::Links;
-pub use shared_counters::SharedCounters;
-pub use shared_memory::SharedMemory;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -149,7 +138,7 @@ impl Ranks {
     }
 
     /// Returns the bytes that collective operations move at once.
-    fn chunk(&self) -> usize {
+    pub(super) fn chunk(&self) -> usize {
         self.chunk.load(Ordering::Relaxed)
     }
 

@@ -1,5 +1,5 @@
-//! Sums over the ranks of arrays with an element for every vertex. Ranks that share memory use it (`shm_reduce`).
-//! Otherwise they send messages: every rank sends each other rank that rank's share, and adds the shares it receives.
+//! Sums over the ranks of arrays with an element for every vertex, for ranks that share no memory. Every rank sends
+//! each other rank that rank's share, and adds the shares it receives.
 //!
 //! Each rank goes through the others in turns: at turn t, rank r sends to r + t and receives from r - t. So each link
 //! carries one stream. A turn is cut into pieces, and several pieces are in flight at once. Both ends process turns and
@@ -7,8 +7,6 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
-use super::shm_reduce::ShmReduce;
-use crate::comm::reduction::{Operation, Sum};
 use crate::comm::share;
 use crate::memory::Number;
 use crate::process::backoff::Backoff;
@@ -22,57 +20,29 @@ const WINDOW: usize = 4;
 
 /// Elements to send to rank `peer` or to receive from it.
 #[derive(Clone)]
-struct Piece {
+struct SharePiece {
     peer: usize,
     elements: Range<usize>,
 }
 
 impl Ranks {
-    pub(in crate::comm) fn reduce_scatter(&self, values: &mut [u32]) {
-        match ShmReduce::open(self, size_of_val(values)) {
-            Some(mut shared) => shared.combine(Sum, values),
-            None => self.add_shares(values),
-        }
-    }
-
-    pub(in crate::comm) fn all_gather_shares(&self, values: &mut [u32]) {
-        if let Some(mut shared) = ShmReduce::open(self, size_of_val(values)) {
-            return shared.gather(values, |_| true);
-        }
-        self.gather_by_messages(values);
-    }
-
-    /// Copies every rank's share of an array to all ranks, by messages.
-    pub(super) fn gather_by_messages<T: Number>(&self, values: &mut [T]) {
-        let (rank, len) = (self.place.rank, values.len());
-        let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(rank, len)));
-        let receives = self.turns(false).flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
-        self.flow(values, sends, receives, None, |old, _| old);
-    }
-
-    pub(in crate::comm) fn reduce_to_root(&self, values: &mut [u64]) {
-        if let Some(mut shared) = ShmReduce::open(self, size_of_val(values)) {
-            shared.combine(Sum, values);
-            return shared.gather(values, |rank| rank == 0);
-        }
-        self.add_shares(values);
-        let (rank, len) = (self.place.rank, values.len());
-        let to = (rank != 0).then_some(0).into_iter();
-        let from = 1..if rank == 0 { self.place.ranks } else { 1 };
-        let sends = to.flat_map(|leader| self.pieces::<u64>(leader, self.share(rank, len)));
-        let receives = from.flat_map(|peer| self.pieces::<u64>(peer, self.share(peer, len)));
-        self.flow(values, sends, receives, None, |old, _| old);
-    }
-
-    fn add_shares<T: Number>(&self, values: &mut [T])
-    where
-        Sum: Operation<T>,
-    {
+    /// Adds the values of all ranks to this rank's share of `values`. Other elements keep their values.
+    pub(in crate::comm) fn add_shares<T: Number>(&self, values: &mut [T], add: impl Fn(T, T) -> T) {
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
         let receives = self.turns(false).flat_map(|peer| self.pieces::<T>(peer, self.share(rank, len)));
         let room = self.piece_len::<T>().min(self.share(rank, len).len());
-        self.flow(values, sends, receives, Some(vec![T::default(); room * WINDOW]), |sum, more| Sum.combine(sum, more));
+        self.flow(values, sends, receives, Some(vec![T::default(); room * WINDOW]), add);
+    }
+
+    /// Copies every rank's share of an array to the ranks for which `wants` is true.
+    pub(in crate::comm) fn gather_shares<T: Number>(&self, values: &mut [T], wants: impl Fn(usize) -> bool) {
+        let (rank, len) = (self.place.rank, values.len());
+        let sends = self.turns(true).filter(|&peer| wants(peer));
+        let sends = sends.flat_map(|peer| self.pieces::<T>(peer, self.share(rank, len)));
+        let receives = self.turns(false).filter(|_| wants(rank));
+        let receives = receives.flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
+        self.flow(values, sends, receives, None, |old, _| old);
     }
 
     fn share(&self, rank: usize, len: usize) -> Range<usize> {
@@ -90,10 +60,10 @@ impl Ranks {
         (self.chunk() / size_of::<T>()).max(1)
     }
 
-    fn pieces<T>(&self, peer: usize, share: Range<usize>) -> impl Iterator<Item = Piece> + use<T> {
+    fn pieces<T>(&self, peer: usize, share: Range<usize>) -> impl Iterator<Item = SharePiece> + use<T> {
         let length = self.piece_len::<T>();
         let end = share.end;
-        share.step_by(length).map(move |at| Piece { peer, elements: at..end.min(at + length) })
+        share.step_by(length).map(move |at| SharePiece { peer, elements: at..end.min(at + length) })
     }
 
     /// Sends and receives pieces of `values`, with a window of pieces in flight in each direction. If there is
@@ -102,8 +72,8 @@ impl Ranks {
     fn flow<T: Number>(
         &self,
         values: &mut [T],
-        mut sends: impl Iterator<Item = Piece>,
-        mut receives: impl Iterator<Item = Piece>,
+        mut sends: impl Iterator<Item = SharePiece>,
+        mut receives: impl Iterator<Item = SharePiece>,
         scratch: Option<Vec<T>>,
         add: impl Fn(T, T) -> T,
     ) {

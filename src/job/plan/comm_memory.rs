@@ -1,6 +1,6 @@
 //! Memory of a rank for communication: MPI, collectives and messages in flight. Plan and run use the same figures.
 
-use crate::comm::{Comm, Shape};
+use crate::comm::{Comm, MessageLimits};
 use crate::prepare::partition::route::Route;
 
 /// Divisor: edges in flight take at most this part of a rank's limit. With less memory there are fewer and shorter
@@ -23,8 +23,8 @@ pub struct CommMemory {
     mpi: u64,
     /// Bytes that collective operations take.
     scratch: u64,
-    /// Shape of the messages that carry edges.
-    pub messages: Shape,
+    /// MessageLimits of the messages that carry edges.
+    pub messages: MessageLimits,
 }
 
 impl CommMemory {
@@ -51,7 +51,7 @@ impl CommMemory {
         let takers = threads.min(4);
         let words = ((16 << 20) / (ranks * threads)).clamp(WORDS[0], WORDS[2]);
         let (outgoing, incoming) = (threads + 4 * ranks.min(16), 2 * takers + ranks.min(16));
-        let messages = Shape { words, outgoing, incoming, takers };
+        let messages = MessageLimits { words, outgoing, incoming, takers };
         let mut comm_memory = CommMemory { ranks, nodes, threads, mpi, scratch, messages };
         while comm_memory.messages() > host_memory / PART && comm_memory.lessen() {}
         comm_memory
@@ -59,7 +59,7 @@ impl CommMemory {
 
     /// Makes messages shorter, then fewer, then shorter still. Returns false if they can't be reduced further.
     fn lessen(&mut self) -> bool {
-        let Shape { words, outgoing, incoming, takers } = &mut self.messages;
+        let MessageLimits { words, outgoing, incoming, takers } = &mut self.messages;
         if *words > WORDS[1] {
             *words = (*words / 2).max(WORDS[1]);
         } else if *outgoing + *incoming > 4 {
@@ -108,7 +108,7 @@ mod tests {
                             comm_memory.messages() <= most,
                             "{ranks} on {nodes}, {threads} threads, {limit}: {comm_memory:?}"
                         );
-                        let Shape { words, outgoing, incoming, takers } = comm_memory.messages;
+                        let MessageLimits { words, outgoing, incoming, takers } = comm_memory.messages;
                         assert!(words >= 1024 && outgoing >= 1 && incoming >= takers.min(2) && takers >= 1);
                         assert_eq!(comm_memory.standing() > 0, ranks > 1);
                         assert!(comm_memory.standing() >= least.standing());

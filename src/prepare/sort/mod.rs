@@ -201,7 +201,7 @@ fn sort_row<T: Copy + Ord>(row: &mut [T]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::{Comm, Outbox, Shape};
+    use crate::comm::{Comm, MessageLimits, Outbox};
     use crate::formats::Edges;
     use crate::graph::{DegreeRuns, Layout};
     use crate::prepare::partition::route::Route;
@@ -237,7 +237,7 @@ mod tests {
                 placing.visitors()[0].visit(Edges::Narrow(&pairs), if weighted { &weights } else { &[] })?;
                 placing.finish()
             };
-            let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
+            let shape = MessageLimits { words: 1, outgoing: 1, incoming: 1, takers: 1 };
             Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("placed");
             let mut out = SortedRows::default();
             let mut sorter = sorters(1, weighted).remove(0);

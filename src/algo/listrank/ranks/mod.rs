@@ -19,7 +19,7 @@ pub use ruling_set::ruling_set;
 pub use wyllie::wyllie;
 
 use crate::algo::listrank::options::Method;
-use crate::comm::Shape;
+use crate::comm::MessageLimits;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The reason why ranks could not rank a list.
@@ -42,8 +42,8 @@ pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
 }
 
 /// Returns the bounds of messages among `ranks` ranks.
-pub(super) fn shape(ranks: usize) -> Shape {
-    Shape { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
+pub(super) fn shape(ranks: usize) -> MessageLimits {
+    MessageLimits { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
 }
 
 /// Returns the bytes of messages that count against the budget of one of `ranks` ranks on `nodes` machines.

@@ -1,8 +1,8 @@
-//! Communication between the ranks of a search: links that stay open, barriers, reductions, and parents to rank 0. What
+//! Communication between the ranks of a search: links that stay open, barriers, sums, and parents to rank 0. What
 //! ranks send each other in a step is up to the algorithm.
 
 use super::VertexOwnership;
-use crate::comm::{Comm, Min, RoundShape, Rounds, Sum};
+use crate::comm::{Comm, Rounds};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Reservation};
 
@@ -19,15 +19,15 @@ pub struct RankExchange {
     _reserved: Reservation,
 }
 
-fn shape(ranks: usize) -> RoundShape {
-    // Searches only reduce single numbers.
-    RoundShape { link: (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1]), reduction: 0 }
+/// Returns the bytes of a link.
+fn link(ranks: usize) -> usize {
+    (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1])
 }
 
 impl RankExchange {
     /// Returns the bytes that the links of one of `ranks` ranks on `nodes` machines take.
     pub fn bytes(ranks: usize, nodes: usize) -> u64 {
-        shape(ranks).rank_bytes(ranks, nodes)
+        Rounds::bytes(link(ranks), ranks, nodes)
     }
 
     /// Opens links between the ranks, and reserves [`Self::bytes`] and `messages` further bytes. Collective.
@@ -37,7 +37,7 @@ impl RankExchange {
     pub fn open(comm: &Comm, ownership: VertexOwnership, messages: u64, budget: &Budget) -> Result<RankExchange> {
         let links = RankExchange::bytes(comm.ranks(), comm.nodes());
         let reserved = budget.reserve(links + messages, "messages of ranks")?;
-        Ok(RankExchange { ownership, rounds: comm.rounds(shape(comm.ranks())), _reserved: reserved })
+        Ok(RankExchange { ownership, rounds: comm.rounds(link(comm.ranks())), _reserved: reserved })
     }
 
     /// Waits for all ranks. Collective.
@@ -53,9 +53,7 @@ impl RankExchange {
     /// # Errors
     /// Errors of the exchange.
     pub fn least(&mut self, number: u64) -> Result<u64> {
-        let mut numbers = [number];
-        self.rounds.all_reduce(Min, &mut numbers)?;
-        Ok(numbers[0])
+        Ok(self.numbers(number)?.min().unwrap_or(number))
     }
 
     /// Returns the sum of the numbers of all ranks. Collective.
@@ -63,9 +61,12 @@ impl RankExchange {
     /// # Errors
     /// Errors of the exchange.
     pub fn sum(&mut self, number: u64) -> Result<u64> {
-        let mut numbers = [number];
-        self.rounds.all_reduce(Sum, &mut numbers)?;
-        Ok(numbers[0])
+        Ok(self.numbers(number)?.fold(0, u64::saturating_add))
+    }
+
+    /// Returns the numbers of all ranks. Collective.
+    fn numbers(&mut self, number: u64) -> Result<impl Iterator<Item = u64>> {
+        Ok(self.rounds.gather([number, 0, 0, 0, 0, 0, 0])?.into_iter().map(|line| line[0]))
     }
 
     /// Sends a message to all other ranks, and calls `take(from, words)` with the words of their messages, in pieces of
@@ -119,10 +120,8 @@ mod tests {
         const MIB: u64 = 1 << 20;
         // Two ranks of a machine have two links of 1 MiB, and both touch both.
         assert_eq!(RankExchange::bytes(2, 1) / MIB, 2);
-        assert_eq!(RankExchange::bytes(2, 1), shape(2).bytes(2, 1));
         // Eight ranks have 56 links of 4/7 MiB, and each touches 14.
         assert_eq!(RankExchange::bytes(8, 1) / MIB, 8);
-        assert_eq!(shape(8).bytes(8, 1) / MIB, 32);
         // Without shared memory a link has half of its buffers at the sender and half at the receiver.
         assert_eq!(RankExchange::bytes(8, 2) / MIB, 4);
         assert_eq!(RankExchange::bytes(1, 1), 0);

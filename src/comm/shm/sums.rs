@@ -1,4 +1,4 @@
-//! Reductions of arrays among ranks of one machine, through shared memory, with all threads of each rank.
+//! Sums of arrays over the ranks of one machine, through shared memory, with all threads of each rank.
 //!
 //! Each rank has an area of two halves. In each round every rank fills one half of its own area, a barrier follows, and
 //! all ranks read that half of the others. The next round uses the other half. A rank that fills a half again has
@@ -6,9 +6,8 @@
 //! enough.
 #![allow(unsafe_code)] // views of shared memory; the rounds settle who uses a half
 
-use super::Ranks;
-use super::segment::Segment;
-use crate::comm::reduction::{Operation, fold};
+use super::segment::SharedSegment;
+use crate::comm::mpi::Ranks;
 use crate::comm::share::{self, GRAIN};
 use crate::memory::Number;
 use rayon::prelude::*;
@@ -17,9 +16,9 @@ use std::ops::Range;
 /// Number of elements that a thread copies or adds at a time.
 const PIECE: usize = 32 << 10;
 
-/// Shared memory of reductions, and the current round.
-pub(super) struct ShmReduce {
-    segment: Segment,
+/// Shared memory of sums, and the current round.
+pub(in crate::comm) struct SharedSums {
+    segment: SharedSegment,
     rank: usize,
     ranks: usize,
     /// Size of half an area in bytes.
@@ -27,31 +26,25 @@ pub(super) struct ShmReduce {
     round: usize,
 }
 
-impl ShmReduce {
+impl SharedSums {
     /// Opens memory for an array of `bytes` bytes. Returns `None` if ranks share no memory, or if the array is so short
     /// that messages are faster.
-    pub(super) fn open(ranks: &Ranks, bytes: usize) -> Option<ShmReduce> {
+    pub(in crate::comm) fn open(ranks: &Ranks, bytes: usize) -> Option<SharedSums> {
         let place = ranks.place();
         if bytes <= ranks.chunk() || place.nodes > 1 {
             return None;
         }
         // All areas together must fit the scratch memory, because every rank touches all of them.
         let half = (4 * ranks.chunk() / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
-        ShmReduce::with(ranks, half)
-    }
-
-    /// Opens memory for any number of operations, with halves of at least `half` bytes. Returns `None` if ranks share no memory.
-    pub(super) fn with(ranks: &Ranks, half: usize) -> Option<ShmReduce> {
-        let place = ranks.place();
         // Each of the other ranks needs at least a grain.
-        let half = (half / 64 * 64).max((place.ranks - 1) * GRAIN * 8);
-        let segment = Segment::open(ranks, 2 * half)?;
-        Some(ShmReduce { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
+        let half = half.max((place.ranks - 1) * GRAIN * 8);
+        let segment = SharedSegment::open(ranks, 2 * half)?;
+        Some(SharedSums { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 
-    /// Combines all ranks' values in this rank's share of `values`, and gives the other ranks the values for their
+    /// Adds the values of all ranks to this rank's share of `values`, and gives the other ranks the values for their
     /// shares.
-    pub(super) fn combine<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T]) {
+    pub(in crate::comm) fn add_shares<T: Number>(&mut self, values: &mut [T], add: impl Fn(T, T) -> T + Sync) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         // A half has a slot for each of the other ranks.
         let slot = self.half / (ranks - 1) / size_of::<T>() / GRAIN * GRAIN;
@@ -72,21 +65,22 @@ impl ShmReduce {
             // barrier.
             let others = |from: usize| unsafe { self.segment.view::<T>(from, at(from, rank), mine.len()) };
             let others: Vec<&[T]> = (0..ranks).filter(|&from| from != rank).map(others).collect();
-            let add = |(number, sums): (usize, &mut [T])| {
-                let others: Vec<&[T]> = others.iter().map(|other| &other[number * PIECE..][..sums.len()]).collect();
-                fold(how, rank, sums, &others);
+            let add_piece = |(number, sums): (usize, &mut [T])| {
+                for other in &others {
+                    sums.iter_mut().zip(&other[number * PIECE..]).for_each(|(sum, &more)| *sum = add(*sum, more));
+                }
             };
             let sums: Vec<_> = values[mine.clone()].chunks_mut(PIECE).enumerate().collect();
             match sums.len() {
-                0 | 1 => sums.into_iter().for_each(add),
-                _ => sums.into_par_iter().for_each(add),
+                0 | 1 => sums.into_iter().for_each(add_piece),
+                _ => sums.into_par_iter().for_each(add_piece),
             }
             self.round += 1;
         }
     }
 
     /// Copies every rank's share to the ranks for which `wants` is true.
-    pub(super) fn gather<T: Number>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
+    pub(in crate::comm) fn gather_shares<T: Number>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
         for round in 0..self.longest(len).div_ceil(slot) {

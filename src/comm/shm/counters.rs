@@ -1,14 +1,14 @@
 //! Numbers that each rank of a machine publishes to the other ranks without a message.
 #![allow(unsafe_code)] // a view of shared memory
 
-use super::Ranks;
-use super::segment::Segment;
+use super::segment::SharedSegment;
+use crate::comm::mpi::Ranks;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Numbers of each rank, initially zero, that all ranks of the machine can read at any time.
 pub struct SharedCounters {
-    segment: Segment,
+    segment: SharedSegment,
     rank: usize,
     numbers: usize,
 }
@@ -19,7 +19,7 @@ const NAP: Duration = Duration::from_micros(20);
 impl SharedCounters {
     /// Makes `numbers` numbers for each rank. Returns `None` on all ranks if they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, numbers: usize) -> Option<SharedCounters> {
-        let segment = Segment::open(ranks, numbers * size_of::<u64>())?;
+        let segment = SharedSegment::open(ranks, numbers * size_of::<u64>())?;
         Some(SharedCounters { segment, rank: ranks.place().rank, numbers })
     }
 

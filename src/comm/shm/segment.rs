@@ -2,8 +2,8 @@
 //! all ranks have mapped it. Every rank has a part, and allocates its pages itself, so that they lie near its cores.
 #![allow(unsafe_code)] // maps memory that other processes write to
 
-use super::Ranks;
 use crate::comm::Combine;
+use crate::comm::mpi::Ranks;
 use crate::process::backoff::Backoff;
 use crate::store::os;
 use std::ffi::OsStr;
@@ -18,15 +18,15 @@ const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "gpugraph-";
 /// Age above which a file belongs to no running job, because a job's file has a name only for moments.
 const STALE_AGE: Duration = Duration::from_secs(3600);
-/// Bytes before the first part; they contain the words of [`Segment::word`].
-const HEAD: usize = 4096;
-const PAGE: usize = 4096;
+/// Bytes before the first part; they contain the words of [`SharedSegment::word`].
+pub(super) const HEAD: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 /// Words of the head that the barrier uses: ranks that have arrived, and the number of barriers passed.
 const ARRIVED: usize = 0;
 const GENERATION: usize = 1;
 
 /// Shared memory of an operation.
-pub(super) struct Segment {
+pub(super) struct SharedSegment {
     base: *mut u8,
     bytes: usize,
     part: usize,
@@ -34,21 +34,21 @@ pub(super) struct Segment {
 }
 
 // SAFETY: all access is by atomics, or by views whose caller promises that nobody else uses the range.
-unsafe impl Send for Segment {}
+unsafe impl Send for SharedSegment {}
 // SAFETY: as above.
-unsafe impl Sync for Segment {}
+unsafe impl Sync for SharedSegment {}
 
-impl Segment {
+impl SharedSegment {
     /// Makes memory with `part` zeroed bytes for each rank; each part begins at a page. Returns `None` on all ranks if
     /// they are on several machines or one of them can't map the memory. Collective.
-    pub(super) fn open(ranks: &Ranks, part: usize) -> Option<Segment> {
-        if ranks.place.nodes > 1 {
+    pub(super) fn open(ranks: &Ranks, part: usize) -> Option<SharedSegment> {
+        if ranks.place().nodes > 1 {
             return None;
         }
-        let count = ranks.place.ranks;
-        let part = part.next_multiple_of(PAGE);
-        let bytes = bytes(part, count)?;
-        let made = (ranks.place.rank == 0).then(|| create(bytes)).flatten();
+        let count = ranks.place().ranks;
+        let part = part.checked_next_multiple_of(PAGE)?;
+        let bytes = part.checked_mul(count)?.checked_add(HEAD)?;
+        let made = (ranks.place().rank == 0).then(|| create(bytes)).flatten();
         let name = made.as_ref().map_or(Vec::new(), |(path, _)| path.to_string_lossy().into_owned().into_bytes());
         let name = ranks.broadcast(name);
         if name.is_empty() {
@@ -59,16 +59,16 @@ impl Segment {
             Some((_, file)) => Some(file),
             None => OpenOptions::new().read(true).write(true).open(&path).ok(),
         };
-        let segment = file.and_then(|file| Segment::map(&file, bytes, part, ranks.place.rank, count));
+        let segment = file.and_then(|file| SharedSegment::map(&file, bytes, part, ranks.place().rank, count));
         let mut all = [u64::from(segment.is_some())];
         ranks.combine(Combine::Min, &mut all);
-        if ranks.place.rank == 0 {
+        if ranks.place().rank == 0 {
             let _ = std::fs::remove_file(&path);
         }
         segment.filter(|_| all[0] == 1)
     }
 
-    fn map(file: &File, bytes: usize, part: usize, rank: usize, ranks: usize) -> Option<Segment> {
+    fn map(file: &File, bytes: usize, part: usize, rank: usize, ranks: usize) -> Option<SharedSegment> {
         let (from, len) = if rank == 0 { (0, HEAD + part) } else { (HEAD + rank * part, part) };
         // SAFETY: no memory is passed. Without this call a page that can't be allocated would raise SIGBUS on its first use.
         if unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, len as libc::off_t) } != 0 {
@@ -78,7 +78,17 @@ impl Segment {
         // SAFETY: a new mapping at an address that the system chooses, of a file of that length, which the mapping keeps alive without a
         // name.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-        (base != libc::MAP_FAILED).then(|| Segment { base: base.cast(), bytes, part, ranks })
+        (base != libc::MAP_FAILED).then(|| SharedSegment { base: base.cast(), bytes, part, ranks })
+    }
+
+    /// Makes memory that the ranks of a test share within this process, and returns each rank with its mapping.
+    #[cfg(test)]
+    pub(super) fn within<const RANKS: usize>(part: usize) -> [(usize, SharedSegment); RANKS] {
+        let part = part.next_multiple_of(PAGE);
+        let (path, file) = create(HEAD + RANKS * part).expect("/dev/shm has some KiB");
+        std::fs::remove_file(path).expect("removed");
+        let map = |rank| SharedSegment::map(&file, HEAD + RANKS * part, part, rank, RANKS).expect("mapped");
+        std::array::from_fn(|rank| (rank, map(rank)))
     }
 
     /// Returns shared word `number`, below 64, initially zero. Each word has a cache line of its own.
@@ -99,7 +109,7 @@ impl Segment {
         unsafe { std::slice::from_raw_parts(from, len) }
     }
 
-    /// Returns a view like [`Segment::view`] that can be written.
+    /// Returns a view like [`SharedSegment::view`] that can be written.
     ///
     /// # Safety
     /// While the view exists, nobody else, in this rank or another, may read or write there. `T` must be a number.
@@ -146,17 +156,12 @@ impl Segment {
     }
 }
 
-impl Drop for Segment {
+impl Drop for SharedSegment {
     fn drop(&mut self) {
         // SAFETY: `map` made the mapping, and all views have ended, because they borrow it. Other ranks have their own
         // mappings.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
-}
-
-/// Returns the bytes of a segment with `part` bytes for each of `ranks` ranks.
-pub(super) fn bytes(part: usize, ranks: usize) -> Option<usize> {
-    part.next_multiple_of(PAGE).checked_mul(ranks)?.checked_add(HEAD)
 }
 
 /// Creates the file, if it needs at most half of the free space. Other programs, and MPI itself, use /dev/shm too.
@@ -234,12 +239,10 @@ mod tests {
 
     #[test]
     fn a_barrier_lets_nobody_through_before_all_have_come() {
-        let (path, file) = create(HEAD + 3 * PAGE).expect("/dev/shm has some KiB");
-        let open = |rank| Segment::map(&file, HEAD + 3 * PAGE, PAGE, rank, 3).expect("mapped");
-        let segments = [open(0), open(1), open(2)];
-        std::fs::remove_file(path).expect("removed");
+        let segments = SharedSegment::within::<3>(PAGE);
         std::thread::scope(|scope| {
-            for (rank, segment) in segments.iter().enumerate() {
+            for (rank, segment) in &segments {
+                let rank = *rank;
                 scope.spawn(move || {
                     for round in 0..2000u64 {
                         let at = 8 * (round as usize % 2);

@@ -1,15 +1,15 @@
 //! Memory with numbers that all ranks of a machine read and write.
 #![allow(unsafe_code)] // a view of shared memory, as atomic numbers
 
-use super::Ranks;
-use super::segment::Segment;
+use super::segment::SharedSegment;
 use crate::comm::SharedNumber;
+use crate::comm::mpi::Ranks;
 use std::sync::atomic::AtomicU64;
 
 /// Shared numbers, initially zero, that every rank reads and writes atomically. The pages that a rank uses count as
 /// memory of that rank.
 pub struct SharedMemory {
-    segment: Segment,
+    segment: SharedSegment,
 }
 
 /// Number of words of the segment that its barrier uses.
@@ -20,7 +20,7 @@ impl SharedMemory {
     /// memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, bytes: u64) -> Option<SharedMemory> {
         let part = usize::try_from(bytes).ok()?.div_ceil(ranks.place().ranks);
-        Some(SharedMemory { segment: Segment::open(ranks, part)? })
+        Some(SharedMemory { segment: SharedSegment::open(ranks, part)? })
     }
 
     /// Returns `len` numbers from byte `at` on; `at` must be a multiple of their size.

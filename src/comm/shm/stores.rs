@@ -8,7 +8,6 @@
 //! system says reliably which cores of a virtual machine share a cache, and virtual cores move, so both ways are timed.
 #![allow(unsafe_code)] // non-temporal stores have no safe form
 
-use crate::memory::{Number, bytes_of, bytes_of_mut};
 use std::time::Instant;
 
 /// Fewest bytes of a copy that is worth timing.
@@ -29,21 +28,20 @@ pub(super) struct Stores {
 }
 
 impl Stores {
-    /// Copies numbers to shared memory by the way that seems better. Both slices must have the same length.
-    pub(super) fn copy<T: Number>(&mut self, to: &mut [T], from: &[T]) {
-        let bytes = size_of_val(from);
-        if bytes < LONG {
+    /// Copies bytes to shared memory by the way that seems better. Both slices must have the same length.
+    pub(super) fn copy(&mut self, to: &mut [u8], from: &[u8]) {
+        if from.len() < LONG {
             return to.copy_from_slice(from);
         }
         let trial = (self.copies[0] + self.copies[1] + 1).is_multiple_of(TRIAL_INTERVAL);
         let past = self.past_is_better() != trial;
         let start = Instant::now();
         if past {
-            copy_past_caches(bytes_of_mut(to), bytes_of(from));
+            copy_past_caches(to, from);
         } else {
             to.copy_from_slice(from);
         }
-        self.record_cost(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / bytes as u64);
+        self.record_cost(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / from.len() as u64);
     }
 
     /// Returns true if stores to the cache take more than three times as long as stores past it, or if a cost is
@@ -129,11 +127,11 @@ mod tests {
     }
 
     #[test]
-    fn words_arrive_by_either_way() {
-        let source: Vec<u32> = (0..LONG as u32).collect();
+    fn bytes_arrive_by_either_way() {
+        let source: Vec<u8> = (0..LONG as u32).map(|at| (at % 251) as u8).collect();
         let mut stores = Stores::default();
         for number in 0..TRIAL_INTERVAL + 10 {
-            let mut target = vec![0u32; source.len() + 2];
+            let mut target = vec![0u8; source.len() + 2];
             let from = number % 2;
             stores.copy(&mut target[from..][..LONG], &source);
             assert_eq!(target[from..][..LONG], source);

@@ -1,0 +1,15 @@
+//! Memory that all ranks of one machine share, and what they send each other through it.
+
+mod counters;
+mod memory;
+mod ring_links;
+mod rings;
+mod segment;
+mod stores;
+mod sums;
+
+pub use counters::SharedCounters;
+pub use memory::SharedMemory;
+pub(super) use ring_links::RingLinks;
+pub(super) use rings::{RingSize, Rings};
+pub(super) use sums::SharedSums;

@@ -1,0 +1,289 @@
+//! Rings of slots in shared memory, one from every rank to every other rank of a machine. A slot carries one message.
+//!
+//! Messages of a ring are numbered. Number n uses slot n modulo the slots, in lap n divided by the slots. A slot has a
+//! turn: twice the lap while it is free for the message of that lap, and one more while it has the message. Whoever may
+//! use a slot ends by adding one to its turn. Threads of a rank settle by a counter of the rank which of them gets the
+//! next number. Shared memory has only turns, lengths and messages, so a process that dies never holds a lock that
+//! others need.
+#![allow(unsafe_code)] // views of shared memory; turns settle who uses a slot
+
+use super::segment::{self, SharedSegment};
+use crate::comm::carrier::{Carrier, Delivery, TakeMessage};
+use crate::comm::link_slots::NUMBERS;
+use crate::comm::mpi::Ranks;
+use crate::error::Result;
+use crate::memory::bytes_of;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Bytes of a cache line; the turn and the length of a message have one before each message.
+const CACHE_LINE: usize = 64;
+/// Bytes of a rank's part before its rings: two cache lines of numbers that the rank gives to all.
+const HEAD: usize = 2 * CACHE_LINE;
+/// Words of the header of a slot.
+const TURN: usize = 0;
+const LENGTH: usize = 1;
+/// Bit of the length of a message that ends a round.
+const LAST: u64 = 1 << 63;
+/// Word of the segment that counts the ranks whose work is done; the barrier uses the first two words.
+const DONE: usize = 2;
+
+/// Size of a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::comm) struct RingSize {
+    /// Number of slots.
+    slots: u64,
+    /// Bytes of a slot with its header.
+    stride: u64,
+}
+
+impl RingSize {
+    /// Returns the size of a ring of `slots` slots, which have room for at least `room` bytes each.
+    pub(in crate::comm) fn new(slots: usize, room: usize) -> RingSize {
+        RingSize { slots: slots.max(1) as u64, stride: (CACHE_LINE + room).next_multiple_of(CACHE_LINE) as u64 }
+    }
+
+    /// Returns the most bytes of shared memory that one of `ranks` ranks touches: its rings to the others, the rings
+    /// from the others, pages that these share with other rings, and the beginning of each rank's part.
+    pub(in crate::comm) fn rank_bytes(&self, ranks: usize) -> u64 {
+        let ranks = ranks as u64;
+        2 * (ranks - 1) * self.slots * self.stride + segment::HEAD as u64 + 3 * ranks * segment::PAGE as u64
+    }
+
+    /// Returns the bytes of a rank's part: its rings to `ranks` - 1 ranks, and what precedes them.
+    fn part(&self, ranks: usize) -> Option<usize> {
+        let rings = self.slots.checked_mul(self.stride)?.checked_mul(ranks as u64 - 1)?;
+        usize::try_from(rings).ok()?.checked_add(HEAD)
+    }
+}
+
+/// The rings of a rank: one to each other rank, and one from each.
+pub(in crate::comm) struct Rings {
+    segment: SharedSegment,
+    rank: usize,
+    ranks: usize,
+    size: RingSize,
+    /// By rank, the number of messages sent to it, and the number taken from it.
+    sent: Vec<AtomicU64>,
+    taken: Vec<AtomicU64>,
+    /// The rank from which a message was taken last.
+    last: AtomicUsize,
+}
+
+/// A slot that its owner alone may use.
+pub(super) struct RingSlot {
+    /// The rank that writes to the ring.
+    from: usize,
+    /// Offset in the part of that rank.
+    at: usize,
+    turn: u64,
+}
+
+impl Rings {
+    /// Opens rings between all ranks. Returns `None` on all ranks if they share no memory. Collective.
+    pub(in crate::comm) fn open(ranks: &Ranks, size: RingSize) -> Option<Rings> {
+        let (rank, count) = (ranks.place().rank, ranks.place().ranks);
+        let segment = SharedSegment::open(ranks, size.part(count)?)?;
+        let counters = || (0..count).map(|_| AtomicU64::new(0)).collect();
+        Some(Rings { segment, rank, ranks: count, size, sent: counters(), taken: counters(), last: rank.into() })
+    }
+
+    /// Returns the number of bytes that a slot has room for.
+    pub(super) fn room(&self) -> usize {
+        self.size.stride as usize - CACHE_LINE
+    }
+
+    /// Returns the next slot of the ring to rank `to`, unless the ring is full.
+    pub(super) fn free_slot(&self, to: usize) -> Option<RingSlot> {
+        self.claim(&self.sent[to], self.rank, to, 0)
+    }
+
+    /// Returns the slot of the next message from rank `from`, if there is one.
+    pub(super) fn full_slot(&self, from: usize) -> Option<RingSlot> {
+        self.claim(&self.taken[from], from, self.rank, 1)
+    }
+
+    /// Claims the slot of number `next` of the ring `from` -> `to`, if it has the turn `full` (0 or 1) of its lap.
+    fn claim(&self, next: &AtomicU64, from: usize, to: usize, full: u64) -> Option<RingSlot> {
+        let RingSize { slots, stride } = self.size;
+        let ring = (to + self.ranks - from - 1) % self.ranks;
+        let mut number = next.load(Ordering::Relaxed);
+        loop {
+            let (lap, place) = (number / slots, number % slots);
+            let at = HEAD + ((ring as u64 * slots + place) * stride) as usize;
+            let slot = RingSlot { from, at, turn: 2 * lap + full };
+            // Another thread may have got this number, and its turn may be over.
+            let now = match self.header(&slot)[TURN].load(Ordering::Acquire) == slot.turn {
+                true => match next.compare_exchange_weak(number, number + 1, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => return Some(slot),
+                    Err(now) => now,
+                },
+                false => match next.load(Ordering::Relaxed) {
+                    now if now == number => return None,
+                    now => now,
+                },
+            };
+            number = now;
+        }
+    }
+
+    fn header(&self, slot: &RingSlot) -> &[AtomicU64] {
+        // SAFETY: headers are only used as atomics.
+        unsafe { self.segment.view(slot.from, slot.at, CACHE_LINE / 8) }
+    }
+
+    /// Returns the room of a free slot.
+    pub(super) fn room_of<'a>(&'a self, slot: &'a mut RingSlot) -> &'a mut [u8] {
+        // SAFETY: the turn gives the slot to its owner alone.
+        unsafe { self.segment.view_mut(slot.from, slot.at + CACHE_LINE, self.room()) }
+    }
+
+    /// Returns the first `len` words of the message in a slot.
+    fn message<'a, T: crate::memory::Number>(&'a self, slot: &'a RingSlot, len: usize) -> &'a [T] {
+        // SAFETY: as above; the sender wrote the message before it passed the turn on.
+        unsafe { self.segment.view(slot.from, slot.at + CACHE_LINE, len) }
+    }
+
+    /// Returns all words of a full slot, the number of bytes that are a message, and whether it ends a round.
+    pub(super) fn content<'a>(&'a self, slot: &'a RingSlot) -> (&'a [u64], usize, bool) {
+        let length = self.header(slot)[LENGTH].load(Ordering::Relaxed);
+        (self.message(slot, self.room() / 8), (length & !LAST) as usize, length & LAST != 0)
+    }
+
+    /// Sends the first `bytes` bytes of a slot to the reader of its ring.
+    pub(super) fn publish(&self, slot: RingSlot, bytes: usize, last: bool) {
+        self.header(&slot)[LENGTH].store(bytes as u64 | if last { LAST } else { 0 }, Ordering::Relaxed);
+        self.pass_on(slot);
+    }
+
+    /// Ends the use of a slot: its other side may use it.
+    pub(super) fn pass_on(&self, slot: RingSlot) {
+        self.header(&slot)[TURN].store(slot.turn + 1, Ordering::Release);
+    }
+
+    /// Returns cache line `which` (0 or 1) of the numbers that `rank` gives to all.
+    pub(super) fn line(&self, rank: usize, which: usize) -> &[AtomicU64] {
+        const { assert!((NUMBERS + 1) * 8 == CACHE_LINE) };
+        // SAFETY: these lines are only used as atomics.
+        unsafe { self.segment.view(rank, which * CACHE_LINE, CACHE_LINE / 8) }
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.ranks
+    }
+}
+
+impl Carrier for Rings {
+    fn send(&self, to: usize, message: Vec<u32>) -> Result<Vec<u32>, Vec<u32>> {
+        let Some(mut slot) = self.free_slot(to) else { return Err(message) };
+        let bytes = bytes_of(&message);
+        self.room_of(&mut slot)[..bytes.len()].copy_from_slice(bytes);
+        self.publish(slot, bytes.len(), false);
+        Ok(message)
+    }
+
+    fn end(&self) {
+        self.segment.word(DONE).fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn take(&self, take: TakeMessage<'_>) -> Result<Delivery> {
+        // Read the counter before the rings. If all work is done, the rings then have all messages.
+        let over = self.segment.word(DONE).load(Ordering::SeqCst) == self.ranks as u64;
+        let last = self.last.load(Ordering::Relaxed);
+        // Begin behind the rank of the last message, so that no rank waits for all messages of another.
+        let others = (1..=self.ranks).map(|turn| (last + turn) % self.ranks).filter(|&from| from != self.rank);
+        for from in others {
+            if let Some(slot) = self.full_slot(from) {
+                self.last.store(from, Ordering::Relaxed);
+                let words = self.content(&slot).1 / 4;
+                take(from, self.message(&slot, words))?;
+                self.pass_on(slot);
+                return Ok(Delivery::Message(words));
+            }
+        }
+        Ok(if over { Delivery::Over } else { Delivery::Nothing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Makes the rings of two ranks within this process.
+    fn rings(slots: usize, room: usize) -> [Rings; 2] {
+        let size = RingSize::new(slots, room);
+        SharedSegment::within(size.part(2).expect("few bytes")).map(|(rank, segment)| {
+            let counters = || (0..2).map(|_| AtomicU64::new(0)).collect();
+            Rings { segment, rank, ranks: 2, size, sent: counters(), taken: counters(), last: rank.into() }
+        })
+    }
+
+    #[test]
+    fn messages_come_out_in_order_and_a_full_ring_says_so() {
+        for slots in [1, 2, 3, 8] {
+            let [a, b] = rings(slots, 8);
+            for round in 0..5 {
+                assert!(b.full_slot(0).is_none());
+                assert!((0..slots as u32).all(|n| a.send(1, vec![n, round]).is_ok()));
+                assert_eq!(a.send(1, vec![99]), Err(vec![99]));
+                for n in 0..slots as u32 {
+                    let want = |from: usize, words: &[u32]| Ok(assert_eq!((from, words), (0, &[n, round][..])));
+                    assert!(matches!(b.take(&want), Ok(Delivery::Message(2))));
+                }
+            }
+            a.end();
+            assert!(matches!(b.take(&|_, _| Ok(())), Ok(Delivery::Nothing)));
+            b.end();
+            assert!(matches!(b.take(&|_, _| Ok(())), Ok(Delivery::Over)));
+        }
+    }
+
+    #[test]
+    fn many_threads_get_every_message_once() {
+        let [a, b] = rings(3, 8);
+        let taken = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for thread in 0..3u32 {
+                let (a, b, taken) = (&a, &b, &taken);
+                scope.spawn(move || {
+                    for n in 0..5000 {
+                        let mut message = vec![thread, n];
+                        while let Err(back) = a.send(1, message) {
+                            message = back;
+                            std::thread::yield_now();
+                        }
+                    }
+                });
+                scope.spawn(move || {
+                    let keep = |_: usize, words: &[u32]| Ok(taken.lock().expect("no panic").push(words.to_vec()));
+                    let mut mine = 0;
+                    while mine < 5000 {
+                        match b.take(&keep) {
+                            Ok(Delivery::Message(_)) => mine += 1,
+                            _ => std::thread::yield_now(),
+                        }
+                    }
+                });
+            }
+        });
+        let mut taken = taken.into_inner().expect("no panic");
+        taken.sort();
+        assert_eq!(taken, (0..15_000).map(|n| vec![n / 5000, n % 5000]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_part_is_within_what_a_rank_touches() {
+        for ranks in [2, 3, 8, 100] {
+            for (slots, room) in [(1, 4), (4, 400), (46, 1 << 18), (65, 20_000)] {
+                let size = RingSize::new(slots, room);
+                let part = size.part(ranks).expect("no overflow") as u64;
+                assert!(2 * part < size.rank_bytes(ranks) && size.rank_bytes(ranks) < 2 * part + ranks as u64 * 16384);
+            }
+        }
+        assert_eq!(RingSize::new(usize::MAX / 64, 1 << 20).part(3), None);
+    }
+}

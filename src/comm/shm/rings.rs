@@ -231,7 +231,10 @@ mod tests {
                 assert!((0..slots as u32).all(|n| a.send(1, vec![n, round]).is_ok()));
                 assert_eq!(a.send(1, vec![99]), Err(vec![99]));
                 for n in 0..slots as u32 {
-                    let want = |from: usize, words: &[u32]| Ok(assert_eq!((from, words), (0, &[n, round][..])));
+                    let want = |from: usize, words: &[u32]| {
+                        assert_eq!((from, words), (0, &[n, round][..]));
+                        Ok(())
+                    };
                     assert!(matches!(b.take(&want), Ok(Delivery::Message(2))));
                 }
             }
@@ -259,7 +262,10 @@ mod tests {
                     }
                 });
                 scope.spawn(move || {
-                    let keep = |_: usize, words: &[u32]| Ok(taken.lock().expect("no panic").push(words.to_vec()));
+                    let keep = |_: usize, words: &[u32]| {
+                        taken.lock().expect("no panic").push(words.to_vec());
+                        Ok(())
+                    };
                     let mut mine = 0;
                     while mine < 5000 {
                         match b.take(&keep) {

@@ -36,7 +36,7 @@ pub mod sources;
 pub mod sssp;
 #[cfg(feature = "testing")]
 pub mod sums;
-mod task;
+pub mod task;
 mod team;
 pub mod traverse;
 pub mod triangle;
@@ -46,10 +46,9 @@ pub mod weights;
 pub use algorithm::{Algorithm, Answer, Needs, Trial, TrialOf};
 pub use cost::{Cost, Crew, GraphSize, ListSize};
 pub use device::{Chosen, Devices, Lease};
-pub use input::{ByInput, Input, InputRef, ResultsRef, SizeRef};
+pub use input::{ByInput, InputRef, SizeRef};
 pub use run::Run;
-pub use sources::Sources;
-pub use task::{Entry, Outcome, Task, task};
+pub use task::{Entry, Outcome, Task};
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
 pub use weights::WeightSource;
 

@@ -33,7 +33,6 @@ pub use abort::{end_with, report_panics};
 pub use agreement::{agreed, is_first_of, reports_for_node};
 pub use exchange::{ExchangeTraffic, MessageLimits, Outbox};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
-pub use link_slots::RankNumbers;
 pub use rounds::{Round, Rounds};
 pub use shared_number::SharedNumber;
 pub use shm::{SharedCounters, SharedMemory};

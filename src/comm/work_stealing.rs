@@ -3,7 +3,6 @@
 
 use super::{Comm, SharedCounters};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Counters of the pieces that were taken from the front and from the end of each rank's share, for each pass. A rank
@@ -17,7 +16,8 @@ pub struct WorkStealing {
 
 /// The counters: one word for each rank.
 enum StealingCounters {
-    Within(Arc<[AtomicU64]>),
+    #[cfg(feature = "testing")]
+    Within(std::sync::Arc<[AtomicU64]>),
     Shared(SharedCounters),
 }
 
@@ -37,8 +37,9 @@ impl WorkStealing {
     }
 
     /// Makes the counters of `ranks` ranks within this process, for tests.
+    #[cfg(feature = "testing")]
     pub fn within(ranks: usize) -> Vec<WorkStealing> {
-        let words: Arc<[AtomicU64]> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
+        let words: std::sync::Arc<[AtomicU64]> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
         let of = |rank| WorkStealing {
             words: StealingCounters::Within(words.clone()),
             rank,
@@ -56,6 +57,7 @@ impl WorkStealing {
 
     fn word(&self, rank: usize) -> &AtomicU64 {
         match &self.words {
+            #[cfg(feature = "testing")]
             StealingCounters::Within(words) => &words[rank],
             StealingCounters::Shared(counters) => counters.word(rank, 0),
         }

@@ -10,7 +10,7 @@ mod keys;
 mod list;
 mod name;
 mod overrides;
-mod spec;
+pub mod spec;
 mod tables;
 mod validate;
 mod weighted;
@@ -21,9 +21,8 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-pub use crate::results::OutputFormat;
 pub use input_keys::InputKeys;
-pub use spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
+pub use spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits};
 pub use tables::{TableInfo, tables};
 
 use crate::error::{Error, Result};

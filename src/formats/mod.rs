@@ -27,7 +27,7 @@ mod arrays;
 mod binary;
 pub(crate) mod bytes;
 pub(crate) mod contents;
-mod foreign;
+pub mod foreign;
 mod format;
 mod gr;
 mod graph500;
@@ -54,7 +54,6 @@ pub(crate) use bytes::fault::{Fault, Stop};
 pub(crate) use bytes::int::Int;
 pub use bytes::map::unmapped;
 pub(crate) use bytes::read::Reader;
-pub use foreign::format_of;
 pub use format::{Format, Packing};
 pub(crate) use format::{ending, typed};
 pub(crate) use head::{Directions, HEAD, Head};
@@ -90,7 +89,7 @@ pub enum Edges<'a> {
 
 impl Edges<'_> {
     /// Returns the number of edges in the batch.
-    #[expect(clippy::len_without_is_empty, reason = "nothing asks for it")]
+    #[allow(clippy::len_without_is_empty, reason = "nothing asks for it")]
     pub fn len(&self) -> usize {
         match self {
             Edges::Narrow(pairs) => pairs.len(),

@@ -31,7 +31,7 @@ pub mod placement;
 pub mod stored;
 pub mod weights;
 
-pub use catalogue::{BlockLocation, Catalogue, Extremes, Unpacked};
+pub use catalogue::{BlockLocation, Catalogue};
 pub use csr::Block;
 pub use degrees::{DegreeCounter, DegreeSummary, Degrees};
 pub use direction::{Direction, Way};

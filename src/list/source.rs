@@ -89,6 +89,7 @@ impl ListSource {
     }
 
     /// Sets the size of a chunk in bytes, for tests. It must be called before the list is read.
+    #[cfg(feature = "testing")]
     pub fn with_chunk(mut self, bytes: usize) -> ListSource {
         self.chunk = bytes.max(1);
         self

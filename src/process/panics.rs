@@ -16,6 +16,7 @@ pub fn are_caught() -> bool {
 ///
 /// # Errors
 /// The panic's message, in one line.
+#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only the library of Parquet panics"))]
 pub fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     let before = CATCHING.replace(true);
     let done = catch_unwind(AssertUnwindSafe(call));

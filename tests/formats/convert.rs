@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use gpugraph::internals::convert::{Converted, Target, convert, convert_as};
 use gpugraph::internals::error::{Error, Result};
-use gpugraph::internals::formats::{AskedWeights, Format, Input, Look, TextOptions, Unwatched, Watch, format_of};
+use gpugraph::internals::formats::foreign::format_of;
+use gpugraph::internals::formats::{AskedWeights, Format, Input, Look, TextOptions, Unwatched, Watch};
 use proptest::prelude::*;
 
 /// Of which every line of text is an edge: no first edge is taken for the number of lines that follow.

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::PathBuf;
 
+use gpugraph::internals::algo::bfs::Bfs;
+use gpugraph::internals::algo::bfs::output::BfsDetails;
 use gpugraph::internals::algo::bfs::search::{BfsLevel, Step};
-use gpugraph::internals::algo::bfs::{Bfs, BfsDetails};
 use gpugraph::internals::algo::searches::Options;
 use gpugraph::internals::algo::searches::results::{SearchDetails, SearchOutput, Speed};
-use gpugraph::internals::algo::searches::tree::SourceOutput;
+use gpugraph::internals::algo::searches::tree::verify::SourceOutput;
+use gpugraph::internals::algo::sources::Sources;
 use gpugraph::internals::algo::verify::{Check, CheckOutcome};
-use gpugraph::internals::algo::{Algorithm, EdgeSource, Results, Sources, Verdict};
+use gpugraph::internals::algo::{Algorithm, EdgeSource, Results, Verdict};
 use gpugraph::internals::error::Result;
 use gpugraph::internals::formats::{Edges, Input, Look, Unwatched, Visitor};
 use gpugraph::internals::graph::degrees::DegreeSummary;

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use gpugraph::internals::algo::triangle::Triangle;
 use gpugraph::internals::algo::{self, Task};
-use gpugraph::internals::config::{
-    self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run,
-};
+use gpugraph::internals::config::spec::{Random, Run};
+use gpugraph::internals::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits};
 use gpugraph::internals::error::Error;
 use gpugraph::internals::formats::{AskedWeights, TextOptions};
 use gpugraph::internals::generate::{Shape, Ssca2, WeightedSpec};
 use gpugraph::internals::graph::ids::FirstId;
+use gpugraph::internals::results::OutputFormat;
 use proptest::prelude::*;
 use serde_json::json;
 
 /// The task of a table `[triangle]`.
 fn triangle(per_vertex: bool) -> Vec<Arc<dyn Task>> {
-    vec![algo::task(Triangle { per_vertex })]
+    vec![algo::task::task(Triangle { per_vertex })]
 }
 
 fn folder() -> tempfile::TempDir {

@@ -20,10 +20,9 @@ pub mod cpu;
 pub mod engine;
 pub mod gpu;
 mod options;
-mod output;
+pub mod output;
 mod ranks;
 pub mod search;
 mod task;
 
 pub use options::Bfs;
-pub use output::BfsDetails;

@@ -39,7 +39,7 @@ pub mod tree;
 pub use agreement::{differs, holds};
 pub use driver::drive;
 pub use ledger::{LEVELS, telling_bytes};
-pub use options::{MOST_ROOTS, Options};
+pub use options::Options;
 pub(in crate::algo) use ranks::on_rank0_or;
 pub use record::verify_units;
 pub use roots::Root;

@@ -30,7 +30,7 @@ mod engine;
 mod fault;
 mod figures;
 pub mod gpu;
-mod options;
+pub mod options;
 mod output;
 mod path;
 mod ranks;
@@ -43,4 +43,4 @@ mod weights;
 
 pub use distances::{Distance, Distances};
 pub use edges::WeightedEdges;
-pub use options::{Method, Sssp};
+pub use options::Sssp;

@@ -56,9 +56,11 @@ impl Ranks {
         let room = (link / (2 * WINDOW)).next_multiple_of(8);
         let (rank, count) = (ranks.place.rank, ranks.place.ranks);
         let window = |peer: usize| {
-            // SAFETY: a constant of the library.
-            let slot =
-                || MessageSlot { request: unsafe { ffi::RSMPI_REQUEST_NULL }, words: vec![0; HEADER + room / 8] };
+            let slot = || {
+                // SAFETY: a constant of the library.
+                let request = unsafe { ffi::RSMPI_REQUEST_NULL };
+                MessageSlot { request, words: vec![0; HEADER + room / 8] }
+            };
             let slots = if peer == rank { Vec::new() } else { (0..WINDOW).map(|_| slot()).collect() };
             MessageWindow { slots, next: 0 }
         };

@@ -33,10 +33,15 @@ pub(crate) struct Units {
     /// The first chunk number after those of the row groups.
     ends: u64,
     /// Number of chunk numbers.
-    pub count: u64,
+    count: u64,
 }
 
 impl Units {
+    /// Returns the number of chunk numbers.
+    pub fn chunks(&self) -> u64 {
+        self.count
+    }
+
     /// Opens a part.
     ///
     /// # Errors

@@ -197,7 +197,7 @@ fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Op
     }
     if part.format == Format::Parquet {
         let units = parquet::Units::open(shared, index)?;
-        let chunks = units.count;
+        let chunks = units.chunks();
         return Ok(Some((OpenFile::Units(units), chunks)));
     }
     lines(shared, index, vertices)

@@ -8,7 +8,8 @@ use super::{Edge, Folder, both_ways, open, some};
 use crate::support::Place;
 use gpugraph::internals::convert::{Converted, MEMORY, Target, convert_as};
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{AskedWeights, Format, Unwatched, format_of};
+use gpugraph::internals::formats::foreign::format_of;
+use gpugraph::internals::formats::{AskedWeights, Format, Unwatched};
 
 const NAMES: [&str; 9] =
     ["a.txt", "a.wel", "a.mtx", "a.gr", "a.graph500", "b.txt.gz", "b.mtx.zst", "b.gr.gz", "b.graph500.zst"];

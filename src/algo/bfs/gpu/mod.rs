@@ -145,6 +145,7 @@ impl<'a> GpuSearch<'a> {
     ///
     /// # Errors
     /// Errors of [`Self::new`].
+    #[cfg(feature = "testing")]
     pub fn with_tuning(
         of: ([&'a Catalogue; 2], &[u32]),
         lease: Lease<'a>,

@@ -7,11 +7,10 @@ mod fault;
 pub mod levels;
 mod task;
 pub mod validate;
-mod verify;
+pub mod verify;
 mod write;
 
 pub use task::LevelSearched;
-pub use verify::SourceOutput;
 pub use write::put_parents;
 
 /// Maximum number of trees that are checked together. Their levels of a vertex fill a cache line.

@@ -290,7 +290,7 @@ fn sort_rows(
         let ids = if own.ranks == 1 { EdgeWeights::bytes(weights, vertices.into()) } else { 0 };
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
-        let file = goes_to_file.then(|| RowFile { units, rank: own.rank, spare, ways });
+        let file = goes_to_file.then_some(RowFile { units, rank: own.rank, spare, ways });
         RowSorter { edges, largest, way, budget }.rows((0..vertices).map(|v| length(v, way)), file)
     };
     match direction {

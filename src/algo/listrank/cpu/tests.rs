@@ -62,11 +62,7 @@ fn all_rank<I: Index>(places: &[usize]) {
     for (name, engine) in engines::<I>() {
         for threads in [1, 2, 3, 7] {
             let mut ranked = list.clone();
-            assert_eq!(
-                engine(&mut ranked, head, &context(threads, &budget(), &on)).unwrap(),
-                true,
-                "{name}, {threads}"
-            );
+            assert!(engine(&mut ranked, head, &context(threads, &budget(), &on)).unwrap(), "{name}, {threads}");
             assert!(ranked == expected, "{name} by {threads} threads of {} elements", places.len());
         }
     }
@@ -78,7 +74,7 @@ fn all_find_cycles<I: Index>(places: &[usize], path: usize, cycles: &[usize]) {
     for (name, engine) in engines::<I>() {
         for threads in [1, 2] {
             let found = engine(&mut list.clone(), head, &context(threads, &budget(), &on)).unwrap();
-            assert_eq!(found, false, "{name}: {path} of {}, {cycles:?}", places.len());
+            assert!(!found, "{name}: {path} of {}, {cycles:?}", places.len());
         }
     }
     let smallest = places[path..].iter().min().map(|&place| place as u64);
@@ -145,10 +141,7 @@ fn many_sublists() {
     let places = shuffled(120_000, 9);
     let (mut list, head) = list_of::<u32>(&places, places.len(), &[]);
     let rounds = Rounds::default();
-    assert_eq!(
-        rank_spaced(&mut list, head, 1, &Context { rounds: &rounds, ..context(3, &budget(), &on) }).unwrap(),
-        true
-    );
+    assert!(rank_spaced(&mut list, head, 1, &Context { rounds: &rounds, ..context(3, &budget(), &on) }).unwrap());
     assert!(list == ranks_of::<u32>(&places));
     let taken: Vec<_> = rounds.take().into_iter().map(|round| (round.step.into_owned(), round.elements)).collect();
     // One ruler in two elements, then one in 64 links, until few links are left. The head has a sublist of its own.
@@ -205,7 +198,7 @@ fn the_planned_memory_is_enough() {
     for n in [1, 1000, 300_000] {
         let (mut list, head) = list_of::<u32>(&shuffled(n, 7), n, &[]);
         let budget = Budget::new(crate::memory::limit_leaving(ruling_set::bytes(n as u64, 4), 2), 2).unwrap();
-        assert_eq!(ruling_set::ruling_set(&mut list, head, &context(2, &budget, &on)).unwrap(), true);
+        assert!(ruling_set::ruling_set(&mut list, head, &context(2, &budget, &on)).unwrap());
     }
 }
 

@@ -11,7 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-/// Limits of the messages that an exchange has in flight on one rank.
+/// Limits of the messages that an exchange has in flight on one rank. On one machine each pair of ranks has a ring with
+/// its part of `outgoing + incoming`, and a send waits for room in the ring to its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageLimits {
     /// Most words of a message. From about 10,000 words on, messages keep a network busy; 65,536 words are 256 KiB.
@@ -191,7 +192,8 @@ pub(super) fn among<T: Send>(
         let takers: Vec<_> = (0..limits.takers).map(|_| scope.spawn(take_all)).collect();
         let done = join(scope.spawn(|| work(&outbox)));
         match done {
-            Ok(_) => carrier.end(),
+            Ok(_) if !outbox.failed.load(Ordering::SeqCst) => carrier.end(),
+            Ok(_) => {}
             Err(_) => outbox.failed.store(true, Ordering::SeqCst),
         }
         // Join all takers before the first error counts.

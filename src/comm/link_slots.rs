@@ -2,9 +2,9 @@
 
 use super::waiting::Waiting;
 
-/// Number of 64-bit words that each rank gives to all in [`Rounds::gather`].
+/// Number of 64-bit words that each rank gives to all in [`super::Rounds::gather`].
 pub(super) const NUMBERS: usize = 7;
-/// The numbers of one rank in [`Rounds::gather`].
+/// The numbers of one rank in [`super::Rounds::gather`].
 pub type RankNumbers = [u64; NUMBERS];
 
 /// A message of a link that has arrived.

@@ -7,8 +7,8 @@ use crate::job::plan::resources;
 use crate::process::host;
 use crate::store::os;
 use crate::store::regular;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -26,13 +26,21 @@ const OUT_OF_REACH: Duration = Duration::from_secs(5);
 /// # Errors
 /// [`Error::Usage`].
 pub(crate) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
-    let (version, job) = (env!("CARGO_PKG_VERSION").to_owned(), xxh3_64(format!("{job:?}").as_bytes()));
-    refuse_others(comm, &(version, job), |(leads, _): &(String, u64), (other, _)| match leads == other {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let mine = RankIdentity { version, job: xxh3_64(format!("{job:?}").as_bytes()) };
+    refuse_others(comm, &mine, |leader, other| match leader.version == other.version {
         true => {
             "was given another job than rank 0: start all ranks with the same job file, --set and environment".into()
         }
-        false => format!("runs gpugraph {other}, rank 0 runs {leads}: install one version"),
+        false => format!("runs gpugraph {}, rank 0 runs {}: install one version", other.version, leader.version),
     })
+}
+
+/// What a rank runs. Other versions read it, so its fields keep their names.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct RankIdentity {
+    version: String,
+    job: u64,
 }
 
 /// Returns an error that names a rank with another input than the leader. `identity` identifies the input of this

@@ -120,7 +120,7 @@ impl<'p> Builder<'_, 'p> {
                 continue;
             }
             // Wait until the block is one of those that may be in memory, or another thread has failed.
-            if shared.front.take(|front| block < front + self.in_flight, |_| ()).is_none() {
+            if !shared.front.wait(|front| block < front + self.in_flight) {
                 return Ok(());
             }
             let mut rows = shared.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();

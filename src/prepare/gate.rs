@@ -19,15 +19,28 @@ impl<T> Gate<T> {
         Gate { state: Mutex::new(GateState { value, failed: false }), changed: Condvar::new() }
     }
 
+    /// Waits until `is_turn` accepts the value. Returns false if a thread has failed.
+    pub(super) fn wait(&self, is_turn: impl Fn(&T) -> bool) -> bool {
+        self.turn(is_turn).is_some()
+    }
+
     /// Waits until `is_turn` accepts the value, then changes the value by `change`. Returns `None` if a thread has
     /// failed.
     pub(super) fn take<R>(&self, is_turn: impl Fn(&T) -> bool, change: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let waits = |state: &mut GateState<T>| !state.failed && !is_turn(&state.value);
-        let mut state = self.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
-        let changed = if state.failed { None } else { Some(change(&mut state.value)) };
+        let mut state = self.turn(is_turn)?;
+        let changed = change(&mut state.value);
         drop(state);
         self.changed.notify_all();
-        changed
+        Some(changed)
+    }
+
+    fn turn(&self, is_turn: impl Fn(&T) -> bool) -> Option<MutexGuard<'_, GateState<T>>> {
+        let mut state = self.lock();
+        // `Condvar::wait_while` would return at once after a panic of a thread that held the lock.
+        while !state.failed && !is_turn(&state.value) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        (!state.failed).then_some(state)
     }
 
     /// Does the work of one thread. If that fails or panics, no thread waits any more.

@@ -44,7 +44,12 @@ impl SharedBacklog {
     }
 
     fn wait_while(&self, waits: impl Fn(&Backlog) -> bool) -> MutexGuard<'_, Backlog> {
-        self.changed.wait_while(self.lock(), |state| waits(state)).unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.lock();
+        // `Condvar::wait_while` would return at once after a panic of a thread that held the lock.
+        while waits(&state) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
     }
 }
 

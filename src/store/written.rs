@@ -16,7 +16,7 @@ impl Written {
     /// dropped.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file can't be mapped.
+    /// [`crate::Error::Io`] if the file can't be mapped.
     pub fn map(placed: &Placed) -> Result<Written> {
         let bytes = placed.bytes()?;
         // SAFETY: the file belongs to this process, which does not write it any more. A truncation by others ends the

@@ -41,7 +41,7 @@ fn a_job_without_triangles_is_done_when_it_is_done_and_can_be_verified() {
     assert_eq!(modified(&place, "report.json"), written, "{}", again.err);
     assert!(again.out.starts_with(&format!("sums {}", first["results"]["sums"]["total"])), "{}", again.out);
     let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
-    assert!(said.contains("by the columns, too") && said.contains("ok      out/mean_f32.npy"), "{said}");
+    assert!(said.contains("by the edges of the input, too") && said.contains("ok      out/mean_f32.npy"), "{said}");
     // Results that are wrong and whole.
     let manifest = place.workdir().join("manifest.json");
     let mut loaded =

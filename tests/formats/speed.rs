@@ -1,4 +1,4 @@
-//! Figures, not tests: `cargo test --release --test formats -- speed:: --ignored --nocapture --test-threads 1`.
+//! Figures, not tests: `cargo test --release --target-dir target/tests --test formats -- speed:: --ignored --nocapture --test-threads 1`.
 //! Each is the median of five runs by one thread, from the page cache; the figure by processor time is what a core
 //! does when others take their share of it.
 

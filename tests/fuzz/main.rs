@@ -2,7 +2,7 @@
 //! them with a sentence. It neither panics nor hangs, takes memory by no header's claim, and never reads another graph:
 //! a second reader (`reader`) says which one it is.
 //!
-//! `GPUGRAPH_FUZZ_CASES=100000 cargo test --release --test fuzz -- --nocapture` tries more of them, and
+//! `GPUGRAPH_FUZZ_CASES=100000 cargo test --release --target-dir target/tests --test fuzz -- --nocapture` tries more of them, and
 //! `GPUGRAPH_FUZZ_FROM` says at which number to begin.
 
 #[path = "../support/gather.rs"]

@@ -76,6 +76,7 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinS
         Ok(found) => found,
         Err(fault) => {
             run.units.remove_files()?;
+            let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
             return Err(fault.error(list, threads)?);
         }
     };

@@ -71,10 +71,15 @@ fn elements_before(list: &List, successor: u64, threads: usize) -> Result<[u64; 
     let both = Mutex::new(Vec::new());
     list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         let here = (first..).zip(values).filter(|(_, value)| u64::try_from(**value) == Ok(successor));
-        both.lock().unwrap_or_else(PoisonError::into_inner).extend(here.map(|(element, _)| element));
+        let mut both = both.lock().unwrap_or_else(PoisonError::into_inner);
+        // At most a piece of the list and two more.
+        both.extend(here.map(|(element, _)| element));
+        both.sort_unstable();
+        both.truncate(2);
         Ok(())
     })?;
-    let mut both = both.into_inner().unwrap_or_else(PoisonError::into_inner);
-    both.sort_unstable();
-    Ok([0, 1].map(|which| both.get(which).copied().unwrap_or(0)))
+    match *both.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        [a, b] => Ok([a, b]),
+        _ => Err(Error::internal("rank a list", "the input changed while it was read")),
+    }
 }

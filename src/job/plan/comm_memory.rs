@@ -23,7 +23,7 @@ pub struct CommMemory {
     mpi: u64,
     /// Bytes that collective operations take.
     scratch: u64,
-    /// MessageLimits of the messages that carry edges.
+    /// Limits of the messages that carry edges.
     pub messages: MessageLimits,
 }
 

@@ -102,12 +102,15 @@ impl Manifest {
         }
         let mut file: serde_json::Value = serde_json::from_slice(&text).map_err(|e| corrupt(e.to_string()))?;
         let [schema, version] = ["schema", "version"].map(|field| &file["manifest"][field]);
+        if !schema.is_u64() || !version.is_string() {
+            return Err(corrupt("it has no schema or no version".into()));
+        }
         if *schema != SCHEMA {
             return Err(Error::Usage(format!(
                 "{}: gpugraph {} made this workdir (manifest {schema}, this version reads {SCHEMA}): go on with that version, \
                  name another workdir, or discard all in it with `gpugraph run JOB.toml --fresh`",
                 workdir.display(),
-                version.as_str().unwrap_or("of another version")
+                version.as_str().unwrap_or_default()
             )));
         }
         let manifest = serde_json::from_value(file["manifest"].take());

@@ -1,6 +1,6 @@
 //! Structs that are passed to the kernels; kernels/partition.cu declares the same fields.
 
-/// Host version of the kernels' struct `KernelBins`.
+/// Host version of the kernels' struct `Bins`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct KernelBins {
@@ -15,7 +15,7 @@ pub(super) struct KernelBins {
 
 const _: () = assert!(size_of::<KernelBins>() == 40, "the kernels have a static_assert of the same size");
 
-/// Host version of the kernels' struct `KernelGathered`.
+/// Host version of the kernels' struct `Gathered`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct KernelGathered {

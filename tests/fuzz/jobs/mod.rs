@@ -3,7 +3,7 @@
 //! kept, on the input in another format, with other tables or another direction in the same workdir, on an input that changed. At last one
 //! value of a column is forged, which `verify` has to notice.
 //!
-//! `GPUGRAPH_FUZZ_JOBS=10000 cargo test --release --test fuzz random_jobs -- --nocapture` tries more of them, and
+//! `GPUGRAPH_FUZZ_JOBS=10000 cargo test --release --target-dir target/tests --test fuzz random_jobs -- --nocapture` tries more of them, and
 //! `GPUGRAPH_FUZZ_FROM` says at which number to begin. A job that fails leaves its folder in `target/tmp/fuzz-jobs/NUMBER`, with a script.
 
 mod answers;

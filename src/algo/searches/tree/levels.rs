@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Plain, byte_cells, cells};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// Parents of one search, as searches write them.
 #[derive(Debug, Clone, Copy)]
@@ -135,8 +135,17 @@ pub(super) fn mark<M: Mark, const W: usize>(
         trees,
         deep: trees.iter().map(|_| AtomicBool::new(false)).collect(),
     };
-    // The fault of the first part that has one is reported.
-    if let Some((_, tree, fault)) = least(threads, vertices, PART, |part| marking.part(part))? {
+    // The fault of the first part that has one is reported. A chain that ends in a fault is followed again from each of
+    // its vertices, so the parts after that one are left out.
+    let wrong = AtomicUsize::new(usize::MAX);
+    let found = least(threads, vertices, PART, |part| {
+        if wrong.load(Relaxed) < part.start {
+            return None;
+        }
+        let found = marking.part(part);
+        found.inspect(|&(first, ..)| _ = wrong.fetch_min(first, Relaxed))
+    })?;
+    if let Some((_, tree, fault)) = found {
         return Ok(Marked::Wrong { tree, fault });
     }
     let deep: Vec<bool> = marking.deep.into_iter().map(AtomicBool::into_inner).collect();

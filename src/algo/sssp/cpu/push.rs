@@ -275,10 +275,13 @@ fn put_back<A: Arithmetic>(
     bucket: u64,
 ) {
     let sum_of = |entry: &NearerVertex<A::Sum>| A::load(&walk.sums[entry.vertex as usize]);
+    let mut least = A::UNREACHED;
     for &entry in list.iter().filter(|entry| sum_of(entry) == entry.sum) {
-        walk.least.fetch_min(A::to_word(entry.sum), Relaxed);
+        least = if entry.sum < least { entry.sum } else { least };
         bins.push(bucket, entry);
     }
+    // All threads lower one word, so each does it once.
+    walk.least.fetch_min(A::to_word(least), Relaxed);
 }
 
 /// A path to a vertex, by its last edge.

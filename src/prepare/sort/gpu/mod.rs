@@ -61,7 +61,7 @@ struct SortKernels {
     scan: Scan,
 }
 
-/// Host version of the kernels' struct `KernelBin`.
+/// Host version of the kernels' struct `Bin`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct KernelBin {

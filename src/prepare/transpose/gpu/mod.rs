@@ -38,7 +38,7 @@ const LEAST_SLOT: u64 = 1 << 10;
 /// Most words of the rows of a window, because a position among them is a u32.
 const MOST_WORDS: u64 = u32::MAX as u64;
 
-/// Host version of the kernels' struct `RowWindow`.
+/// Host version of the kernels' struct `Window`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct WindowRows {

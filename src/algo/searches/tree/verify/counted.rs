@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 /// Checks that an edge from its parent to every vertex was seen, and compares the reported figures with the columns.
 ///
 /// # Errors
-/// [`Error::Validation`].
+/// [`crate::Error::Validation`].
 pub(super) fn agree(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
     let mut wrong = seen.wrong;
     let mut figures: Vec<TreeCounts> = columns.sources.iter().map(TreeCounts::new).collect();

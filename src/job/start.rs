@@ -149,8 +149,9 @@ fn take_up_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option
         manifest.mark_started(&job.name);
         manifest.save(workdir)?;
     }
-    let taken = spool::take(job, manifest, done.is_some()).and_then(|()| {
-        let input = input::absolute(&streams::replaced(job.clone(), manifest).input);
+    let found = streams::readable_streams(&job.input, manifest.spool.as_ref());
+    let taken = found.and_then(|found| spool::take(job, &found, manifest, done.is_some())).and_then(|()| {
+        let input = streams::absolute_input(job, manifest);
         let checked = if streams::is_gone(manifest) { Ok(()) } else { occupied::check(job, &input, manifest) };
         checked.map(|()| input)
     });

@@ -10,7 +10,7 @@ use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::{Copied, Stream};
 use crate::formats::{Format, Packing};
-use crate::job::input::streams::{check, remove_unnoted, replaced, streams};
+use crate::job::input::streams::{absolute_input, remove_unnoted};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::spooled::{Spool, Spooled, absolute};
 use crate::job::state::workdir::SPOOL;
@@ -26,21 +26,18 @@ use std::time::{Duration, Instant};
 /// Time that a resumed run waits for data on a stream, to compare it with the copy.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Copies the streams of a job, or verifies the copies of an earlier run, and records them in the manifest. Only the
+/// Copies the streams `found` of a job, or verifies the copies of an earlier run, and records them in the manifest. Only the
 /// leader calls it. With `finished`, the manifest belongs to a finished job: the data is copied again and compared
 /// with what the results belong to. If no data comes, the results stay, and [`super::streams::is_gone`] returns true.
 ///
 /// # Errors
-/// Errors of [`check`], [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`], those of
-/// the disk.
-pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result<()> {
-    let found = streams(&job.input, manifest.spool.as_ref());
-    check(&job.input, &found)?;
+/// [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`], those of the disk.
+pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest, finished: bool) -> Result<()> {
     let folder = job.workdir.join(SPOOL);
     if remove_leftovers(&folder)? > 0 {
         tracing::info!("an incomplete copy of an earlier run is deleted");
     }
-    let before = manifest.spool.take_if(|spool| spool.is_of(&found));
+    let before = manifest.spool.take_if(|spool| spool.is_of(found));
     manifest.spool = None;
     if let Some(spool) = before.as_ref().filter(|spool| spool.there && !finished) {
         if let Some(name) = spool.streams.iter().find(|s| !s.copy.is_of(&folder.join(&s.file))).map(|s| &s.file) {
@@ -48,7 +45,7 @@ pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
         } else {
             // The copies stay in the manifest even if the check below fails.
             manifest.spool = before.clone();
-            manifest.spool = Some(again(job, &found, spool, &folder)?);
+            manifest.spool = Some(again(job, found, spool, &folder)?);
             return Ok(());
         }
     }
@@ -58,7 +55,7 @@ pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
     }
     std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
     let mut spool = Spool { streams: Vec::new(), there: true, same: false };
-    for (place, stream) in &found {
+    for (place, stream) in found {
         let (file, copied) = copy(job, stream, &folder, *place)?;
         if copied.bytes == 0 {
             manifest.spool = before.clone().map(|before| Spool { there: false, ..before });
@@ -81,7 +78,7 @@ pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
 
 /// Returns true if the job reads its input with the same names and formats as the run that the manifest records.
 fn is_read_alike(job: &Job, manifest: &Manifest) -> bool {
-    manifest.input.as_ref() == Some(&crate::job::input::absolute(&replaced(job.clone(), manifest).input))
+    manifest.input.as_ref() == Some(&absolute_input(job, manifest))
 }
 
 /// Uses the copies of an earlier run, unless their streams now deliver other data.

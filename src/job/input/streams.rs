@@ -30,18 +30,19 @@ pub fn is_piped_in(input: &InputSpec) -> bool {
     streams(input, None).iter().any(|(_, stream)| stream.is_anonymous())
 }
 
-/// Returns an error for streams that can't be read, before any of them is read.
+/// Returns the streams of [`streams`], if they can be read. Reads none of them.
 ///
 /// # Errors
 /// [`Error::Usage`] if standard input is named twice, or if neither a stream's name nor the job file gives its
 /// format.
-pub(crate) fn check(input: &InputSpec, streams: &[(usize, Stream)]) -> Result<()> {
+pub(crate) fn readable_streams(input: &InputSpec, spool: Option<&Spool>) -> Result<Vec<(usize, Stream)>> {
+    let streams = streams(input, spool);
     if streams.iter().filter(|(_, stream)| stream.is_standard_input()).count() > 1 {
         return Err(Error::Usage("input.path names standard input twice, but it can be read only once".into()));
     }
-    let InputSpec::Files { format: None, .. } = input else { return Ok(()) };
+    let InputSpec::Files { format: None, .. } = input else { return Ok(streams) };
     let unknown = streams.iter().find(|(_, stream)| Format::by_ending(stream.path()).is_none());
-    let Some((_, stream)) = unknown else { return Ok(()) };
+    let Some((_, stream)) = unknown else { return Ok(streams) };
     let what = "its format is unknown, as its name has no ending; set [input] format, such as \"text\" or \"u32\"";
     Err(Error::Usage(format!("{}: {what} (its compression is detected from its first bytes)", stream.name())))
 }
@@ -59,14 +60,18 @@ pub(crate) fn replaced(mut job: Job, manifest: &Manifest) -> Job {
     job
 }
 
+/// Returns the input with absolute paths, and with the copies in the manifest in place of its streams.
+pub(crate) fn absolute_input(job: &Job, manifest: &Manifest) -> InputSpec {
+    crate::job::input::absolute(&replaced(job.clone(), manifest).input)
+}
+
 /// Returns the job for a plan: with the copies of an earlier run, or with its streams if `input.expect` describes
 /// them. Reads no stream.
 ///
 /// # Errors
 /// [`Error::Usage`] if neither exists.
 pub(crate) fn planned(job: &Job, manifest: &Manifest) -> Result<Job> {
-    let found = streams(&job.input, manifest.spool.as_ref());
-    check(&job.input, &found)?;
+    let found = readable_streams(&job.input, manifest.spool.as_ref())?;
     let Some((_, first)) = found.first() else { return Ok(job.clone()) };
     if manifest.spool.as_ref().is_some_and(|spool| spool.there && spool.is_of(&found)) {
         return Ok(replaced(job.clone(), manifest));

@@ -14,7 +14,7 @@ use crate::store::replace::target;
 /// Compression levels at which packing is about as fast as reading and encoding.
 const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
-/// A level that needs 9 MiB of memory per thread.
+/// Level of xz. This one needs 9 MiB of memory per thread.
 const XZ_LEVEL: u32 = 1;
 
 /// A file that is being written under a temporary name.

@@ -87,7 +87,7 @@ impl BlockWriter {
     /// Begins block `index` of `half` of the graph with this key and layout. The block's rows have `entries` entries.
     ///
     /// # Errors
-    /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries.
+    /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries or more.
     pub fn create(folder: &Path, key: u64, half: Half, layout: &Layout, index: usize, entries: u64) -> Result<Self> {
         let path = path(folder, half, index);
         let rows = layout.block(index).rows;

@@ -41,7 +41,7 @@ impl Shuffle {
         self.walk(place, |left, right| self.forward(left, right))
     }
 
-    /// Returns the place of `number`.
+    /// Returns the position of `number` in the shuffled order.
     pub fn place(&self, number: u64) -> u64 {
         self.walk(number, |left, right| self.backward(left, right))
     }

@@ -32,7 +32,7 @@ pub fn set_allocator() {
     }
 }
 
-/// Gives freed memory of all arenas back to the system. Call it after code of others that frees much memory.
+/// Gives freed memory of all arenas back to the system. Call it after a library has freed much memory.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the allocator locks its arenas by itself.

@@ -65,7 +65,7 @@ pub(super) struct DfsWalk<'a> {
 }
 
 impl<'a> DfsWalk<'a> {
-    /// Returns the bytes for `vertices` vertices.
+    /// Returns the bytes of memory that a search of a graph with `vertices` vertices takes.
     pub fn bytes(vertices: u64) -> u64 {
         DfsTree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 const BESIDE: u64 = 4 << 20;
 /// Divisor: memory asked for page tables, as a part of the limit. They really take a 512th.
 const BESIDE_PART: u64 = 256;
-/// Divisor: a process takes at most this part of the bytes that a limit sets aside for it.
+/// A process takes at most 1 / `OWN_PART` of the bytes that a limit sets aside for it.
 const OWN_PART: u64 = 2;
 /// Memory of a node in bytes in addition to that of its ranks: 12 MiB of code (measured), and 10 MiB for the job's
 /// shell and the scheduler's daemon (a guess).

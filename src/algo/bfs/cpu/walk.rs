@@ -411,7 +411,7 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Marks own vertices that other ranks claimed as reached, for one thread's share of all words.
+    /// Marks as reached the own vertices that other ranks claimed. Each thread does its share of the words.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
         for at in share(self.search.arrays.arrived.len(), thread, threads) {
             let arrived = &self.search.arrays.arrived[at];

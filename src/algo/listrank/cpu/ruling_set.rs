@@ -162,7 +162,7 @@ fn rank_sublists<I: Index>(links: &mut [I], head: usize, context: &Context<'_>) 
     Ok(reached)
 }
 
-/// Replaces sublist and offset by the rank in every cell.
+/// Replaces the sublist and the offset in every cell by the rank of the element.
 fn unpack<I: Index>(cells: &[I::Cell], first: &[I], shift: u32, context: &Context<'_>) -> Result<()> {
     let offset = (1 << shift) - 1;
     let parts = Parts::new(cells.len(), PART);

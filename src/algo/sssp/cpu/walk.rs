@@ -45,7 +45,7 @@ pub struct PathWalk<'s, A: Arithmetic> {
     pub bound: AtomicU64,
     /// The round that all threads begin together after the first thread worked alone.
     pub next_round: Mutex<NextRound>,
-    /// The smallest distance among the entries that were put back into buckets, as [`Arithmetic::to_word`] has it.
+    /// The smallest distance among the entries that were put back into buckets, as a word of [`Arithmetic::to_word`].
     pub least: AtomicU64,
     /// The method of the search.
     pub method: Method,

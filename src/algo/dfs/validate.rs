@@ -9,7 +9,7 @@
 use super::fault::DfsFault;
 use super::record::{DfsTree, NONE};
 use super::rows::SearchRows;
-use crate::algo::team::least;
+use crate::algo::team::first;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use crate::process::signals;
@@ -53,12 +53,12 @@ pub(super) fn validate(
         Err(fault) => return Ok(Err(fault)),
     };
     let children = AtomicU64::new(0);
-    let wrong = least(threads, tree.vertices() as usize, PART, |part| {
+    let wrong = first(threads, tree.vertices() as usize, PART, |part| {
         let mut reached = part.map(|v| v as u32).filter(|&v| numbers.pre[v as usize] != NONE);
-        let sum = reached.try_fold(0, |sum, v| Ok(sum + row(tree, rows, &numbers, v).map_err(|fault| (v, fault))?));
+        let sum = reached.try_fold(0, |sum, v| Ok(sum + row(tree, rows, &numbers, v)?));
         sum.map(|sum| children.fetch_add(sum, Relaxed)).err()
     })?;
-    if let Some((_, fault)) = wrong {
+    if let Some(fault) = wrong {
         return Ok(Err(fault));
     }
     if children.into_inner() == u64::from(tree.reached - trees) {

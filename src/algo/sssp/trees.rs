@@ -12,7 +12,7 @@ use crate::algo::searches::{Claim, Root, SearchTask, holds};
 use crate::algo::sources;
 use crate::algo::{EdgeSource, Results, Run};
 use crate::chart::Figure;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::ids::{InputId, Vertex};
 use crate::memory::{Budget, populate};
 use crate::prepare::input_ids::InputIds;
@@ -137,10 +137,9 @@ impl SearchTask for Sssp {
         let checked = validate::validate(graph, self.weights, &of, run.threads, run.budget)?;
         for (claim, checked) in claims.iter().zip(checked) {
             let said = (claim.searched.reached, claim.searched.max_distance);
-            if said != (checked.reached, checked.max_distance) {
-                let what = format!("source {}: the search says {said:?}, its tree {checked:?}", claim.source);
-                return Err(Error::Validation(what));
-            }
+            holds(claim.source, said == (checked.reached, checked.max_distance), || {
+                format!("the search says {said:?}, its tree {checked:?}")
+            })?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ pub mod narrow;
 
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 use crate::process::host::cores_at_hand;
@@ -69,6 +69,37 @@ pub fn least<T: PartialOrd + Send>(
     Ok(found.into_iter().flatten().reduce(lesser))
 }
 
+/// Calls `find` like [`least`]. Returns what it finds in the first part that has something, which does not depend on the
+/// number of threads. Parts after such a part are left out.
+///
+/// # Errors
+/// Errors of [`least`].
+pub fn first<T: Send>(
+    threads: usize,
+    items: usize,
+    part: usize,
+    find: impl Fn(Range<usize>) -> Option<T> + Sync,
+) -> Result<Option<T>> {
+    let parts = Parts::new(items, part);
+    let earliest = AtomicUsize::new(usize::MAX);
+    let found = gathered(threads, &|_| {
+        let mut own = None;
+        parts.each(|part| {
+            signals::check()?;
+            let start = part.start;
+            if start < earliest.load(Ordering::Relaxed)
+                && let Some(found) = find(part)
+            {
+                earliest.fetch_min(start, Ordering::Relaxed);
+                own = Some((start, found));
+            }
+            Ok(())
+        })?;
+        Ok(own)
+    })?;
+    Ok(found.into_iter().flatten().min_by_key(|(start, _)| *start).map(|(_, found)| found))
+}
+
 /// Returns how many of `threads` threads search together, at most two for each core. Further threads would only make
 /// the others wait at every barrier.
 pub fn of_cores(threads: usize) -> usize {
@@ -120,6 +151,27 @@ impl<'c> Parts<'c> {
                 return Ok(());
             }
             work(part)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_part_that_has_something_counts_and_those_after_it_are_left_out() {
+        for threads in 1..5 {
+            let calls = AtomicUsize::new(0);
+            let find = |part: Range<usize>| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                part.into_iter().find(|&n| n == 305 || n == 309 || n > 900)
+            };
+            assert_eq!(first(threads, 1000, 10, find).unwrap(), Some(305), "{threads} threads");
+            let calls = calls.into_inner();
+            assert!(calls >= 31 && (threads > 1 || calls == 31), "{calls} parts by {threads} threads");
+            assert_eq!(first(threads, 1000, 10, |_| None::<u8>).unwrap(), None);
+            assert_eq!(first(threads, 0, 10, |part| Some(part.start)).unwrap(), None);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::validate::TreeNumbers;
 use crate::algo::row_parts::check_rows;
 use crate::algo::searches::places::{EdgeCheck, Places};
-use crate::algo::team::least;
+use crate::algo::team::first;
 use crate::error::Result;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
@@ -161,7 +161,7 @@ impl<'a> TreeCheck<'a> {
             parent != NONE && parent != v && !is_met
         };
         let find = |part: Range<usize>| part.map(|v| v as u32).find(lacks);
-        let wrong = least(threads, self.tree.vertices() as usize, PART, find)?;
+        let wrong = first(threads, self.tree.vertices() as usize, PART, find)?;
         Ok(wrong.map_or(Ok(()), |vertex| Err(DfsFault::NoEdge { vertex, parent: self.tree.parent(vertex) })))
     }
 }

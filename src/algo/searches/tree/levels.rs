@@ -10,12 +10,12 @@
 
 use super::fault::TreeFault;
 use crate::algo::searches::NONE;
-use crate::algo::team::least;
+use crate::algo::team::first;
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Plain, byte_cells, cells};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 /// Parents of one search, as searches write them.
 #[derive(Debug, Clone, Copy)]
@@ -135,17 +135,7 @@ pub(super) fn mark<M: Mark, const W: usize>(
         trees,
         deep: trees.iter().map(|_| AtomicBool::new(false)).collect(),
     };
-    // The fault of the first part that has one is reported. A chain that ends in a fault is followed again from each of
-    // its vertices, so the parts after that one are left out.
-    let wrong = AtomicUsize::new(usize::MAX);
-    let found = least(threads, vertices, PART, |part| {
-        if wrong.load(Relaxed) < part.start {
-            return None;
-        }
-        let found = marking.part(part);
-        found.inspect(|&(first, ..)| _ = wrong.fetch_min(first, Relaxed))
-    })?;
-    if let Some((_, tree, fault)) = found {
+    if let Some((tree, fault)) = first(threads, vertices, PART, |part| marking.part(part))? {
         return Ok(Marked::Wrong { tree, fault });
     }
     let deep: Vec<bool> = marking.deep.into_iter().map(AtomicBool::into_inner).collect();
@@ -167,9 +157,8 @@ enum Unmarked {
 }
 
 impl<M: Mark> Marking<'_, M> {
-    /// Marks a part of the vertices. Returns the first fault with the first vertex of the part and the number of the
-    /// tree.
-    fn part(&self, part: Range<usize>) -> Option<(usize, usize, TreeFault)> {
+    /// Marks a part of the vertices. Returns the first fault with the number of the tree.
+    fn part(&self, part: Range<usize>) -> Option<(usize, TreeFault)> {
         for (number, tree) in self.trees.iter().enumerate() {
             if self.deep[number].load(Relaxed) {
                 continue;
@@ -182,7 +171,7 @@ impl<M: Mark> Marking<'_, M> {
                 match self.mark(number, tree, vertices) {
                     Ok(()) => {}
                     Err(Unmarked::Deep) => self.deep[number].store(true, Relaxed),
-                    Err(Unmarked::Wrong(fault)) => return Some((part.start, number, fault)),
+                    Err(Unmarked::Wrong(fault)) => return Some((number, fault)),
                 }
             }
         }

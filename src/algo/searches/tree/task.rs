@@ -7,7 +7,7 @@ use crate::algo::searches::results::{Farthest, SearchDetails, SearchOutput, Sour
 use crate::algo::searches::{Claim, NONE, Root, SearchTable, SearchTask, figures, holds};
 use crate::algo::{EdgeSource, Results, Run};
 use crate::chart::Figure;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::memory::{Budget, Buffer, populate};
 use crate::prepare::input_ids::InputIds;
@@ -99,10 +99,9 @@ where
         let checked = validate::validate(graph, &trees, run.threads, run.budget)?;
         for (claim, checked) in claims.iter().zip(checked) {
             let said = claim.searched.reached_and_depth();
-            if said != (checked.reached, checked.depth) {
-                let what = format!("source {}: the search says {said:?}, its tree {checked:?}", claim.source);
-                return Err(Error::Validation(what));
-            }
+            holds(claim.source, said == (checked.reached, checked.depth), || {
+                format!("the search says {said:?}, its tree {checked:?}")
+            })?;
         }
         Ok(())
     }

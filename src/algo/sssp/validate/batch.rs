@@ -4,7 +4,7 @@ use super::steps::PlateauSteps;
 use super::sum::TreeSum;
 use crate::algo::sssp::fault::PathFault;
 use crate::algo::sssp::search::NONE;
-use crate::algo::team::least;
+use crate::algo::team::first;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -141,7 +141,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
     pub fn all_met(&self, threads: usize) -> Result<Result<(), Wrong>> {
-        let wrong = least(threads, self.lines.len(), PART, |mut part| {
+        let wrong = first(threads, self.lines.len(), PART, |mut part| {
             part.find_map(|v| {
                 let is_lacking = |&(number, tree): &(usize, &CheckedTree<'_>)| {
                     let is_met = self.met[v].load(Relaxed) >> number & 1 == 1;

@@ -7,7 +7,7 @@
 use super::claims::TypedTree;
 use super::sum::TreeSum;
 use crate::algo::sssp::fault::PathFault;
-use crate::algo::team::least;
+use crate::algo::team::first;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub(super) fn steps<S: TreeSum>(
     let purpose = "steps of vertices at one distance (4 bytes each)";
     let steps: Buffer<AtomicU32> = budget.zeroed(tree.parents.len(), purpose)?;
     let find = |part: Range<usize>| part.map(|v| v as u32).find(|&v| !step(tree, v, &steps));
-    Ok(match least(threads, tree.parents.len(), PART, find)? {
+    Ok(match first(threads, tree.parents.len(), PART, find)? {
         Some(vertex) => Err(PathFault::Cycle { vertex }),
         None => Ok(PlateauSteps(steps)),
     })
